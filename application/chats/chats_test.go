@@ -20,7 +20,7 @@ import (
 )
 
 func TestList(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	f, q := chat.Filter{Query: "x"}, page.Query{After: "a", Limit: 5}
 	want := chat.Page{Items: []chat.Summary{template().Summary()}, Next: "b"}
 	s.lists.EXPECT().Visible(s.ctx, owner, f, q).Return(want, nil)
@@ -30,7 +30,7 @@ func TestList(t *testing.T) {
 }
 
 func TestRegistry(t *testing.T) {
-	if r := newStage(t).Registry(owner); len(r.Agents) != 2 {
+	if r := newMocked(t).Registry(owner); len(r.Agents) != 2 {
 		t.Errorf("registry %+v", r)
 	}
 }
@@ -41,7 +41,7 @@ func TestGet(t *testing.T) {
 		want error
 	}{"a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(tt.by)
 			_, err := s.Get(s.ctx, tt.by, "ctpl")
 			wantErr(t, err, tt.want)
@@ -51,7 +51,7 @@ func TestGet(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	t.Run("what is made is stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectTransaction(t)
 		var stored *chat.Template
 		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, c *chat.Template) error {
@@ -66,7 +66,7 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("what the registry does not offer is not", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectTransaction(t)
 		_, err := s.Create(s.ctx, owner,
 			chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
@@ -91,7 +91,7 @@ func TestPrompts(t *testing.T) {
 	} {
 		wanted := chat.Prompt{Template: "ptpl", Ref: "v2"}
 		t.Run(what+", in a new chat", func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(tt.by, ref, tt.v)
 			if tt.want == nil {
@@ -101,7 +101,7 @@ func TestPrompts(t *testing.T) {
 			wantErr(t, err, tt.want)
 		})
 		t.Run(what+", in one that changes", func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(tt.by, ref, tt.v)
 			var after *chat.Template
@@ -111,7 +111,7 @@ func TestPrompts(t *testing.T) {
 		})
 	}
 	t.Run("a template that is not there is no outage", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		tx := s.expectAtomically(t)
 		tx.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("ptpl"), ref).Return(nil, nil, prompt.ErrNotFound)
 		_, err := s.Create(s.ctx, owner,
@@ -122,7 +122,7 @@ func TestPrompts(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	t.Run("an owner renames it", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		var after *chat.Template
 		s.expectTransaction(t)
 		s.expectUpdate(owner, &after)
@@ -133,7 +133,7 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("another revision was meant", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		var after *chat.Template
 		s.expectTransaction(t)
 		s.expectUpdate(owner, &after)
@@ -146,7 +146,7 @@ func TestChange(t *testing.T) {
 	}{"it is handed to a member of the workspace": {"sam", nil},
 		"and to no one else": {"usr", chat.ErrUserNotInWorkspace}} {
 		t.Run(what, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			var after *chat.Template
 			s.expectTransaction(t)
 			s.expectUpdateFor(owner, []identity.UserID{tt.to}, &after)
@@ -166,7 +166,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, chat.ErrForbidden},
 		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).MinTimes(1)
 			tx.chats.EXPECT().Waiting(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl")).
@@ -197,7 +197,7 @@ func TestDeleteAndRestore(t *testing.T) {
 		})
 	}
 	t.Run("the owner brings it back", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectTransaction(t)
 		deleted := template()
 		deleted.DeletedAt = now
@@ -216,31 +216,31 @@ func TestQuotas(t *testing.T) {
 	full := quota.Amounts{ChatTemplates: 1, StorageBytes: 1}
 	for name, tt := range map[string]struct {
 		used quota.Amounts // with what is added
-		call func(*stage) error
+		call func(*mockedService) error
 		want error
 	}{
-		"a new one within them is kept": {full, func(s *stage) error {
+		"a new one within them is kept": {full, func(s *mockedService) error {
 			s.chats.EXPECT().Add(s.ctx, anything).Return(nil)
 			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
 			return err
 		}, nil},
-		"one beyond the count is undone": {quota.Amounts{ChatTemplates: 2}, func(s *stage) error {
+		"one beyond the count is undone": {quota.Amounts{ChatTemplates: 2}, func(s *mockedService) error {
 			s.chats.EXPECT().Add(s.ctx, anything).Return(nil)
 			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
 			return err
 		}, quota.ErrExceeded},
-		"one beyond the bytes is undone": {quota.Amounts{StorageBytes: 2}, func(s *stage) error {
+		"one beyond the bytes is undone": {quota.Amounts{StorageBytes: 2}, func(s *mockedService) error {
 			s.chats.EXPECT().Add(s.ctx, anything).Return(nil)
 			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
 			return err
 		}, quota.ErrExceeded},
-		"beyond them nothing grows": {quota.Amounts{StorageBytes: 2}, func(s *stage) error {
+		"beyond them nothing grows": {quota.Amounts{StorageBytes: 2}, func(s *mockedService) error {
 			var after *chat.Template
 			s.expectUpdate(owner, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("Longer than it was")})
 			return err
 		}, quota.ErrExceeded},
-		"what does not grow can be changed": {quota.Amounts{ChatTemplates: 2, StorageBytes: 2}, func(s *stage) error {
+		"what does not grow can be changed": {quota.Amounts{ChatTemplates: 2, StorageBytes: 2}, func(s *mockedService) error {
 			var after *chat.Template
 			s.expectUpdate(owner, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("x")})
@@ -248,7 +248,7 @@ func TestQuotas(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.used = tt.used
 			s.expectTransaction(t)
 			wantErr(t, tt.call(s), tt.want)
@@ -257,7 +257,7 @@ func TestQuotas(t *testing.T) {
 }
 
 func TestWorkflows(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	var after *chat.Template
 	s.expectUpdate(owner, &after)
 	got, w, attached, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest")
@@ -277,9 +277,9 @@ func TestWorkflows(t *testing.T) {
 func TestImport(t *testing.T) {
 	in := chats.Imported{Draft: chat.Draft{Content: chat.Content{Name: "Imported"}},
 		Workflows: []string{"hand-over"}}
-	// imports runs the import on a stage whose transaction returns the template that it added.
+	// imports runs the import on a service whose transaction returns the template that it added.
 	imports := func(t *testing.T, in chats.Imported) (*chat.Template, *chat.Template, error) {
-		s := newStage(t)
+		s := newMocked(t)
 		usage := mocks.NewMockUsage(gomock.NewController(t))
 		usage.EXPECT().Lock(s.ctx, anything).AnyTimes()
 		usage.EXPECT().Of(s.ctx, anything, anything).AnyTimes()

@@ -14,17 +14,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-func (s *embedStage) expectBySecret() {
+func (s *embedService) expectBySecret() {
 	s.embeds.EXPECT().BySecret(gomock.Any(), identity.OrgID("org"), s.secret.Hash()).Return(s.embedding(), nil)
 }
 
-func (s *embedStage) expectByID() {
+func (s *embedService) expectByID() {
 	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"),
 		s.token.ID).DoAndReturn(func(any, any, any) (*chat.Embedding, error) { return s.embedding(), nil })
 }
 
 // session opens a session for the site, or with a ticket.
-func (s *embedStage) session(t *testing.T, v chats.Visit, ticket string) *chats.Session {
+func (s *embedService) session(t *testing.T, v chats.Visit, ticket string) *chats.Session {
 	t.Helper()
 	s.expectBySecret()
 	session, err := s.OpenSession(t.Context(), v, chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket,
@@ -33,7 +33,7 @@ func (s *embedStage) session(t *testing.T, v chats.Visit, ticket string) *chats.
 	return session
 }
 
-func (s *embedStage) ticket(t *testing.T) string {
+func (s *embedService) ticket(t *testing.T) string {
 	t.Helper()
 	s.expectBySecret()
 	_, ticket, err := s.Ticket(t.Context(), shopVisit(), s.secret.Reveal(), unlimited)
@@ -42,7 +42,7 @@ func (s *embedStage) ticket(t *testing.T) string {
 }
 
 func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
-	s := newEmbedStage(t)
+	s := newEmbedService(t)
 	opened := s.session(t, shopVisit(), "")
 	s.expectByID()
 	resumed, err := s.Resume(t.Context(), shopVisit(), opened.Text.Reveal(), unlimited)
@@ -57,18 +57,18 @@ func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
 
 func TestNoSessionWithoutAUsableToken(t *testing.T) {
 	ctx := t.Context()
-	ask := func(s *embedStage, v chats.Visit, text string, limit chats.Limit) error {
+	ask := func(s *embedService, v chats.Visit, text string, limit chats.Limit) error {
 		_, err := s.OpenSession(ctx, v, chats.SessionRequest{Secret: text}, limit)
 		return err
 	}
 	t.Run("garbage costs no look-up", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		for _, text := range []string{"", "ate_x", strings.Replace(s.secret.Reveal(), "ate_", "atk_", 1)} {
 			wantErr(t, ask(s, shopVisit(), text, unlimited), chat.ErrEmbedTokenInvalid)
 		}
 	})
 	t.Run("a disabled one is as good as none, and takes nothing from the limit", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.token.Enabled = false
 		s.expectBySecret()
 		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken, chat.Counted) error {
@@ -77,34 +77,34 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 		}), chat.ErrEmbedTokenInvalid)
 	})
 	t.Run("the limit comes before the origin", func(t *testing.T) {
-		s, errLimit := newEmbedStage(t), errors.New("too many")
+		s, errLimit := newEmbedService(t), errors.New("too many")
 		s.expectBySecret()
 		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
 			func(*chat.EmbedToken, chat.Counted) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.expectBySecret()
 		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
 			unlimited), chat.ErrOriginNotAllowed)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.embeds.EXPECT().BySecret(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), unlimited), errOutage)
 	})
 }
 
 func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
-	s := newEmbedStage(t)
-	ticket, other := s.ticket(t), newEmbedStage(t)
+	s := newEmbedService(t)
+	ticket, other := s.ticket(t), newEmbedService(t)
 	late := ourVisit()
 	late.At = late.At.Add(time.Minute)
 	for name, tt := range map[string]struct {
-		stage  *embedStage
-		visit  chats.Visit
-		ticket string
-		want   error
+		service *embedService
+		visit   chats.Visit
+		ticket  string
+		want    error
 	}{
 		"from our page":        {s, ourVisit(), ticket, nil},
 		"again":                {s, ourVisit(), ticket, nil},
@@ -121,9 +121,9 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 		"garbage that can be read": {s, ourVisit(), "att_AAAA", chat.ErrEmbedTicketInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.stage.expectBySecret()
-			session, err := tt.stage.OpenSession(t.Context(), tt.visit,
-				chats.SessionRequest{Secret: tt.stage.secret.Reveal(), Ticket: tt.ticket}, unlimited)
+			tt.service.expectBySecret()
+			session, err := tt.service.OpenSession(t.Context(), tt.visit,
+				chats.SessionRequest{Secret: tt.service.secret.Reveal(), Ticket: tt.ticket}, unlimited)
 			wantErr(t, err, tt.want)
 			if err == nil && (session.Pass.Origin != embedSite || !session.Pass.Framed) {
 				t.Errorf("%+v", session.Pass)
@@ -149,25 +149,25 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 	late.At, elsewhere.Org, foreign.Origin = late.At.Add(10*time.Minute), "other", "https://evil.example"
 	for name, tt := range map[string]struct {
 		visit  chats.Visit
-		change func(*embedStage)
+		change func(*embedService)
 		want   error
 		asked  bool // whether the token is looked up
 	}{
-		"as it was":         {shopVisit(), func(*embedStage) {}, nil, true},
-		"its time is over":  {late, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
-		"in another org":    {elsewhere, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
-		"from another site": {foreign, func(*embedStage) {}, chat.ErrOriginNotAllowed, true},
-		"the token is disabled": {shopVisit(), func(s *embedStage) { s.token.Enabled = false },
+		"as it was":         {shopVisit(), func(*embedService) {}, nil, true},
+		"its time is over":  {late, func(*embedService) {}, chat.ErrEmbedSessionInvalid, false},
+		"in another org":    {elsewhere, func(*embedService) {}, chat.ErrEmbedSessionInvalid, false},
+		"from another site": {foreign, func(*embedService) {}, chat.ErrOriginNotAllowed, true},
+		"the token is disabled": {shopVisit(), func(s *embedService) { s.token.Enabled = false },
 			chat.ErrEmbedTokenInvalid, true},
-		"the token has expired": {shopVisit(), func(s *embedStage) { s.token.ExpiresAt = embedAt },
+		"the token has expired": {shopVisit(), func(s *embedService) { s.token.ExpiresAt = embedAt },
 			chat.ErrEmbedTokenInvalid, true},
-		"its secret is rotated out": {shopVisit(), func(s *embedStage) { s.token.Hash[0]++ }, chat.ErrEmbedTokenInvalid,
+		"its secret is rotated out": {shopVisit(), func(s *embedService) { s.token.Hash[0]++ }, chat.ErrEmbedTokenInvalid,
 			true},
-		"its site is off the list": {shopVisit(), func(s *embedStage) { s.token.Origins = nil },
+		"its site is off the list": {shopVisit(), func(s *embedService) { s.token.Origins = nil },
 			chat.ErrOriginNotAllowed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newEmbedStage(t)
+			s := newEmbedService(t)
 			session := s.session(t, shopVisit(), "").Text.Reveal()
 			tt.change(s)
 			if tt.asked {
@@ -178,7 +178,7 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		})
 	}
 	t.Run("one of a frame goes on from our page, which sends no origin when it reads", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		session := s.session(t, ourVisit(), s.ticket(t)).Text.Reveal()
 		for _, v := range []chats.Visit{ourVisit(), {Org: "org", At: embedAt}} {
 			s.expectByID()
@@ -190,7 +190,7 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		wantErr(t, err, chat.ErrOriginNotAllowed)
 	})
 	t.Run("its limit is the token's, and an outage is passed on", func(t *testing.T) {
-		s, errLimit := newEmbedStage(t), errors.New("too many")
+		s, errLimit := newEmbedService(t), errors.New("too many")
 		session := s.session(t, shopVisit(), "").Text.Reveal()
 		s.expectByID()
 		_, err := s.Resume(t.Context(), shopVisit(), session,
@@ -203,7 +203,7 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 }
 
 func TestASessionIsRenewed(t *testing.T) {
-	s := newEmbedStage(t)
+	s := newEmbedService(t)
 	opened := s.session(t, shopVisit(), "")
 	later := shopVisit()
 	later.At = later.At.Add(9 * time.Minute)
@@ -231,21 +231,21 @@ func TestABackendVerifiesASession(t *testing.T) {
 	elsewhere.Workspace, foreign.Org, late.At = "other", "other", late.At.Add(10*time.Minute)
 	for name, tt := range map[string]struct {
 		by     identity.Actor
-		change func(*embedStage)
+		change func(*embedService)
 		want   error
 		asked  bool // whether the token is looked up
 	}{
-		"as it was":             {ann, func(*embedStage) {}, nil, true},
-		"in another workspace":  {elsewhere, func(*embedStage) {}, chat.ErrSessionNotFound, true},
-		"in another org":        {foreign, func(*embedStage) {}, chat.ErrSessionNotFound, false},
-		"after its end":         {late, func(*embedStage) {}, chat.ErrSessionNotFound, false},
-		"of a disabled token":   {ann, func(s *embedStage) { s.token.Enabled = false }, chat.ErrSessionNotFound, true},
-		"of one that was":       {ann, func(s *embedStage) { s.token.Generation++ }, chat.ErrSessionNotFound, true},
-		"whose secret has gone": {ann, func(s *embedStage) { s.token.Hash[0]++ }, chat.ErrSessionNotFound, true},
-		"whose site has gone":   {ann, func(s *embedStage) { s.token.Origins = nil }, chat.ErrSessionNotFound, true},
+		"as it was":             {ann, func(*embedService) {}, nil, true},
+		"in another workspace":  {elsewhere, func(*embedService) {}, chat.ErrSessionNotFound, true},
+		"in another org":        {foreign, func(*embedService) {}, chat.ErrSessionNotFound, false},
+		"after its end":         {late, func(*embedService) {}, chat.ErrSessionNotFound, false},
+		"of a disabled token":   {ann, func(s *embedService) { s.token.Enabled = false }, chat.ErrSessionNotFound, true},
+		"of one that was":       {ann, func(s *embedService) { s.token.Generation++ }, chat.ErrSessionNotFound, true},
+		"whose secret has gone": {ann, func(s *embedService) { s.token.Hash[0]++ }, chat.ErrSessionNotFound, true},
+		"whose site has gone":   {ann, func(s *embedService) { s.token.Origins = nil }, chat.ErrSessionNotFound, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newEmbedStage(t)
+			s := newEmbedService(t)
 			session := s.session(t, shopVisit(), "").Text.Reveal()
 			tt.change(s)
 			if tt.asked {
@@ -259,7 +259,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 			}
 		})
 	}
-	s := newEmbedStage(t)
+	s := newEmbedService(t)
 	session := s.session(t, shopVisit(), "").Text.Reveal()
 	for outage, want := range map[error]error{
 		errOutage: errOutage, chat.ErrEmbedTokenInvalid: chat.ErrSessionNotFound,
@@ -271,7 +271,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 }
 
 func TestUseIsNotedOnceAMinute(t *testing.T) {
-	s := newEmbedStage(t)
+	s := newEmbedService(t)
 	session := s.session(t, shopVisit(), "")
 	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite), embedAt)
 	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil)
@@ -280,7 +280,7 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 }
 
 func TestPreflightsAskTheStore(t *testing.T) {
-	s := newEmbedStage(t)
+	s := newEmbedService(t)
 	s.embeds.EXPECT().Expected(gomock.Any(), identity.OrgID("org"), chat.Origin(embedSite)).Return(true, nil)
 	if ok, err := s.Expected(t.Context(), shopVisit()); !ok || err != nil {
 		t.Error(ok, err)
@@ -288,7 +288,7 @@ func TestPreflightsAskTheStore(t *testing.T) {
 }
 
 func TestASignedVisitorIsMarked(t *testing.T) {
-	s, errLimit := newEmbedStage(t), errors.New("too many")
+	s, errLimit := newEmbedService(t), errors.New("too many")
 	signed := chat.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
 	ask := func(visitor, signature string, limit chats.Limit) (*chats.Session, error) {
 		s.expectBySecret()

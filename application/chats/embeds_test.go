@@ -28,9 +28,9 @@ func embedder(user identity.UserID) identity.Actor {
 		At: embedAt}
 }
 
-// embedStage is Embeds on mocked ports; its stores run each change twice, as stores do after a
+// embedService is Embeds on mocked ports; its stores run each change twice, as stores do after a
 // conflict.
-type embedStage struct {
+type embedService struct {
 	*chats.Embeds
 	embeds *mocks.MockEmbeds
 	chats  *mocks.MockChats
@@ -40,9 +40,9 @@ type embedStage struct {
 	secret secret.Token
 }
 
-func newEmbedStage(t *testing.T) *embedStage {
+func newEmbedService(t *testing.T) *embedService {
 	c := gomock.NewController(t)
-	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c),
+	s := &embedService{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c),
 		uses: mocks.NewMockEmbedUses(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
 	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
@@ -69,7 +69,7 @@ func newEmbedStage(t *testing.T) *embedStage {
 	return s
 }
 
-func (s *embedStage) template() *chat.Template {
+func (s *embedService) template() *chat.Template {
 	return &chat.Template{
 		Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann",
 			Visibility: access.Workspace}}, ID: "ctpl", Status: chat.StatusPublished,
@@ -77,14 +77,14 @@ func (s *embedStage) template() *chat.Template {
 	}
 }
 
-func (s *embedStage) embedding() *chat.Embedding {
+func (s *embedService) embedding() *chat.Embedding {
 	return &chat.Embedding{Token: s.token, Template: chat.Embedded{
 		ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished, Name: "Support",
 		Tools: []string{"search", "admin", "gone"},
 	}}
 }
 
-func (s *embedStage) expectUpdate(by identity.Actor) {
+func (s *embedService) expectUpdate(by identity.Actor) {
 	s.embeds.EXPECT().Update(gomock.Any(), by, chat.ID("ctpl"), s.token.ID, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ chat.EmbedTokenID,
 			change func(*chat.Template, *chat.EmbedToken) error) error {
@@ -109,7 +109,7 @@ func ourVisit() chats.Visit {
 func TestManagersSeeToEmbedTokens(t *testing.T) {
 	ctx, ann, joe := t.Context(), embedder("ann"), embedder("joe")
 	t.Run("they create one", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.embeds.EXPECT().Add(ctx, ann, chat.ID("ctpl"), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ chat.ID,
 				change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
@@ -125,7 +125,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		}
 	})
 	t.Run("they change, rotate and delete it", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.expectUpdate(ann)
 		off := false
 		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, chat.EmbedChanges{Enabled: &off})
@@ -143,7 +143,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		wantErr(t, s.Delete(ctx, ann, "ctpl", s.token.ID, nil), nil)
 	})
 	t.Run("they read them", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(s.template(), nil)
 		s.embeds.EXPECT().List(ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"),
 			page.Query{Limit: 5}).Return(chat.EmbedTokenPage{Items: []chat.EmbedToken{s.token}}, nil)
@@ -160,7 +160,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		wantErr(t, err, chat.ErrEmbedTokenNotFound)
 	})
 	t.Run("no one else does", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.chats.EXPECT().Get(ctx, joe, chat.ID("ctpl")).Return(s.template(), nil) // and the tokens are not read
 		_, err := s.List(ctx, joe, "ctpl", page.Query{})
 		wantErr(t, err, chat.ErrForbidden)
@@ -171,7 +171,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		wantErr(t, s.Delete(ctx, joe, "ctpl", s.token.ID, nil), chat.ErrForbidden)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
-		s := newEmbedStage(t)
+		s := newEmbedService(t)
 		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(nil, errOutage)
 		_, err := s.List(ctx, ann, "ctpl", page.Query{})
 		wantErr(t, err, errOutage)

@@ -20,7 +20,7 @@ import (
 
 func TestMembers(t *testing.T) {
 	q, want := page.Query{Limit: 5}, chat.MemberPage{Items: []chat.Member{{User: "ann"}}, Next: "n"}
-	s := newStage(t)
+	s := newMocked(t)
 	s.expectGet(viewer)
 	s.lists.EXPECT().Members(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"), q).Return(want, nil)
 	if got, err := s.Members(s.ctx, viewer, "ctpl", q); err != nil || !reflect.DeepEqual(got, want) {
@@ -35,7 +35,7 @@ func TestAddMember(t *testing.T) {
 	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: access.Editor},
 		"by address": {Email: "sam@example.com", Role: access.Editor}} {
 		t.Run("a member of the workspace is active at once, "+what, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			if g.Email != "" {
 				s.expectMember("", g.Email, "sam")
 			}
@@ -53,7 +53,7 @@ func TestAddMember(t *testing.T) {
 		})
 	}
 	t.Run("a user who is no member of it is refused", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		var after *chat.Template
 		s.expectUpdateFor(manager, []identity.UserID{"usr"}, &after)
 		_, err := s.AddMember(s.ctx, manager, organisation, "ctpl", chat.Grant{User: "usr", Role: access.Editor})
@@ -63,7 +63,7 @@ func TestAddMember(t *testing.T) {
 
 // expectInvite expects that the workspace creates an invitation for an address, in place of pending if
 // there is one.
-func (s *stage) expectInvite(member identity.UserID, pending *account.Invitation, stored **account.Invitation) {
+func (s *mockedService) expectInvite(member identity.UserID, pending *account.Invitation, stored **account.Invitation) {
 	s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), "guest@example.com",
 		anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string,
@@ -81,7 +81,7 @@ func (s *stage) expectInvite(member identity.UserID, pending *account.Invitation
 func TestInviteFromOutside(t *testing.T) {
 	g := chat.Grant{Email: "guest@example.com", Role: access.Editor}
 	t.Run("an admin's invitation reserves a user id for the guest", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
@@ -119,7 +119,7 @@ func TestInviteFromOutside(t *testing.T) {
 		}
 	})
 	t.Run("who is invited already gets another link, and the new role", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
@@ -138,7 +138,7 @@ func TestInviteFromOutside(t *testing.T) {
 		}
 	})
 	t.Run("a guest beyond the limit of members is not invited", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.used.Members = 2
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
@@ -155,7 +155,7 @@ func TestInviteFromOutside(t *testing.T) {
 		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("who has become a member meanwhile is one", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
@@ -170,7 +170,7 @@ func TestInviteFromOutside(t *testing.T) {
 	}{"a manager may not": {manager, chat.ErrInvitationRole}, "nor a viewer": {viewer, chat.ErrForbidden},
 		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectMember("", g.Email, "")
 			s.expectGet(tt.by)
 			_, err := s.AddMember(s.ctx, tt.by, organisation, "ctpl", g)
@@ -180,7 +180,7 @@ func TestInviteFromOutside(t *testing.T) {
 }
 
 func TestChangeMember(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	var after *chat.Template
 	s.expectUpdateFor(manager, []identity.UserID{"vic"}, &after)
 	got, err := s.ChangeMember(s.ctx, manager, "ctpl", "vic", revision.Match{1}, access.Editor)
@@ -195,7 +195,7 @@ func TestChangeMember(t *testing.T) {
 
 func TestRemoveMember(t *testing.T) {
 	t.Run("who is active loses the membership, and nothing else is touched", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectMember("vic", "", "vic")
 		var after *chat.Template
 		s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &after)
@@ -219,7 +219,7 @@ func TestRemoveMember(t *testing.T) {
 		"and who is nothing at all is not found":       {manager, "usr_2", true, nil, false, chat.ErrMemberNotFound},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectMember(tt.user, "", "")
 			tx := s.expectAtomically(t)
 			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"),
@@ -247,7 +247,7 @@ func TestRemoveMember(t *testing.T) {
 		})
 	}
 	t.Run("an invitation that is gone already is no obstacle", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectMember("usr_1", "", "")
 		tx := s.expectAtomically(t)
 		tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Return(nil).MinTimes(1)
@@ -266,7 +266,7 @@ func TestRemoveMember(t *testing.T) {
 
 func TestChangeMembers(t *testing.T) {
 	t.Run("members change in one transaction, and the invitation of a removed one ends", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		s.expectMember("", "sam@example.com", "sam")
 		tx := s.expectAtomically(t)
@@ -290,7 +290,7 @@ func TestChangeMembers(t *testing.T) {
 		}
 	})
 	t.Run("an address from outside is refused, with its place", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		s.expectMember("", "out@example.com", "")
 		_, err := s.ChangeMembers(s.ctx, manager, "ctpl", []chat.Grant{{User: "vic"},
@@ -302,7 +302,7 @@ func TestChangeMembers(t *testing.T) {
 	})
 	t.Run("those who may not change members learn nothing of addresses", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&viewer: chat.ErrForbidden, &stranger: chat.ErrNotFound} {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(*by)
 			_, err := s.ChangeMembers(s.ctx, *by, "ctpl", []chat.Grant{{Email: "sam@example.com"}})
 			wantErr(t, err, want)

@@ -19,7 +19,7 @@ import (
 // replyStage is Replies on mocked ports, with a session of a visitor.
 type replyStage struct {
 	*chats.Replies
-	*embedStage
+	*embedService
 	counts  *mocks.MockEmbedReplies
 	prompts *mocks.MockPrompts
 	replier *mocks.MockReplier
@@ -32,10 +32,10 @@ type replyStage struct {
 
 func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 	c := gomock.NewController(t)
-	s := &replyStage{embedStage: newEmbedStage(t), counts: mocks.NewMockEmbedReplies(c),
+	s := &replyStage{embedService: newEmbedService(t), counts: mocks.NewMockEmbedReplies(c),
 		prompts: mocks.NewMockPrompts(c), replier: mocks.NewMockReplier(c),
 		reply: reply}
-	s.session = s.embedStage.session(t, shopVisit(), "").Text.Reveal()
+	s.session = s.embedService.session(t, shopVisit(), "").Text.Reveal()
 	credential, err := connection.ParseCredential(connection.OpenAICompatible, []byte(`{"base_url":"https://a.example"}`))
 	wantErr(t, err, nil)
 	use := func(ctx context.Context, by identity.Actor, id connection.ID,
@@ -214,7 +214,7 @@ func TestTheConnectionOfAReplyMustFit(t *testing.T) {
 		"an outage": {nil, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con_1")).AnyTimes().
 				Return(tt.found, tt.err)

@@ -46,7 +46,7 @@ func TestUsesOfEmbedTokensAreWrittenTogether(t *testing.T) {
 }
 
 func TestUsageIsForManagersAndAtMostNinetyDays(t *testing.T) {
-	s := newEmbedStage(t)
+	s := newEmbedService(t)
 	ctx := t.Context()
 	s.embeds.EXPECT().Get(ctx, gomock.Any(), chat.ID("ctpl"), s.token.ID).AnyTimes().DoAndReturn(
 		func(context.Context, identity.Actor, chat.ID, chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {

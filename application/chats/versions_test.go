@@ -18,7 +18,7 @@ func earlier() *chat.Version {
 }
 
 func TestPublishTheDraft(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
 	var after *chat.Template
@@ -33,7 +33,7 @@ func TestPublishTheDraft(t *testing.T) {
 }
 
 func TestPublishingCountsAgainstTheStorage(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.used = quota.Amounts{StorageBytes: 2}
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
@@ -52,7 +52,7 @@ func TestPublishAnEarlierVersion(t *testing.T) {
 		"whose prompt is gone": {nil, chat.ErrPromptGone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(manager)
 			s.versions.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"), chat.VersionRef{Number: 1}).
 				Return(earlier(), nil)
@@ -70,7 +70,7 @@ func TestPublishAnEarlierVersion(t *testing.T) {
 }
 
 func TestWhoPublishesAndReadsVersions(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.chats.EXPECT().Get(s.ctx, gomock.Any(), chat.ID("ctpl")).Return(template(), nil).AnyTimes()
 	for by, want := range map[*identity.Actor]error{&viewer: chat.ErrForbidden, &stranger: chat.ErrNotFound} {
 		_, published := s.Publish(s.ctx, *by, "ctpl", nil, chat.VersionRef{Draft: true}, chat.Release{})
@@ -98,7 +98,7 @@ func TestWhoPublishesAndReadsVersions(t *testing.T) {
 }
 
 func TestCopyStoresADraft(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
 	var stored *chat.Template

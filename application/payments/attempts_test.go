@@ -13,7 +13,7 @@ import (
 )
 
 func TestSetupIntentsAreCountedAndStored(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.terms.Limits = billing.CardLimits{OpenSetupIntents: 1}
 	s.kept = customer()
 	s.kept.WalletAt = now.Add(-billing.Fresh)
@@ -34,7 +34,7 @@ func TestSetupIntentsAreCountedAndStored(t *testing.T) {
 }
 
 func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.terms.Limits = billing.CardLimits{DeclinesPerDay: 3}
 	s.kept = customer()
 	s.payments.EXPECT().Find(any, identity.OrgID("org"), "sandbox",

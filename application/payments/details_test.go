@@ -14,10 +14,10 @@ import (
 
 var company = billing.Details{Name: "Acme GmbH", Address: billing.Address{Country: "DE"}}
 
-// owned returns a stage whose workspace has a name and an owner.
-func owned(t *testing.T, name, email string) *stage {
+// owned returns a service whose workspace has a name and an owner.
+func owned(t *testing.T, name, email string) *mockedService {
 	t.Helper()
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer()
 	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").AnyTimes().Return(&account.Workspace{Name: name},
 		nil)
@@ -35,7 +35,7 @@ func owned(t *testing.T, name, email string) *stage {
 }
 
 // expectUpdate expects a call that gives the gateway details, and returns err.
-func (s *stage) expectUpdate(t *testing.T, want billing.Details, err error) {
+func (s *mockedService) expectUpdate(t *testing.T, want billing.Details, err error) {
 	t.Helper()
 	s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, billing.CustomerID("cus_1"), any).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, d billing.Details) error {

@@ -18,10 +18,10 @@ var limitedPlans = billing.Plans{
 	{ID: "pro", Name: "Pro", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 20}},
 }
 
-// onBasic returns a stage whose workspace has an active subscription of a limited plan.
-func onBasic(t *testing.T) *stage {
+// onBasic returns a service whose workspace has an active subscription of a limited plan.
+func onBasic(t *testing.T) *mockedService {
 	t.Helper()
-	s := newStage(t)
+	s := newMocked(t)
 	s.terms.Plans = limitedPlans
 	s.kept = customer()
 	s.kept.Subscription = &billing.Subscription{ID: "sub", Plan: "basic", Status: billing.Active,
@@ -48,7 +48,7 @@ func TestEntitlements(t *testing.T) {
 		}
 	})
 	t.Run("an org without payments has its quotas", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.terms.Gateway, s.terms.Plans = nil, nil
 		s.usage.EXPECT().Of(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{PromptTemplates: 1}, nil)
 		e, err := s.Entitlements(s.ctx, member)
@@ -73,14 +73,14 @@ func TestEntitlements(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change  func(*stage)
+		change  func(*mockedService)
 		members int64
 		plan    bool
 	}{
-		"a plan limits members": {func(*stage) {}, 2, true},
-		"an unpaid subscription has the org's quotas": {func(s *stage) { s.kept.Subscription.Status = billing.Unpaid },
+		"a plan limits members": {func(*mockedService) {}, 2, true},
+		"an unpaid subscription has the org's quotas": {func(s *mockedService) { s.kept.Subscription.Status = billing.Unpaid },
 			quota.Unlimited, false},
-		"a workspace without a customer has them, too": {func(s *stage) { s.kept = nil }, quota.Unlimited, false},
+		"a workspace without a customer has them, too": {func(s *mockedService) { s.kept = nil }, quota.Unlimited, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onBasic(t)

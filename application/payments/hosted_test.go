@@ -13,9 +13,9 @@ import (
 
 const app = "https://app.example.com"
 
-func newHostedStage(t *testing.T) *stage {
+func newHostedService(t *testing.T) *mockedService {
 	t.Helper()
-	s := newStage(t)
+	s := newMocked(t)
 	s.terms.Returns = billing.ReturnPolicy{Origins: []string{app}}
 	s.kept = customer()
 	return s
@@ -24,7 +24,7 @@ func newHostedStage(t *testing.T) *stage {
 var order = payments.CheckoutRequest{Plan: "basic", Quantity: 2, SuccessURL: app + "/yes", CancelURL: app + "/no"}
 
 func TestACheckoutEndsTheOneBefore(t *testing.T) {
-	s := newHostedStage(t)
+	s := newHostedService(t)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
 	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, billing.CustomerID("cus_1"), any).Times(2).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, o billing.CheckoutOrder) (string, error) {
@@ -71,7 +71,7 @@ func TestACheckoutEndsTheOneBefore(t *testing.T) {
 }
 
 func TestACheckoutIsRefused(t *testing.T) {
-	s := newHostedStage(t)
+	s := newHostedService(t)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
 		func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
 			return []billing.GatewaySubscription{held(billing.Active)}, nil
@@ -91,7 +91,7 @@ func TestACheckoutIsRefused(t *testing.T) {
 }
 
 func TestThePortal(t *testing.T) {
-	s := newHostedStage(t)
+	s := newHostedService(t)
 	s.gateway.MockGatewayPages.EXPECT().Portal(any, billing.CustomerID("cus_1"), app+"/back").
 		Return("https://p.example.com", nil)
 	p, err := s.Portal(s.ctx, owner, app+"/back")
@@ -105,7 +105,7 @@ func TestThePortal(t *testing.T) {
 }
 
 func TestPagesOfTheSandboxNeedASandbox(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	link := billing.SandboxLink{Customer: "cus_1", Secret: secret.New("s")}
 	page := &billing.SandboxPage{}
 	s.payer.EXPECT().Page(any, any).Return(page, nil)
@@ -132,7 +132,7 @@ func TestPagesOfTheSandboxNeedASandbox(t *testing.T) {
 
 // opens lets the gateway create checkout pages as Stripe does: a repeated key returns the page of the first call, even
 // if that page has ended.
-func (s *stage) opens(created error) (open func(url string) bool) {
+func (s *mockedService) opens(created error) (open func(url string) bool) {
 	pages, ended := map[string]string{}, map[string]bool{}
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
 	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, any, any).AnyTimes().DoAndReturn(
@@ -154,7 +154,7 @@ func (s *stage) opens(created error) (open func(url string) bool) {
 }
 
 func TestACheckoutThatIsRepeatedAfterATimeoutReturnsAnOpenPage(t *testing.T) {
-	s := newHostedStage(t)
+	s := newHostedService(t)
 	open := s.opens(billing.ErrGatewayTimeout)
 	_, err := s.Checkout(s.ctx, owner, order)
 	wantErr(t, err, billing.ErrGatewayTimeout)

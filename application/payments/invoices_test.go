@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// owing returns a stage whose subscription is past due for an invoice.
-func owing(t *testing.T, invoice *billing.Invoice) *stage {
-	s := newStage(t)
+// owing returns a service whose subscription is past due for an invoice.
+func owing(t *testing.T, invoice *billing.Invoice) *mockedService {
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status = billing.PastDue
 	s.payments.EXPECT().Invoice(any, identity.WorkspaceID("acme"), "sandbox", gomock.Any()).AnyTimes().DoAndReturn(
@@ -32,7 +32,7 @@ var open900 = &billing.Invoice{ID: "in_1", Status: billing.Open, AmountDue: 900}
 
 func TestAnInvoiceIsPaid(t *testing.T) {
 	paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid, AmountPaid: 900}}
-	pay := func(s *stage, times int, p billing.InvoicePayment, err error) {
+	pay := func(s *mockedService, times int, p billing.InvoicePayment, err error) {
 		s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", billing.CustomerID("cus_1"),
 			billing.InvoiceID("in_1")).Times(times).DoAndReturn(
 			func(context.Context, string, billing.CustomerID, billing.InvoiceID) (billing.InvoicePayment, error) {

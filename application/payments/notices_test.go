@@ -15,10 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// overdue returns a stage whose workspace has a failed renewal since now.
-func overdue(t *testing.T) *stage {
+// overdue returns a service whose workspace has a failed renewal since now.
+func overdue(t *testing.T) *mockedService {
 	t.Helper()
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.PastDueSince = billing.PastDue, now
 	failed := held(billing.PastDue)
@@ -90,7 +90,7 @@ func TestMailNotice(t *testing.T) {
 	subjectOf := func(kind billing.NoticeKind) string { return (&billing.Notice{Kind: kind, Key: "k"}).Subject("ann") }
 	for kind, tt := range notices {
 		t.Run(string(kind), func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = subscribed("pm_1")
 			s.kept.Notices = []billing.Notice{{Kind: kind, Key: "k", Data: tt.data}}
 			s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"),
@@ -115,7 +115,7 @@ func TestMailNotice(t *testing.T) {
 		},
 	} {
 		t.Run("nothing is mailed to someone who is "+name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = subscribed("pm_1")
 			s.kept.Notices = []billing.Notice{{Kind: billing.TrialEnding, Key: "k"}}
 			s.workspaces.EXPECT().Member(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(member())
@@ -123,7 +123,7 @@ func TestMailNotice(t *testing.T) {
 		})
 	}
 	t.Run("a notice that is forgotten is not mailed", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		wantErr(t, s.MailNotice(s.ctx, system, subjectOf(billing.TrialEnding)), nil)
 	})

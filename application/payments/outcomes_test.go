@@ -14,7 +14,7 @@ import (
 )
 
 // answers sets the results of the gateway's subscribe calls, in order.
-func (s *stage) answers(errs ...error) {
+func (s *mockedService) answers(errs ...error) {
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"),
 		any).Times(len(errs)).DoAndReturn(
@@ -26,12 +26,12 @@ func (s *stage) answers(errs ...error) {
 }
 
 // has sets the gateway's subscriptions.
-func (s *stage) has(held ...billing.GatewaySubscription) *gomock.Call {
+func (s *mockedService) has(held ...billing.GatewaySubscription) *gomock.Call {
 	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
 }
 
 // hasThen sets that the gateway has no subscription at the first read, and these afterwards.
-func (s *stage) hasThen(err error, held ...billing.GatewaySubscription) {
+func (s *mockedService) hasThen(err error, held ...billing.GatewaySubscription) {
 	first := true
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).DoAndReturn(
 		func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
@@ -45,8 +45,8 @@ func (s *stage) hasThen(err error, held ...billing.GatewaySubscription) {
 
 func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 	refused := &billing.Rejection{Reason: "unauthorized"}
-	begin := func(t *testing.T, held ...billing.GatewaySubscription) *stage {
-		s := newStage(t)
+	begin := func(t *testing.T, held ...billing.GatewaySubscription) *mockedService {
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.answers(billing.ErrGatewayTimeout, refused)
 		s.hasThen(nil, held...)
@@ -87,7 +87,7 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 	})
 	t.Run("nor is it while the gateway cannot be read", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = customer("pm_1")
 			s.answers(billing.ErrGatewayTimeout, refused)
 			s.hasThen(refused)
@@ -105,7 +105,7 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 	})
 	t.Run("a decline is one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = customer("pm_1")
 			s.answers(billing.ErrGatewayTimeout, &billing.DeclinedError{DeclineCode: "x"})
 			s.has()
@@ -119,7 +119,7 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 
 func TestAnOperationKeepsWhatItSells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
@@ -139,7 +139,7 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 		}
 	})
 	t.Run("even if the plan is gone", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2,
 			Sold: &billing.Plan{ID: "gone", PriceRef: "price_gone"}}
@@ -151,7 +151,7 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 }
 
 func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Surplus = []billing.SubscriptionID{"sub_2"}
 	for id, key := range map[billing.SubscriptionID]string{"sub_1": "k", "sub_2": "k_sub_2"} {
@@ -166,7 +166,7 @@ func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
 func TestTheDefaultThatIsShownIsTheGateways(t *testing.T) {
 	later := owner
 	later.At = now.Add(billing.Fresh)
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer()
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
 		any).Times(2).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
@@ -186,7 +186,7 @@ func TestTheDefaultThatIsShownIsTheGateways(t *testing.T) {
 
 func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 	t.Run("for a subscription that was made elsewhere", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		elsewhere := held(billing.Active)
 		elsewhere.Key = ""
@@ -199,7 +199,7 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 	})
 	t.Run("and if it does not answer nothing is", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = customer("pm_1")
 			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil,
 				billing.ErrGatewayUnavailable)
@@ -211,7 +211,7 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 		})
 	})
 	t.Run("for the price", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.priced = &billing.Rejection{Reason: "x"}
 		pro := billing.PlanID("pro")
@@ -227,7 +227,7 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 }
 
 func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
 	waits, paid := held(billing.Incomplete), held(billing.Active)
@@ -245,7 +245,7 @@ func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
 }
 
 func TestWhatIsListedForTheActionIsStored(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status = billing.Incomplete
 	s.has(held(billing.Active))
@@ -257,8 +257,8 @@ func TestWhatIsListedForTheActionIsStored(t *testing.T) {
 }
 
 func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
-	begin := func(t *testing.T) *stage {
-		s := newStage(t)
+	begin := func(t *testing.T) *mockedService {
+		s := newMocked(t)
 		s.kept = customer("pm_1", "pm_2")
 		s.has()
 		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
@@ -267,7 +267,7 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 			any).MinTimes(1).Return(billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "x"})
 		return s
 	}
-	buy := func(s *stage) error {
+	buy := func(s *mockedService) error {
 		_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "pm_2"})
 		return err
 	}
@@ -296,7 +296,7 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 }
 
 func TestPlansNeedNoWorkspace(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	nowhere := owner
 	nowhere.Workspace, nowhere.Role = "", identity.NoRole
 	all, current, err := s.Plans(s.ctx, nowhere)
@@ -306,7 +306,7 @@ func TestPlansNeedNoWorkspace(t *testing.T) {
 }
 
 func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status = billing.PastDue
 	for ahead, want := range map[time.Duration]bool{6 * 24 * time.Hour: true, 8 * 24 * time.Hour: false} {
@@ -319,7 +319,7 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 }
 
 func TestExpiryFollowsTheClockOfTheGateway(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer("pm_1", "pm_2")
 	s.terms.Clock = func(context.Context) (time.Time, error) { return now.AddDate(20, 0, 0), nil }
 	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")

@@ -20,7 +20,7 @@ import (
 var any = gomock.Any()
 
 func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").Return(&account.Workspace{Name: "Acme"}, nil)
 	s.workspaces.EXPECT().Members(any, identity.OrgID("org"), identity.WorkspaceID("acme"),
 		any).Return(account.MemberPage{Items: []account.Member{
@@ -55,7 +55,7 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 }
 
 func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	for name, try := range map[string]func(identity.Actor) error{
 		"setup intent": func(by identity.Actor) error { _, err := s.SetupIntent(s.ctx, by, "k", ""); return err },
 		"methods":      func(by identity.Actor) error { _, err := s.Methods(s.ctx, by); return err },
@@ -94,7 +94,7 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 }
 
 func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	w, err := s.Methods(s.ctx, owner)
 	wantErr(t, err, nil)
@@ -122,7 +122,7 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	later := owner
 	later.At = now.Add(billing.Fresh)
 	t.Run("read again", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
 			billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
@@ -142,7 +142,7 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	})
 	t.Run("stale", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = customer("pm_1")
 			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(billing.Wallet{},
 				billing.ErrGatewayUnavailable)
@@ -154,7 +154,7 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 		})
 	})
 	t.Run("unless somebody has changed the customer meanwhile", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
 			any).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
@@ -186,7 +186,7 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t)
+				s := newMocked(t)
 				s.kept = customer()
 				s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(billing.Wallet{}, nil)
 				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any,
@@ -202,7 +202,7 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 	}
 	t.Run("who does not answer at all is given up in time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.kept = customer()
 			s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, any, any, any).AnyTimes().DoAndReturn(
 				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Usage) (billing.SetupIntent,
@@ -221,7 +221,7 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 }
 
 func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer("pm_1", "pm_2")
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
 		billing.MethodID("pm_2")).Return(nil)
@@ -241,8 +241,8 @@ func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
 }
 
 func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
-	detach := func(t *testing.T, err error) *stage {
-		s := newStage(t)
+	detach := func(t *testing.T, err error) *mockedService {
+		s := newMocked(t)
 		s.kept = subscribed("pm_1", "pm_2")
 		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
 			billing.MethodID("pm_2")).Return(nil)
@@ -285,7 +285,7 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 
 // If the gateway refuses another default, it still has the one that leaves: the mirror must not say otherwise.
 func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1", "pm_2")
 	refused := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).
 		Return(&billing.Rejection{Reason: "x"})
@@ -303,7 +303,7 @@ func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
 }
 
 func TestThePayerOfTheSandbox(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	_, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
 	wantErr(t, err, billing.ErrIntentNotFound)
 	s.kept = customer()
@@ -325,7 +325,7 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 }
 
 // expectResync expects one read of all of the gateway's data.
-func (s *stage) expectResync(w billing.Wallet, held []billing.GatewaySubscription) {
+func (s *mockedService) expectResync(w billing.Wallet, held []billing.GatewaySubscription) {
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(w, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).Return(held, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, billing.CustomerID("cus_1")).Return(nil, nil)
@@ -334,7 +334,7 @@ func (s *stage) expectResync(w billing.Wallet, held []billing.GatewaySubscriptio
 var errOutage = errors.New("the store is away")
 
 func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.terms = payments.Terms{}
 	all, current, err := s.Plans(s.ctx, member)
 	if err != nil || len(all) != 0 || current != "" {

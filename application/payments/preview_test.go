@@ -10,7 +10,7 @@ import (
 )
 
 // expectPreviews expects previews of an upgrade, which cost some amount.
-func (s *stage) expectPreviews(t *testing.T, times int, amount int64, err error) {
+func (s *mockedService) expectPreviews(t *testing.T, times int, amount int64, err error) {
 	t.Helper()
 	id := billing.SubscriptionID("sub_1")
 	s.gateway.MockGatewayPreviews.EXPECT().Preview(any, billing.CustomerID("cus_1"), id, any).Times(times).DoAndReturn(
@@ -27,9 +27,9 @@ func (s *stage) expectPreviews(t *testing.T, times int, amount int64, err error)
 func TestAChangeAsPreviewed(t *testing.T) {
 	dear := billing.PlanID("pro")
 	change := billing.Changes{Plan: &dear}
-	previewed := func(t *testing.T) (*stage, string) {
+	previewed := func(t *testing.T) (*mockedService, string) {
 		t.Helper()
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.expectPreviews(t, 1, 2000, nil)
 		p, err := s.PreviewChange(s.ctx, owner, change)
@@ -113,7 +113,7 @@ func TestAChangeAsPreviewed(t *testing.T) {
 		wantErr(t, err, billing.ErrPreviewNotFound)
 	})
 	t.Run("requires a manager and a subscription", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		_, err := s.PreviewChange(s.ctx, member, change)
 		wantErr(t, err, billing.ErrRoleRequired)
 		_, err = s.PreviewChange(s.ctx, owner, change)

@@ -6,10 +6,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// limitedCodes returns a stage with a customer whose workspace may send one invalid code an hour.
-func limitedCodes(t *testing.T) *stage {
+// limitedCodes returns a service with a customer whose workspace may send one invalid code an hour.
+func limitedCodes(t *testing.T) *mockedService {
 	t.Helper()
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer("pm_1")
 	s.terms.Limits.InvalidCodesPerHour = 1
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
@@ -64,7 +64,7 @@ func TestInvalidPromotionCodes(t *testing.T) {
 		}
 	})
 	t.Run("a code that is used up after the look-up restores the default method", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer("pm_1", "pm_2")
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
 		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(tenOff, nil)
@@ -85,7 +85,7 @@ func TestInvalidPromotionCodes(t *testing.T) {
 func TestAChangeWithAPromotionCode(t *testing.T) {
 	ch := billing.Changes{Code: "TENOFF"}
 	t.Run("is looked up and sent", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", billing.Sale{Plan: plans[0],
 			Quantity: 1}).Return(tenOff, nil)
@@ -102,7 +102,7 @@ func TestAChangeWithAPromotionCode(t *testing.T) {
 		}
 	})
 	t.Run("without a subscription", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
 		wantErr(t, err, billing.ErrNoSubscription)
 		s.kept = customer("pm_1")

@@ -15,7 +15,7 @@ import (
 const budget = 10 * time.Second
 
 // hanging makes the gateway's list of subscriptions hang until answers is set.
-func hanging(s *stage) (answers func(bool), calls func() int) {
+func hanging(s *mockedService) (answers func(bool), calls func() int) {
 	var mu sync.Mutex
 	ok, n := false, 0
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
@@ -35,7 +35,7 @@ func hanging(s *stage) (answers func(bool), calls func() int) {
 
 func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.terms.Reads = new(payments.Reads)
 		s.kept = subscribed("pm_1")
 		old := owner
@@ -76,7 +76,7 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 
 func TestASubscriptionThatAsksThePayerWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.terms.Reads = new(payments.Reads)
 		s.kept = subscribed("pm_1")
 		s.kept.Subscription.Status = billing.Trialing

@@ -8,7 +8,7 @@ import (
 )
 
 func TestManagersSeeTheActionOfARenewal(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status = billing.PastDue
 	h := held(billing.PastDue)

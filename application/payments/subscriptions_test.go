@@ -15,7 +15,7 @@ import (
 
 // expectSubscribe expects calls that start a subscription, and checks that the operation has been
 // stored before each.
-func (s *stage) expectSubscribe(t *testing.T, times int, h billing.GatewaySubscription, err error) {
+func (s *mockedService) expectSubscribe(t *testing.T, times int, h billing.GatewaySubscription, err error) {
 	t.Helper()
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
 		billing.MethodID("pm_1")).AnyTimes().Return(nil)
@@ -39,7 +39,7 @@ func (s *stage) expectSubscribe(t *testing.T, times int, h billing.GatewaySubscr
 var wanted = billing.SubscribeRequest{Plan: "basic", Quantity: 2}
 
 func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer("pm_1")
 	h := held(billing.Incomplete)
 	h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
@@ -64,7 +64,7 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 }
 
 func TestWhatWasRefusedLeavesNothing(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer("pm_1")
 	s.expectSubscribe(t, 1, billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "insufficient_funds"})
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
@@ -75,8 +75,8 @@ func TestWhatWasRefusedLeavesNothing(t *testing.T) {
 }
 
 func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
-	lost := func(t *testing.T) *stage {
-		s := newStage(t)
+	lost := func(t *testing.T) *mockedService {
+		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
@@ -140,7 +140,7 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 }
 
 func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer()
 	s.kept.WalletAt = now.Add(-30 * time.Second)
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
@@ -149,7 +149,7 @@ func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, nil)
 	t.Run("but not looked for all the time", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer()
 		s.has()
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
@@ -158,7 +158,7 @@ func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
 }
 
 func TestAnIncompleteOneGivesWay(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
 	waits := held(billing.Incomplete)
@@ -178,7 +178,7 @@ func TestAnIncompleteOneGivesWay(t *testing.T) {
 
 func TestChangingAndEndingASubscription(t *testing.T) {
 	pro := billing.PlanID("pro")
-	s := newStage(t)
+	s := newMocked(t)
 	_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
 	wantErr(t, err, billing.ErrNoSubscription)
 	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrNoSubscription)
@@ -211,7 +211,7 @@ func TestChangingAndEndingASubscription(t *testing.T) {
 }
 
 func TestTheActionIsForThoseWhoManagePayments(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status = billing.Incomplete
 	h := held(billing.Incomplete)
@@ -228,7 +228,7 @@ func TestTheActionIsForThoseWhoManagePayments(t *testing.T) {
 }
 
 func TestAnAuditCorrectsTheMirror(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	for range 2 { // once to compare, once to update
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
@@ -246,7 +246,7 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 		t.Errorf("%s%+v, %+v", types, s.kept, s.queued)
 	}
 	t.Run("and a look changes nothing", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,

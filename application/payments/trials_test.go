@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// onTrial returns a stage that sells a plan with a trial to a workspace with a card.
-func onTrial(t *testing.T, rules billing.TrialRules, methods ...billing.MethodID) *stage {
+// onTrial returns a service that sells a plan with a trial to a workspace with a card.
+func onTrial(t *testing.T, rules billing.TrialRules, methods ...billing.MethodID) *mockedService {
 	t.Helper()
 	s := owned(t, "Acme", "Zoe+tag@Example.com")
 	s.kept = customer(methods...)
@@ -31,7 +31,7 @@ func onTrial(t *testing.T, rules billing.TrialRules, methods ...billing.MethodID
 }
 
 // expectClaim expects that a trial is claimed, by the digests of an address and a card, some of which are taken.
-func (s *stage) expectClaim(t *testing.T, kinds string, taken ...billing.TrialMarkKind) {
+func (s *mockedService) expectClaim(t *testing.T, kinds string, taken ...billing.TrialMarkKind) {
 	t.Helper()
 	s.trials.EXPECT().Claim(any, owner, "sandbox", any).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ string, marks []billing.TrialMark) (out []billing.TrialMark,
@@ -56,7 +56,7 @@ func (s *stage) expectClaim(t *testing.T, kinds string, taken ...billing.TrialMa
 }
 
 // sells expects that the gateway is asked for a subscription with a trial of so many days.
-func (s *stage) sells(t *testing.T, days int, err error) {
+func (s *mockedService) sells(t *testing.T, days int, err error) {
 	t.Helper()
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
@@ -111,10 +111,10 @@ func TestTrialRules(t *testing.T) {
 		wantErr(t, err, nil)
 	})
 	t.Run("without a trial nothing is claimed", func(t *testing.T) {
-		for name, begin := range map[string]func(*stage, *billing.SubscribeRequest){
-			"as the caller wants":         func(_ *stage, w *billing.SubscribeRequest) { w.NoTrial = true },
-			"after the workspace's trial": func(s *stage, _ *billing.SubscribeRequest) { s.kept.HadTrial = true },
-			"because the plan has none":   func(_ *stage, w *billing.SubscribeRequest) { w.Plan = "basic" },
+		for name, begin := range map[string]func(*mockedService, *billing.SubscribeRequest){
+			"as the caller wants":         func(_ *mockedService, w *billing.SubscribeRequest) { w.NoTrial = true },
+			"after the workspace's trial": func(s *mockedService, _ *billing.SubscribeRequest) { s.kept.HadTrial = true },
+			"because the plan has none":   func(_ *mockedService, w *billing.SubscribeRequest) { w.Plan = "basic" },
 		} {
 			t.Run(name, func(t *testing.T) {
 				s, w := onTrial(t, both, "pm_1"), request

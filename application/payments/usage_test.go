@@ -9,10 +9,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// byUsage returns a stage whose workspace pays for messages by usage.
-func byUsage(t *testing.T) *stage {
+// byUsage returns a service whose workspace pays for messages by usage.
+func byUsage(t *testing.T) *mockedService {
 	t.Helper()
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.terms.Plans = billing.Plans{plans[0], plans[1]}
 	s.terms.Plans[0].Metered = &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}
@@ -46,7 +46,7 @@ func TestSendUsage(t *testing.T) {
 	}
 	tried := event("tried")
 	tried.TriedAt = now.Add(-time.Hour)
-	waits := func(s *stage, all ...billing.UsageEvent) {
+	waits := func(s *mockedService, all ...billing.UsageEvent) {
 		s.meters.EXPECT().QueuedUsage(any, any, "sandbox", any).Return(all, nil)
 	}
 	t.Run("an event is tried, sent and deleted", func(t *testing.T) {

@@ -41,7 +41,7 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 			fresh: true, state: billing.Ignored},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			ws := identity.WorkspaceID("acme")
 			if tt.find != nil {
 				ws = ""
@@ -69,7 +69,7 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 }
 
 func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.kept = customer()
 	events := []billing.Event{{ID: "evt_1", State: billing.Received},
 		{ID: "evt_2", State: billing.Received, Attempts: 3}}
@@ -97,7 +97,7 @@ func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
 
 func TestAnEventThatFailsForGoodIsADeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.kept = customer()
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(billing.Wallet{},
 			billing.ErrGatewayUnavailable)
@@ -117,7 +117,7 @@ func TestAnEventThatFailsForGoodIsADeadLetter(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.inbox.EXPECT().Get(any, identity.OrgID("org"), "sandbox", "evt_1").Return(&billing.Event{ID: "evt_1", Org: "org",
 		Account: "sandbox", Customer: "cus_1", State: billing.Ignored, EndedAt: now, Attempts: 8}, nil)
 	s.payments.EXPECT().Find(any, identity.OrgID("org"), "sandbox",

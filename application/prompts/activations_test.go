@@ -36,7 +36,7 @@ func TestActivationsKeepTheContract(t *testing.T) {
 		"a version that keeps it is activated":     {version(2), false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.prompts.EXPECT().UpdateVersion(s.ctx, owner, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 					change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
@@ -49,7 +49,7 @@ func TestActivationsKeepTheContract(t *testing.T) {
 			wantErr(t, err, tt.want)
 		})
 		t.Run(name+", also at once with a new version", func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			made := *tt.to
 			s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ prompt.ID,
@@ -73,7 +73,7 @@ func TestActivationsKeepTheContract(t *testing.T) {
 }
 
 // expectRead expects that both versions are read, unless the caller acknowledged a break.
-func (s *stage) expectRead(to *prompt.Version, acknowledged bool) {
+func (s *mockedService) expectRead(to *prompt.Version, acknowledged bool) {
 	if !acknowledged {
 		s.expectGetVersion(owner, prompt.Ref{ID: "ver1"}, version(1))
 		s.expectGetVersion(owner, prompt.Ref{ID: "ver2"}, to)

@@ -14,7 +14,7 @@ import (
 )
 
 // expectCopied expects the reads and writes of a copy with the versions that are listed.
-func (s *stage) expectCopied(by identity.Actor, made *[]*prompt.Version) {
+func (s *mockedService) expectCopied(by identity.Actor, made *[]*prompt.Version) {
 	author := &account.User{ID: "ann", Name: "Ann"}
 	s.users.EXPECT().Get(s.ctx, by.Org, identity.UserID("ann")).AnyTimes().Return(author, nil, nil)
 	s.users.EXPECT().Get(s.ctx, by.Org, identity.UserID("")).AnyTimes().Return(nil, nil, account.ErrUserNotFound)
@@ -40,7 +40,7 @@ func TestCopy(t *testing.T) {
 		return t
 	}
 	t.Run("all versions keep their order, labels and states", func(t *testing.T) {
-		s, made := newStage(t), []*prompt.Version{}
+		s, made := newMocked(t), []*prompt.Version{}
 		s.prompts.EXPECT().Get(s.ctx, owner, prompt.ID("tpl")).Return(source(), nil)
 		s.lists.EXPECT().Versions(s.ctx, owner.Workspace, prompt.ID("tpl"), true, page.Query{Limit: 200}).
 			Return(listed, nil)
@@ -60,7 +60,7 @@ func TestCopy(t *testing.T) {
 		}
 	})
 	t.Run("without history only the active version is copied, to another workspace of the caller", func(t *testing.T) {
-		s, made := newStage(t), []*prompt.Version{}
+		s, made := newMocked(t), []*prompt.Version{}
 		s.prompts.EXPECT().Get(s.ctx, viewer, prompt.ID("tpl")).Return(source(), nil)
 		s.expectGetVersion(viewer, prompt.Ref{Active: true}, version(1))
 		s.users.EXPECT().Get(s.ctx, viewer.Org, viewer.User).Return(&account.User{}, []account.Membership{
@@ -91,7 +91,7 @@ func TestCopy(t *testing.T) {
 		"a workspace of others is hidden": {owner, source(), there, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.prompts.EXPECT().Get(s.ctx, tt.by, prompt.ID("tpl")).Return(tt.of, nil)
 			if tt.c.Latest {
 				s.expectGetVersion(tt.by, prompt.Ref{Active: true}, version(1))

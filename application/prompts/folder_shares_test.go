@@ -22,7 +22,7 @@ func folder(path string) *prompt.SharedFolder {
 var vics = prompt.FolderShare{ID: "pfsh", Folder: "a",
 	Share: prompt.Share{User: "vic", Role: access.Viewer, Revision: 1}}
 
-func (s *stage) expectUpdateShare(by identity.Actor) {
+func (s *mockedService) expectUpdateShare(by identity.Actor) {
 	s.folders.EXPECT().UpdateShare(s.ctx, by, vics.ID, gomock.Any()).DoAndReturn(func(_ context.Context,
 		_ identity.Actor, _ prompt.FolderShareID, change func(*prompt.SharedFolder, prompt.FolderShare) error) error {
 		return change(folder("a"), vics)
@@ -37,7 +37,7 @@ func TestFolderShares(t *testing.T) {
 		want error
 	}{"a manager lists them": {manager, nil}, "others may not": {viewer, prompt.ErrFolderForbidden}} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.folders.EXPECT().Folder(s.ctx, tt.by, "a").Return(folder("a"), nil)
 			if tt.want == nil {
 				s.folders.EXPECT().Shares(s.ctx, identity.WorkspaceID("acme"), "a", q).Return(want, nil)
@@ -50,7 +50,7 @@ func TestFolderShares(t *testing.T) {
 		})
 	}
 	t.Run("a manager of a template lists those of its folders", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		tpl := template()
 		tpl.Name = "a/b/Greeting"
 		s.prompts.EXPECT().Get(s.ctx, manager, prompt.ID("tpl")).Return(tpl, nil)
@@ -61,7 +61,7 @@ func TestFolderShares(t *testing.T) {
 		}
 	})
 	t.Run("a template at the top inherits none", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		if got, err := s.InheritedShares(s.ctx, manager, "tpl", q); err != nil || len(got.Items) != 0 {
 			t.Errorf("InheritedShares = %+v, %v", got, err)
@@ -72,7 +72,7 @@ func TestFolderShares(t *testing.T) {
 	})
 	t.Run("everyone reads their own", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&manager: nil, &viewer: nil, &owner: prompt.ErrFolderShareNotFound} {
-			s := newStage(t)
+			s := newMocked(t)
 			s.folders.EXPECT().Share(s.ctx, *by, vics.ID).Return(folder("a"), vics, nil)
 			got, err := s.FolderShare(s.ctx, *by, vics.ID)
 			wantErr(t, err, want)
@@ -84,7 +84,7 @@ func TestFolderShares(t *testing.T) {
 }
 
 func TestShareFolder(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), identity.UserID(""),
 		"sam@example.com").Return(identity.UserID("sam"), nil)
 	s.folders.EXPECT().Update(s.ctx, manager, "a", identity.UserID("sam"), gomock.Any()).DoAndReturn(
@@ -99,7 +99,7 @@ func TestShareFolder(t *testing.T) {
 }
 
 func TestChangeAndEndFolderShares(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.expectUpdateShare(manager)
 	got, err := s.ChangeFolderShare(s.ctx, manager, vics.ID, revision.Match{1},
 		prompt.ShareChanges{Role: new(access.Editor)})
@@ -136,7 +136,7 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				s := newStage(t)
+				s := newMocked(t)
 				s.prompts.EXPECT().Update(s.ctx, tt.by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(func(_ context.Context,
 					_ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 					tpl := shared()

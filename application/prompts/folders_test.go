@@ -11,7 +11,7 @@ import (
 
 func TestFoldersAndTags(t *testing.T) {
 	few := []prompt.Entry{{Name: "a/b/x", Tags: []string{"t"}}}
-	s := newStage(t)
+	s := newMocked(t)
 	s.lists.EXPECT().Outline(s.ctx, viewer, "a", prompts.MaxOutlined+1).Return(few, nil)
 	folders, complete, err := s.Folders(s.ctx, viewer, "a")
 	if err != nil || !complete || len(folders) != 1 || folders[0].Path != "a/b" {
@@ -40,7 +40,7 @@ func TestMoveFolder(t *testing.T) {
 		"more than 200 templates are not moved": {owner, 201, prompts.ErrFolderTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			found := make([]prompt.Entry, tt.found)
 			for i := range found {
 				found[i] = prompt.Entry{ID: "tpl", Name: "a/Greeting"}

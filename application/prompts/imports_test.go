@@ -23,7 +23,7 @@ func imported(name, text string) prompt.Imported {
 func TestImport(t *testing.T) {
 	latest := prompt.Ref{Latest: true}
 	t.Run("a template that does not exist is created", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "new", latest).Return(nil, nil, prompt.ErrNotFound)
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any())
 		s.expectAddFirst()
@@ -34,7 +34,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("one that has the content stays, and another content is a new version", func(t *testing.T) {
 		for text, want := range map[string]prompt.Outcome{"Hello {{name}}": prompt.Unchanged, "other": prompt.Updated} {
-			s := newStage(t)
+			s := newMocked(t)
 			v := version(2)
 			v.Content.Variables[0].Type = "any"
 			v.ContentHash = v.Content.Hash()
@@ -50,7 +50,7 @@ func TestImport(t *testing.T) {
 		}
 	})
 	t.Run("a template that the caller cannot see keeps its name", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(), nil, nil)
 		_, err := s.Import(s.ctx, stranger, []prompt.Imported{imported("Greeting", "text")})
 		wantErr(t, err, prompt.ErrNameTaken)
@@ -59,7 +59,7 @@ func TestImport(t *testing.T) {
 		}
 	})
 	t.Run("a viewer adds no version", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting", latest).Return(template().Reading(),
 			version(1), nil)
 		s.expectUpdate(viewer)
@@ -67,7 +67,7 @@ func TestImport(t *testing.T) {
 		wantErr(t, err, prompt.ErrForbidden)
 	})
 	t.Run("a template of the other type is refused", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", latest).Return(template().Reading(),
 			version(1), nil)
 		p := imported("Greeting", "text")
@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestExport(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	filter := prompt.Filter{Folder: "support", ByName: true}
 	s.lists.EXPECT().Visible(s.ctx, viewer, filter, page.Query{Limit: 100}).Return(prompt.Page{
 		Items: []prompt.Template{*template()}, Next: "more"}, nil)

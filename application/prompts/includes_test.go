@@ -30,12 +30,12 @@ func rules(text string) (*prompt.Reading, *prompt.Version) {
 	return of, v
 }
 
-func (s *stage) expectIncluded(by gomock.Matcher, of *prompt.Reading, v *prompt.Version, err error) {
+func (s *mockedService) expectIncluded(by gomock.Matcher, of *prompt.Reading, v *prompt.Version, err error) {
 	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("rules"), prompt.Ref{Active: true}).Return(of, v, err)
 }
 
 func TestIncludesArePinnedOnActivation(t *testing.T) {
-	activate := func(s *stage) error {
+	activate := func(s *mockedService) error {
 		frozen := including()
 		frozen.Frozen = true
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo {
@@ -46,7 +46,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		return err
 	}
 	t.Run("the text of what is included is stored with the version", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		of, v := rules("Be kind.")
 		s.expectIncluded(gomock.Eq(owner), of, v, nil)
 		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any()).DoAndReturn(
@@ -60,7 +60,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		wantErr(t, activate(s), nil)
 	})
 	t.Run("it counts as storage", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.used = quota.Amounts{StorageBytes: 2}
 		of, v := rules("Be kind.")
 		s.expectIncluded(gomock.Eq(owner), of, v, nil)
@@ -68,7 +68,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		wantErr(t, activate(s), quota.ErrExceeded)
 	})
 	t.Run("a version that includes nothing is activated beyond the quota", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.used = quota.Amounts{StorageBytes: 2}
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo {
 			return &version(2).VersionInfo
@@ -105,7 +105,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		"an outage": {func() (*prompt.Reading, *prompt.Version, error) { return nil, nil, errOutage }, errOutage},
 	} {
 		t.Run("nothing is activated that includes "+name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			of, v, err := tt.found()
 			s.expectIncluded(gomock.Eq(owner), of, v, err)
 			wantErr(t, activate(s), tt.want)
@@ -121,7 +121,7 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		return of, v
 	}
 	active := prompt.Ref{Active: true}
-	resolve := func(t *testing.T, s *stage, of *prompt.Reading, v *prompt.Version, want string) {
+	resolve := func(t *testing.T, s *mockedService, of *prompt.Reading, v *prompt.Version, want string) {
 		t.Helper()
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), active).Return(of, v, nil)
 		_, got, err := s.Resolved(s.ctx, viewer, "tpl", active, "")
@@ -132,10 +132,10 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 	}
 	t.Run("a pinned template gives the stored text, and reads nothing else", func(t *testing.T) {
 		of, v := pinned(false)
-		resolve(t, newStage(t), of, v, "Hello.\nAs it was.")
+		resolve(t, newMocked(t), of, v, "Hello.\nAs it was.")
 	})
 	t.Run("a floating template gives what is included now, whatever its reader may see", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		now, r := rules("As it is.")
 		now.Owner, now.Grants = "sam", nil
 		s.expectIncluded(gomock.Not(gomock.Eq(viewer)), now, r, nil)
@@ -143,7 +143,7 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		resolve(t, s, of, v, "Hello.\nAs it is.")
 	})
 	t.Run("a floating template whose include is gone gives the stored text", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectIncluded(gomock.Any(), nil, nil, prompt.ErrNotFound)
 		of, v := pinned(true)
 		resolve(t, s, of, v, "Hello.\nAs it was.")
@@ -165,7 +165,7 @@ func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 		}
 		return of, v
 	}
-	s := newStage(t)
+	s := newMocked(t)
 	read := 0
 	s.prompts.EXPECT().GetVersion(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, id prompt.ID,

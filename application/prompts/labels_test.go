@@ -13,7 +13,7 @@ import (
 func TestMoveLabel(t *testing.T) {
 	m := prompt.LabelMove{Label: "live", Reason: "better"}
 	t.Run("it returns the version that has the label, and its template", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectEditVersion(owner, prompt.Ref{Number: 2}, func() *prompt.Version { return version(2) })
 		of, v, err := s.MoveLabel(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, m)
 		if err != nil || of.ID != "tpl" || !slices.Equal(v.Labels, []string{"live"}) {
@@ -21,7 +21,7 @@ func TestMoveLabel(t *testing.T) {
 		}
 	})
 	t.Run("a viewer may not", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectEditVersion(viewer, prompt.Ref{Number: 1}, func() *prompt.Version { return version(1) })
 		_, _, err := s.MoveLabel(s.ctx, viewer, "tpl", prompt.Ref{Number: 1}, m)
 		wantErr(t, err, prompt.ErrForbidden)
@@ -39,7 +39,7 @@ func TestRemoveLabel(t *testing.T) {
 		"a viewer learns nothing of its uses":     {viewer, false, prompt.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectEditVersion(tt.by, prompt.Ref{Label: "live"}, func() *prompt.Version {
 				v := version(1)
 				v.Labels = []string{"live"}

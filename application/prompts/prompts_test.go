@@ -19,7 +19,7 @@ import (
 )
 
 func TestList(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	f, q := prompt.Filter{Query: "x"}, page.Query{After: "a", Limit: 5}
 	want := prompt.Page{Items: []prompt.Template{*template()}, Next: "b"}
 	s.lists.EXPECT().Visible(s.ctx, owner, f, q).Return(want, nil)
@@ -30,7 +30,7 @@ func TestList(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	t.Run("what is answered is what was stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		var stored *prompt.Template
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, t *prompt.Template) { stored = t })
 		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"}, nil)
@@ -39,7 +39,7 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("a first version is added in the same transaction, and what is returned has it", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any())
 		s.expectAddFirst()
 		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"},
@@ -49,7 +49,7 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("errors in a first version point below /version", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any())
 		s.expectAddFirst()
 		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"},
@@ -60,7 +60,7 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("a first version has no base", func(t *testing.T) {
-		_, err := newStage(t).Create(t.Context(), owner, prompt.Draft{Name: "new"},
+		_, err := newMocked(t).Create(t.Context(), owner, prompt.Draft{Name: "new"},
 			&prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: "ver1"})
 		if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Fields) != 1 ||
 			f.Fields[0].Pointer != "/version/base_version_id" {
@@ -68,13 +68,13 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		if _, err := s.Create(s.ctx, owner, prompt.Draft{}, nil); err == nil {
 			t.Fatal("it was accepted")
 		}
 	})
 	t.Run("a taken name is passed on", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Return(prompt.ErrNameTaken)
 		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "taken"}, nil)
 		wantErr(t, err, prompt.ErrNameTaken)
@@ -88,7 +88,7 @@ func TestGet(t *testing.T) {
 	}{"the owner reads it": {owner, nil}, "a viewer reads it": {viewer, nil},
 		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(tt.by)
 			got, err := s.Get(s.ctx, tt.by, "tpl")
 			wantErr(t, err, tt.want)
@@ -101,7 +101,7 @@ func TestGet(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	t.Run("a change is made where the store says", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdate(owner)
 		got, err := s.Change(s.ctx, owner, "tpl", revision.Match{1}, prompt.Changes{Name: new("new")})
 		if err != nil || got.Name != "new" || got.Revision != 2 {
@@ -109,13 +109,13 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("another revision is refused", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdate(owner)
 		_, err := s.Change(s.ctx, owner, "tpl", revision.Match{9}, prompt.Changes{Name: new("new")})
 		wantErr(t, err, revision.ErrMismatch)
 	})
 	t.Run("a transfer asks whether the new owner is a member, and loads their share", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdateFor(owner, "vic")
 		got, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("vic"))})
 		if err != nil || got.Owner != "vic" {
@@ -123,7 +123,7 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("who is no member cannot become the owner", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdateFor(owner, "out")
 		_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("out"))})
 		wantErr(t, err, prompt.ErrUserNotInWorkspace)
@@ -137,7 +137,7 @@ func TestDelete(t *testing.T) {
 	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, prompt.ErrForbidden},
 		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectLock(tt.by)
 			s.expectUpdate(tt.by)
 			if tt.want == nil {
@@ -152,14 +152,14 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 	ref := prompt.Ref{Number: 2}
 	for what, tt := range map[string]struct {
 		refs   []string
-		delete func(*stage) error
+		delete func(*mockedService) error
 	}{
-		"a template, however it is named": {nil, func(s *stage) error {
+		"a template, however it is named": {nil, func(s *mockedService) error {
 			s.expectLock(owner)
 			s.expectUpdate(owner)
 			return s.Delete(s.ctx, owner, "tpl", nil, false)
 		}},
-		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
+		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *mockedService) error {
 			s.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("tpl"), prompt.Ref{Previous: true}).
 				Return(template(), nil, nil)
 			s.expectUpdateVersion(owner, ref, func() *prompt.VersionInfo {
@@ -172,7 +172,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs, 1000).Return(uses(true), nil)
 			s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.refs}, page.Query{Limit: 20}).
 				Return(chat.Page{Items: []chat.Summary{{ID: "ctpl_1", Name: "Support"}},
@@ -188,7 +188,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	deleted := template()
 	deleted.DeletedAt = now
 	s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
@@ -204,7 +204,7 @@ func TestRestore(t *testing.T) {
 func TestRender(t *testing.T) {
 	ref := prompt.Ref{Active: true}
 	t.Run("it fills the version that is named", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(viewer, ref, version(1))
 		got, of, v, err := s.Render(s.ctx, viewer, "tpl", ref, "", map[string]any{"name": "Ann"}, prompt.Strict)
 		if err != nil || got.Text != "Hello Ann" || of.ID != "tpl" || v.ID != "ver1" {
@@ -212,13 +212,13 @@ func TestRender(t *testing.T) {
 		}
 	})
 	t.Run("what is missing is told", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(viewer, ref, version(1))
 		_, _, _, err := s.Render(s.ctx, viewer, "tpl", ref, "", nil, prompt.Strict)
 		wantErr(t, err, prompt.ErrMissingVariables)
 	})
 	t.Run("but not to a stranger", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(stranger, ref, version(1))
 		got, _, _, err := s.Render(s.ctx, stranger, "tpl", ref, "", nil, prompt.Strict)
 		wantErr(t, err, prompt.ErrNotFound)
@@ -231,7 +231,7 @@ func TestRender(t *testing.T) {
 func TestDiff(t *testing.T) {
 	one, two := prompt.Ref{Number: 1}, prompt.Ref{Number: 2}
 	t.Run("it goes from what is compared against to what was asked for", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		changed := version(2)
 		changed.Content.Text = "Bye"
 		s.expectGetVersion(owner, one, version(1))
@@ -243,7 +243,7 @@ func TestDiff(t *testing.T) {
 	})
 	t.Run("either may be a draft that a viewer is not told of", func(t *testing.T) {
 		for _, refs := range [][2]prompt.Ref{{one, two}, {two, one}} {
-			s := newStage(t)
+			s := newMocked(t)
 			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template().Reading(), version(1),
 				nil).MaxTimes(1)
 			s.expectGetVersion(viewer, two, version(2))
@@ -259,7 +259,7 @@ func TestDiff(t *testing.T) {
 func TestResolve(t *testing.T) {
 	latest := prompt.Ref{Latest: true}
 	t.Run("each is answered in its place, and what is wrong with one is wrong with no other", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(viewer, latest, version(1))
 		s.expectGetVersion(viewer, prompt.Ref{Number: 2}, version(2))
 		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting",
@@ -280,7 +280,7 @@ func TestResolve(t *testing.T) {
 		}
 	})
 	t.Run("what is wanted twice is read once, and answered twice", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), latest).Return(template().Reading(), version(1),
 			nil).Times(1)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil,
@@ -299,7 +299,7 @@ func TestResolve(t *testing.T) {
 			"the same over and over": {{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}},
 		} {
 			t.Run(name, func(t *testing.T) {
-				s := newStage(t)
+				s := newMocked(t)
 				half := version(1)
 				half.Content.Text = strings.Repeat("x", prompts.MaxResolvedBytes/2-1000)
 				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"),
@@ -318,7 +318,7 @@ func TestResolve(t *testing.T) {
 		}
 	})
 	t.Run("each is named by id or else by name, and all that are not are told at once", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		_, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl"}, {}, {ID: "tpl", Name: "Greeting"}})
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || !errors.Is(err, fault.ErrInvalid) || len(f.Fields) != 2 || f.Fields[0].Pointer != "/refs/1" ||
@@ -327,13 +327,13 @@ func TestResolve(t *testing.T) {
 		}
 	})
 	t.Run("nothing wanted, nothing asked", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		if got, err := s.Resolve(s.ctx, viewer, nil); err != nil || len(got) != 0 {
 			t.Fatalf("Resolve = %+v, %v", got, err)
 		}
 	})
 	t.Run("by name a stranger is told nothing either", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(),
 			version(1), nil)
 		got, err := s.Resolve(s.ctx, stranger, []prompts.Wanted{{Name: "Greeting", Ref: latest}})
@@ -352,7 +352,7 @@ func TestResolvedByName(t *testing.T) {
 		"a stranger does not learn the names": {stranger, prompt.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			latest := prompt.Ref{Latest: true}
 			s.prompts.EXPECT().GetVersionByName(s.ctx, tt.by, "Greeting", latest).Return(template().Reading(),
 				version(1), nil)

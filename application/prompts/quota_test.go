@@ -13,13 +13,13 @@ import (
 
 func TestQuotas(t *testing.T) {
 	anything := gomock.Any()
-	create := func(s *stage) error {
+	create := func(s *mockedService) error {
 		s.prompts.EXPECT().Add(s.ctx, anything).Return(nil)
 		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x", Type: prompt.Text}, nil)
 		return err
 	}
-	rename := func(to string) func(*stage) error {
-		return func(s *stage) error {
+	rename := func(to string) func(*mockedService) error {
+		return func(s *mockedService) error {
 			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ prompt.ID,
 					change func(*prompt.Template) error) (*prompt.Template, error) {
@@ -30,14 +30,14 @@ func TestQuotas(t *testing.T) {
 			return err
 		}
 	}
-	createWithVersion := func(s *stage) error {
+	createWithVersion := func(s *mockedService) error {
 		s.prompts.EXPECT().Add(s.ctx, anything).Return(nil)
 		s.expectAddFirst()
 		first := prompt.VersionDraft{Content: prompt.Content{Text: "x"}}
 		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x"}, &first)
 		return err
 	}
-	addVersion := func(s *stage) error {
+	addVersion := func(s *mockedService) error {
 		s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ prompt.ID,
 				change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
@@ -49,7 +49,7 @@ func TestQuotas(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		used quota.Amounts // with what is added, of which one each may be
-		call func(*stage) error
+		call func(*mockedService) error
 		want error
 	}{
 		"a template within them is kept": {quota.Amounts{PromptTemplates: 1, PromptVersions: 9,
@@ -68,7 +68,7 @@ func TestQuotas(t *testing.T) {
 			StorageBytes: 2}, rename("short"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.used = tt.used
 			wantErr(t, tt.call(s), tt.want)
 		})

@@ -30,7 +30,7 @@ func open() prompt.ActivationRequest {
 }
 
 func TestAnActivationThatHasToWaitBecomesARequest(t *testing.T) {
-	s, v := newStage(t), version(2)
+	s, v := newMocked(t), version(2)
 	ref := prompt.Ref{Number: 2}
 	s.prompts.EXPECT().UpdateVersion(s.ctx, editor, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
@@ -54,7 +54,7 @@ func TestAnActivationThatHasToWaitBecomesARequest(t *testing.T) {
 }
 
 // updated returns a Prompts.Update that changes what of returns.
-func (s *stage) updated(of func() *prompt.Template) func(context.Context, identity.Actor, prompt.ID,
+func (s *mockedService) updated(of func() *prompt.Template) func(context.Context, identity.Actor, prompt.ID,
 	func(*prompt.Template) error) (*prompt.Template, error) {
 	return func(
 		_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error,
@@ -88,7 +88,7 @@ func TestWhatARequestActsWith(t *testing.T) {
 		"no account that does not exist now": {nil, account.ErrUserNotFound, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, r, v := newStage(t), open(), version(2)
+			s, r, v := newMocked(t), open(), version(2)
 			waiting := func() *prompt.Template {
 				t := guarded()
 				t.OpenRequests = 1
@@ -154,7 +154,7 @@ func (b by) String() string { return "is " + string(b) }
 
 func TestTheNextLookAtASchedule(t *testing.T) {
 	for until, want := range map[time.Duration]time.Duration{time.Hour: 5 * time.Minute, time.Minute: time.Minute} {
-		s, r := newStage(t), open()
+		s, r := newMocked(t), open()
 		r.NotBefore = now.Add(until)
 		system := identity.System("org", "acme", "job", now)
 		s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID(""), r.ID).Times(2).Return(&r, nil)
@@ -167,7 +167,7 @@ func TestTheNextLookAtASchedule(t *testing.T) {
 		}
 	}
 	t.Run("a request that is gone is left alone", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID(""), gomock.Any()).Return(nil,
 			prompt.ErrRequestNotFound)
 		wantErr(t, s.LookAt(s.ctx, identity.System("org", "acme", "job", now), "areq"), nil)
@@ -177,7 +177,7 @@ func TestTheNextLookAtASchedule(t *testing.T) {
 func TestWhoReadsRequests(t *testing.T) {
 	for who, want := range map[identity.UserID]error{"ann": nil, "max": nil, "vic": prompt.ErrForbidden,
 		"sam": prompt.ErrNotFound} {
-		s, caller := newStage(t), actor(who)
+		s, caller := newMocked(t), actor(who)
 		s.prompts.EXPECT().Get(s.ctx, caller, prompt.ID("tpl")).Return(guarded(), nil)
 		if want == nil {
 			r := open()

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// halves is a rollout between the versions of the stage.
+// halves is a rollout between the versions of its template.
 func halves() prompt.Rollout {
 	r := prompt.Rollout{Label: "live", Seed: "seed", Parts: []prompt.RolloutPart{{Version: "ver1", Number: 1},
 		{Version: "ver2", Number: 2}}}
@@ -24,7 +24,7 @@ func TestRollOut(t *testing.T) {
 	draft := prompt.RolloutDraft{LabelMove: prompt.LabelMove{Label: "live"}, Versions: []prompt.WeightedRef{
 		{Ref: prompt.Ref{Number: 1}, Weight: 60}, {Ref: prompt.Ref{Number: 2}, Weight: 40}}}
 	t.Run("the first version gets the label, and a draft is frozen", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		var joined *prompt.VersionInfo
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo {
 			joined = &version(2).VersionInfo
@@ -43,7 +43,7 @@ func TestRollOut(t *testing.T) {
 		}
 	})
 	t.Run("a viewer may not", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdateVersion(viewer, prompt.Ref{Number: 2}, func() *prompt.VersionInfo {
 			return &version(1).VersionInfo
 		})
@@ -51,7 +51,7 @@ func TestRollOut(t *testing.T) {
 		wantErr(t, err, prompt.ErrForbidden)
 	})
 	t.Run("a version that does not exist is refused", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo { return nil })
 		_, err := s.RollOut(s.ctx, owner, "tpl", draft)
 		wantErr(t, err, prompt.ErrVersionNotFound)
@@ -67,7 +67,7 @@ func TestResolvedByKey(t *testing.T) {
 	}
 	resolve := func(t *testing.T, key string, other *prompt.Version) *prompt.Version {
 		t.Helper()
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(viewer, live, version(1))
 		s.prompts.EXPECT().Rollouts(s.ctx, viewer, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), prompt.Ref{ID: "ver2"}).AnyTimes().DoAndReturn(
@@ -99,7 +99,7 @@ func TestResolvedByKey(t *testing.T) {
 		}
 	})
 	t.Run("without a key, or by another reference, no rollout is read", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(viewer, live, version(1))
 		_, v, err := s.Resolved(s.ctx, viewer, "tpl", live, "")
 		wantErr(t, err, nil)
@@ -111,7 +111,7 @@ func TestResolvedByKey(t *testing.T) {
 		}
 	})
 	t.Run("an outage is an error", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGetVersion(viewer, live, version(1))
 		s.prompts.EXPECT().Rollouts(s.ctx, viewer, gomock.Any()).Return(nil, errOutage)
 		_, _, err := s.Resolved(s.ctx, viewer, "tpl", live, "a")
@@ -120,7 +120,7 @@ func TestResolvedByKey(t *testing.T) {
 }
 
 func TestRollouts(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.expectGet(viewer)
 	s.prompts.EXPECT().Rollouts(s.ctx, viewer, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
 	if got, err := s.Rollouts(s.ctx, viewer, "tpl"); err != nil || len(got) != 1 {

@@ -24,7 +24,7 @@ func TestShareWith(t *testing.T) {
 		"an outage":                    {manager, "vic", true, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(tt.by)
 			if tt.reads {
 				s.lists.EXPECT().Share(s.ctx, tt.by.Workspace, prompt.ID("tpl"),
@@ -38,7 +38,7 @@ func TestShareWith(t *testing.T) {
 		})
 	}
 	t.Run("an outage while the template is read", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.prompts.EXPECT().Get(s.ctx, gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err := s.ShareWith(s.ctx, owner, "tpl", "vic")
 		wantErr(t, err, errOutage)

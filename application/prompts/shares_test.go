@@ -18,7 +18,7 @@ import (
 func TestShares(t *testing.T) {
 	q := page.Query{Limit: 5}
 	t.Run("a manager sees them", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		want := prompt.SharePage{Items: []prompt.Share{{User: "vic"}}}
 		s.expectGet(manager)
 		s.lists.EXPECT().Shares(s.ctx, manager.Workspace, prompt.ID("tpl"), q).Return(want, nil)
@@ -31,7 +31,7 @@ func TestShares(t *testing.T) {
 		want error
 	}{"a viewer may not": {viewer, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(tt.by)
 			_, err := s.Shares(s.ctx, tt.by, "tpl", q)
 			wantErr(t, err, tt.want)
@@ -41,7 +41,7 @@ func TestShares(t *testing.T) {
 
 func TestShare(t *testing.T) {
 	t.Run("a member is found by address, and gets the share", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""),
 			"sam@example.com").Return(identity.UserID("sam"), nil)
 		s.expectUpdateFor(owner, "sam")
@@ -53,7 +53,7 @@ func TestShare(t *testing.T) {
 	t.Run("who is no member gets none, and a stranger is not told even that", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace,
 			&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectUpdateFor(*by, "out")
 			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Role: access.Viewer})
 			wantErr(t, err, want)
@@ -67,7 +67,7 @@ func TestShare(t *testing.T) {
 }
 
 func TestChangeShare(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.expectUpdateFor(owner, "vic")
 	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1},
 		prompt.ShareChanges{Role: new(access.Editor)})
@@ -88,7 +88,7 @@ func TestUnshare(t *testing.T) {
 		"a stranger is told nothing":    {stranger, nil, prompt.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectUpdateFor(tt.by, "vic")
 			wantErr(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
 		})
@@ -97,7 +97,7 @@ func TestUnshare(t *testing.T) {
 
 func TestChangeShares(t *testing.T) {
 	t.Run("removals are made first, and all in one transaction", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""),
 			"sam@example.com").Return(identity.UserID("sam"), nil)
@@ -110,7 +110,7 @@ func TestChangeShares(t *testing.T) {
 		}
 	})
 	t.Run("all that are refused are named", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		s.expectUpdateFor(manager, "out")
 		s.expectUpdateFor(manager, "ann")
@@ -123,20 +123,20 @@ func TestChangeShares(t *testing.T) {
 		}
 	})
 	t.Run("no one is named twice", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "vic", Role: access.Editor}})
 		wantErr(t, err, fault.ErrInvalid)
 	})
 	t.Run("an outage is no refusal", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(manager)
 		s.prompts.EXPECT().UpdateFor(s.ctx, manager, prompt.ID("tpl"), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "sam", Role: access.Viewer}})
 		wantErr(t, err, errOutage)
 	})
 	for by, want := range map[*identity.Actor]error{&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(*by)
 		_, err := s.ChangeShares(s.ctx, *by, "tpl", []prompt.Grant{{Email: "sam@example.com", Role: access.Viewer}})
 		wantErr(t, err, want)

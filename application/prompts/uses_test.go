@@ -26,7 +26,7 @@ func TestForcedDelete(t *testing.T) {
 		"more than 1,000 uses prevent it":          {owner, make([]prompt.Use, 1001), prompt.ErrInUse},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectLock(tt.by)
 			s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil, 1001).Return(tt.uses, nil)
 			s.expectUpdate(tt.by)
@@ -56,7 +56,7 @@ func TestInUseNamesOwnersToThoseWhoSeeMembers(t *testing.T) {
 		"a key without the scope for members sees none too": {limited, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectLock(tt.by)
 			s.prompts.EXPECT().Update(s.ctx, tt.by, prompt.ID("tpl"), gomock.Any()).Return(template(), nil)
 			s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil, 1000).Return(uses(true), nil)

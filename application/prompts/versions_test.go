@@ -21,7 +21,7 @@ func TestVersions(t *testing.T) {
 		drafts bool
 	}{"an owner asks for drafts too": {owner, true}, "a viewer does not": {viewer, false}} {
 		t.Run(who, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(tt.by)
 			s.lists.EXPECT().Versions(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.drafts, q).Return(want, nil)
 			s.lists.EXPECT().Reads(s.ctx, tt.by.Workspace, prompt.ID("tpl"), prompt.DayOf(now)-29, gomock.Any()).Return(
@@ -33,7 +33,7 @@ func TestVersions(t *testing.T) {
 		})
 	}
 	t.Run("a stranger's question reaches no list", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(stranger)
 		_, _, err := s.Versions(s.ctx, stranger, "tpl", q)
 		wantErr(t, err, prompt.ErrNotFound)
@@ -42,7 +42,7 @@ func TestVersions(t *testing.T) {
 
 func TestAddVersion(t *testing.T) {
 	t.Run("it returns the version that was stored last, and its template", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectAddVersion(owner)
 		of, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
 		if err != nil || v.Number != 3 || of.ID != "tpl" || v.Content.Text != "x" {
@@ -60,7 +60,7 @@ func TestAddVersion(t *testing.T) {
 		"nor is a stranger":                  {stranger, nil, prompt.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectGet(tt.by)
 			if tt.by == owner {
 				s.expectGetVersion(tt.by, prompt.Ref{ID: "base"}, tt.base)
@@ -74,7 +74,7 @@ func TestAddVersion(t *testing.T) {
 		})
 	}
 	t.Run("a viewer may not", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectAddVersion(viewer)
 		_, _, err := s.AddVersion(s.ctx, viewer, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
 		wantErr(t, err, prompt.ErrForbidden)
@@ -95,7 +95,7 @@ func TestVersion(t *testing.T) {
 		"nor is a stranger told of one that is there": {stranger, version(1), prompt.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			ref := prompt.Ref{Number: 1}
 			s.expectGetVersion(tt.by, ref, tt.v)
 			of, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
@@ -108,7 +108,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestChangeVersion(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	ref := prompt.Ref{Number: 2}
 	s.expectEditVersion(owner, ref, func() *prompt.Version { return version(2) })
 	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
@@ -132,7 +132,7 @@ func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
 		"a version that only gains labels asks no chats": {[]string{"production", "new", "eval"}, nil, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			ref := prompt.Ref{Number: 1}
 			s.expectEditVersion(owner, ref, func() *prompt.Version {
 				v := version(1)
@@ -154,7 +154,7 @@ func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
 }
 
 func TestChangeVersionThatIsNotThere(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	ref := prompt.Ref{Number: 9}
 	s.expectEditVersion(owner, ref, func() *prompt.Version { return nil })
 	_, _, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, nil, prompt.VersionChanges{Labels: &[]string{"live"}})
@@ -172,7 +172,7 @@ func TestDeleteVersion(t *testing.T) {
 		"a viewer is not told of them": {viewer, nil, prompt.ErrVersionNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			ref := prompt.Ref{Latest: true}
 			s.prompts.EXPECT().Lock(s.ctx, tt.by, prompt.ID("tpl"), prompt.Ref{Previous: true}).
 				Return(template(), nil, nil)
@@ -188,7 +188,7 @@ func TestDeleteVersion(t *testing.T) {
 }
 
 func TestDeleteVersionThatIsPrevious(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	ref := prompt.Ref{Number: 1}
 	s.prompts.EXPECT().Lock(s.ctx, manager, prompt.ID("tpl"), prompt.Ref{Previous: true}).Return(template(),
 		&version(1).VersionInfo, nil)
@@ -204,7 +204,7 @@ func TestDeleteVersionThatIsPrevious(t *testing.T) {
 func TestActivateVersion(t *testing.T) {
 	ref := prompt.Ref{Label: "live"}
 	t.Run("it moves the pointer", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectUpdateVersion(owner, ref, func() *prompt.VersionInfo { return &version(1).VersionInfo })
 		got, _, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
 			prompt.Activating{Expected: new(prompt.VersionID("")), Reason: "why"})
@@ -227,7 +227,7 @@ func TestActivateVersion(t *testing.T) {
 		"a version that is not there": {owner, nil, nil, nil, prompt.ErrVersionNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newMocked(t)
 			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return tt.v })
 			_, _, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, prompt.Activating{Expected: tt.expected})
 			wantErr(t, err, tt.want)
@@ -238,7 +238,7 @@ func TestActivateVersion(t *testing.T) {
 func TestActivations(t *testing.T) {
 	q := page.Query{Limit: 5}
 	t.Run("a user who sees the template sees its ledger", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		want := page.Of[prompt.Activation]{Items: []prompt.Activation{{To: "ver1"}}}
 		s.expectGet(viewer)
 		s.lists.EXPECT().Activations(s.ctx, viewer.Workspace, prompt.ID("tpl"), "live", q).Return(want, nil)
@@ -247,7 +247,7 @@ func TestActivations(t *testing.T) {
 		}
 	})
 	t.Run("a stranger's question reaches no list", func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		s.expectGet(stranger)
 		_, err := s.Activations(s.ctx, stranger, "tpl", "", q)
 		wantErr(t, err, prompt.ErrNotFound)

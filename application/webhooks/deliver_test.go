@@ -20,7 +20,7 @@ import (
 )
 
 func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	d := e.NewDelivery(event.Event{ID: "evt_1"}, now)
 	d.EventRemoved = true
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
@@ -43,7 +43,7 @@ func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
 
 // runs lets a deliverer run with endpoints that a store hands out, until all are worked off. The store hands out at
 // most atOnce of them at the same time. Time passes when all wait (testing/synctest).
-func (s *stage) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce int, work func(webhook.ID)) {
+func (s *mockedService) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce int, work func(webhook.ID)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -93,7 +93,7 @@ func endpointsOf(org identity.OrgID, n int) (all []*webhook.Endpoint) {
 
 func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		var mu sync.Mutex
 		busy, most, begun := 0, 0, time.Now()
 		var served time.Duration
@@ -120,7 +120,7 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 
 func TestWorkThatEndsWakesTheNodeForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		begun := time.Now()
 		s.runs(t, endpointsOf("org_a", 5), 1, func(webhook.ID) { time.Sleep(10 * time.Millisecond) })
 		if took := time.Since(begun); took > 100*time.Millisecond {
@@ -131,7 +131,7 @@ func TestWorkThatEndsWakesTheNodeForMore(t *testing.T) {
 
 func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newMocked(t)
 		asked := 0
 		s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), 10, gomock.Any()).DoAndReturn(func(
 			context.Context, time.Time, time.Duration, int, []identity.OrgID) ([]webhook.Endpoint, error) {
@@ -148,7 +148,7 @@ func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
 }
 
 // sendsFor lets a delivery take some time, and settling end with an error. It returns when the lease was renewed.
-func (s *stage) sendsFor(t *testing.T, took time.Duration, settled error) (renewed []time.Duration) {
+func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error) (renewed []time.Duration) {
 	t.Helper()
 	e, begun := endpoint(), time.Now()
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
@@ -185,7 +185,7 @@ func (s *stage) sendsFor(t *testing.T, took time.Duration, settled error) (renew
 func TestALeaseIsRenewedWhileADeliveryTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want := []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}
-		if got := newStage(t).sendsFor(t, 10*time.Second, nil); !slices.Equal(got, want) {
+		if got := newMocked(t).sendsFor(t, 10*time.Second, nil); !slices.Equal(got, want) {
 			t.Errorf("it was renewed after %s", got)
 		}
 	})
@@ -193,6 +193,6 @@ func TestALeaseIsRenewedWhileADeliveryTakesLong(t *testing.T) {
 
 func TestANodeThatHasLostALeaseLeavesTheEndpointToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		newStage(t).sendsFor(t, 4*time.Second, webhook.ErrLeaseLost)
+		newMocked(t).sendsFor(t, 4*time.Second, webhook.ErrLeaseLost)
 	})
 }

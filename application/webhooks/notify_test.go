@@ -15,13 +15,13 @@ import (
 )
 
 func TestAnEndpointThatIsDisabledQueuesANotice(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	s.works(t, e, 410)
 	if e.Enabled || e.Reason != webhook.Gone || len(s.jobs) != 1 || s.jobs[0].Kind != webhook.NoticeJob ||
 		s.jobs[0].Subject != string(e.ID) || s.jobs[0].Workspace != e.Workspace {
 		t.Errorf("%+v, jobs %+v", e, s.jobs)
 	}
-	s, e = newStage(t), endpoint()
+	s, e = newMocked(t), endpoint()
 	if s.works(t, e, 500); len(s.jobs) != 0 {
 		t.Errorf("one failure queues %+v", s.jobs)
 	}
@@ -47,7 +47,7 @@ func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 			account.Member{}, account.ErrMemberNotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, e := newStage(t), endpoint()
+			s, e := newMocked(t), endpoint()
 			tt.change(e)
 			s.store.EXPECT().Get(gomock.Any(), e.Workspace, e.ID).Return(e, nil)
 			s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.CreatedBy).Return(tt.member, tt.err).AnyTimes()
@@ -73,7 +73,7 @@ func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 }
 
 func TestANoticeThatTheMailServerRefusesIsAnErrorSoThatItsJobTriesAgain(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	e.Enabled, e.Reason = false, webhook.Gone
 	refused := errors.New("refused")
 	s.store.EXPECT().Get(gomock.Any(), e.Workspace, e.ID).Return(e, nil)

@@ -25,8 +25,8 @@ var (
 		Ceiling: identity.Admin, At: now}
 )
 
-// stage is the use cases on mocked ports.
-type stage struct {
+// mockedService is the use cases on mocked ports.
+type mockedService struct {
 	store   *mocks.MockWebhooks
 	queue   *mocks.MockWebhookQueue
 	events  *mocks.MockEvents
@@ -39,10 +39,10 @@ type stage struct {
 	deliver *webhooks.Deliverer
 }
 
-func newStage(t *testing.T) *stage {
+func newMocked(t *testing.T) *mockedService {
 	t.Helper()
 	c := gomock.NewController(t)
-	s := &stage{
+	s := &mockedService{
 		store: mocks.NewMockWebhooks(c), queue: mocks.NewMockWebhookQueue(c), events: mocks.NewMockEvents(c),
 		sealer: mocks.NewMockCredentialSealer(c), sender: mocks.NewMockWebhookSender(c),
 		people: mocks.NewMockWorkspaces(c), mailer: mocks.NewMockMailer(c),
@@ -65,7 +65,7 @@ func endpoint() *webhook.Endpoint {
 }
 
 // holds lets the store have an endpoint, which updates change.
-func (s *stage) holds(e *webhook.Endpoint) {
+func (s *mockedService) holds(e *webhook.Endpoint) {
 	s.store.EXPECT().Get(gomock.Any(), admin.Workspace, e.ID).Return(e, nil).AnyTimes()
 	s.store.EXPECT().Update(gomock.Any(), admin, e.ID, gomock.Any()).DoAndReturn(func(_ context.Context,
 		_ identity.Actor, _ webhook.ID, change func(*webhook.Endpoint, int64) error) (*webhook.Endpoint, error) {
@@ -74,7 +74,7 @@ func (s *stage) holds(e *webhook.Endpoint) {
 }
 
 func TestASecretIsDerivedAndHeadersAreSealed(t *testing.T) {
-	s := newStage(t)
+	s := newMocked(t)
 	s.store.EXPECT().Add(gomock.Any(), admin, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor,
 		change func(int, int64) (*webhook.Endpoint, error)) error {
 		_, err := change(0, 7)
@@ -94,7 +94,7 @@ func TestASecretIsDerivedAndHeadersAreSealed(t *testing.T) {
 }
 
 func TestEndpointsAreListedChangedRotatedAndDeletedByAdmins(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	s.holds(e)
 	s.store.EXPECT().List(gomock.Any(), admin.Workspace).Return([]webhook.Endpoint{*e}, nil)
 	if all, err := s.service.List(t.Context(), admin); err != nil || len(all) != 1 {
@@ -132,7 +132,7 @@ func TestEndpointsAreListedChangedRotatedAndDeletedByAdmins(t *testing.T) {
 }
 
 func TestATestIsSentToADisabledEndpointAndNotRecorded(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	e.Enabled, e.Sealed = false, []byte("sealed")
 	s.holds(e)
 	s.sealer.EXPECT().Open([]byte("sealed"), gomock.Any()).Return([]byte(`{"X-A":"1"}`), nil)
@@ -150,7 +150,7 @@ func TestATestIsSentToADisabledEndpointAndNotRecorded(t *testing.T) {
 }
 
 func TestAReplaySendsWhatTheEndpointGetsFromAPartOfTheFeed(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	s.holds(e)
 	items := []event.Event{{ID: "evt_4", Type: "member.added", Seq: 4}, {ID: "evt_5", Type: "group.created", Seq: 5},
 		{ID: "evt_6", Type: "member.removed", Seq: 6}, {ID: "evt_7", Type: "member.added", Seq: 7}}
@@ -174,7 +174,7 @@ func TestAReplaySendsWhatTheEndpointGetsFromAPartOfTheFeed(t *testing.T) {
 }
 
 func TestARetryMakesADeliveryPending(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	s.holds(e)
 	d := &webhook.Delivery{ID: "whd_1", State: webhook.Failed, Attempts: 10}
 	s.store.EXPECT().Retry(gomock.Any(), admin.Workspace, e.ID, d.ID, gomock.Any()).DoAndReturn(func(_ context.Context,
@@ -189,7 +189,7 @@ func TestARetryMakesADeliveryPending(t *testing.T) {
 }
 
 // works lets an endpoint have deliveries that end with statuses, and returns when it is due again.
-func (s *stage) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due time.Time) {
+func (s *mockedService) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due time.Time) {
 	t.Helper()
 	pending := make([]webhook.Delivery, len(statuses))
 	ends := map[webhook.DeliveryID]int{}
@@ -228,14 +228,14 @@ func (s *stage) works(t *testing.T, e *webhook.Endpoint, statuses ...int) (due t
 }
 
 func TestAnEndpointWorksOffItsDeliveries(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	if due := s.works(t, e, 204, 500, 204); !due.IsZero() || e.Failures != 0 || e.SucceededAt.IsZero() {
 		t.Errorf("due %s, %+v", due, e)
 	}
 }
 
 func TestAnEndpointThatFailsGetsOneDeliveryAndThenAPause(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	e.Failures = webhook.SoloFailures
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 1).Return([]webhook.Delivery{
 		e.NewDelivery(event.Event{Type: "member.added"}, now)}, nil)
@@ -246,7 +246,7 @@ func TestAnEndpointThatFailsGetsOneDeliveryAndThenAPause(t *testing.T) {
 
 func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 	for pending, want := range map[int]int{0: 1, 1000: 0} {
-		s, e := newStage(t), endpoint()
+		s, e := newMocked(t), endpoint()
 		s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(pending, nil)
 		if want > 0 {
 			s.events.EXPECT().Feed(gomock.Any(), e.Org, e.Workspace, event.FeedQuery{After: 3, Limit: 100}).Return(
@@ -263,7 +263,7 @@ func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 }
 
 func TestAStopBeginsNoDelivery(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Not(time.Time{})).Return(nil) // due at once for another node
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -273,7 +273,7 @@ func TestAStopBeginsNoDelivery(t *testing.T) {
 }
 
 func TestAnEndpointThatIsDeletedAmidADeliveryIsNoError(t *testing.T) {
-	s, e := newStage(t), endpoint()
+	s, e := newMocked(t), endpoint()
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil)
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), gomock.Any()).Return([]webhook.Delivery{
 		e.NewDelivery(event.Event{Type: "member.added"}, now)}, nil)

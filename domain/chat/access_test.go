@@ -34,7 +34,7 @@ func TestAccess(t *testing.T) {
 			with(manager, func(a *identity.Actor) { a.Ceiling = identity.Member }), access.Manager, access.Manager},
 	} {
 		t.Run(who, func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			if got := c.Access(tt.by); got != tt.private {
 				t.Errorf("private: %q, want %q", got, tt.private)
 			}
@@ -45,7 +45,7 @@ func TestAccess(t *testing.T) {
 		})
 	}
 	t.Run("the workspace's owner acts for an owner who has left, an admin does not", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		c.OwnerLeft = true
 		if c.Access(boss) != access.Owner || c.Access(admin) != access.Manager {
 			t.Errorf("access = %q, %q", c.Access(boss), c.Access(admin))
@@ -54,7 +54,7 @@ func TestAccess(t *testing.T) {
 	t.Run("instructions are for editors and above", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]bool{&owner: true, &manager: true, &editor: true, &admin: true,
 			&viewer: false, &capped: false, &stranger: false} {
-			if got := cast().SeesInside(*by); got != want {
+			if got := sharedTemplate().SeesInside(*by); got != want {
 				t.Errorf("%s: %v", by.User, got)
 			}
 		}
@@ -113,7 +113,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			for _, by := range []identity.Actor{owner, manager, editor, viewer, invited, stranger, admin, boss, capped,
 				uncapped, nobody, outsider} {
-				c := cast()
+				c := sharedTemplate()
 				var want error
 				switch have := c.Access(by); {
 				case have == access.None:
@@ -125,11 +125,11 @@ func TestWhoMayDoWhat(t *testing.T) {
 					t.Errorf("%s, a %q: %v, want %v", by.User, c.Access(by), got, want)
 				}
 				if want != nil {
-					before := cast()
+					before := sharedTemplate()
 					before.Workflows = c.Workflows
 					unchanged(t, c, before)
 				}
-				deleted := cast()
+				deleted := sharedTemplate()
 				deleted.DeletedAt = now
 				if got := tt.do(t, deleted, by); got != chat.ErrNotFound {
 					t.Errorf("%s, of a deleted one: %v", by.User, got)
@@ -157,13 +157,13 @@ func TestRevisions(t *testing.T) {
 		},
 	} {
 		t.Run(what+" is refused when another revision was meant",
-			func(t *testing.T) { wantErr(t, do(cast()), revision.ErrMismatch) })
+			func(t *testing.T) { wantErr(t, do(sharedTemplate()), revision.ErrMismatch) })
 	}
 }
 
 func TestRestore(t *testing.T) {
 	deleted := func() *chat.Template {
-		c := cast()
+		c := sharedTemplate()
 		c.DeletedAt = now.Add(-access.RestoreWithin)
 		return c
 	}
@@ -189,9 +189,9 @@ func TestRestore(t *testing.T) {
 		})
 	}
 	t.Run("a live one stays as it is", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		wantErr(t, c.Restore(owner), nil)
-		unchanged(t, c, cast())
+		unchanged(t, c, sharedTemplate())
 		wantErr(t, c.Restore(manager), chat.ErrForbidden)
 	})
 	t.Run("after 30 days it is gone", func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 func TestAdd(t *testing.T) {
 	t.Run("a manager adds a member of the workspace", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		got, err := c.Add(manager, party("sam"), chat.Grant{User: "sam", Role: access.Manager})
 		wantErr(t, err, nil)
 		want := chat.Member{User: "sam", Role: access.Manager, InvitedBy: "max", Revision: 1, CreatedAt: now,
@@ -54,14 +54,14 @@ func TestAdd(t *testing.T) {
 			chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, chat.ErrForbidden},
 	} {
 		t.Run(what, func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			_, err := c.Add(tt.by, party(tt.user), tt.g)
 			wantErr(t, err, tt.want)
-			unchanged(t, c, cast())
+			unchanged(t, c, sharedTemplate())
 		})
 	}
 	t.Run("200 are enough", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		full := func(user identity.UserID) chat.Party {
 			p := party(user)
 			p.Members = chat.MaxMembers
@@ -77,7 +77,7 @@ func TestAdd(t *testing.T) {
 func TestInvite(t *testing.T) {
 	g := chat.Grant{Email: "Guest@Example.com", Role: access.Editor}
 	t.Run("an admin of the workspace invites from outside", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		got, err := c.Invite(admin, party("usr"), g)
 		wantErr(t, err, nil)
 		want := chat.Member{User: "usr", Email: g.Email, Role: access.Editor, Invited: true, InvitedBy: "ada",
@@ -92,7 +92,7 @@ func TestInvite(t *testing.T) {
 		}
 	})
 	t.Run("again, with another role", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		got, err := c.Invite(boss, party("ina"), chat.Grant{Email: "ina@example.com", Role: access.Viewer})
 		wantErr(t, err, nil)
 		if got.Role != access.Viewer || got.Revision != 2 || got.InvitedBy != "bob" || !got.Invited {
@@ -107,10 +107,10 @@ func TestInvite(t *testing.T) {
 	}{"a manager": {manager, chat.ErrInvitationRole}, "the owner": {owner, chat.ErrInvitationRole},
 		"an editor": {editor, chat.ErrForbidden}, "a stranger": {stranger, chat.ErrNotFound}} {
 		t.Run(who+" does not", func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			_, err := c.Invite(tt.by, party("usr"), g)
 			wantErr(t, err, tt.want)
-			unchanged(t, c, cast())
+			unchanged(t, c, sharedTemplate())
 		})
 	}
 }
@@ -129,14 +129,14 @@ func TestAccept(t *testing.T) {
 		"by a user who had no access before":    {nobody, nil},
 	} {
 		t.Run(what, func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			c.Accept(tt.by, party("ina"), party(tt.by.User))
 			toSave(t, c, append([]chat.Member{{User: "ina"}}, tt.want...)...)
 			recorded(t, c, tt.by, "chat_member.accepted")
 		})
 	}
 	t.Run("a higher role is never lowered", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		lower := party("ina")
 		lower.Member.Role = access.Viewer
 		c.Accept(editor, lower, party("eve"))
@@ -145,14 +145,14 @@ func TestAccept(t *testing.T) {
 	for what, user := range map[string]identity.UserID{"an active member is not a reserved place": "eve",
 		"nor is an unknown user": "usr"} {
 		t.Run(what, func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			c.Accept(stranger, party(user), party("sam"))
 			c.Disinvite(stranger, party(user))
-			unchanged(t, c, cast())
+			unchanged(t, c, sharedTemplate())
 		})
 	}
 	t.Run("an invitation that ended leaves no member", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		c.Disinvite(admin, party("ina"))
 		toSave(t, c, chat.Member{User: "ina"})
 		recorded(t, c, admin, "chat_member.removed")
@@ -160,7 +160,7 @@ func TestAccept(t *testing.T) {
 }
 
 func TestChangeMember(t *testing.T) {
-	c := cast()
+	c := sharedTemplate()
 	got, err := c.ChangeMember(manager, revision.Match{1}, party("eve"), access.Manager)
 	wantErr(t, err, nil)
 	if got.Role != access.Manager || got.Revision != 2 {
@@ -168,13 +168,13 @@ func TestChangeMember(t *testing.T) {
 	}
 	toSave(t, c, got)
 	recorded(t, c, manager, "chat_member.updated")
-	same := cast()
+	same := sharedTemplate()
 	got, err = same.ChangeMember(manager, nil, party("eve"), access.Editor)
 	wantErr(t, err, nil)
 	if got.Revision != 1 {
 		t.Errorf("member %+v", got)
 	}
-	unchanged(t, same, cast())
+	unchanged(t, same, sharedTemplate())
 	_, err = same.ChangeMember(manager, nil, party("ann"), access.Viewer)
 	wantErr(t, err, chat.ErrOwnerStays)
 	_, err = same.ChangeMember(manager, nil, party("sam"), access.Viewer)
@@ -202,11 +202,11 @@ func TestRemove(t *testing.T) {
 		"an admin who is none leaves not": {admin, "ada", chat.ErrMemberNotFound},
 	} {
 		t.Run(what, func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			got, err := c.Remove(tt.by, nil, party(tt.user))
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
-				unchanged(t, c, cast())
+				unchanged(t, c, sharedTemplate())
 				return
 			}
 			if got != members()[tt.user] {
@@ -219,7 +219,7 @@ func TestRemove(t *testing.T) {
 }
 
 func TestWorkflows(t *testing.T) {
-	c := cast()
+	c := sharedTemplate()
 	w, attached, err := c.Attach(editor, "workflow", registry(t))
 	wantErr(t, err, nil)
 	if !attached || w != (chat.Workflow{ID: "workflow", AttachedBy: "eve", AttachedAt: now}) || c.Revision != 8 {
@@ -234,14 +234,14 @@ func TestWorkflows(t *testing.T) {
 
 	for id, want := range map[string]error{"old-workflow": nil, "off-workflow": chat.ErrUnknownWorkflow,
 		"agent": chat.ErrUnknownWorkflow, "": chat.ErrUnknownWorkflow} {
-		_, _, err := cast().Attach(editor, id, registry(t))
+		_, _, err := sharedTemplate().Attach(editor, id, registry(t))
 		wantErr(t, err, want)
 	}
 	c.Workflows = repeated(chat.MaxWorkflows, func(int) chat.Workflow { return chat.Workflow{ID: "another"} })
 	_, _, err = c.Attach(editor, "workflow", registry(t))
 	wantErr(t, err, chat.ErrWorkflowLimit)
 
-	c = cast()
+	c = sharedTemplate()
 	wantErr(t, c.Detach(editor, nil, "workflow"), chat.ErrWorkflowNotAttached)
 	c.Workflows = []chat.Workflow{{ID: "a"}, {ID: "workflow"}, {ID: "b"}}
 	wantErr(t, c.Detach(editor, revision.Match{7}, "workflow"), nil)

@@ -23,7 +23,7 @@ func parties(grants []chat.Grant) []chat.Party {
 
 func TestChangeMembers(t *testing.T) {
 	t.Run("a manager adds, changes and removes members in one call, also themselves", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		grants := []chat.Grant{{User: "sam", Role: access.Editor}, {User: "eve", Role: access.Viewer}, {User: "max"},
 			{User: "ina"}, {User: "vic", Role: access.Viewer}, {User: "usr"}}
 		got, err := c.ChangeMembers(manager, parties(grants), grants)
@@ -46,7 +46,7 @@ func TestChangeMembers(t *testing.T) {
 	t.Run("every refused change is named, and its place", func(t *testing.T) {
 		grants := []chat.Grant{{User: "ann", Role: access.Viewer}, {User: "sam", Role: access.Viewer},
 			{User: "usr", Role: access.Viewer}, {User: "sam", Role: access.Editor}, {User: "ann"}}
-		_, err := cast().ChangeMembers(owner, parties(grants), grants)
+		_, err := sharedTemplate().ChangeMembers(owner, parties(grants), grants)
 		f, _ := errors.AsType[*fault.Error](err)
 		if f == nil || f.Kind != fault.Invalid {
 			t.Fatalf("error = %v", err)
@@ -66,7 +66,7 @@ func TestChangeMembers(t *testing.T) {
 			for i := range p {
 				p[i].Members = chat.MaxMembers
 			}
-			_, err := cast().ChangeMembers(owner, p, grants)
+			_, err := sharedTemplate().ChangeMembers(owner, p, grants)
 			return err
 		}
 		add, remove := chat.Grant{User: "sam", Role: access.Viewer}, chat.Grant{User: "eve"}
@@ -81,11 +81,11 @@ func TestChangeMembers(t *testing.T) {
 	}{"an editor": {editor, chat.ErrForbidden}, "a viewer of themselves": {viewer, chat.ErrForbidden},
 		"a stranger": {stranger, chat.ErrNotFound}} {
 		t.Run(who+" changes nothing", func(t *testing.T) {
-			c := cast()
+			c := sharedTemplate()
 			grants := []chat.Grant{{User: "vic"}}
 			_, err := c.ChangeMembers(tt.by, parties(grants), grants)
 			wantErr(t, err, tt.want)
-			unchanged(t, c, cast())
+			unchanged(t, c, sharedTemplate())
 		})
 	}
 }

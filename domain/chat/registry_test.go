@@ -193,7 +193,7 @@ func TestNoAnswerQuotesAConfiguration(t *testing.T) {
 }
 
 func TestIssues(t *testing.T) {
-	c := cast()
+	c := sharedTemplate()
 	if issues := registry(t).Issues(new(c.Summary())); issues != nil {
 		t.Errorf("issues of a template that has nothing: %+v", issues)
 	}
@@ -217,7 +217,7 @@ func TestIssues(t *testing.T) {
 		t.Errorf("issues %q\nwant   %q", got, want)
 	}
 	t.Run("a configuration that a changed schema forbids is an issue that does not show it", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		c.Agents, c.Tools = []chat.Selected{{ID: "agent", Config: []byte(`{"a":1}`)}},
 			[]chat.Selected{{ID: "gone"}, {ID: "tool", Config: []byte(`{"queue":"SECRET"}`)}}
 		issues := registry(t).BrokenConfigs(c)
@@ -231,7 +231,7 @@ func TestIssues(t *testing.T) {
 		}
 	})
 	t.Run("what an item requires is there", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		c.Agents, c.Capabilities = []chat.Selected{{ID: "agent"}}, []string{"capability"}
 		if issues := registry(t).Issues(new(c.Summary())); issues != nil {
 			t.Errorf("issues: %+v", issues)

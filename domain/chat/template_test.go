@@ -130,7 +130,7 @@ func TestFields(t *testing.T) {
 }
 
 func TestChange(t *testing.T) {
-	c := cast()
+	c := sharedTemplate()
 	by := with(manager, func(a *identity.Actor) { a.At = now.Add(1) })
 	published, metadata := chat.StatusPublished, json.RawMessage(`{"a":1}`)
 	wantErr(t, c.Change(by, nil, chat.Changes{
@@ -189,7 +189,7 @@ func TestChange(t *testing.T) {
 
 func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 	stale := func() *chat.Template {
-		c := cast()
+		c := sharedTemplate()
 		c.Agents, c.Tools, c.Capabilities = []chat.Selected{{ID: "gone"}}, []chat.Selected{{ID: "off-tool"}},
 			[]string{"gone"}
 		c.Instructions, c.Prompt, c.PromptGone = "", chat.Prompt{Template: "ptpl", Ref: "v9"}, true
@@ -212,7 +212,7 @@ func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	to := identity.UserID("eve")
 	t.Run("the old owner goes on as a manager, the new one needs no membership", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &to}, handover(t, to)), nil)
 		if c.Owner != to || c.Access(owner) != access.Manager || c.Revision != 8 {
 			t.Errorf("owner %s, the old one is %s, revision %d", c.Owner, c.Access(owner), c.Revision)
@@ -222,7 +222,7 @@ func TestTransfer(t *testing.T) {
 		recorded(t, c, owner, "chat_template.transferred")
 	})
 	t.Run("of an owner who has left by the workspace's owner", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		c.OwnerLeft = true
 		wantErr(t, c.Change(boss, nil, chat.Changes{Owner: &to}, handover(t, to)), nil)
 		if c.Owner != to || c.OwnerLeft {
@@ -231,12 +231,12 @@ func TestTransfer(t *testing.T) {
 		toSave(t, c, chat.Member{User: "eve"})
 	})
 	t.Run("to a user outside the workspace", func(t *testing.T) {
-		wantErr(t, cast().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t, "usr")),
+		wantErr(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t, "usr")),
 			chat.ErrUserNotInWorkspace)
 	})
 	t.Run("to oneself changes nothing", func(t *testing.T) {
-		c := cast()
+		c := sharedTemplate()
 		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: new(identity.UserID("ann"))}, handover(t, "ann")), nil)
-		unchanged(t, c, cast())
+		unchanged(t, c, sharedTemplate())
 	})
 }

@@ -12,7 +12,7 @@ import (
 func TestThemes(t *testing.T) {
 	good := chat.Theme{Scheme: "auto", Light: chat.Palette{Primary: "#0B6e4f"}, Dark: chat.Palette{Text: "#ffffff"},
 		Radius: new(0), Font: `"Inter", system-ui`, Position: "left", AvatarURL: "https://cdn.example/a.png"}
-	c := cast()
+	c := sharedTemplate()
 	wantErr(t, c.Change(editor, nil, chat.Changes{Theme: &good}, facts(t)), nil)
 	if !c.Theme.Same(good) || c.Revision != 8 {
 		t.Errorf("theme %+v", c.Theme)
@@ -22,7 +22,7 @@ func TestThemes(t *testing.T) {
 	want := []string{"/theme/avatar_url invalid_format", "/theme/dark/surface invalid_format",
 		"/theme/font invalid_format", "/theme/light/primary invalid_format", "/theme/position not_allowed_value", "/theme/radius out_of_range",
 		"/theme/scheme not_allowed_value"}
-	got := wrongFields(t, cast().Change(editor, nil, chat.Changes{Theme: &bad}, facts(t)))
+	got := wrongFields(t, sharedTemplate().Change(editor, nil, chat.Changes{Theme: &bad}, facts(t)))
 	slices.Sort(got)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

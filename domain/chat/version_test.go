@@ -16,10 +16,10 @@ import (
 // published returns a template whose greeting was changed since it was published.
 func published(t *testing.T) *chat.Template {
 	t.Helper()
-	c := cast()
+	c := sharedTemplate()
 	wantErr(t, c.Publish(manager, nil, chat.Release{}), nil)
 	first := c.Published
-	c = cast()
+	c = sharedTemplate()
 	c.Published, c.Versions, c.Status, c.Greeting = first, 1, chat.StatusPublished, "Hi"
 	return c
 }
@@ -115,7 +115,7 @@ func TestPublicationsAreRefused(t *testing.T) {
 
 func TestTheStatusPublishedPublishesTheDraft(t *testing.T) {
 	status := chat.StatusPublished
-	c := cast()
+	c := sharedTemplate()
 	wantErr(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)), nil)
 	if c.NewVersion == nil || c.Published != c.NewVersion || c.Publication == nil || c.Revision != 8 {
 		t.Errorf("version %+v", c.NewVersion)

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRefusalsSayWhatIsMissing(t *testing.T) {
-	tmpl, versions := cast()
+	tmpl, versions := sharedTemplate()
 	detail := func(err error) string {
 		if err == nil {
 			return ""
@@ -94,7 +94,7 @@ func TestAccess(t *testing.T) {
 		{"nor has the zero actor", identity.Actor{}, shown, access.None},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, _ := cast()
+			tmpl, _ := sharedTemplate()
 			if tt.change != nil {
 				tt.change(tmpl)
 			}
@@ -258,9 +258,9 @@ func TestWhoMayDoWhat(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
 			for who, c := range callers {
-				tmpl, versions := cast()
+				tmpl, versions := sharedTemplate()
 				tmpl.Protected = op.protected
-				before, _ := cast()
+				before, _ := sharedTemplate()
 				before.Protected = op.protected
 				var want error
 				switch {
@@ -286,7 +286,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		})
 		t.Run("no one may "+op.name+" once it is deleted", func(t *testing.T) {
 			for who, c := range callers {
-				tmpl, versions := cast()
+				tmpl, versions := sharedTemplate()
 				tmpl.DeletedAt = now.Add(-time.Minute)
 				if err := op.do(tmpl, versions, c.by); err == nil {
 					t.Errorf("%s may", who)
@@ -299,7 +299,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 func TestSeesDrafts(t *testing.T) {
-	tmpl, versions := cast()
+	tmpl, versions := sharedTemplate()
 	foreign := &prompt.VersionInfo{ID: "ver1", Template: "another", Frozen: true}
 	for who, tt := range map[string]struct {
 		by   identity.Actor
@@ -369,8 +369,8 @@ func TestRevisions(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
-			before, _ := cast()
+			tmpl, versions := sharedTemplate()
+			before, _ := sharedTemplate()
 			wantErr(t, tt.do(tmpl, versions, revision.Match{other}), revision.ErrMismatch)
 			unchanged(t, tmpl, before)
 			wantErr(t, tt.do(tmpl, versions, revision.Match{other, tt.revision}), nil)
@@ -379,7 +379,7 @@ func TestRevisions(t *testing.T) {
 }
 
 func TestOrphan(t *testing.T) {
-	tmpl, _ := cast()
+	tmpl, _ := sharedTemplate()
 	tmpl.Orphan(owner, []prompt.Use{{ID: "ctpl_1", Owner: "sam"}, {ID: "ctpl_2", Owner: "max"}})
 	for i, want := range []string{"ctpl_1 sam", "ctpl_2 max"} {
 		e := tmpl.Recorded()[i]

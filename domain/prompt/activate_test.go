@@ -17,7 +17,7 @@ import (
 
 func TestActivate(t *testing.T) {
 	t.Run("it moves the pointer, freezes the version and writes one line and one event", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		wantErr(t, tmpl.Activate(editor, nil, info(versions[2]), nil, "better"), nil)
 		v := versions[2]
 		if tmpl.Active != (prompt.Active{Version: "ver2", Number: 2, At: now, By: "eve"}) || !v.Frozen ||
@@ -37,13 +37,13 @@ func TestActivate(t *testing.T) {
 		}
 	})
 	t.Run("again changes nothing", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
+		tmpl, versions := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, tmpl.Activate(owner, nil, info(versions[1]), new(prompt.VersionID("ver1")), "again"), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("the first activation is remembered", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		first := now.Add(-time.Hour)
 		versions[3].FirstActivatedAt = first
 		wantErr(t, tmpl.Activate(owner, nil, info(versions[3]), nil, ""), nil)
@@ -75,8 +75,8 @@ func TestActivate(t *testing.T) {
 		{"a reason of 500 characters", owner, 2, nil, nil, strings.Repeat("ä", 500), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, versions := cast()
-			before, _ := cast()
+			tmpl, versions := sharedTemplate()
+			before, _ := sharedTemplate()
 			wantErr(t, tmpl.Activate(tt.by, tt.at, info(versions[tt.v]), tt.expected, tt.reason), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
@@ -84,8 +84,8 @@ func TestActivate(t *testing.T) {
 		})
 	}
 	t.Run("a reason of 501 characters is too long", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
+		tmpl, versions := sharedTemplate()
+		before, _ := sharedTemplate()
 		if got := wrongFields(t, tmpl.Activate(owner, nil, info(versions[2]), nil,
 			strings.Repeat("ä", 501))); !slices.Equal(got, []string{"/reason too_long"}) {
 			t.Fatalf("wrong = %q", got)
@@ -94,7 +94,7 @@ func TestActivate(t *testing.T) {
 	})
 	t.Run("whatever is activated in a row, the ledger is a chain that ends at the pointer", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			for _, n := range rapid.SliceOf(rapid.IntRange(1, 3)).Draw(t, "versions") {
 				wantErr(t, tmpl.Activate(owner, nil, info(versions[n]), nil, ""), nil)
 			}
@@ -128,8 +128,8 @@ func TestDeleteVersion(t *testing.T) {
 		{"a viewer is not told of drafts", viewer, 2, prompt.ErrVersionNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, versions := cast()
-			before, _ := cast()
+			tmpl, versions := sharedTemplate()
+			before, _ := sharedTemplate()
 			v := versions[tt.v]
 			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v), nil), tt.want)
 			if tt.want != nil {

@@ -157,7 +157,7 @@ func raw(s string) json.RawMessage {
 }
 
 func TestKeepsContract(t *testing.T) {
-	_, versions := cast()
+	_, versions := sharedTemplate()
 	from, to := versions[1], versions[2]
 	to.Content.Variables = []prompt.Variable{{Name: "a", Type: "any", Required: true}}
 	for name, tt := range map[string]struct {
@@ -171,7 +171,7 @@ func TestKeepsContract(t *testing.T) {
 		"the same content breaks no contract": {prompt.Backward, to, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, _ := cast()
+			tmpl, _ := sharedTemplate()
 			tmpl.Compatibility = tt.compatibility
 			err := tmpl.KeepsContract(tt.from, to)
 			wantErr(t, err, tt.want)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestCopyingDraft(t *testing.T) {
-	tmpl, _ := cast()
+	tmpl, _ := sharedTemplate()
 	tmpl.Protected = true
 	for name, tt := range map[string]struct {
 		c    prompt.Copying
@@ -47,7 +47,7 @@ func TestNote(t *testing.T) {
 }
 
 func TestAddVersionThatIsCopied(t *testing.T) {
-	tmpl, _ := cast()
+	tmpl, _ := sharedTemplate()
 	for _, tt := range []struct{ number, want int }{{9, 9}, {2, 10}} {
 		v, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 			Copied: &prompt.VersionInfo{Number: tt.number, Frozen: tt.number == 9}}, nil)

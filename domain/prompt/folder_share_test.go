@@ -167,7 +167,7 @@ func TestUnshareFolder(t *testing.T) {
 func TestAllowReshare(t *testing.T) {
 	for by, want := range map[*identity.Actor]error{&owner: nil, &manager: nil, &editor: prompt.ErrForbidden,
 		&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		if err := tmpl.AllowReshare(*by); !errors.Is(err, want) || (err == nil) != (want == nil) {
 			t.Errorf("%s: %v, want %v", by.User, err, want)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// labelled are the labels of the template that cast makes.
+// labelled are the labels of the template that sharedTemplate makes.
 func labelled() prompt.Labels {
 	return prompt.Labels{
 		"live":   {Version: "ver3", Number: 3, By: "max"},
@@ -48,11 +48,11 @@ func TestMoveLabel(t *testing.T) {
 		"a version that is not there":    {owner, 0, prompt.LabelMove{Label: "live"}, prompt.ErrVersionNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			v := versions[tt.version]
 			wantErr(t, tmpl.MoveLabel(tt.by, v, tt.move, labelled()), tt.want)
 			if tt.want != nil {
-				before, _ := cast()
+				before, _ := sharedTemplate()
 				unchanged(t, tmpl, before)
 				return
 			}
@@ -63,7 +63,7 @@ func TestMoveLabel(t *testing.T) {
 		})
 	}
 	t.Run("the ledger and the event say from where, by which user, and why", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		m := prompt.LabelMove{Label: "live", Reason: "better"}
 		wantErr(t, tmpl.MoveLabel(editor, versions[1], m, labelled()), nil)
 		want := []prompt.Activation{{Label: "live", From: "ver3", FromNumber: 3, To: "ver1", ToNumber: 1,
@@ -77,14 +77,14 @@ func TestMoveLabel(t *testing.T) {
 		}
 	})
 	t.Run("repeating it changes nothing", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		m := prompt.LabelMove{Label: "live", Reason: "again"}
 		wantErr(t, tmpl.MoveLabel(owner, versions[3], m, labelled()), nil)
-		before, _ := cast()
+		before, _ := sharedTemplate()
 		unchanged(t, tmpl, before)
 	})
 	t.Run("a protected template requires a manager", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		tmpl.Protected = true
 		m := prompt.LabelMove{Label: "live"}
 		wantErr(t, tmpl.MoveLabel(editor, versions[1], m, labelled()), prompt.ErrForbidden)
@@ -92,14 +92,14 @@ func TestMoveLabel(t *testing.T) {
 		wantErr(t, tmpl.MoveLabel(manager, versions[1], m, labelled()), nil)
 	})
 	t.Run("a version has at most 10 labels", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		versions[1].Labels = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 		m := prompt.LabelMove{Label: "live"}
 		wantErr(t, tmpl.MoveLabel(owner, versions[1], m, labelled()), prompt.ErrLabelLimit)
 	})
 	for _, label := range []string{"active", "previous", "latest", "v1", "v0", "A", ""} {
 		t.Run("no label is called "+label, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			got := wrongFields(t, tmpl.MoveLabel(owner, versions[1], prompt.LabelMove{Label: label}, labelled()))
 			if len(got) != 1 || got[0][:7] != "/label " {
 				t.Errorf("wrong fields = %q", got)
@@ -125,7 +125,7 @@ func TestRemoveLabel(t *testing.T) {
 		"a stranger learns nothing":    {stranger, "none", nil, nil, prompt.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			v := versions[3]
 			if tt.label == "none" {
 				v = nil
@@ -133,7 +133,7 @@ func TestRemoveLabel(t *testing.T) {
 			m := prompt.LabelMove{Label: tt.label, Expected: tt.move, Reason: "why"}
 			wantErr(t, tmpl.RemoveLabel(tt.by, tt.at, v, m, labelled()), tt.want)
 			if tt.want != nil {
-				before, _ := cast()
+				before, _ := sharedTemplate()
 				unchanged(t, tmpl, before)
 				return
 			}
@@ -160,13 +160,13 @@ func TestChangeVersionKeepsLabelsOfOthers(t *testing.T) {
 		"adding a label drops none":                            {owner, nil, []string{"stable", "new", "live"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			c := prompt.VersionChanges{Labels: &tt.labels}
 			wantErr(t, tmpl.ChangeVersion(tt.by, tt.at, versions[3], c, labelled()), tt.want)
 		})
 	}
 	t.Run("a label from before moves were recorded is dropped", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}},
 			prompt.Labels{"live": {Version: "ver3", Number: 3}}), nil)
 	})

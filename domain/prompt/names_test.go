@@ -16,7 +16,7 @@ func TestNames(t *testing.T) {
 		}
 	})
 	t.Run("it refuses no other change where it is stored", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		tmpl.Name = name
 		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: new(name), Description: new("d")}), nil)
 		if tmpl.Name != name || tmpl.Description != "d" {

@@ -10,9 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// guarded returns the cast's template, protected, with one approval for editors, and version 2.
+// guarded returns the shared template, protected, with one approval for editors, and version 2.
 func guarded() (*prompt.Template, *prompt.VersionInfo) {
-	t, versions := cast()
+	t, versions := sharedTemplate()
 	t.Protected, t.Approvals = true, 1
 	return t, &versions[2].VersionInfo
 }
@@ -256,7 +256,7 @@ func TestReports(t *testing.T) {
 		"the fiftieth is still allowed": {editor, nil, prompt.MaxChecks - 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			c := good
 			if tt.alter != nil {
 				tt.alter(&c)

@@ -52,7 +52,7 @@ func TestRollOut(t *testing.T) {
 		}(), prompt.ErrLabelChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			wantErr(t, rollOut(tt.by, tmpl, versions, tt.d, labelled()), tt.want)
 			if tt.want != nil {
 				return
@@ -83,7 +83,7 @@ func TestRollOut(t *testing.T) {
 		"one version is no rollout": {[]int{100}, []string{"/versions not_allowed_value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			got := wrongFields(t, rollOut(owner, tmpl, versions, divided(tt.weights...), labelled()))
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("wrong fields = %q, want %q", got, tt.want)
@@ -91,7 +91,7 @@ func TestRollOut(t *testing.T) {
 		})
 	}
 	t.Run("a version that is listed twice is refused", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		d := divided(50, 50)
 		d.Versions[1].Ref.Number = 1
 		got := wrongFields(t, rollOut(owner, tmpl, versions, d, labelled()))
@@ -100,13 +100,13 @@ func TestRollOut(t *testing.T) {
 		}
 	})
 	t.Run("a protected template requires a manager", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		tmpl.Protected = true
 		wantErr(t, rollOut(editor, tmpl, versions, divided(90, 10), labelled()), prompt.ErrForbidden)
 		wantErr(t, rollOut(manager, tmpl, versions, divided(90, 10), labelled()), nil)
 	})
 	t.Run("at most 10 labels have a rollout", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		used := prompt.Labels{}
 		for i := range prompt.MaxRollouts {
 			used[fmt.Sprint("l", i)] = prompt.Labelled{Version: "ver3", Number: 3, Rollout: &prompt.Rollout{}}
@@ -118,7 +118,7 @@ func TestRollOut(t *testing.T) {
 // running is a rollout of the label live between versions 3 and 1, as it is stored.
 func running(t *testing.T, weights ...int) (*prompt.Template, map[int]*prompt.Version, prompt.Labels) {
 	t.Helper()
-	tmpl, versions := cast()
+	tmpl, versions := sharedTemplate()
 	versions[3].Labels = []string{"live", "stable"}
 	d := divided(weights...)
 	d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
@@ -127,7 +127,7 @@ func running(t *testing.T, weights ...int) (*prompt.Template, map[int]*prompt.Ve
 	of := used["live"]
 	of.Rollout = &tmpl.ChangedRollouts[0]
 	used["live"] = of
-	fresh, versions := cast()
+	fresh, versions := sharedTemplate()
 	versions[3].Labels = []string{"live", "stable"}
 	return fresh, versions, used
 }
@@ -198,7 +198,7 @@ func readers(r *prompt.Rollout) []prompt.VersionID {
 func TestChoose(t *testing.T) {
 	change := func(t *testing.T, used prompt.Labels, weights ...int) *prompt.Rollout {
 		t.Helper()
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		versions[3].Labels = []string{"live", "stable"}
 		d := divided(weights...)
 		d.Label = "live"

@@ -14,7 +14,7 @@ import (
 
 func TestShare(t *testing.T) {
 	t.Run("a share is what was granted", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		until := now.Add(time.Hour)
 		got, err := tmpl.Share(manager, named("sam"), prompt.Grant{Email: "sam@example.com", Role: access.Editor,
 			ExpiresAt: until})
@@ -54,8 +54,8 @@ func TestShare(t *testing.T) {
 		{"to replace an expired one is none more", owner, "exp", grant("exp", access.Viewer), prompt.MaxShares, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, _ := cast()
-			before, _ := cast()
+			tmpl, _ := sharedTemplate()
+			before, _ := sharedTemplate()
 			to := named(tt.user)
 			to.Shares = tt.shares
 			got, err := tmpl.Share(tt.by, to, tt.g)
@@ -81,8 +81,8 @@ func TestShare(t *testing.T) {
 			"/expires_at in_the_past"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, _ := cast()
-			before, _ := cast()
+			tmpl, _ := sharedTemplate()
+			before, _ := sharedTemplate()
 			_, err := tmpl.Share(owner, named("sam"), tt.g)
 			if got := wrongFields(t, err); !slices.Equal(got, []string{tt.want}) {
 				t.Errorf("wrong = %q, want %q", got, tt.want)
@@ -95,7 +95,7 @@ func TestShare(t *testing.T) {
 func TestChangeShare(t *testing.T) {
 	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		until := now.Add(time.Hour)
 		got, err := tmpl.ChangeShare(later, nil, named("vic"),
 			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
@@ -111,15 +111,15 @@ func TestChangeShare(t *testing.T) {
 		}
 	})
 	t.Run("an end can be taken off, of an expired share too", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		_, err := tmpl.ChangeShare(owner, nil, named("exp"), prompt.ShareChanges{ExpiresAt: &time.Time{}})
 		if err != nil || tmpl.Access(expired) != access.Manager {
 			t.Fatalf("access %q, %v", tmpl.Access(expired), err)
 		}
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		got, err := tmpl.ChangeShare(owner, nil, named("exp"),
 			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
 		if err != nil || got != shares()["exp"] {
@@ -144,8 +144,8 @@ func TestChangeShare(t *testing.T) {
 			fault.ErrInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, _ := cast()
-			before, _ := cast()
+			tmpl, _ := sharedTemplate()
+			before, _ := sharedTemplate()
 			_, err := tmpl.ChangeShare(tt.by, nil, named(tt.user), tt.c)
 			wantErr(t, err, tt.want)
 			unchanged(t, tmpl, before)
@@ -173,8 +173,8 @@ func TestUnshare(t *testing.T) {
 		{"the owner has none to give up", owner, "ann", prompt.ErrShareNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, _ := cast()
-			before, _ := cast()
+			tmpl, _ := sharedTemplate()
+			before, _ := sharedTemplate()
 			wantErr(t, tmpl.Unshare(tt.by, nil, named(tt.user)), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)

@@ -35,7 +35,7 @@ func TestSetShare(t *testing.T) {
 		{"not even end their own", editor, "eve", access.None, time.Time{}, "", prompt.ErrForbidden},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, _ := cast()
+			tmpl, _ := sharedTemplate()
 			got, err := tmpl.SetShare(tt.by, named(tt.user), prompt.Grant{User: tt.user, Role: tt.role, ExpiresAt: tt.ends})
 			wantErr(t, err, tt.want)
 			if tt.want != nil {

@@ -106,7 +106,7 @@ func TestFields(t *testing.T) {
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("New: wrong = %q, want %q", got, tt.want)
 			}
-			tmpl, _ := cast()
+			tmpl, _ := sharedTemplate()
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = access.Private
 			}
@@ -134,7 +134,7 @@ func TestFields(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	t.Run("all fields change, as one revision and one event", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 		wantErr(t, apply(tmpl, by, nil, prompt.Changes{
 			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"},
@@ -155,7 +155,7 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("metadata is made of the old, and its limit holds for the result", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		tmpl.Metadata = json.RawMessage(`{"team":"42"}`)
 		add := func(text string) error {
 			return apply(tmpl, owner, nil, prompt.Changes{Metadata: func(old json.RawMessage) json.RawMessage {
@@ -172,22 +172,22 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description,
 			Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}),
 			nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("nothing at all changes nothing", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{}), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("what one may not change is refused with all the rest", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
 		wantErr(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}),
 			prompt.ErrForbidden)
@@ -198,7 +198,7 @@ func TestChange(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	to := func(user identity.UserID) prompt.Changes { return prompt.Changes{Owner: &user} }
 	t.Run("who owned it goes on as a manager, and who owns it needs no share", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, to("vic")), nil)
 		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner ||
 			len(tmpl.ChangedShares) != 2 || tmpl.ChangedShares[1] != (prompt.Share{User: "vic"}) {
@@ -215,7 +215,7 @@ func TestTransfer(t *testing.T) {
 		}
 	})
 	t.Run("with a new name it is two events and one revision", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}), nil)
 		recorded(t, tmpl, owner, "prompt_template.transferred", "prompt_template.updated")
 		if tmpl.Revision != 8 {
@@ -223,14 +223,14 @@ func TestTransfer(t *testing.T) {
 		}
 	})
 	t.Run("no one from outside becomes the owner", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing",
 		func(t *testing.T) {
-			tmpl, _ := cast()
+			tmpl, _ := sharedTemplate()
 			tmpl.OwnerLeft = true
 			wantErr(t, apply(tmpl, admin, nil, to("ada")), prompt.ErrForbidden)
 			wantErr(t, apply(tmpl, boss, nil, to("sam")), nil)
@@ -242,12 +242,12 @@ func TestTransfer(t *testing.T) {
 
 func TestDeleteAndRestore(t *testing.T) {
 	deleted := func(ago time.Duration) *prompt.Template {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		tmpl.DeletedAt = now.Add(-ago)
 		return tmpl
 	}
 	t.Run("a deleted template is gone for all", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		wantErr(t, tmpl.Delete(owner, nil), nil)
 		if tmpl.DeletedAt != now || tmpl.Revision != 8 {
 			t.Fatalf("got %+v", tmpl)
@@ -294,8 +294,8 @@ func TestDeleteAndRestore(t *testing.T) {
 		"a viewer": {viewer, prompt.ErrForbidden}, "a stranger": {stranger, prompt.ErrNotFound},
 	} {
 		t.Run("restoring a live one changes nothing for "+who, func(t *testing.T) {
-			tmpl, _ := cast()
-			before, _ := cast()
+			tmpl, _ := sharedTemplate()
+			before, _ := sharedTemplate()
 			wantErr(t, tmpl.Restore(tt.by), tt.want)
 			unchanged(t, tmpl, before)
 		})

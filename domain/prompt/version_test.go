@@ -61,7 +61,7 @@ func TestAddVersion(t *testing.T) {
 		return tmpl.AddVersion(owner, d, nil)
 	}
 	t.Run("it is a draft with the next number", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		v, err := add(tmpl, prompt.VersionDraft{CommitMessage: "why"})
 		wantErr(t, err, nil)
 		if !id.Valid(prompt.VersionPrefix, string(v.ID)) || v.Template != tmpl.ID || v.Number != 4 ||
@@ -81,14 +81,14 @@ func TestAddVersion(t *testing.T) {
 			prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3})
 	})
 	t.Run("a number is never given twice, though the newest version was deleted", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		tmpl.AllVersions = prompt.Summary{Count: 1, Latest: "ver1", LatestNumber: 1}
 		if v, err := add(tmpl, prompt.VersionDraft{}); err != nil || v.Number != 4 {
 			t.Fatalf("got %+v, %v", v, err)
 		}
 	})
 	t.Run("labels freeze it, and are kept in order", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		labels := []string{"stable", "canary"}
 		v, err := add(tmpl, prompt.VersionDraft{Labels: labels})
 		if err != nil || !v.Frozen || !slices.Equal(v.Labels, []string{"canary", "stable"}) || labels[0] != "stable" {
@@ -98,7 +98,7 @@ func TestAddVersion(t *testing.T) {
 			prompt.Summary{Count: 3, Latest: v.ID, LatestNumber: 4})
 	})
 	t.Run("it is activated at once if asked", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		v, err := add(tmpl, prompt.VersionDraft{Activate: true, Reason: "why"})
 		wantErr(t, err, nil)
 		step := prompt.Activation{From: "ver1", FromNumber: 1, To: v.ID, ToNumber: 4, By: "ann", At: now, Reason: "why"}
@@ -110,7 +110,7 @@ func TestAddVersion(t *testing.T) {
 	})
 	t.Run("an editor cannot activate one of a protected template, and a manager can", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&editor: prompt.ErrForbidden, &manager: nil} {
-			tmpl, _ := cast()
+			tmpl, _ := sharedTemplate()
 			tmpl.Protected = true
 			_, err := tmpl.AddVersion(*by, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Activate: true}, nil)
 			wantErr(t, err, want)
@@ -118,35 +118,35 @@ func TestAddVersion(t *testing.T) {
 	})
 	t.Run("a reason needs an activation, and has at most 500 characters", func(t *testing.T) {
 		for _, d := range []prompt.VersionDraft{{Reason: "why"}, {Activate: true, Reason: strings.Repeat("ä", 501)}} {
-			tmpl, _ := cast()
-			before, _ := cast()
+			tmpl, _ := sharedTemplate()
+			before, _ := sharedTemplate()
 			_, err := add(tmpl, d)
 			wantErr(t, err, fault.ErrInvalid)
 			unchanged(t, tmpl, before)
 		}
 	})
 	t.Run("a base that is the latest is accepted", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{Base: "ver3"})
 		wantErr(t, err, nil)
 	})
 	t.Run("any other is outdated", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{Base: "ver1"})
 		wantErr(t, err, prompt.ErrBaseOutdated)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("variables that were declared are checked, not made up", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{VariablesDeclared: true})
 		wantErr(t, err, prompt.ErrUndeclaredVariable)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("a chat's content is none of a text's", func(t *testing.T) {
-		tmpl, _ := cast()
-		before, _ := cast()
+		tmpl, _ := sharedTemplate()
+		before, _ := sharedTemplate()
 		_, err := tmpl.AddVersion(owner,
 			prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}}, nil)
 		if len(wrongFields(t, err)) == 0 {
@@ -182,7 +182,7 @@ func TestLabels(t *testing.T) {
 		{"a message of 501 characters", nil, long + "x", []string{"/commit_message too_long"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tmpl, versions := cast()
+			tmpl, versions := sharedTemplate()
 			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels,
 				CommitMessage: tt.message}, nil)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
@@ -198,7 +198,7 @@ func TestLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		label := rapid.OneOf(rapid.StringMatching(`[a-z0-9_.-]{1,36}`),
 			rapid.StringMatching(`v[0-9]{1,3}|active|latest`)).Draw(t, "label")
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 			Labels: []string{label}}, nil)
 		if reads := prompt.ParseRef(label) == (prompt.Ref{Label: label}); (err == nil) != reads {
@@ -213,7 +213,7 @@ func TestChangeVersion(t *testing.T) {
 	}
 	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 	t.Run("a draft's content may change", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		v := versions[2]
 		before := v.ContentHash
 		wantErr(t, tmpl.ChangeVersion(later, nil, v,
@@ -229,13 +229,13 @@ func TestChangeVersion(t *testing.T) {
 		}
 	})
 	t.Run("its variables stay declared unless they are to be inferred", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		versions[2].Content.Variables = []prompt.Variable{{Name: "declared", Type: "string"}}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}, nil),
 			prompt.ErrUndeclaredVariable)
 	})
 	t.Run("those that were inferred follow the text, and those that come with it do not", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		v := versions[2]
 		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}")}, nil), nil)
 		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{y}}")}, nil), nil)
@@ -255,8 +255,8 @@ func TestChangeVersion(t *testing.T) {
 			prompt.ErrUndeclaredVariable)
 	})
 	t.Run("all that is wrong with a body is said at once", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
+		tmpl, versions := sharedTemplate()
+		before, _ := sharedTemplate()
 		bad := prompt.Content{Text: "{{#x}} {{y}}", Format: prompt.Mustache,
 			Variables: []prompt.Variable{{Name: "0", Type: "string"}}, Tools: []byte(`{}`)}
 		want := []string{"/tools wrong_type", "/variables/0/name invalid_format", "/text unsupported_syntax",
@@ -280,14 +280,14 @@ func TestChangeVersion(t *testing.T) {
 		}
 	})
 	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
+		tmpl, versions := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
 			prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}, nil), prompt.ErrVersionFrozen)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("but not its message and labels", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		v := versions[3]
 		wantErr(t, tmpl.ChangeVersion(later, nil, v,
 			prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}, nil), nil)
@@ -297,7 +297,7 @@ func TestChangeVersion(t *testing.T) {
 		recorded(t, tmpl, later, "prompt_version.updated")
 	})
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		used := prompt.Labels{"live": {Number: 3}, "stable": {Number: 3}, "old": {Number: 1}}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
 			prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, used), nil)
@@ -316,7 +316,7 @@ func TestChangeVersion(t *testing.T) {
 		}
 	})
 	t.Run("the first label freezes a draft", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}, nil),
 			nil)
 		if !versions[2].Frozen {
@@ -326,14 +326,14 @@ func TestChangeVersion(t *testing.T) {
 			prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3})
 	})
 	t.Run("and taking it off does not thaw it", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}}, nil), nil)
 		if v := versions[3]; !v.Frozen || len(v.Labels) != 0 {
 			t.Fatalf("got %+v", v)
 		}
 	})
 	t.Run("content and label may come together", func(t *testing.T) {
-		tmpl, versions := cast()
+		tmpl, versions := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
 			prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}, nil), nil)
 		if v := versions[2]; v.Content.Text != "x" || !v.Frozen {
@@ -341,8 +341,8 @@ func TestChangeVersion(t *testing.T) {
 		}
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
-		tmpl, versions := cast()
-		before, _ := cast()
+		tmpl, versions := sharedTemplate()
+		before, _ := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
 			prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}, nil), nil)
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3],
@@ -353,7 +353,7 @@ func TestChangeVersion(t *testing.T) {
 		}
 	})
 	t.Run("a version that is not there is not found", func(t *testing.T) {
-		tmpl, _ := cast()
+		tmpl, _ := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
 		wantErr(t, tmpl.ChangeVersion(owner, nil,
 			&prompt.Version{VersionInfo: prompt.VersionInfo{ID: "ver1", Template: "another"}}, prompt.VersionChanges{},
@@ -363,7 +363,7 @@ func TestChangeVersion(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	_, versions := cast()
+	_, versions := sharedTemplate()
 	versions[2].Content.Text = "Bye"
 	d := prompt.Diff(versions[1], versions[2])
 	if !strings.Contains(d.Unified, "--- v1") || !strings.Contains(d.Unified, "+++ v2") ||

@@ -11,9 +11,9 @@ import (
 
 // example makes requests of one operation that succeed for every caller with the permission.
 type example struct {
-	make  func(t *testing.T, h *house, c *standing) target
+	make  func(t *testing.T, h *testWorkspace, c *testCaller) target
 	each  bool // a target belongs to its caller; others may be refused
-	after func(t *testing.T, h *house)
+	after func(t *testing.T, h *testWorkspace)
 
 	answers int // the status for permitted callers, if no request of the test can succeed
 }
@@ -28,40 +28,40 @@ type target struct {
 
 // plainly is an example whose path has no parameters.
 func plainly(body any) example {
-	return example{make: func(*testing.T, *house, *standing) target { return target{body: body} }}
+	return example{make: func(*testing.T, *testWorkspace, *testCaller) target { return target{body: body} }}
 }
 
-// inHouse is an example on the workspace of the house.
-func inHouse(body any) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+// onWorkspace is an example on the workspace of the workspace.
+func onWorkspace(body any) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.workspace}, body: body}
 	}}
 }
 
 // withMember is an example on a new member.
 func withMember(body any) example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.workspace, h.program(t, "viewer").id}, body: body}
 	}}
 }
 
-// ofTemplate is an example on the prompt template of the house, or below it.
+// ofTemplate is an example on the prompt template of the workspace, or below it.
 func ofTemplate(body any, below ...string) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: append([]string{h.template}, below...), body: body}
 	}}
 }
 
-// ofChat is an example on the chat template of the house, or below it.
+// ofChat is an example on the chat template of the workspace, or below it.
 func ofChat(body any, below ...string) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: append([]string{h.chat}, below...), body: body}
 	}}
 }
 
 // withChatMember is an example on a new member of the chat template.
 func withChatMember(body any) example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		program := h.program(t, "viewer")
 		h.author.create(t, chats+"/"+h.chat+"/members", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.chat, program.id}, body: body}
@@ -70,7 +70,7 @@ func withChatMember(body any) example {
 
 // withEmbed is an example on a new embed token.
 func withEmbed(body any) example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens",
 			object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
 		ids := strings.Split(made.header.Get("Location"), "/")
@@ -80,37 +80,37 @@ func withEmbed(body any) example {
 
 // visiting is an example of a visitor on the shop's page.
 func visiting(in func(e *embed, session string) target) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		at := in(h.embed, h.session)
 		at.headers = append(at.headers, fromShop, "Referer: "+shop)
 		return at
 	}}
 }
 
-// ofConnection is an example on the connection of the house.
+// ofConnection is an example on the connection of the workspace.
 func ofConnection() example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.connection}}
 	}}
 }
 
-// ofSource is an example on the data source of the house.
+// ofSource is an example on the data source of the workspace.
 func ofSource(body any) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.source}, body: body}
 	}}
 }
 
 // withPresence is an example on the presence of a new service key.
 func withPresence() example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.program(t, "member").create(t, presences, object{}, onRed).at("id")}}
 	}}
 }
 
-// withKey is an example on a key of the caller, or of the owner if the caller is not in the house.
+// withKey is an example on a key of the caller, or of the owner if the caller is not in the workspace.
 func withKey(body any) example {
-	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
+	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		who := h.owner
 		switch {
 		case c.viewing && c.id == h.author.id: // a read-only key cannot create one
@@ -125,12 +125,12 @@ func withKey(body any) example {
 
 // Each call of the example gets a new body.
 func eachTime(in func(body any) example, body func() any) example {
-	return example{make: func(t *testing.T, h *house, c *standing) target { return in(body()).make(t, h, c) }}
+	return example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target { return in(body()).make(t, h, c) }}
 }
 
 // ofPerson is an example on a passive user of the org.
 func ofPerson(body any) example {
-	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.person}, body: body}
 	}}
 }
@@ -143,10 +143,10 @@ var examples = map[string]example{
 	"getPerson":    ofPerson(nil),
 	"exportPerson": ofPerson(nil),
 	"exportMe":     plainly(nil),
-	"erasePerson": {make: func(t *testing.T, h *house, _ *standing) target {
+	"erasePerson": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.sleeper(t)}}
 	}},
-	"getErasure": {make: func(t *testing.T, h *house, _ *standing) target {
+	"getErasure": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.erased(t)}}
 	}},
 	"disablePerson": ofPerson(object{"reason": "Left the company", "keep_service_keys": true}),
@@ -157,37 +157,37 @@ var examples = map[string]example{
 	"endPersonSessions":  ofPerson(nil),
 
 	"getSignInMethods": plainly(nil),
-	"reportLeakedKeys": {make: func(t *testing.T, h *house, _ *standing) target {
+	"reportLeakedKeys": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		body := `[{"token": "` + account.NewToken().Reveal() + `"}]`
 		return target{body: body, headers: signedReport(t, h.reporter, body)}
 	}},
-	"beginSignIn": {answers: 303, make: func(*testing.T, *house, *standing) target {
+	"beginSignIn": {answers: 303, make: func(*testing.T, *testWorkspace, *testCaller) target {
 		return target{ids: []string{"main"}}
 	}},
-	"finishSignIn": {answers: 303, make: func(t *testing.T, h *house, _ *standing) target {
+	"finishSignIn": {answers: 303, make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		in := h.begin(t, "main", "", onRed)
 		return target{query: "?" + in.back.Encode(), headers: []string{"Cookie: " + in.cookie}}
 	}},
-	"receiveLogout": {make: func(_ *testing.T, h *house, _ *standing) target {
+	"receiveLogout": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{body: object{"logout_token": h.provider.Token(h.provider.LogoutToken(object{"sub": "nobody"}))}}
 	}},
-	"openSession": {make: func(_ *testing.T, h *house, c *standing) target {
+	"openSession": {make: func(_ *testing.T, h *testWorkspace, c *testCaller) target {
 		if c.host == onBlue {
 			return target{body: object{"token": h.blue.token}}
 		}
 		return target{body: object{"token": h.owner.token}}
 	}},
-	"previewInvitation": {make: func(t *testing.T, h *house, c *standing) target {
+	"previewInvitation": {make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		return target{body: object{"token": h.invites(t, c.host)}}
 	}},
-	"joinByInvitation": {answers: 409, make: func(t *testing.T, h *house, c *standing) target { // red has an issuer
+	"joinByInvitation": {answers: 409, make: func(t *testing.T, h *testWorkspace, c *testCaller) target { // red has an issuer
 		return target{body: object{"token": h.invites(t, c.host)}}
 	}},
 	"mailSignInLink": {answers: 409, make: plainly(object{"email": "nobody@example.com"}).make}, // no mail server
 	"listSessions":   plainly(nil),
 	"getSession":     withSession(),
 	"endSession":     withSession(),
-	"endSessions":    {make: plainly(nil).make, after: func(t *testing.T, h *house) { h.signInAgain(t) }},
+	"endSessions":    {make: plainly(nil).make, after: func(t *testing.T, h *testWorkspace) { h.signInAgain(t) }},
 	"endOwnSession":  {make: ownSession, each: true},
 
 	"getPasskeySignInOptions":   {answers: 409, make: plainly(nil).make}, // red has an issuer
@@ -205,45 +205,45 @@ var examples = map[string]example{
 	"getReadiness": plainly(nil),
 	"getOpenAPI":   plainly(nil),
 	"getDocs":      plainly(nil),
-	"getProblem":   {make: func(*testing.T, *house, *standing) target { return target{ids: []string{"not_found"}} }},
+	"getProblem":   {make: func(*testing.T, *testWorkspace, *testCaller) target { return target{ids: []string{"not_found"}} }},
 
 	"getMe": plainly(nil),
 	// Who signs in next has the name of their token again, which leaves an event.
 	"updateMe": {make: plainly(object{"name": "Me"}).make,
-		after: func(t *testing.T, h *house) { h.guest.get(t, "/api/me", onRed) }},
+		after: func(t *testing.T, h *testWorkspace) { h.guest.get(t, "/api/me", onRed) }},
 	"listWorkspaces": plainly(nil),
 	"createWorkspace": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("Made ", people.Add(1))}
 	}),
-	"getWorkspace":    inHouse(nil),
-	"updateWorkspace": inHouse(object{"name": "Home"}),
-	"deleteWorkspace": {make: func(t *testing.T, h *house, c *standing) target {
+	"getWorkspace":    onWorkspace(nil),
+	"updateWorkspace": onWorkspace(object{"name": "Home"}),
+	"deleteWorkspace": {make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		h.disconnect(t)
-		return inHouse(nil).make(t, h, c)
-	}, after: func(t *testing.T, h *house) {
+		return onWorkspace(nil).make(t, h, c)
+	}, after: func(t *testing.T, h *testWorkspace) {
 		h.must(t, "workspace", "restore", "--org", "red", h.workspace)
 	}},
 	"transferWorkspace": transferred(),
-	"listMembers":       inHouse(nil),
+	"listMembers":       onWorkspace(nil),
 	"getMember":         withMember(nil),
 	"updateMember":      withMember(object{"role": "member"}),
 	"removeMember":      withMember(nil),
-	"listInvitations":   inHouse(nil),
-	"createInvitation": eachTime(inHouse, func() any {
+	"listInvitations":   onWorkspace(nil),
+	"createInvitation": eachTime(onWorkspace, func() any {
 		return object{"email": somebody(), "role": "viewer"}
 	}),
-	"getInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+	"getInvitation": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
 		return target{ids: []string{h.workspace, id}}
 	}},
-	"deleteInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+	"deleteInvitation": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
 		return target{ids: []string{h.workspace, id}}
 	}},
-	"acceptInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+	"acceptInvitation": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		_, token := invite(t, h.elsewhere, h.elsewhere.workspace, h.guest.email, "viewer")
 		return target{body: object{"token": token}}
-	}, after: func(t *testing.T, h *house) {
+	}, after: func(t *testing.T, h *testWorkspace) {
 		h.elsewhere.do(t, "DELETE", "/api/workspaces/"+h.elsewhere.workspace+"/members/"+h.guest.id, nil,
 			onRed).is(t, 204)
 	}},
@@ -267,24 +267,26 @@ var examples = map[string]example{
 	"listEvents":   plainly(nil),
 
 	"listConnections": plainly(nil),
-	"createConnection": {make: func(_ *testing.T, h *house, _ *standing) target {
+	"createConnection": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{body: h.shop.connection("secret")}
 	}},
 	"getConnection":    ofConnection(),
 	"verifyConnection": ofConnection(),
-	"revokeConnection": {make: func(t *testing.T, h *house, _ *standing) target {
+	"revokeConnection": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.connect(t, h.owner)}}
 	}},
 
 	"listSources":     plainly(nil),
 	"listSourceTypes": plainly(nil),
-	"attachSource": {make: func(t *testing.T, h *house, c *standing) target {
+	"attachSource": {make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		return target{body: h.shop.people(t, h.connectionFor(t, c))}
 	}},
 	// No sheet is reachable here.
 	"previewSheet": {answers: 422,
-		make: func(*testing.T, *house, *standing) target { return target{query: "?url=http://127.0.0.1/people.csv"} }},
-	"previewWarehouse": {make: func(t *testing.T, h *house, c *standing) target {
+		make: func(*testing.T, *testWorkspace, *testCaller) target {
+			return target{query: "?url=http://127.0.0.1/people.csv"}
+		}},
+	"previewWarehouse": {make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		return target{query: "?connection_id=" + h.connectionFor(t, c)}
 	}},
 	"getSource":      ofSource(nil),
@@ -292,7 +294,7 @@ var examples = map[string]example{
 	"refreshSource":  ofSource(nil),
 	"listSourceJobs": ofSource(nil),
 	"listSourceRows": ofSource(nil),
-	"detachSource": {make: func(t *testing.T, h *house, _ *standing) target {
+	"detachSource": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.attach(t, h.owner)}}
 	}},
 	"sendHeartbeat":  plainly(object{}),
@@ -307,7 +309,7 @@ var examples = map[string]example{
 	"createPromptTemplate": eachTime(plainly, func() any {
 		return object{"name": fmt.Sprint("template ", people.Add(1))}
 	}),
-	"resolvePrompt": {answers: 404, make: func(t *testing.T, h *house, _ *standing) target { // 404: elsewhere
+	"resolvePrompt": {answers: 404, make: func(t *testing.T, h *testWorkspace, _ *testCaller) target { // 404: elsewhere
 		name, first := fmt.Sprint("named", people.Add(1)), object{"text": "Hello", "activate": true}
 		h.owner.create(t, templates, object{"name": name, "visibility": "workspace", "version": first}, onRed)
 		return target{query: "?name=" + name}
@@ -315,12 +317,12 @@ var examples = map[string]example{
 	"resolvePrompts":       plainly(object{"refs": []object{{"name": "none"}}}),
 	"getPromptTemplate":    ofTemplate(nil),
 	"updatePromptTemplate": ofTemplate(object{"description": "new"}),
-	"deletePromptTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+	"deletePromptTemplate": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.doomed(t)}}
 	}},
 	"listPromptActivations": ofTemplate(nil),
 	"renderPrompt":          ofTemplate(object{}),
-	"restorePromptTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+	"restorePromptTemplate": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		made := h.doomed(t)
 		h.author.do(t, "DELETE", templates+"/"+made, nil, onRed).is(t, 204)
 		return target{ids: []string{made}}
@@ -330,28 +332,28 @@ var examples = map[string]example{
 	"createPromptVersion": ofTemplate(object{"text": "x"}),
 	"getPromptVersion":    ofTemplate(nil, "v1"),
 	"updatePromptVersion": ofTemplate(object{"commit_message": "moved"}, "v1"),
-	"deletePromptVersion": {make: func(t *testing.T, h *house, _ *standing) target {
+	"deletePromptVersion": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		made := h.author.create(t, templates+"/"+h.template+"/versions", object{"text": "x"}, onRed).at("id")
 		return target{ids: []string{h.template, made}}
 	}},
 	"activatePromptVersion": ofTemplate(nil, "v2"),
-	"diffPromptVersions": {make: func(_ *testing.T, h *house, _ *standing) target {
+	"diffPromptVersions": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.template, "v2"}, query: "?against=v1"}
 	}},
 
 	"listPromptShares": ofTemplate(nil),
-	"createPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+	"createPromptShare": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.template}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
 	}},
-	"getPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+	"getPromptShare": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		program := h.program(t, "viewer")
 		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.template, program.id}}
 	}},
-	"updatePromptShare": {make: func(_ *testing.T, h *house, _ *standing) target {
+	"updatePromptShare": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.template, h.viewer.id}, body: object{"expires_at": nil}}
 	}},
-	"deletePromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+	"deletePromptShare": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		program := h.program(t, "viewer")
 		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.template, program.id}}
@@ -362,28 +364,28 @@ var examples = map[string]example{
 	"getChatRegistry":    plainly(nil),
 	"getChatTemplate":    ofChat(nil),
 	"updateChatTemplate": ofChat(object{"greeting": "new"}),
-	"deleteChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+	"deleteChatTemplate": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.doomedChat(t)}}
 	}},
-	"restoreChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+	"restoreChatTemplate": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		made := h.doomedChat(t)
 		h.author.do(t, "DELETE", chats+"/"+made, nil, onRed).is(t, 204)
 		return target{ids: []string{made}}
 	}},
 	"listChatMembers": ofChat(nil),
-	"createChatMember": {make: func(t *testing.T, h *house, _ *standing) target {
+	"createChatMember": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.chat}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
 	}},
 	"updateChatMember":   withChatMember(object{"role": "editor"}),
 	"deleteChatMember":   withChatMember(nil),
 	"attachChatWorkflow": ofChat(nil, "hand-over"),
-	"detachChatWorkflow": {make: func(t *testing.T, h *house, _ *standing) target {
+	"detachChatWorkflow": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows/hand-over", nil, onRed)
 		return target{ids: []string{h.chat, "hand-over"}}
 	}},
 
 	"listEmbedTokens": ofChat(nil),
-	"createEmbedToken": {make: func(t *testing.T, h *house, _ *standing) target {
+	"createEmbedToken": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.doomedChat(t)}, body: object{"name": "Shop", "allowed_origins": []string{shop}}}
 	}},
 	"getEmbedToken":    withEmbed(nil),

@@ -9,7 +9,7 @@ import (
 
 // testScopes expects that a key with all scopes but the one of op is refused, and that a key with only that scope is
 // not, for the caller who may do most.
-func (h *house) testScopes(t *testing.T, op *openapi.Operation, example example) {
+func (h *testWorkspace) testScopes(t *testing.T, op *openapi.Operation, example example) {
 	t.Helper()
 	if op.Scope == "" || op.Scope == identity.AnyScope {
 		return
@@ -45,7 +45,7 @@ func (h *house) testScopes(t *testing.T, op *openapi.Operation, example example)
 }
 
 // mostAllowed returns the last caller with an API key that may call op; nil if there is none.
-func (h *house) mostAllowed(op *openapi.Operation) (most *standing) {
+func (h *testWorkspace) mostAllowed(op *openapi.Operation) (most *testCaller) {
 	for _, c := range h.callers {
 		if c.host == onRed && !c.jwt && !c.session && c.role != identity.NoRole && expected(op, c) == 200 {
 			most = c
@@ -55,7 +55,7 @@ func (h *house) mostAllowed(op *openapi.Operation) (most *standing) {
 }
 
 // scoped returns a caller like c whose key has some scopes.
-func (h *house) scoped(t *testing.T, c *standing, scopes ...string) *standing {
+func (h *testWorkspace) scoped(t *testing.T, c *testCaller, scopes ...string) *testCaller {
 	t.Helper()
 	made := *c
 	if !c.full {

@@ -12,15 +12,15 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// standing is a caller of the authorization table, with its permissions in the house.
-type standing struct {
+// testCaller is a caller of the authorization table, with its permissions in the workspace.
+type testCaller struct {
 	name string
 	*client
 	host     string
 	known    bool          // the credential is valid on host
-	role     identity.Role // in the house, limited by the key's ceiling; NoRole outside
+	role     identity.Role // in the workspace, limited by the key's ceiling; NoRole outside
 	own      identity.Role // in the workspace of a request that does not name one
-	template level         // access to the template of the house
+	template level         // access to the template of the workspace
 	viewing  bool          // the key's ceiling is viewer
 	jwt      bool          // signed in, without a key
 	session  bool          // by a session
@@ -28,7 +28,7 @@ type standing struct {
 	full     bool          // the key's ceiling is owner
 }
 
-func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer {
+func (c *testCaller) call(t *testing.T, op *openapi.Operation, at target) *answer {
 	t.Helper()
 	method := op.Method
 	if isStream(op) && expected(op, c) == 200 {
@@ -37,7 +37,7 @@ func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer 
 	return c.callBy(t, method, op, at)
 }
 
-func (c *standing) callBy(t *testing.T, method string, op *openapi.Operation, at target) *answer {
+func (c *testCaller) callBy(t *testing.T, method string, op *openapi.Operation, at target) *answer {
 	t.Helper()
 	path := op.Path
 	for _, id := range at.ids {
@@ -47,8 +47,8 @@ func (c *standing) callBy(t *testing.T, method string, op *openapi.Operation, at
 	return c.do(t, method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
 }
 
-// chooses returns the header with which a signed-in user selects the house, because they have several workspaces.
-func (c *standing) chooses() string {
+// chooses returns the header with which a signed-in user selects the workspace, because they have several workspaces.
+func (c *testCaller) chooses() string {
 	if !c.jwt {
 		return "Workspace-Id:"
 	}
@@ -56,7 +56,7 @@ func (c *standing) chooses() string {
 }
 
 // expected returns the status of an operation for a caller, according to openapi.yaml. 200 means any success.
-func expected(op *openapi.Operation, c *standing) int {
+func expected(op *openapi.Operation, c *testCaller) int {
 	role := c.role
 	if !strings.Contains(op.Path, "{") { // it is in the caller's own workspace
 		role = c.own
@@ -105,42 +105,42 @@ func expected(op *openapi.Operation, c *standing) int {
 }
 
 // onTemplate reports whether an operation is on a prompt template or a chat template. Callers have the same access to
-// both templates of the house.
+// both templates of the workspace.
 func onTemplate(op *openapi.Operation) bool {
 	return op.Access.Area == "prompt_template" || op.Access.Area == "chat_template"
 }
 
 var templateLevels = map[string]level{"viewer": viewing, "editor": editing, "manager": managing, "owner": owning}
 
-// belowAdmin reports whether a caller is in the house, with a lower role than that of an admin.
-func belowAdmin(c *standing) bool { return c.role != identity.NoRole && c.role < identity.Admin }
+// belowAdmin reports whether a caller is in the workspace, with a lower role than that of an admin.
+func belowAdmin(c *testCaller) bool { return c.role != identity.NoRole && c.role < identity.Admin }
 
 // exceptions are what openapi.yaml does not say. The first match applies.
 var exceptions = []struct {
 	operation string
-	who       func(*standing) bool
+	who       func(*testCaller) bool
 	status    int
 	reason    string
 }{
-	{"beginSignIn", func(c *standing) bool { return c.host == onBlue }, 404, "blue has no provider"},
-	{"finishSignIn", func(c *standing) bool { return c.host == onBlue }, 400, "as beginSignIn"},
-	{"receiveLogout", func(c *standing) bool { return c.host == onBlue }, 400, "as beginSignIn"},
-	{"createWorkspace", func(c *standing) bool { return c.jwt }, 200,
+	{"beginSignIn", func(c *testCaller) bool { return c.host == onBlue }, 404, "blue has no provider"},
+	{"finishSignIn", func(c *testCaller) bool { return c.host == onBlue }, 400, "as beginSignIn"},
+	{"receiveLogout", func(c *testCaller) bool { return c.host == onBlue }, 400, "as beginSignIn"},
+	{"createWorkspace", func(c *testCaller) bool { return c.jwt }, 200,
 		"everyone who signs in may begin a workspace; a key stands for one that there is"},
-	{"updateMe", func(c *standing) bool { return c.viewing }, 403,
+	{"updateMe", func(c *testCaller) bool { return c.viewing }, 403,
 		"a key for viewing changes nothing, not even its bearer"},
-	{"createAPIKey", func(c *standing) bool { return c.viewing }, 403, "a key for viewing makes no other"},
-	{"revokeAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403,
+	{"createAPIKey", func(c *testCaller) bool { return c.viewing }, 403, "a key for viewing makes no other"},
+	{"revokeAPIKey", func(c *testCaller) bool { return c.viewing && c.role != identity.NoRole }, 403,
 		"a key for viewing ends none"},
-	{"rotateAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403,
+	{"rotateAPIKey", func(c *testCaller) bool { return c.viewing && c.role != identity.NoRole }, 403,
 		"nor does it put another in the place of one"},
-	{"sendHeartbeat", func(c *standing) bool { return c.viewing }, 403,
+	{"sendHeartbeat", func(c *testCaller) bool { return c.viewing }, 403,
 		"a key for viewing claims nothing for its bearer, not even that they are there"},
-	{"exportMe", func(c *standing) bool { return !c.jwt }, 403, "a key belongs to one workspace, the export is about all"},
+	{"exportMe", func(c *testCaller) bool { return !c.jwt }, 403, "a key belongs to one workspace, the export is about all"},
 	{"getPromptFolderShare", belowAdmin, 404, "only its user and who manages the folder know of it"},
 	{"updatePromptFolderShare", belowAdmin, 404, "as getPromptFolderShare"},
 	{"deletePromptFolderShare", belowAdmin, 404, "as getPromptFolderShare"},
-	{"endOwnSession", func(c *standing) bool { return !c.session }, 409, "there is no session to end"},
+	{"endOwnSession", func(c *testCaller) bool { return !c.session }, 409, "there is no session to end"},
 	{"getStepUpOptions", withoutOwnSession, 403, "a passkey has no limits of a key, so it belongs to a person's session"},
 	{"stepUp", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"getPasskeyCreationOptions", withoutOwnSession, 403, "as getStepUpOptions"},
@@ -149,25 +149,25 @@ var exceptions = []struct {
 	{"getPasskey", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"renamePasskey", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"removePasskey", withoutOwnSession, 403, "as getStepUpOptions"},
-	{"acceptInvitation", func(c *standing) bool { return c.host == onBlue }, 409,
+	{"acceptInvitation", func(c *testCaller) bool { return c.host == onBlue }, 409,
 		"where no issuer is configured nobody can prove an address"},
-	{"acceptInvitation", func(c *standing) bool { return !c.jwt }, 403, "a key proves no address: anybody may hold it"},
-	{"deletePromptVersion", func(c *standing) bool { return c.template == viewing }, 404,
+	{"acceptInvitation", func(c *testCaller) bool { return !c.jwt }, 403, "a key proves no address: anybody may hold it"},
+	{"deletePromptVersion", func(c *testCaller) bool { return c.template == viewing }, 404,
 		"a draft is hidden from those who may only view"},
-	{"copyPromptTemplate", func(c *standing) bool {
+	{"copyPromptTemplate", func(c *testCaller) bool {
 		return c.template > none && c.role != identity.NoRole && (c.viewing || c.role < identity.Member)
 	}, 403, "who sees a template may copy it, but a copy is a new template"},
-	{"copyChatTemplate", func(c *standing) bool {
+	{"copyChatTemplate", func(c *testCaller) bool {
 		return c.template > viewing && c.role != identity.NoRole && c.role < identity.Member
 	}, 403, "as of prompt templates"},
-	{"restorePromptTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200,
+	{"restorePromptTemplate", func(c *testCaller) bool { return c.role >= identity.Admin }, 200,
 		"admins of the workspace may bring back what others deleted"},
-	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404,
+	{"restorePromptTemplate", func(c *testCaller) bool { return c.template < owning }, 404,
 		"what is deleted is hidden from those who could not bring it back"},
-	{"verifyEmbedSession", func(c *standing) bool { return c.known && c.role == identity.NoRole }, 404,
+	{"verifyEmbedSession", func(c *testCaller) bool { return c.known && c.role == identity.NoRole }, 404,
 		"a session is verified in the workspace of its chat"},
-	{"restoreChatTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "as of prompt templates"},
-	{"restoreChatTemplate", func(c *standing) bool { return c.template < owning }, 404, "as of prompt templates"},
+	{"restoreChatTemplate", func(c *testCaller) bool { return c.role >= identity.Admin }, 200, "as of prompt templates"},
+	{"restoreChatTemplate", func(c *testCaller) bool { return c.template < owning }, 404, "as of prompt templates"},
 }
 
 func TestAuthorization(t *testing.T) {
@@ -187,7 +187,7 @@ func TestAuthorization(t *testing.T) {
 		}
 	}
 	onEach(t, func(t *testing.T, engine string) {
-		h := newHouse(t, engine)
+		h := newTestWorkspace(t, engine)
 		gone := h.deletedThings(t)
 		for _, op := range contract.Operations() {
 			t.Run(op.ID, func(t *testing.T) {
@@ -219,9 +219,9 @@ func TestAuthorization(t *testing.T) {
 
 // refuses expects that every caller without the permission is refused, that hidden targets get the same response as
 // absent ones, and that nothing is written.
-func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
+func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example example) {
 	t.Helper()
-	at := map[*standing]target{}
+	at := map[*testCaller]target{}
 	var once *target
 	for _, c := range h.callers {
 		switch {
@@ -285,7 +285,7 @@ func kind(of string) string {
 }
 
 // testOwnThings tests the exceptions that openapi.yaml mentions but does not declare.
-func (h *house) testOwnThings(t *testing.T) {
+func (h *testWorkspace) testOwnThings(t *testing.T) {
 	const keys = "/api/api-keys/"
 	members := "/api/workspaces/" + h.workspace + "/members/"
 	t.Run("a member can leave, and a key ends with the membership", func(t *testing.T) {

@@ -16,7 +16,7 @@ func init() {
 	examples["listChatPublications"] = ofChat(nil)
 	examples["listChatVersions"] = ofChat(nil)
 	examples["getChatVersion"] = ofChat(nil, "draft")
-	examples["diffChatVersions"] = example{make: func(_ *testing.T, h *house, _ *standing) target {
+	examples["diffChatVersions"] = example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.chat, "draft"}, query: "?against=draft"}
 	}}
 	examples["publishChatVersion"] = ofChat(object{"reason": "Ready"}, "draft")

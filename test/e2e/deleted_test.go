@@ -9,7 +9,7 @@ import (
 
 // deletedThings has one deleted thing of each kind that is hidden after deletion, by id prefix. Revoked things (keys,
 // connections) stay visible.
-func (h *house) deletedThings(t *testing.T) map[string]string {
+func (h *testWorkspace) deletedThings(t *testing.T) map[string]string {
 	t.Helper()
 	gone := map[string]string{}
 	end := func(by *client, path, id string) {
@@ -35,7 +35,7 @@ func (h *house) deletedThings(t *testing.T) map[string]string {
 
 // hidesDeleted expects that deleted things look like things that never existed, even to the callers with the most
 // permissions. Only restore finds them.
-func (h *house) hidesDeleted(t *testing.T, op *openapi.Operation, example example, gone map[string]string) {
+func (h *testWorkspace) hidesDeleted(t *testing.T, op *openapi.Operation, example example, gone map[string]string) {
 	t.Helper()
 	if op.ID == "restorePromptTemplate" || op.ID == "restoreChatTemplate" {
 		return
@@ -51,7 +51,7 @@ func (h *house) hidesDeleted(t *testing.T, op *openapi.Operation, example exampl
 				continue
 			}
 			it, never := at.but(i, deleted), at.but(i, id.New(kind(named)))
-			if kind(named) == "etok" { // which is of the chat of the house
+			if kind(named) == "etok" { // which is of the chat of the workspace
 				it, never = it.but(0, h.chat), never.but(0, h.chat)
 			}
 			same(t, c.name+", "+deleted, c.call(t, op, it), c.call(t, op, never))

@@ -8,7 +8,7 @@ func init() {
 	})
 	examples["getChatRuntime"] = ofChat(nil)
 	examples["renewEmbedSession"] = resumed
-	examples["sendEmbedMessage"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+	examples["sendEmbedMessage"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		if h.replying == nil {
 			h.replying = h.owner.replying(t, newReplies(t, nil), nil, onRed)
 			h.replySession = h.replying.visit(t, fromShop, onRed).is(t, 200).at("session")
@@ -16,7 +16,7 @@ func init() {
 		return target{body: object{"text": "Where?"},
 			headers: []string{"Authorization: Bearer " + h.replySession, fromShop}}
 	}}
-	examples["verifyEmbedSession"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+	examples["verifyEmbedSession"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{body: object{"session": h.embed.visit(t, fromShop, onRed).is(t, 200).at("session")}}
 	}}
 }

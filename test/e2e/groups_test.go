@@ -131,7 +131,7 @@ func TestGroups(t *testing.T) {
 
 // ofGroup is an example on a new group. whose says whether the path names a person who is inside of it, or outside.
 func ofGroup(body any, whose string) example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		id := h.owner.create(t, groups, object{"name": fmt.Sprint("Group ", people.Add(1))}, onRed).at("id")
 		ids := []string{id}
 		if whose != "" {
@@ -141,7 +141,7 @@ func ofGroup(body any, whose string) example {
 			h.owner.do(t, "PUT", groups+"/"+id+"/members/"+h.person, nil, onRed).is(t, 204)
 		}
 		return target{ids: ids, body: body}
-	}, after: func(t *testing.T, h *house) {
+	}, after: func(t *testing.T, h *testWorkspace) {
 		for _, id := range h.owner.get(t, groups+"?limit=100", onRed).each(t, "id") {
 			h.owner.do(t, "DELETE", groups+"/"+id, nil, onRed).is(t, 204)
 		}

@@ -8,7 +8,7 @@ import (
 const previewInvitation, joinByInvitation = "/api/invitations/preview", "/api/invitations/join"
 
 // invites invites somebody to a workspace of the org on a host, and returns the token.
-func (h *house) invites(t *testing.T, host string) string {
+func (h *testWorkspace) invites(t *testing.T, host string) string {
 	t.Helper()
 	by := h.owner
 	if host == onBlue {

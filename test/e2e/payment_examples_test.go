@@ -11,8 +11,8 @@ import (
 )
 
 // payer returns who pays in the workspace of a caller's request, and the host: the caller if they have the permission,
-// otherwise the owner of the house.
-func (h *house) payer(c *standing) (*client, []string) {
+// otherwise the owner of the workspace.
+func (h *testWorkspace) payer(c *testCaller) (*client, []string) {
 	if c.known && c.own >= identity.Admin {
 		return c.client, []string{c.host, c.chooses()}
 	}
@@ -21,15 +21,15 @@ func (h *house) payer(c *standing) (*client, []string) {
 
 // sells is an example on a payment method or a subscription of the caller's own workspace.
 func sells(in func(t *testing.T, who *client, headers []string) target) example {
-	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
+	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		who, headers := h.payer(c)
 		return in(t, who, headers)
 	}}
 }
 
-// inHousePaid is an example on a payment method, or an intent, of the house.
+// inHousePaid is an example on a payment method, or an intent, of the workspace.
 func inHousePaid(in func(t *testing.T, who *client, headers []string) target) example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target { return in(t, h.owner, []string{onRed}) }}
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target { return in(t, h.owner, []string{onRed}) }}
 }
 
 // ensureSubscribed starts a subscription if there is none.
@@ -103,7 +103,7 @@ var paymentExamples = map[string]example{
 			headers...).is(t, 200)
 		return target{ids: []string{id}, body: object{"client_secret": clientSecret, "success": true}}
 	}),
-	"receivePaymentEvent": {make: func(*testing.T, *house, *standing) target {
+	"receivePaymentEvent": {make: func(*testing.T, *testWorkspace, *testCaller) target {
 		const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 		return target{ids: []string{"sandbox", "red"}, body: body,
 			headers: []string{"Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())}}

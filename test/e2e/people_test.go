@@ -14,7 +14,7 @@ import (
 const peoplePath = "/api/people"
 
 // sleeper stores a person of the org red who never does anything, and returns the id.
-func (h *house) sleeper(t *testing.T) string {
+func (h *testWorkspace) sleeper(t *testing.T) string {
 	t.Helper()
 	who := id.New("usr")
 	h.sql(t, fmt.Sprintf(`INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator,
@@ -25,7 +25,7 @@ func (h *house) sleeper(t *testing.T) string {
 }
 
 // erased stores a person and erases them.
-func (h *house) erased(t *testing.T) string {
+func (h *testWorkspace) erased(t *testing.T) string {
 	t.Helper()
 	who := h.sleeper(t)
 	for _, c := range h.callers {

@@ -6,7 +6,7 @@ import (
 )
 
 func init() {
-	examples["copyPromptTemplate"] = example{make: func(_ *testing.T, h *house, _ *standing) target {
+	examples["copyPromptTemplate"] = example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		name := fmt.Sprint("copy ", people.Add(1))
 		return target{ids: []string{h.template}, body: object{"name": name, "history": "latest"}}
 	}}

@@ -13,7 +13,7 @@ const folderShares = templates + "/folders/shares"
 
 func init() {
 	examples["listPromptFolderShares"] = plainly(nil)
-	examples["createPromptFolderShare"] = example{make: func(_ *testing.T, h *house, c *standing) target {
+	examples["createPromptFolderShare"] = example{make: func(_ *testing.T, h *testWorkspace, c *testCaller) target {
 		return target{body: object{"folder": id.New("f"), "user_id": cmp.Or(c.id, h.viewer.id), "role": "viewer"}}
 	}}
 	examples["getPromptFolderShare"] = ofFolderShare(nil)
@@ -27,7 +27,7 @@ func init() {
 
 // ofFolderShare is an example on a new share of a folder.
 func ofFolderShare(body any) example {
-	return example{make: func(t *testing.T, h *house, _ *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		made := h.owner.create(t, folderShares,
 			object{"folder": id.New("f"), "user_id": h.person, "role": "viewer"}, onRed)
 		return target{ids: []string{made.at("id")}, body: body}

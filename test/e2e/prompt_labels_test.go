@@ -7,7 +7,7 @@ import (
 
 func init() {
 	examples["movePromptLabel"] = ofTemplate(object{"version": "v2"}, "placed")
-	examples["removePromptLabel"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+	examples["removePromptLabel"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		h.author.do(t, "PUT", templates+"/"+h.template+"/labels/removed", object{"version": "v2"}, onRed).is(t, 200)
 		return target{ids: []string{h.template, "removed"}}
 	}}

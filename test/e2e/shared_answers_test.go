@@ -18,14 +18,14 @@ import (
 type prospect struct {
 	op     *openapi.Operation
 	status map[int]bool // the declared statuses
-	caller *standing    // who may call it
-	signed *standing    // who signed in
+	caller *testCaller  // who may call it
+	signed *testCaller  // who signed in
 	at     target
 	once   bool // it accepts an Idempotency-Key
 }
 
 // prospects returns for every operation a caller who may call it.
-func (h *house) prospects(t *testing.T) []*prospect {
+func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 	t.Helper()
 	contract := fixture.Contract(t)
 	var doc struct {
@@ -73,7 +73,7 @@ func (h *house) prospects(t *testing.T) []*prospect {
 }
 
 // has calls the operation as c, and expects a status if the operation declares it.
-func (p *prospect) has(t *testing.T, status int, c *standing, at target) {
+func (p *prospect) has(t *testing.T, status int, c *testCaller, at target) {
 	t.Helper()
 	if !p.status[status] {
 		return
@@ -95,7 +95,7 @@ func (p *prospect) with(headers ...string) target {
 }
 
 // moved returns c as a client of another server.
-func (c *standing) moved(s *server) *standing {
+func (c *testCaller) moved(s *server) *testCaller {
 	other := *c
 	other.client = c.at(s)
 	return &other
@@ -123,7 +123,7 @@ func atOnce(all []*prospect, f func(p *prospect)) {
 // do not depend on the operation.
 func TestSharedAnswers(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, postgres)
+	h := newTestWorkspace(t, postgres)
 	all := h.prospects(t)
 	t.Run("invalid requests", func(t *testing.T) {
 		for _, p := range all {
@@ -207,7 +207,7 @@ func TestSharedAnswers(t *testing.T) {
 
 // lockEverything locks every table until release is called. It may deadlock with background work, and then PostgreSQL
 // ends one of the two.
-func (h *house) lockEverything(t *testing.T) (release func()) {
+func (h *testWorkspace) lockEverything(t *testing.T) (release func()) {
 	t.Helper()
 	db := h.open(t)
 	for try := 1; ; try++ {
@@ -263,7 +263,7 @@ func (p *prospect) asksWrongly(t *testing.T) {
 }
 
 // keepsOut calls as a user without account and invitation, and as one whose token lacks a claim that the org requires.
-func (p *prospect) keepsOut(t *testing.T, h *house) {
+func (p *prospect) keepsOut(t *testing.T, h *testWorkspace) {
 	for code, verified := range map[string]bool{"sign_up_closed": true, "required_claim_missing": false} {
 		claims := h.issuer.Claims("atrium", time.Now())
 		claims["sub"], claims["email"], claims["email_verified"] = "nobody", "nobody@example.com", verified
@@ -280,7 +280,7 @@ func (p *prospect) keepsOut(t *testing.T, h *house) {
 }
 
 // repeatedMeanwhile repeats a call with its Idempotency-Key while the first one appears to run.
-func (h *house) repeatedMeanwhile(t *testing.T, p *prospect) {
+func (h *testWorkspace) repeatedMeanwhile(t *testing.T, p *prospect) {
 	key := fmt.Sprintf("Idempotency-Key: %s-meanwhile", p.op.ID)
 	p.caller.call(t, p.op, p.with(key))
 	h.sql(t, fmt.Sprintf(`UPDATE idempotency_keys SET until = %d`, time.Now().Add(time.Minute).UnixMicro()))

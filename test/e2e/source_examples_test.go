@@ -3,10 +3,10 @@ package e2e
 import "testing"
 
 func init() {
-	examples["updateConnection"] = example{make: func(_ *testing.T, h *house, _ *standing) target {
+	examples["updateConnection"] = example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.connection}, body: object{"name": "The shop in Lyon"}}
 	}}
-	examples["eraseConnection"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+	examples["eraseConnection"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		id := h.connect(t, h.owner)
 		h.owner.do(t, "DELETE", connections+"/"+id, nil, onRed).is(t, 200)
 		return target{ids: []string{id}}
@@ -14,7 +14,7 @@ func init() {
 	examples["previewTransforms"] = plainly(object{"type": "contacts", "backend": "sheet", "columns": []string{"E-mail"},
 		"mapping": []object{{"field": "email", "column": "E-mail"}}, "rows": [][]string{{"ada@example.com"}}})
 	examples["validateSource"] = ofSource(nil)
-	examples["getSourceValidation"] = example{make: func(t *testing.T, h *house, _ *standing) target {
+	examples["getSourceValidation"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		h.owner.do(t, "POST", sources+"/"+h.source+"/validate", nil, onRed).is(t, 202)
 		return target{ids: []string{h.source}}
 	}}

@@ -15,9 +15,9 @@ func hookOf(url string, events ...string) object { return object{"url": url, "ev
 
 func init() {
 	const nowhere = "https://hooks.example.com/x"
-	clear := func(t *testing.T, h *house) { h.sql(t, `DELETE FROM webhooks`) } // a workspace can have 20
-	of := func(body any, below func(t *testing.T, h *house, hook string) []string) example {
-		return example{after: clear, make: func(t *testing.T, h *house, _ *standing) target {
+	clear := func(t *testing.T, h *testWorkspace) { h.sql(t, `DELETE FROM webhooks`) } // a workspace can have 20
+	of := func(body any, below func(t *testing.T, h *testWorkspace, hook string) []string) example {
+		return example{after: clear, make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 			clear(t, h)
 			hook := h.owner.create(t, webhooks, hookOf(nowhere, "passkey.renamed"), onRed).at("id")
 			ids := []string{hook}
@@ -28,7 +28,7 @@ func init() {
 		}}
 	}
 	examples["listWebhooks"] = plainly(nil)
-	examples["createWebhook"] = example{after: clear, make: func(t *testing.T, h *house, _ *standing) target {
+	examples["createWebhook"] = example{after: clear, make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		clear(t, h)
 		return target{body: hookOf(nowhere, "*")}
 	}}
@@ -39,7 +39,7 @@ func init() {
 	examples["testWebhook"] = of(object{"type": "member.added"}, nil)
 	examples["replayWebhook"] = of(object{"from": 1}, nil)
 	examples["listWebhookDeliveries"] = of(nil, nil)
-	examples["retryWebhookDelivery"] = of(nil, func(t *testing.T, h *house, hook string) []string {
+	examples["retryWebhookDelivery"] = of(nil, func(t *testing.T, h *testWorkspace, hook string) []string {
 		delivery := id.New(webhook.DeliveryPrefix)
 		h.sql(t, fmt.Sprintf(`INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts,
 			due_at, status, failure, answer, took, created_at, attempted_at)

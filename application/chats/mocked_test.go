@@ -38,8 +38,8 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
 }
 
-// stage is a Service on mocked ports. A call that a test does not expect fails it.
-type stage struct {
+// mockedService is a Service on mocked ports. A call that a test does not expect fails it.
+type mockedService struct {
 	*chats.Service
 	atomic      *mocks.MockAtomic
 	chats       *mocks.MockChats
@@ -57,9 +57,9 @@ type stage struct {
 
 type ctxKey struct{}
 
-func newStage(t *testing.T) *stage {
+func newMocked(t *testing.T) *mockedService {
 	c := gomock.NewController(t)
-	s := &stage{
+	s := &mockedService{
 		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c),
 		versions: mocks.NewMockChatVersions(c),
 		users:    mocks.NewMockUsers(c), prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c),
@@ -91,15 +91,15 @@ func newStage(t *testing.T) *stage {
 var organisation = &identity.Org{ID: "org", AcceptURL: "https://acme.example.com/join/{token}"}
 
 // expectEffect expects an effect of a use case, and returns the commit, which runs it.
-func (s *stage) expectEffect() (commit func()) {
+func (s *mockedService) expectEffect() (commit func()) {
 	var effect func()
 	s.atomic.EXPECT().AfterCommit(anything).Do(func(f func()) { effect = f })
 	return func() { effect() }
 }
 
 // expectAtomically runs fn twice on the transaction's own stores, as a store does after a conflict.
-func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
-	tx = newStage(t)
+func (s *mockedService) expectAtomically(t *testing.T) (tx *mockedService) {
+	tx = newMocked(t)
 	tx.ctx = s.ctx
 	usage := mocks.NewMockUsage(gomock.NewController(t))
 	usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
@@ -119,8 +119,8 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	return tx
 }
 
-// expectTransaction runs fn on the stage's own stores.
-func (s *stage) expectTransaction(t *testing.T) {
+// expectTransaction runs fn on the service's own stores.
+func (s *mockedService) expectTransaction(t *testing.T) {
 	usage := mocks.NewMockUsage(gomock.NewController(t))
 	usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
 	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
@@ -155,7 +155,7 @@ func party(user identity.UserID) chat.Party {
 }
 
 // expectUpdate runs a change twice, on fresh templates. after is the template of the last run.
-func (s *stage) expectUpdate(by identity.Actor, after **chat.Template) *gomock.Call {
+func (s *mockedService) expectUpdate(by identity.Actor, after **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
 			error) {
@@ -170,7 +170,7 @@ func (s *stage) expectUpdate(by identity.Actor, after **chat.Template) *gomock.C
 }
 
 // expectUpdateFor is expectUpdate for a change that names users.
-func (s *stage) expectUpdateFor(by identity.Actor, users []identity.UserID, after **chat.Template) *gomock.Call {
+func (s *mockedService) expectUpdateFor(by identity.Actor, users []identity.UserID, after **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), users, anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID,
 			change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
@@ -188,17 +188,17 @@ func (s *stage) expectUpdateFor(by identity.Actor, users []identity.UserID, afte
 		})
 }
 
-func (s *stage) expectGet(by identity.Actor) {
+func (s *mockedService) expectGet(by identity.Actor) {
 	s.chats.EXPECT().Get(s.ctx, by, chat.ID("ctpl")).Return(template(), nil)
 }
 
 // expectMember returns the id of the requested member of the workspace.
-func (s *stage) expectMember(user identity.UserID, email string, is identity.UserID) {
+func (s *mockedService) expectMember(user identity.UserID, email string, is identity.UserID) {
 	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), user, email).Return(is, nil)
 }
 
 // expectPrompt lets by lock ptpl, which is ann's, with the version that ref names.
-func (s *stage) expectPrompt(by identity.Actor, ref prompt.Ref, v *prompt.VersionInfo) {
+func (s *mockedService) expectPrompt(by identity.Actor, ref prompt.Ref, v *prompt.VersionInfo) {
 	p := &prompt.Template{ID: "ptpl",
 		Resource: access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann",
 			Visibility: access.Workspace}}}

@@ -43,15 +43,15 @@ func (s *server) opens(t *testing.T, token string, headers ...string) (in *clien
 	return in, a.at("session.id")
 }
 
-// houseSessions are the callers of the authorization table with a session, of the guest or by the owner's key.
-type houseSessions struct {
+// workspaceSessions are the callers of the authorization table with a session, of the guest or by the owner's key.
+type workspaceSessions struct {
 	byLink, byKey, noProof, othersProof, otherPort, expired *client
 }
 
-// signIn opens the sessions of the house.
-func (h *house) signIn(t *testing.T) *houseSessions {
+// signIn opens the sessions of the workspace.
+func (h *testWorkspace) signIn(t *testing.T) *workspaceSessions {
 	t.Helper()
-	h.sessions = &houseSessions{
+	h.sessions = &workspaceSessions{
 		byLink: &client{}, byKey: &client{}, noProof: &client{}, othersProof: &client{}, otherPort: &client{},
 	}
 	var id string
@@ -61,8 +61,8 @@ func (h *house) signIn(t *testing.T) *houseSessions {
 	return h.sessions
 }
 
-// signInAgain replaces those sessions of the house that have ended.
-func (h *house) signInAgain(t *testing.T) {
+// signInAgain replaces those sessions of the workspace that have ended.
+func (h *testWorkspace) signInAgain(t *testing.T) {
 	t.Helper()
 	in := h.sessions
 	ended := func(c *client) bool { return c.server == nil || c.do(t, "GET", "/api/me", nil, onRed).status == 401 }
@@ -82,7 +82,7 @@ func (h *house) signInAgain(t *testing.T) {
 }
 
 // sessionOf opens another session of a caller, or of the owner's key if the caller has no credential.
-func (h *house) sessionOf(t *testing.T, c *standing) (in *client, id string) {
+func (h *testWorkspace) sessionOf(t *testing.T, c *testCaller) (in *client, id string) {
 	t.Helper()
 	switch {
 	case !c.known:
@@ -98,14 +98,14 @@ func (h *house) sessionOf(t *testing.T, c *standing) (in *client, id string) {
 
 // withSession is an example on a new session of the caller.
 func withSession() example {
-	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
+	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		_, id := h.sessionOf(t, c)
 		return target{ids: []string{id}}
 	}}
 }
 
 // ownSession is an example whose caller shows a new session, if it has any.
-func ownSession(t *testing.T, h *house, c *standing) target {
+func ownSession(t *testing.T, h *testWorkspace, c *testCaller) target {
 	if !c.session {
 		return target{}
 	}

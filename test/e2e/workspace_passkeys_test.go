@@ -10,10 +10,10 @@ import (
 )
 
 // withoutOwnSession reports whether a caller has no session, or one that an API key opened.
-func withoutOwnSession(c *standing) bool { return !c.session || !c.jwt }
+func withoutOwnSession(c *testCaller) bool { return !c.session || !c.jwt }
 
 // callerNamed returns a caller of the authorization table.
-func (h *house) callerNamed(name string) *standing {
+func (h *testWorkspace) callerNamed(name string) *testCaller {
 	for _, c := range h.callers {
 		if c.name == name {
 			return c
@@ -23,7 +23,7 @@ func (h *house) callerNamed(name string) *standing {
 }
 
 // passkeyOf adds a passkey to the account of a client with a session on a host, and returns its id.
-func (h *house) passkeyOf(t *testing.T, c *client, host string) (a *fixture.Authenticator, id string) {
+func (h *testWorkspace) passkeyOf(t *testing.T, c *client, host string) (a *fixture.Authenticator, id string) {
 	t.Helper()
 	name := strings.TrimPrefix(host, "Host: ")
 	a = fixture.NewAuthenticator(t, name, "https://"+name)
@@ -31,7 +31,7 @@ func (h *house) passkeyOf(t *testing.T, c *client, host string) (a *fixture.Auth
 }
 
 // prunePasskeys removes old passkeys of the guest before there are too many.
-func (h *house) prunePasskeys(t *testing.T) {
+func (h *testWorkspace) prunePasskeys(t *testing.T) {
 	t.Helper()
 	have := h.sessions.byLink.get(t, myPasskeys+"?limit=100", onRed).each(t, "id") // newest first
 	if len(have) < account.MaxPasskeys-2 {
@@ -44,7 +44,7 @@ func (h *house) prunePasskeys(t *testing.T) {
 
 // withPasskey is an example on a new passkey of the guest, or only for a caller who has one.
 func withPasskey(inPath bool, body any) example {
-	return example{make: func(t *testing.T, h *house, c *standing) target {
+	return example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		at := target{body: body}
 		if !inPath && withoutOwnSession(c) {
 			return at
@@ -60,7 +60,7 @@ func withPasskey(inPath bool, body any) example {
 }
 
 // passkeyToSignIn is an example where a passkey of blue's owner signs in; red has its own sign-in.
-func passkeyToSignIn(t *testing.T, h *house, c *standing) target {
+func passkeyToSignIn(t *testing.T, h *testWorkspace, c *testCaller) target {
 	if c.host != onBlue {
 		return target{body: object{"credential": object{}}}
 	}
@@ -71,7 +71,7 @@ func passkeyToSignIn(t *testing.T, h *house, c *standing) target {
 }
 
 // passkeyToStepUp is an example where a passkey of the guest confirms the session.
-func passkeyToStepUp(t *testing.T, h *house, c *standing) target {
+func passkeyToStepUp(t *testing.T, h *testWorkspace, c *testCaller) target {
 	if withoutOwnSession(c) {
 		return target{body: object{"credential": object{}}}
 	}
@@ -82,7 +82,7 @@ func passkeyToStepUp(t *testing.T, h *house, c *standing) target {
 }
 
 // passkeyToAdd is an example that adds a passkey of the guest.
-func passkeyToAdd(t *testing.T, h *house, c *standing) target {
+func passkeyToAdd(t *testing.T, h *testWorkspace, c *testCaller) target {
 	if withoutOwnSession(c) {
 		return target{body: object{"name": "New", "credential": object{}}}
 	}
@@ -92,16 +92,16 @@ func passkeyToAdd(t *testing.T, h *house, c *standing) target {
 	return target{body: object{"name": "New", "credential": a.Create(t, options)}}
 }
 
-// transferred is an example that makes another owner the owner, who then gives the house back.
+// transferred is an example that makes another owner the owner, who then gives the workspace back.
 func transferred() example {
 	return example{
-		make: func(t *testing.T, h *house, _ *standing) target {
+		make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 			if h.deputy == nil {
 				h.deputy = h.user(t, "owner", "--org", "red")
 			}
 			return target{ids: []string{h.workspace}, body: object{"user_id": h.deputy.id}}
 		},
-		after: func(t *testing.T, h *house) {
+		after: func(t *testing.T, h *testWorkspace) {
 			members := "/api/workspaces/" + h.workspace + "/members/"
 			h.deputy.do(t, "PATCH", members+h.owner.id, object{"role": "owner"}, onRed).is(t, 200)
 			h.owner.do(t, "DELETE", members+h.deputy.id, nil, onRed).is(t, 204)

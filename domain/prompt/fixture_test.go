@@ -21,7 +21,7 @@ import (
 
 var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
-// The people around the template that cast makes, each in the workspace acme unless said.
+// The people around the template that sharedTemplate makes, each in the workspace acme unless said.
 var (
 	owner    = actor("ann", identity.Member)
 	manager  = actor("max", identity.Member)
@@ -46,7 +46,7 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 	return a
 }
 
-// shares are those of the template that cast returns.
+// shares are those of the template that sharedTemplate returns.
 func shares() map[identity.UserID]prompt.Share {
 	all := map[identity.UserID]prompt.Share{
 		"max": {Role: access.Manager}, "eve": {Role: access.Editor, ExpiresAt: now.Add(1)},
@@ -78,9 +78,9 @@ func apply(tmpl *prompt.Template, by identity.Actor, at revision.Match, c prompt
 	return tmpl.Change(by, at, c, owner)
 }
 
-// cast returns ann's private template with a share of each kind and three versions: 1 is active, 2 a
+// sharedTemplate returns ann's private template with a share of each kind and three versions: 1 is active, 2 a
 // draft, 3 frozen by its label.
-func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
+func sharedTemplate() (t *prompt.Template, versions map[int]*prompt.Version) {
 	t = &prompt.Template{
 		Resource: access.Resource{
 			Subject:  access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private},

@@ -17,8 +17,8 @@ const (
 	onBlue = "Host: blue.example.com"
 )
 
-// house is a workspace of the org red with a template, and a caller for each level of access to it.
-type house struct {
+// testWorkspace is a workspace of the org red with a template, and a caller for each level of access to it.
+type testWorkspace struct {
 	*server
 	workspace, template string // ids
 	chat                string // id of a chat template, to which everybody stands as to the template
@@ -35,15 +35,15 @@ type house struct {
 	editor              *client
 	viewer              *client // of the template
 	guest               *client // who signed in
-	sessions            *houseSessions
+	sessions            *workspaceSessions
 	person              string  // id of somebody who does nothing
 	deputy              *client // another owner, while there is one
 	elsewhere, blue     *client // owners of another workspace, and in another org
-	callers             []*standing
+	callers             []*testCaller
 	reporter            *ecdsa.PrivateKey // whose reports of leaked keys the server believes
 }
 
-func newHouse(t *testing.T, engine string) *house {
+func newTestWorkspace(t *testing.T, engine string) *testWorkspace {
 	t.Helper()
 	provider := fixture.NewProvider(t)
 	provider.Repeats = true
@@ -61,7 +61,7 @@ orgs:
     %[2]s
   - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}, %[2]s}
 `, issuer.URL, onlyPayments(), public, clientOf(t, provider, "main"))), toShops, knowsWebhookKey)
-	h := &house{server: s, issuer: issuer, provider: provider, reporter: reporter,
+	h := &testWorkspace{server: s, issuer: issuer, provider: provider, reporter: reporter,
 		owner: s.user(t, "owner", "--org", "red"),
 		blue:  s.user(t, "owner", "--org", "blue")}
 	h.workspace = h.owner.workspace
@@ -87,7 +87,7 @@ orgs:
 	s.sql(t, `UPDATE api_keys SET expires_at = 1 WHERE id = '`+expiredID+`'`)
 	revoked, revokedID := h.owner.key(t, "--org", "red")
 	h.owner.do(t, "DELETE", "/api/api-keys/"+revokedID, nil, onRed).is(t, 204)
-	// The owner of the house, but by a key of another workspace that is theirs.
+	// The owner of the workspace, but by a key of another workspace that is theirs.
 	second := h.owner.create(t, "/api/workspaces", object{"name": "Second"}, onRed).at("id")
 	abroad, _ := (&client{server: s, email: h.owner.email, id: h.owner.id, workspace: second}).key(t, "--org", "red")
 
@@ -98,7 +98,7 @@ orgs:
 
 	bearing := func(token string) *client { return &client{server: s, token: token} }
 	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
-	for _, c := range []*standing{
+	for _, c := range []*testCaller{
 		{name: "nobody", client: s.anonymous()},
 		{name: "garbage", client: bearing("garbage")},
 		{name: "a damaged key", client: bearing(damaged)},
@@ -155,7 +155,7 @@ orgs:
 }
 
 // newChat creates a chat template with a member of each role.
-func (h *house) newChat(t *testing.T, manager string) string {
+func (h *testWorkspace) newChat(t *testing.T, manager string) string {
 	t.Helper()
 	made := h.author.create(t, chats, object{"name": "chat"}, onRed).at("id")
 	for role, user := range map[string]string{"viewer": h.viewer.id, "editor": h.editor.id, "manager": manager} {
@@ -165,7 +165,7 @@ func (h *house) newChat(t *testing.T, manager string) string {
 }
 
 // newTemplate creates a template with shares for each level: version 1 is active, 2 frozen, 3 a draft.
-func (h *house) newTemplate(t *testing.T, manager string) string {
+func (h *testWorkspace) newTemplate(t *testing.T, manager string) string {
 	t.Helper()
 	made := h.author.create(t, templates, object{"name": fmt.Sprint("template ", people.Add(1))}, onRed).at("id")
 	path := templates + "/" + made
@@ -180,13 +180,13 @@ func (h *house) newTemplate(t *testing.T, manager string) string {
 }
 
 // connect creates a connection of by.
-func (h *house) connect(t *testing.T, by *client) string {
+func (h *testWorkspace) connect(t *testing.T, by *client) string {
 	t.Helper()
 	return by.create(t, connections, h.shop.connection("secret"), onRed).at("id")
 }
 
-// connectionFor returns the connection of the house, or an own one of a caller from elsewhere.
-func (h *house) connectionFor(t *testing.T, c *standing) string {
+// connectionFor returns the connection of the workspace, or an own one of a caller from elsewhere.
+func (h *testWorkspace) connectionFor(t *testing.T, c *testCaller) string {
 	t.Helper()
 	if !c.known || c.role != identity.NoRole {
 		return h.connection
@@ -195,14 +195,14 @@ func (h *house) connectionFor(t *testing.T, c *standing) string {
 }
 
 // attach creates a data source of by, with a table of its own.
-func (h *house) attach(t *testing.T, by *client) string {
+func (h *testWorkspace) attach(t *testing.T, by *client) string {
 	t.Helper()
 	return by.create(t, sources, h.shop.people(t, h.connection), onRed).at("id")
 }
 
-// disconnect revokes every connection of the house and ends its subscription, which would keep it from
+// disconnect revokes every connection of the workspace and ends its subscription, which would keep it from
 // being deleted.
-func (h *house) disconnect(t *testing.T) {
+func (h *testWorkspace) disconnect(t *testing.T) {
 	t.Helper()
 	h.owner.do(t, "DELETE", mine, nil, onRed)
 	list := h.owner.get(t, connections, onRed)
@@ -214,11 +214,11 @@ func (h *house) disconnect(t *testing.T) {
 }
 
 // doomed creates a prompt template that is about to be deleted, and doomedChat a chat template.
-func (h *house) doomed(t *testing.T) string { t.Helper(); return h.newTemplate(t, h.manager()) }
+func (h *testWorkspace) doomed(t *testing.T) string { t.Helper(); return h.newTemplate(t, h.manager()) }
 
-func (h *house) doomedChat(t *testing.T) string { t.Helper(); return h.newChat(t, h.manager()) }
+func (h *testWorkspace) doomedChat(t *testing.T) string { t.Helper(); return h.newChat(t, h.manager()) }
 
-func (h *house) manager() string {
+func (h *testWorkspace) manager() string {
 	for _, c := range h.callers {
 		if c.name == "a manager of the template" {
 			return c.id
@@ -227,8 +227,8 @@ func (h *house) manager() string {
 	panic("there is no manager")
 }
 
-// program creates a service key, whose user is a member of the house.
-func (h *house) program(t *testing.T, role string) *client {
+// program creates a service key, whose user is a member of the workspace.
+func (h *testWorkspace) program(t *testing.T, role string) *client {
 	t.Helper()
 	a := h.owner.create(t, "/api/api-keys", object{"name": "a program", "kind": "service", "role_ceiling": role}, onRed)
 	return &client{server: h.server, token: a.at("token"), id: a.at("user_id"), workspace: h.workspace}
@@ -246,7 +246,7 @@ func invite(t *testing.T, by *client, workspace, email, role string) (id, token 
 }
 
 // latest returns the newest event of each workspace that a caller could have changed.
-func (h *house) latest(t *testing.T) string {
+func (h *testWorkspace) latest(t *testing.T) string {
 	t.Helper()
 	return h.owner.latestChange(t, onRed) + " " + h.elsewhere.latestChange(t, onRed) + " " +
 		h.blue.latestChange(t, onBlue)

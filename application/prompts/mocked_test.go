@@ -34,8 +34,8 @@ func actor(user identity.UserID) identity.Actor {
 		Ceiling: identity.Owner, At: now}
 }
 
-// stage is a Service on mocked ports. A call that a test does not expect fails it.
-type stage struct {
+// mockedService is a Service on mocked ports. A call that a test does not expect fails it.
+type mockedService struct {
 	*prompts.Service
 	prompts *mocks.MockPrompts
 	lists   *mocks.MockPromptLists
@@ -52,9 +52,9 @@ type stage struct {
 
 type ctxKey struct{}
 
-func newStage(t *testing.T) *stage {
+func newMocked(t *testing.T) *mockedService {
 	c := gomock.NewController(t)
-	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c),
+	s := &mockedService{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c),
 		folders: mocks.NewMockPromptFolders(c), users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c),
 		jobs: mocks.NewMockJobs(c)}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
@@ -124,13 +124,13 @@ func uses(used bool) []prompt.Use {
 	}
 }
 
-func (s *stage) expectLock(by identity.Actor) {
+func (s *mockedService) expectLock(by identity.Actor) {
 	s.prompts.EXPECT().Lock(s.ctx, by, prompt.ID("tpl"), prompt.Ref{}).Return(template(), nil, nil)
 }
 
 // The stores below run each change twice, on fresh aggregates, as stores do after a conflict.
 
-func (s *stage) expectUpdate(by identity.Actor) {
+func (s *mockedService) expectUpdate(by identity.Actor) {
 	s.prompts.EXPECT().Update(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (t *prompt.Template,
 			err error) {
@@ -144,7 +144,7 @@ func (s *stage) expectUpdate(by identity.Actor) {
 		})
 }
 
-func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) *gomock.Call {
+func (s *mockedService) expectUpdateFor(by identity.Actor, user identity.UserID) *gomock.Call {
 	return s.prompts.EXPECT().UpdateFor(s.ctx, by, prompt.ID("tpl"), user, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ identity.UserID,
 			change func(*prompt.Template, prompt.Recipient) error) (t *prompt.Template, err error) {
@@ -158,7 +158,7 @@ func (s *stage) expectUpdateFor(by identity.Actor, user identity.UserID) *gomock
 		})
 }
 
-func (s *stage) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.VersionInfo) {
+func (s *mockedService) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.VersionInfo) {
 	s.prompts.EXPECT().UpdateVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 			change func(*prompt.Template, *prompt.VersionInfo) error) (t *prompt.Template, err error) {
@@ -172,7 +172,7 @@ func (s *stage) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func()
 		})
 }
 
-func (s *stage) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
+func (s *mockedService) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
 	s.prompts.EXPECT().EditVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 			change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (t *prompt.Template, err error) {
@@ -186,12 +186,14 @@ func (s *stage) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *
 		})
 }
 
-func (s *stage) expectAddVersion(by identity.Actor) { s.expectAdd(by, gomock.Eq(prompt.ID("tpl"))) }
+func (s *mockedService) expectAddVersion(by identity.Actor) {
+	s.expectAdd(by, gomock.Eq(prompt.ID("tpl")))
+}
 
 // expectAddFirst expects a version of a template that the test creates.
-func (s *stage) expectAddFirst() { s.expectAdd(owner, gomock.Not(prompt.ID("tpl"))) }
+func (s *mockedService) expectAddFirst() { s.expectAdd(owner, gomock.Not(prompt.ID("tpl"))) }
 
-func (s *stage) expectAdd(by identity.Actor, id gomock.Matcher) {
+func (s *mockedService) expectAdd(by identity.Actor, id gomock.Matcher) {
 	s.prompts.EXPECT().AddVersion(s.ctx, by, id, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID,
 			change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
@@ -204,11 +206,11 @@ func (s *stage) expectAdd(by identity.Actor, id gomock.Matcher) {
 		})
 }
 
-func (s *stage) expectGet(by identity.Actor) {
+func (s *mockedService) expectGet(by identity.Actor) {
 	s.prompts.EXPECT().Get(s.ctx, by, prompt.ID("tpl")).Return(template(), nil)
 }
 
-func (s *stage) expectGetVersion(by identity.Actor, ref prompt.Ref, v *prompt.Version) {
+func (s *mockedService) expectGetVersion(by identity.Actor, ref prompt.Ref, v *prompt.Version) {
 	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("tpl"), ref).Return(template().Reading(), v, nil)
 }
 

@@ -40,9 +40,9 @@ func actor(role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
 }
 
-// stage is a Service on mocked ports. A call that a test does not expect fails it. The customer is
+// mockedService is a Service on mocked ports. A call that a test does not expect fails it. The customer is
 // stored as a store would do it, so that a test can inspect it.
-type stage struct {
+type mockedService struct {
 	*payments.Service
 	payments   *mocks.MockPayments
 	inbox      *mocks.MockInbox
@@ -73,9 +73,9 @@ type gateway struct {
 	*mocks.MockGatewayMeters
 }
 
-func newStage(t *testing.T) *stage {
+func newMocked(t *testing.T) *mockedService {
 	c := gomock.NewController(t)
-	s := &stage{
+	s := &mockedService{
 		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c),
 		workspaces: mocks.NewMockWorkspaces(c), usage: mocks.NewMockUsage(c),
 		meters: mocks.NewMockMeters(c), trials: mocks.NewMockTrials(c), mailer: mocks.NewMockMailer(c),
@@ -135,7 +135,7 @@ func newStage(t *testing.T) *stage {
 }
 
 // update runs a change twice, on fresh aggregates, as stores do after a conflict.
-func (s *stage) update(_ context.Context, _ identity.Actor, _ string,
+func (s *mockedService) update(_ context.Context, _ identity.Actor, _ string,
 	change func(*billing.Customer) error) (*billing.Customer, error) {
 	s.store.Lock()
 	defer s.store.Unlock()

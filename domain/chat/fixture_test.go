@@ -19,7 +19,7 @@ import (
 
 var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
-// The people around the template that cast makes, each in the workspace acme unless said.
+// The people around the template that sharedTemplate makes, each in the workspace acme unless said.
 var (
 	owner    = actor("ann", identity.Member)
 	manager  = actor("max", identity.Member)
@@ -44,7 +44,7 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 	return a
 }
 
-// members are those of the template that cast returns.
+// members are those of the template that sharedTemplate returns.
 func members() map[identity.UserID]chat.Member {
 	all := map[identity.UserID]chat.Member{
 		"max": {Role: access.Manager}, "eve": {Role: access.Editor}, "vic": {Role: access.Viewer},
@@ -67,8 +67,8 @@ func party(user identity.UserID) chat.Party {
 	return p
 }
 
-// cast returns ann's private template with a member of each kind.
-func cast() *chat.Template {
+// sharedTemplate returns ann's private template with a member of each kind.
+func sharedTemplate() *chat.Template {
 	return &chat.Template{
 		Resource: access.Resource{
 			Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private, Grants: access.Grants{
