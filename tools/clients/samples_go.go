@@ -92,7 +92,11 @@ func (w goSamples) value(s *schema, hint string, v *value) (string, error) {
 		return "", fmt.Errorf("there are no samples of allOf")
 	case v.kind == '[' && kind == "array":
 		return w.several(t, v.items, func(_ int, item *value) (string, error) {
-			return w.value(s.Items, hint+"_item", item)
+			text, err := w.value(s.Items, hint+"_item", item)
+			if item.kind == 0 && text != "nil" && strings.HasPrefix(t, "[]*") {
+				text = "new(" + text + ")"
+			}
+			return text, err
 		})
 	case v.kind == '{' && s.isObject():
 		members := make([]*value, len(v.names))

@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// example makes requests of one operation that succeed for every caller with the permission.
+type example struct {
+	make  func(t *testing.T, h *testWorkspace, c *testCaller) target
+	each  bool // a target belongs to its caller; others may be refused
+	after func(t *testing.T, h *testWorkspace)
+
+	answers int // the status for permitted callers, if no request of the test can succeed
+}
+
+// target is a request's path parameters, query, headers and body.
+type target struct {
+	ids     []string // for the path's parameters
+	query   string
+	headers []string
+	body    any
+}
+
+// plainly is an example whose path has no parameters.
+func plainly(body any) example {
+	return example{make: func(*testing.T, *testWorkspace, *testCaller) target { return target{body: body} }}
+}
+
+// onWorkspace is an example on the workspace itself.
+func onWorkspace(body any) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.workspace}, body: body}
+	}}
+}
+
+// withMember is an example on a new member.
+func withMember(body any) example {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.workspace, h.program(t, "viewer").id}, body: body}
+	}}
+}
+
+// ofTemplate is an example on the prompt template of the workspace, or below it.
+func ofTemplate(body any, below ...string) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: append([]string{h.template}, below...), body: body}
+	}}
+}
+
+// ofChat is an example on the chat template of the workspace, or below it.
+func ofChat(body any, below ...string) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: append([]string{h.chat}, below...), body: body}
+	}}
+}
+
+// withChatMember is an example on a new member of the chat template.
+func withChatMember(body any) example {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, chats+"/"+h.chat+"/members", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.chat, program.id}, body: body}
+	}}
+}
+
+// withEmbed is an example on a new embed token.
+func withEmbed(body any) example {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens",
+			object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
+		ids := strings.Split(made.header.Get("Location"), "/")
+		return target{ids: []string{ids[3], ids[5]}, body: body}
+	}}
+}
+
+// visiting is an example of a visitor on the shop's page.
+func visiting(in func(e *embed, session string) target) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		at := in(h.embed, h.session)
+		at.headers = append(at.headers, fromShop, "Referer: "+shop)
+		return at
+	}}
+}
+
+// ofConnection is an example on the connection of the workspace.
+func ofConnection() example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.connection}}
+	}}
+}
+
+// ofSource is an example on the data source of the workspace.
+func ofSource(body any) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.source}, body: body}
+	}}
+}
+
+// withPresence is an example on the presence of a new service key.
+func withPresence() example {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.program(t, "member").create(t, presences, object{}, onRed).at("id")}}
+	}}
+}
+
+// withKey is an example on a key of the caller, or of the owner if the caller is not in the workspace.
+func withKey(body any) example {
+	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
+		who := h.owner
+		switch {
+		case c.viewing && c.id == h.author.id: // a read-only key cannot create one
+			who = h.author
+		case c.role != identity.NoRole && !c.viewing:
+			who = c.client
+		}
+		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")},
+			body: body}
+	}}
+}
+
+// Each call of the example gets a new body.
+func eachTime(in func(body any) example, body func() any) example {
+	return example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target { return in(body()).make(t, h, c) }}
+}
+
+// ofPerson is an example on a passive user of the org.
+func ofPerson(body any) example {
+	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.person}, body: body}
+	}}
+}
+
+func somebody() string { return fmt.Sprintf("somebody.%d@example.com", people.Add(1)) }
