@@ -9,8 +9,8 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// SourceValidations stores the last validation of each source. Methods return source.ErrNotFound if the workspace has no
-// source with that id.
+// SourceValidations stores the last validation of each source. Methods return source.ErrNotFound if the workspace has
+// no source with that id.
 type SourceValidations interface {
 	// Validation returns the last validation of a source; a zero one if there is none.
 	Validation(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Validation, error)

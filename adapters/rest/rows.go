@@ -45,7 +45,8 @@ func (r *request) rowsQuery() (q sources.RowsQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q = sources.RowsQuery{Limit: r.number("limit", 0), After: page.After, Raw: r.query.Get("raw") == "true", Since: r.query.Get("since"),
+	q = sources.RowsQuery{Limit: r.number("limit", 0), After: page.After, Raw: r.query.Get("raw") == "true",
+		Since:     r.query.Get("since"),
 		OnInvalid: sources.OnInvalid(r.query.Get("on_invalid")), Filter: map[string]string{}}
 	if fields := r.query.Get("fields"); fields != "" {
 		q.Fields = strings.Split(fields, ",")

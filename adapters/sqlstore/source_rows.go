@@ -29,7 +29,8 @@ var (
 
 const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row,
 	t.charset, t.delimiter, t.locale, t.connection_id, t.table_schema, t.table_name,
-	t.columns, t.columns_total, t.mapping, t.transforms, t.change_key, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint,
+	t.columns, t.columns_total, t.mapping, t.transforms, t.change_key, t.paused,
+	t.failed, t.failed_at, t.failure_transient, t.failure_hint,
 	t.failures, t.drift_level, t.drift_columns, t.drift_seen,
 	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
 

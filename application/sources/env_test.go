@@ -113,7 +113,8 @@ func newEnv(t *testing.T) *env {
 	notes := mocks.NewMockNotes(c)
 	notes.EXPECT().Note(gomock.Any(),
 		gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
-	s.Service = sources.NewService(s.atomic, s.sources, s.validations, s.changes, s.connections, s.workspaces, s.jobs, s.sheets, withCredential,
+	s.Service = sources.NewService(s.atomic, s.sources, s.validations, s.changes, s.connections,
+		s.workspaces, s.jobs, s.sheets, withCredential,
 		func(org identity.OrgID) sources.Offer {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)
@@ -137,7 +138,8 @@ func newEnv(t *testing.T) *env {
 func (s *env) expectAtomic() {
 	s.atomic.EXPECT().Atomically(gomock.Any(),
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes, Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
+		return fn(ports.Stores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
+			Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
 	})
 }
 

@@ -206,7 +206,8 @@ func (r *rowReader) text(field int, cells []*string) *string {
 
 // limit returns the maximum number of rows to read: one more than may be returned, which shows whether there are more.
 func (r *rowReader) limit() int {
-	if r.query.Limit > 0 && len(r.filters) == 0 && r.since == nil && r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
+	if r.query.Limit > 0 && len(r.filters) == 0 && r.since == nil &&
+		r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
 		return min(r.query.Limit, r.most) + 1
 	}
 	return r.most + 1

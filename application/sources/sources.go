@@ -60,7 +60,8 @@ type Limits struct {
 // NewService returns the use cases on these stores.
 func NewService(
 	a ports.Atomic, s ports.Sources, v ports.SourceValidations, ch ports.SourceChanges, c ports.Connections,
-	w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas,
+	w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes,
+	limits Limits, q ports.Quotas,
 ) *Service {
 	return &Service{
 		atomic:         a,

@@ -65,7 +65,8 @@ func TestRowsAreTransformed(t *testing.T) {
 		return row
 	}
 	names := []string{"No", "Given", "Family", "Born", "Age"}
-	rows := [][]*string{cell("A-7", " ADA", "lovelace ", "12/10/1815", "36"), cell("A-8", "", "hopper", "25/12/1906", "x")}
+	rows := [][]*string{cell("A-7", " ADA", "lovelace ", "12/10/1815", "36"),
+		cell("A-8", "", "hopper", "25/12/1906", "x")}
 
 	t.Run("of a sheet, each column once, and only whole columns as they are stored", func(t *testing.T) {
 		s := newEnv(t)

@@ -47,8 +47,8 @@ func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID)
 	return out, nil
 }
 
-// Validation returns the last validation of a source, zero if there is none, and the source's revision. It holds no values, so that viewers
-// may read it.
+// Validation returns the last validation of a source, zero if there is none, and the source's revision. It holds no
+// values, so that viewers may read it.
 func (s *Service) Validation(
 	ctx context.Context, by identity.Actor, id source.ID,
 ) (v source.Validation, revision int64, err error) {
@@ -109,8 +109,8 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	return err
 }
 
-// failureCode returns the code of an error of reading rows, empty if there is none. ok is false if it says nothing about
-// the source.
+// failureCode returns the code of an error of reading rows, empty if there is none. ok is false if it says nothing
+// about the source.
 func failureCode(err error) (code string, ok bool) {
 	if err == nil {
 		return "", true
@@ -151,7 +151,8 @@ func (c *rowChecker) read(ctx context.Context, src *source.Source) (RowsEnd, err
 			c.at = map[string]int{}
 			for i, f := range fields {
 				c.at[f.Key] = i
-				c.found.Fields = append(c.found.Fields, source.FieldReport{Field: f.Key, Counts: map[column.Invalid]int{}})
+				c.found.Fields = append(c.found.Fields,
+					source.FieldReport{Field: f.Key, Counts: map[column.Invalid]int{}})
 			}
 			return nil
 		}, func(r Row) error {

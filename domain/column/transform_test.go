@@ -45,7 +45,8 @@ func TestATransformChangesATextInOneOrder(t *testing.T) {
 			nil, "upper"},
 		{"other texts stay", column.Transform{Values: map[string]string{"Aktiv": "active"}}, "x ", nil, "x "},
 		{"join, then split, then case", column.Transform{Join: &column.Join{Columns: []string{"b"}, Separator: " "},
-			Split: &column.Split{Part: column.Last}, Case: column.Upper}, "Ada", []*string{new("Lovelace")}, "LOVELACE"},
+			Split: &column.Split{Part: column.Last}, Case: column.Upper}, "Ada",
+			[]*string{new("Lovelace")}, "LOVELACE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.t.Text(&c.text, c.joined)

@@ -24,8 +24,8 @@ var (
 	ErrTooManyRows = &fault.Error{
 		Kind: fault.Invalid,
 		Code: "too_many_rows",
-		Detail: "The data source has more rows than can be compared: 50,000, or fewer by the limits of the organisation " +
-			"for rows.",
+		Detail: "The data source has more rows than can be compared: 50,000, or fewer by the limits of the " +
+			"organisation for rows.",
 	}
 	ErrUnknownCursor = &fault.Error{
 		Kind:   fault.Malformed,
@@ -34,11 +34,11 @@ var (
 	}
 )
 
-// KeyHash and RowHash are keyed digests of the key of a row and of all its mapped values.
-type (
-	KeyHash [12]byte
-	RowHash [8]byte
-)
+// KeyHash is a keyed digest of the key of a row.
+type KeyHash [12]byte
+
+// RowHash is a keyed digest of all mapped values of a row.
+type RowHash [8]byte
 
 // TrackedRow is what is kept of a row.
 type TrackedRow struct {

@@ -107,7 +107,8 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 		case columnNamed(columns, p.Column) == nil:
 			add(at+"/column", "unknown_column", "The table has no such column.")
 		case used[p.Column] && !p.Transform.IsPartial():
-			add(at+"/column", "duplicate_item", "The column is used twice. Several fields can have parts of one column.")
+			add(at+"/column", "duplicate_item",
+				"The column is used twice. Several fields can have parts of one column.")
 		}
 		checkTransform(t.field(p.Field), columns, p,
 			func(in, code, detail string) { add(at+in, code, detail) })

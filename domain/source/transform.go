@@ -43,7 +43,8 @@ func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(a
 		key := strings.ToLower(strings.TrimSpace(from))
 		switch {
 		case key == "" || utf8.RuneCountInString(from) > column.MaxCell:
-			add("/transform/values", "not_allowed_value", "Each text must have 1 to 256 characters, and not only spaces.")
+			add("/transform/values", "not_allowed_value",
+				"Each text must have 1 to 256 characters, and not only spaces.")
 		case seen[key]:
 			add("/transform/values", "duplicate_item", "Two texts differ only in upper and lower case, or in spaces.")
 		case f.Type == column.Enum && !slices.Contains(f.Enum, t.Values[from]):

@@ -140,8 +140,9 @@ func TestAJoinedColumnIsAMappedOne(t *testing.T) {
 	by := actor("ann", identity.Member)
 	r := source.Reading{Location: source.Location{Sheet: source.SheetLocation{URL: "https://files.example.com/a.csv"}},
 		Columns: guestColumns, Rows: [][]*string{{new("Lovelace"), nil, nil, nil, new("Ada")}}}
-	pairs := []source.Pair{{Field: "first", Column: "Name", Transform: column.Transform{Join: &column.Join{Columns: []string{"Extra"},
-		Separator: " "}, Case: column.Lower}}}
+	pairs := []source.Pair{{Field: "first", Column: "Name", Transform: column.Transform{
+		Join: &column.Join{Columns: []string{"Extra"},
+			Separator: " "}, Case: column.Lower}}}
 	s, err := source.New(by, guests, source.Draft{Type: "guests", Location: r.Location, Mapping: pairs}, r, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -23,33 +23,36 @@ func sourceValidations(t *testing.T, a Adapter) {
 		same(t, "validation", none, &source.Validation{})
 	})
 	t.Run("UpdateValidation stores nothing of a change that fails", func(t *testing.T) {
-		_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
-			v.State = source.ValidationQueued
-			return errBoom
-		})
+		_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+			func(v *source.Validation) error {
+				v.State = source.ValidationQueued
+				return errBoom
+			})
 		wantErr(t, err, errBoom)
 		none, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "validation", none, &source.Validation{})
 	})
 	t.Run("UpdateValidation stores every field, and the recorded events", func(t *testing.T) {
-		queued, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
-			_, err := v.Request(by, made, &fixture.People, time.Minute)
-			return err
-		})
+		queued, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+			func(v *source.Validation) error {
+				_, err := v.Request(by, made, &fixture.People, time.Minute)
+				return err
+			})
 		must(t, err)
 		got, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "validation", got, queued)
-		ended, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
-			v.End(system, made, got.RequestedAt, source.ValidationResult{Rows: 1 << 33, Failing: 2,
-				Fields: []source.FieldReport{
-					{Field: "email", Empty: 3, Counts: map[column.Invalid]int{column.WrongType: 2, column.Missing: 1},
-						First: []source.FailedValue{{Row: 7, Code: column.WrongType, Class: column.Date},
-							{Row: 9, Code: column.Missing}}, Skipped: 4},
-					{Field: "age"}}}, true, "")
-			return nil
-		})
+		ended, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+			func(v *source.Validation) error {
+				v.End(system, made, got.RequestedAt, source.ValidationResult{Rows: 1 << 33, Failing: 2,
+					Fields: []source.FieldReport{
+						{Field: "email", Empty: 3, Counts: map[column.Invalid]int{column.WrongType: 2, column.Missing: 1},
+							First: []source.FailedValue{{Row: 7, Code: column.WrongType, Class: column.Date},
+								{Row: 9, Code: column.Missing}}, Skipped: 4},
+						{Field: "age"}}}, true, "")
+				return nil
+			})
 		must(t, err)
 		got, err = a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
 		must(t, err)
@@ -79,10 +82,11 @@ func sourceValidations(t *testing.T, a Adapter) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID, func(v *source.Validation) error {
-					v.Rows++
-					return nil
-				})
+				_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+					func(v *source.Validation) error {
+						v.Rows++
+						return nil
+					})
 				if err != nil {
 					t.Error(err)
 				}

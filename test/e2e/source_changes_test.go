@@ -24,8 +24,9 @@ func compared(t *testing.T, c *client, path string, changes int) *answer {
 func rowsAreCompared(t *testing.T, ann *client) {
 	s := ann.server
 	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Bob\ncy@example.com;Cy\n")
-	id := ann.create(t, sources, object{"type": "contacts", "location": object{"url": "file:guild.csv", "header_row": 1},
-		"mapping": []object{{"field": "email", "column": "Mail"}, {"field": "first_name", "column": "Name"}}}).at("id")
+	id := ann.create(t, sources, object{"type": "contacts",
+		"location": object{"url": "file:guild.csv", "header_row": 1},
+		"mapping":  []object{{"field": "email", "column": "Mail"}, {"field": "first_name", "column": "Name"}}}).at("id")
 	path := sources + "/" + id
 	refreshed(t, ann, id)
 	ann.get(t, path).has(t, map[string]string{"change_key": "null"})

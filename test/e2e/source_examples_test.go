@@ -11,7 +11,8 @@ func init() {
 		h.owner.do(t, "DELETE", connections+"/"+id, nil, onRed).is(t, 200)
 		return target{ids: []string{id}}
 	}}
-	examples["previewTransforms"] = plainly(object{"type": "contacts", "backend": "sheet", "columns": []string{"E-mail"},
+	examples["previewTransforms"] = plainly(object{"type": "contacts", "backend": "sheet",
+		"columns": []string{"E-mail"},
 		"mapping": []object{{"field": "email", "column": "E-mail"}}, "rows": [][]string{{"ada@example.com"}}})
 	examples["validateSource"] = ofSource(nil)
 	examples["getSourceValidation"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {

@@ -44,7 +44,8 @@ func rowsAreValidated(t *testing.T, ann *client, shop *shopWarehouse, connection
 				`{"class":"email","code":"duplicate","row":4},{"class":null,"code":"missing","row":5}]`,
 			"fields.1.empty": "1", "fields.1.first": "[]",
 		})
-		events := s.user(t, "owner").get(t, "/api/events?type=source.validated&subject="+strings.TrimPrefix(path, sources+"/")).has(t, map[string]string{
+		events := s.user(t, "owner").get(t, "/api/events?type=source.validated&subject="+
+			strings.TrimPrefix(path, sources+"/")).has(t, map[string]string{
 			"data.0.data": `{"complete":true,"failing_fields":1,"failing_rows":3,"rows":4}`})
 		if strings.Contains(report.text+events.text, "canary-value") {
 			t.Error("a value is in the report or the event")
