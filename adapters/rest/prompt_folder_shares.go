@@ -40,7 +40,8 @@ func (a *API) createFolderShare(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/api/prompt-templates/folders/shares/"+string(s.ID), toFolderShare(&s)).withRevision(s.Revision), nil
+	return created("/api/prompt-templates/folders/shares/"+string(s.ID), toFolderShare(&s)).withRevision(s.Revision),
+		nil
 }
 
 func (a *API) getFolderShare(r *request) (reply, error) {

@@ -55,26 +55,27 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 				}
 				isEmpty(t, direct)
 			})
-			t.Run("events of this release and of the one before are linked in the order of their ids", func(t *testing.T) {
-				ws := happen(t, db, by, "mixed", 7)
-				_, ids := list(t, ws, event.Filter{})
-				slices.Reverse(ids)
-				for _, id := range []string{ids[1], ids[2], ids[5]} { // as the release before has written them
-					const columns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data,
+			t.Run("events of this release and of the one before are linked in the order of their ids",
+				func(t *testing.T) {
+					ws := happen(t, db, by, "mixed", 7)
+					_, ids := list(t, ws, event.Filter{})
+					slices.Reverse(ids)
+					for _, id := range []string{ids[1], ids[2], ids[5]} { // as the release before has written them
+						const columns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data,
 						created_at, request_id, address, signature, revision`
-					direct.MustExec(direct.Rebind(`INSERT INTO events (`+columns+`) SELECT `+columns+`
+						direct.MustExec(direct.Rebind(`INSERT INTO events (`+columns+`) SELECT `+columns+`
 						FROM new_events WHERE id = ?`), id)
-					direct.MustExec(direct.Rebind(`DELETE FROM new_events WHERE id = ?`), id)
-				}
-				holds(t, verified(t, db, ws), 0, 7, 0)
-				link(t, db)
-				holds(t, verified(t, db, ws), 7, 0, 0)
-				places, after := list(t, ws, event.Filter{})
-				slices.Reverse(after)
-				if want := []int64{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(places, want) || !slices.Equal(after, ids) {
-					t.Errorf("places %v, want %v; ids %v, want %v", places, want, after, ids)
-				}
-			})
+						direct.MustExec(direct.Rebind(`DELETE FROM new_events WHERE id = ?`), id)
+					}
+					holds(t, verified(t, db, ws), 0, 7, 0)
+					link(t, db)
+					holds(t, verified(t, db, ws), 7, 0, 0)
+					places, after := list(t, ws, event.Filter{})
+					slices.Reverse(after)
+					if want := []int64{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(places, want) || !slices.Equal(after, ids) {
+						t.Errorf("places %v, want %v; ids %v, want %v", places, want, after, ids)
+					}
+				})
 			t.Run("events of a chain that was changed are moved and get no places", func(t *testing.T) {
 				ws := happen(t, db, by, "altered", 2)
 				link(t, db)

@@ -94,7 +94,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 				all.Go(func() {
 					defer func() {
 						if p := recover(); p != nil {
-							results[id] = p.(error) //nolint:errcheck,forcetypeassert // the test panics with one
+							results[id] = p.(error) //nolint:forcetypeassert // the test panics with one
 						}
 					}()
 					results[id] = sqlstore.InTx(t.Context(), db, func(tx *sqlstore.DB) error {

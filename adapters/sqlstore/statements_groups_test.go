@@ -121,7 +121,8 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if folders := read(t, by, access.Editor); len(folders) != len(with) { // one more branch, and the version is known
+		// one more branch, and the version is known
+		if folders := read(t, by, access.Editor); len(folders) != len(with) {
 			t.Errorf("%d statements, without folders %d:\n%s", len(folders), len(with), strings.Join(folders, "\n"))
 		}
 	})

@@ -224,7 +224,8 @@ func TestConfined(t *testing.T) {
 		to := to
 		to.Watch = func(c connection.Check) { watched = append(watched, c.Step) }
 		w := warehouse.NewConfined(nil, func(
-			_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, _ any, each func(json.RawMessage) error,
+			_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, _ any,
+			each func(json.RawMessage) error,
 		) error {
 			if err := each(json.RawMessage(`{"Check":{"Step":"resolve","Result":"ok"}}`)); err != nil {
 				return err

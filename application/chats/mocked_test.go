@@ -170,7 +170,8 @@ func (s *mockedService) expectUpdate(by identity.Actor, after **chat.Template) *
 }
 
 // expectUpdateFor is expectUpdate for a change that names users.
-func (s *mockedService) expectUpdateFor(by identity.Actor, users []identity.UserID, after **chat.Template) *gomock.Call {
+func (s *mockedService) expectUpdateFor(by identity.Actor, users []identity.UserID,
+	after **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), users, anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID,
 			change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {

@@ -71,7 +71,8 @@ func TestFolderShares(t *testing.T) {
 		wantErr(t, err, prompt.ErrForbidden)
 	})
 	t.Run("everyone reads their own", func(t *testing.T) {
-		for by, want := range map[*identity.Actor]error{&manager: nil, &viewer: nil, &owner: prompt.ErrFolderShareNotFound} {
+		for by, want := range map[*identity.Actor]error{&manager: nil, &viewer: nil,
+			&owner: prompt.ErrFolderShareNotFound} {
 			s := newMocked(t)
 			s.folders.EXPECT().Share(s.ctx, *by, vics.ID).Return(folder("a"), vics, nil)
 			got, err := s.FolderShare(s.ctx, *by, vics.ID)
@@ -137,7 +138,8 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 			}
 			t.Run(name, func(t *testing.T) {
 				s := newMocked(t)
-				s.prompts.EXPECT().Update(s.ctx, tt.by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(func(_ context.Context,
+				s.prompts.EXPECT().Update(s.ctx, tt.by, prompt.ID("tpl"),
+					gomock.Any()).DoAndReturn(func(_ context.Context,
 					_ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 					tpl := shared()
 					if whole {
@@ -148,7 +150,8 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 				before := "Greeting"
 				if whole {
 					before = "a/Greeting"
-					s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return([]prompt.Entry{{ID: "tpl", Name: before}}, nil)
+					s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return([]prompt.Entry{{ID: "tpl", Name: before}},
+						nil)
 				}
 				if tt.asked {
 					s.folders.EXPECT().Reshares(s.ctx, tt.by, before, tt.to).Return(tt.reshares, nil)

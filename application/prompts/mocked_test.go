@@ -54,7 +54,8 @@ type ctxKey struct{}
 
 func newMocked(t *testing.T) *mockedService {
 	c := gomock.NewController(t)
-	s := &mockedService{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c),
+	s := &mockedService{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c),
+		chats:   mocks.NewMockChatLists(c),
 		folders: mocks.NewMockPromptFolders(c), users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c),
 		jobs: mocks.NewMockJobs(c)}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)

@@ -117,7 +117,8 @@ func TestChangeShares(t *testing.T) {
 		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "out", Role: access.Viewer},
 			{User: "ann", Role: access.Viewer}})
 		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || len(f.Fields) != 2 || f.Fields[0].Code != "user_not_in_workspace" || f.Fields[1].Code != "owner_share" ||
+		if !ok || len(f.Fields) != 2 || f.Fields[0].Code != "user_not_in_workspace" ||
+			f.Fields[1].Code != "owner_share" ||
 			f.Fields[1].Pointer != "/changes/1" {
 			t.Errorf("ChangeShares = %+v", err)
 		}
@@ -125,14 +126,17 @@ func TestChangeShares(t *testing.T) {
 	t.Run("no one is named twice", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectGet(manager)
-		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "vic", Role: access.Editor}})
+		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "vic",
+			Role: access.Editor}})
 		wantErr(t, err, fault.ErrInvalid)
 	})
 	t.Run("an outage is no refusal", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectGet(manager)
-		s.prompts.EXPECT().UpdateFor(s.ctx, manager, prompt.ID("tpl"), gomock.Any(), gomock.Any()).Return(nil, errOutage)
-		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "sam", Role: access.Viewer}})
+		s.prompts.EXPECT().UpdateFor(s.ctx, manager, prompt.ID("tpl"), gomock.Any(), gomock.Any()).Return(nil,
+			errOutage)
+		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "sam",
+			Role: access.Viewer}})
 		wantErr(t, err, errOutage)
 	})
 	for by, want := range map[*identity.Actor]error{&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {

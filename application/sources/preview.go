@@ -19,8 +19,8 @@ type SheetPreview struct {
 }
 
 // PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
-// tab, header row, charset, delimiter and locale at may replace. Suggestions are for the type with key; if key is empty, for
-// the source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
+// tab, header row, charset, delimiter and locale at may replace. Suggestions are for the type with key; if key is
+// empty, for the source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
 // column.MaxShownRows.
 func (s *Service) PreviewSheet(
 	ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, rows int, key source.TypeKey,

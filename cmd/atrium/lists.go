@@ -56,7 +56,8 @@ type workspaceListCommand struct {
 
 // Help implements kong.HelpProvider.
 func (workspaceListCommand) Help() string {
-	return "Lists workspaces by slug, including deleted ones that are not purged yet.\n\nExample:\n  atrium workspace list"
+	return "Lists workspaces by slug, including deleted ones that are not purged yet.\n\n" +
+		"Example:\n  atrium workspace list"
 }
 
 // Run implements the command.

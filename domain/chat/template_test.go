@@ -231,7 +231,8 @@ func TestTransfer(t *testing.T) {
 		toSave(t, c, chat.Member{User: "eve"})
 	})
 	t.Run("to a user outside the workspace", func(t *testing.T) {
-		wantErr(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t, "usr")),
+		wantErr(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t,
+			"usr")),
 			chat.ErrUserNotInWorkspace)
 	})
 	t.Run("to oneself changes nothing", func(t *testing.T) {

@@ -115,7 +115,8 @@ func TestAPartialIsCheckedAndKeepsHowItIsWritten(t *testing.T) {
 
 func TestTagsTellWhichBlanksLeaveNoTrace(t *testing.T) {
 	tags, after := mustache.Tags("  {{! note }}  \n{{a}}{{=<% %>=}}")
-	if len(tags) != 3 || !tags[0].Trims() || tags[1].Trims() || after != (mustache.Delimiters{Opening: "<%", Closing: "%>"}) {
+	if len(tags) != 3 || !tags[0].Trims() || tags[1].Trims() || after != (mustache.Delimiters{Opening: "<%",
+		Closing: "%>"}) {
 		t.Errorf("tags %+v, then %+v", tags, after)
 	}
 }

@@ -149,6 +149,7 @@ func (t *Template) AllowReshare(by identity.Actor) error {
 	if err := t.Allow(by, access.Editor); err != nil || t.Access(by) >= access.Manager {
 		return err
 	}
-	return ErrForbidden.Because("The folders are shared with different people: moving the prompt template from one to " +
+	return ErrForbidden.Because("The folders are shared with different people: moving the prompt " +
+		"template from one to " +
 		"the other requires the manager role on it.")
 }

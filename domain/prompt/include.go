@@ -227,7 +227,8 @@ func parseInclude(body string) Include {
 // checkInclude returns what is wrong with what follows the > of a tag.
 func checkInclude(body string) string {
 	i := parseInclude(body)
-	if i.Name == "" || !validName(i.Name) || utf8.RuneCountInString(i.Name) > 255 || strings.ContainsAny(i.Name, "\r\n") {
+	if i.Name == "" || !validName(i.Name) || utf8.RuneCountInString(i.Name) > 255 ||
+		strings.ContainsAny(i.Name, "\r\n") {
 		return "an include must name a prompt template, as in {{> folder/name}} or {{> folder/name@label}}."
 	}
 	if r := ParseRef(i.Ref); r == (Ref{}) || r.Latest || r.Previous {

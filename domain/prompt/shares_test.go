@@ -36,7 +36,8 @@ func TestSetShare(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
-			got, err := tmpl.SetShare(tt.by, named(tt.user), prompt.Grant{User: tt.user, Role: tt.role, ExpiresAt: tt.ends})
+			got, err := tmpl.SetShare(tt.by, named(tt.user), prompt.Grant{User: tt.user, Role: tt.role,
+				ExpiresAt: tt.ends})
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				return

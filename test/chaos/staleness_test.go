@@ -119,7 +119,8 @@ func (s *staleness) read(ctx context.Context) {
 		case err != nil || status != http.StatusOK:
 			s.t.Errorf("a read: %d, %v", status, err)
 		case shown.Revision < least:
-			s.t.Errorf("node %d shows revision %d of %s, and %d was confirmed before", node, shown.Revision, g.path, least)
+			s.t.Errorf("node %d shows revision %d of %s, and %d was confirmed before", node, shown.Revision, g.path,
+				least)
 		}
 		s.answered.Add(1)
 	}

@@ -224,7 +224,8 @@ func chatRaces(t *testing.T, a Adapter) {
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
-			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.PromptFolders, tx.Users, noQuotas).Delete(ctx,
+			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.PromptFolders, tx.Users,
+				noQuotas).Delete(ctx,
 				by, p.ID, nil, false)
 		}, use), chat.ErrPromptUnavailable)
 	})

@@ -93,7 +93,8 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Share")
 			drive(h.ctx, h.t, chromedp.Poll[bool](`document.querySelector('main tbody')?.innerText.includes('editor')`))
 		}, func(t *testing.T) {
-			owner.get(t, shared+"/shares").has(t, map[string]string{"data.0.user_id": friend.id, "data.0.role": "editor"})
+			owner.get(t, shared+"/shares").has(t, map[string]string{"data.0.user_id": friend.id,
+				"data.0.role": "editor"})
 		}},
 		{"get a deleted prompt back", func(h *hand) {
 			h.choose(`[aria-label=Show]`, "deleted")
@@ -185,7 +186,10 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 	boss.card(t, cardNumber)
 	boss.do(t, "POST", payments+"/subscriptions", object{"plan_id": "team"}).is(t, 201)
 	boss.do(t, "PATCH", mine, object{"quantity": 2}).is(t, 200)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(204)
+	}))
 	t.Cleanup(receiver.Close)
 	members := "/api/workspaces/" + owner.get(t, "/api/me").at("workspace.id") + "/members"
 	role := func(t *testing.T, of *client) string {
@@ -205,7 +209,8 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Create")
 			h.sees("The key is shown only now.")
 		}, func(t *testing.T) {
-			made := owner.get(t, "/api/api-keys").has(t, map[string]string{"data.0.name": "CI", "data.0.role_ceiling": "viewer"})
+			made := owner.get(t, "/api/api-keys").has(t, map[string]string{"data.0.name": "CI",
+				"data.0.role_ceiling": "viewer"})
 			ends, err := time.Parse(time.RFC3339, made.at("data.0.expires_at"))
 			if left := time.Until(ends); err != nil || left > 30*24*time.Hour || left < 29*24*time.Hour {
 				t.Errorf("the key ends at %s: %v", ends, err)

@@ -177,7 +177,6 @@ func writeTasks(t *testing.T, rows string) {
 	if !found {
 		t.Fatalf("%s has no table", tasksPage)
 	}
-	//nolint:gosec // a page of the documentation
 	if err := os.WriteFile(tasksPage, []byte(before+heading+rows), 0o644); err != nil {
 		t.Fatal(err)
 	}

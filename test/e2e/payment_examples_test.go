@@ -29,7 +29,10 @@ func sells(in func(t *testing.T, who *client, headers []string) target) example 
 
 // inHousePaid is an example on a payment method, or an intent, of the workspace.
 func inHousePaid(in func(t *testing.T, who *client, headers []string) target) example {
-	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target { return in(t, h.owner, []string{onRed}) }}
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+		return in(t, h.owner,
+			[]string{onRed})
+	}}
 }
 
 // ensureSubscribed starts a subscription if there is none.

@@ -102,8 +102,9 @@ func TestSharesOfFolders(t *testing.T) {
 				bob.get(t, path+"/versions/active").has(t, map[string]string{"text": "Text"})
 			}
 			gone(t, beside)
-			bob.get(t, templates+"?folder=support&sort=name").has(t, map[string]string{"data.0.name": "support/mail/one",
-				"data.1.name": "support/two", "data.2": ""})
+			bob.get(t, templates+"?folder=support&sort=name").has(t,
+				map[string]string{"data.0.name": "support/mail/one",
+					"data.1.name": "support/two", "data.2": ""})
 			bob.create(t, deep+"/versions", object{"text": "by bob"})
 			ann.get(t, deep+"/folder-shares").has(t, map[string]string{"data.0.folder": "Support",
 				"data.0.user_id": bob.id, "data.1": ""})
@@ -112,11 +113,13 @@ func TestSharesOfFolders(t *testing.T) {
 			admin.get(t, deep).has(t, map[string]string{"my_role_source.kind": "workspace_role",
 				"my_role_source.folder": "null"})
 			got := bob.get(t, shared).has(t, map[string]string{"role": "editor"})
-			admin.do(t, "PATCH", shared, object{"role": "viewer"}, "If-Match: \"9\"").problem(t, 412, "revision_mismatch")
+			admin.do(t, "PATCH", shared, object{"role": "viewer"}, "If-Match: \"9\"").problem(t, 412,
+				"revision_mismatch")
 			admin.do(t, "PATCH", shared, object{"role": "viewer"}, "If-Match: "+got.header.Get("ETag")).is(t, 200)
 			bob.do(t, "POST", deep+"/versions", object{"text": "x"}).problem(t, 403, "prompt_template_forbidden")
-			admin.get(t, "/api/events?type=folder_share.updated").has(t, map[string]string{"data.0.data.folder": "Support",
-				"data.0.data.role.to": "viewer"})
+			admin.get(t, "/api/events?type=folder_share.updated").has(t,
+				map[string]string{"data.0.data.folder": "Support",
+					"data.0.data.role.to": "viewer"})
 			bob.do(t, "DELETE", shared, nil).is(t, 204) // everyone ends their own
 			gone(t, deep)
 		})
@@ -134,16 +137,21 @@ func TestSharesOfFolders(t *testing.T) {
 		})
 		t.Run("who manages a folder shares it and what is below, and nothing else", func(t *testing.T) {
 			share(t, "managed", bob.id, "manager")
-			grant := func(folder string) object { return object{"folder": folder, "user_id": ann.id, "role": "manager"} }
+			grant := func(folder string) object {
+				return object{"folder": folder, "user_id": ann.id,
+					"role": "manager"}
+			}
 			bob.create(t, folderShares, grant("managed/below"))
 			bob.do(t, "POST", folderShares, grant("managed/below")).problem(t, 409, "already_shared")
 			bob.do(t, "POST", folderShares, grant("managed2")).problem(t, 403, "folder_forbidden")
 			bob.get(t, folderShares+"?folder=managed").has(t, map[string]string{"data.0.user_id": bob.id, "data.1": ""})
 			bob.do(t, "GET", folderShares, nil).problem(t, 403, "folder_forbidden")
 			ann.do(t, "GET", folderShares+"?folder=managed", nil).problem(t, 403, "folder_forbidden")
-			owner.do(t, "POST", folderShares, object{"folder": "a//b", "user_id": ann.id, "role": "viewer"}).problem(t, 422,
+			owner.do(t, "POST", folderShares, object{"folder": "a//b", "user_id": ann.id, "role": "viewer"}).problem(t,
+				422,
 				"invalid_fields")
-			owner.do(t, "POST", folderShares, object{"folder": "x", "email": "out@example.com", "role": "viewer"}).problem(t,
+			owner.do(t, "POST", folderShares, object{"folder": "x", "email": "out@example.com",
+				"role": "viewer"}).problem(t,
 				422, "user_not_in_workspace")
 			owner.do(t, "POST", folderShares, object{"folder": "x", "user_id": ann.id, "role": "viewer",
 				"expires_at": time.Now().Add(-time.Hour).Format(time.RFC3339)}).problem(t, 422, "invalid_fields")
@@ -166,7 +174,8 @@ func TestSharesOfFolders(t *testing.T) {
 			for i := range left {
 				share(t, fmt.Sprint("many/", i), ann.id, "viewer")
 			}
-			admin.do(t, "POST", folderShares, object{"folder": "more", "user_id": ann.id, "role": "viewer"}).problem(t, 409,
+			admin.do(t, "POST", folderShares, object{"folder": "more", "user_id": ann.id, "role": "viewer"}).problem(t,
+				409,
 				"share_limit_reached")
 		})
 	})

@@ -152,7 +152,8 @@ func TestARolloutDividesItsReadersByTheWeights(t *testing.T) {
 				{"version": "v1", "weight": 100 - weight}, {"version": "v2", "weight": weight}}}).is(t, 200)
 			has = map[int]string{}
 			for key := range keys {
-				has[key] = ann.get(t, fmt.Sprintf("%s/resolve?name=divided&ref=live&key=user+%d", templates, key)).at("number")
+				has[key] = ann.get(t, fmt.Sprintf("%s/resolve?name=divided&ref=live&key=user+%d", templates,
+					key)).at("number")
 			}
 			return has
 		}

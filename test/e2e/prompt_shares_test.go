@@ -25,7 +25,8 @@ func TestManySharesOfAPrompt(t *testing.T) {
 				if got := done.each(t, "action"); !slices.Equal(got, []string{action, action, action}) {
 					t.Errorf("the actions are %q", got)
 				}
-				done.has(t, map[string]string{"data.1.user_id": eve.id, "data.1.role": "viewer", "data.0.revision": "1"})
+				done.has(t, map[string]string{"data.1.user_id": eve.id, "data.1.role": "viewer",
+					"data.0.revision": "1"})
 			}
 			bob.get(t, made).has(t, map[string]string{"my_role": "editor"})
 		})

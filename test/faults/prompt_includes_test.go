@@ -59,7 +59,8 @@ var includeCases = []useCase{
 		return err
 	})},
 	{name: "Resolve, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.Resolve(e.ctx, e.team.Member, []prompts.Wanted{{ID: id, Ref: two}, {Name: "other", Ref: one}})
+		_, err := e.prompts.Resolve(e.ctx, e.team.Member, []prompts.Wanted{{ID: id, Ref: two}, {Name: "other",
+			Ref: one}})
 		return err
 	})},
 	{name: "Render, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {

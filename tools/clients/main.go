@@ -4,8 +4,9 @@
 //	go run ./tools/clients CONTRACT FOLDER SAMPLES MUSTACHE
 //
 // CONTRACT is openapi.gen.json, FOLDER has the clients, SAMPLES is the file for sample calls of each operation, and
-// MUSTACHE is the server's renderer, which the client for Go gets a copy of. The name of a method comes from x-sdk of its operation: promptTemplates.versions.activate. It is none for operations that
-// are pages, or that only other systems call.
+// MUSTACHE is the server's renderer, which the client for Go gets a copy of. The name of a method comes from x-sdk of
+// its operation: promptTemplates.versions.activate. It is none for operations that are pages, or that only other
+// systems call.
 package main
 
 import (
