@@ -17,8 +17,8 @@ func Root(name string) string {
 }
 
 // Prefixes yields a dotted name, and then the name without its last part, one part after another. The first that is a
-// variable is the one that a tag means: {{user.name}} is the variable user.name if it exists, because names of variables
-// can contain dots; otherwise it is a member of the variable user.
+// variable is the one that a tag means: {{user.name}} is the variable user.name if it exists, because names of
+// variables can contain dots; otherwise it is a member of the variable user.
 func Prefixes(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := len(name); i >= 0 && yield(name[:i]); {
