@@ -62,7 +62,7 @@ type People interface {
 	// only that in the key's workspace.
 	Memberships(ctx context.Context, by identity.Actor, q page.Query) (account.MembershipPage, error)
 
-	// List lists the people of org by e-mail address, without the bearers of service keys.
+	// List lists the people of org by e-mail address, without the users that service keys act as.
 	List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error)
 
 	// Search lists the people of org that f matches, newest first, with what is counted as of now. Up to 500 people
@@ -246,7 +246,7 @@ type Events interface {
 	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, most int) (event.Part, error)
 
 	// Follow returns a channel that receives when events of a workspace that were stored through this process may have
-	// got their Seq, until stop is called. While anybody follows, that takes less than 250 ms. The events of other
-	// processes are not told: they appear in Feed within about a second.
+	// got their Seq, until stop is called. While there is a follower, that takes less than 250 ms. Events of other
+	// processes are not reported here: they appear in Feed within about a second.
 	Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func())
 }

@@ -52,7 +52,7 @@ type Embeds interface {
 	Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time) error
 }
 
-// EmbedReplies counts the messages that embed tokens answered.
+// EmbedReplies counts the answered messages of embed tokens.
 type EmbedReplies interface {
 	// Count counts up to n answered messages of a token of org for an origin and a day, as long as the token has fewer
 	// than most on that day. It returns how many it counted; 0 if org has no such token. Concurrent calls count at most

@@ -8,9 +8,9 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Notes writes what happened and changed no aggregate into the audit trail, apart from any transaction.
+// Notes adds events that changed no aggregate to the audit trail, outside any transaction.
 type Notes interface {
-	// Note writes the events of n, unless n is worth nothing or an equal note was written that is valid as
+	// Note writes the events of n, unless n has none or an equal note was written that is valid as
 	// long: of several equal notes, also on several nodes at the same time, one is written. To repeat a note
 	// costs no database access. Note has no error: what happened has happened, and a failure is logged
 	// instead. It is tried again with the next equal note, at the earliest a minute later. The end of ctx

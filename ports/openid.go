@@ -18,7 +18,7 @@ type OpenIDClient interface {
 	// Begin returns the address at the provider to which the browser is sent.
 	Begin(ctx context.Context, issuer identity.Issuer, r AuthorizationRequest) (address string, err error)
 
-	// Finish swaps the code that the browser brought back for an ID token, and returns its claims. The token is
+	// Finish exchanges the code that the browser brought back for an ID token, and returns its claims. The token is
 	// verified as Verifier.Verify does, for the client as its audience, and must have the nonce.
 	// account.ErrSignInState if the response names another issuer (RFC 9207).
 	Finish(ctx context.Context, issuer identity.Issuer, r AuthorizationResponse, now time.Time) (*account.Claims, error)

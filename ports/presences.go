@@ -60,7 +60,7 @@ type Presences interface {
 // PresenceSignals sends signals between nodes that share a store. A signal may be lost or arrive twice:
 // it only says that it is time to read the store.
 type PresenceSignals interface {
-	// Announce tells the listening nodes that presences of org have changed.
+	// Announce informs the listening nodes that presences of org have changed.
 	Announce(ctx context.Context, org identity.OrgID) error
 
 	// Listen calls heard with the org of each signal, the node's own included, and with an empty org

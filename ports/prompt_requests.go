@@ -13,7 +13,7 @@ import (
 // PromptRequests reads the activation requests of prompt templates, and the checks of their versions. Prompts saves
 // both with the template.
 type PromptRequests interface {
-	// Request returns an activation request of a template, or prompt.ErrRequestNotFound. The empty template stands for
+	// Request returns an activation request of a template, or prompt.ErrRequestNotFound. An empty template means
 	// every template of the workspace.
 	Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, r prompt.RequestID) (*prompt.ActivationRequest,
 		error)

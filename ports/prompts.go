@@ -46,7 +46,7 @@ type Prompts interface {
 // PromptVersions is the part of Prompts that is about the versions of a template.
 type PromptVersions interface {
 	// GetVersion returns a nil version if ref names none. If by may not see the template, it returns no
-	// version and does not look for one: the response time must not tell by that there is such a
+	// version and does not look for one: the response time must not reveal that there is such a
 	// template.
 	GetVersion(
 		ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,

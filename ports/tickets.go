@@ -25,7 +25,7 @@ type Tickets interface {
 
 	// Proven returns the principal behind each proof in org, in order. For a key, revoked and expired
 	// ones included, it is the key's user with its membership. For a sign-in, it has no key and no
-	// membership. It is nil if there is none. The caller must check whether the proof still stands. The
+	// membership. It is nil if there is none. The caller must check whether the proof is still valid. The
 	// result is never older than the call, which runs a few statements however many proofs there are.
 	Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error)
 }

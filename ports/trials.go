@@ -9,7 +9,8 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Trials remembers with what the workspaces of an org have begun trials at an account of a gateway.
+// Trials records which cards and customers the workspaces of an org have used to start trials, for each account at a
+// gateway.
 type Trials interface {
 	// Claim stores the marks of a trial of by's workspace, and returns those that another workspace has claimed
 	// before, which stay as they are. Of two concurrent transactions with the same mark, the second sees the

@@ -148,9 +148,9 @@ func isPlain(text string) bool {
 	return true
 }
 
-// streamRows writes the rows as they are read. The usual timeout of a request does not apply, only the limits of the
-// org: a client that reads too slowly is disconnected. An error after the first byte closes the connection, so that the
-// client notices.
+// streamRows writes the rows as they are read. The usual timeout of a request applies until the caller is known, then
+// only the limits of the org: a client that reads too slowly is disconnected. An error after the first byte closes the
+// connection, so that the client notices.
 func (a *API) streamRows(
 	op *openapi.Operation, media string, query func(*request) (sources.RowsQuery, error), w http.ResponseWriter,
 	hr *http.Request,
@@ -166,11 +166,13 @@ func (a *API) streamRows(
 	})()
 	hr = hr.WithContext(ctx)
 	r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header(), produces: media}
+	opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 	var q sources.RowsQuery
 	var err error
-	if r.by, r.person, err = a.authenticate(w, hr, obs, op, false); err == nil {
+	if r.by, r.person, err = a.authenticate(w, hr.WithContext(opening), obs, op, false); err == nil {
 		err = r.parse(w)
 	}
+	opened()
 	if err == nil {
 		q, err = query(r)
 	}

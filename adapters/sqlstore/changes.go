@@ -61,7 +61,9 @@ func (t *transaction) endChanges() {
 }
 
 // changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it.
-// Updates from the payment gateway and usage reports may not record one.
+// Updates from the payment gateway and usage reports may not record one. Neither does an update that finds nothing to
+// change: it calls it because it returns what it has read, which another process may have written, and what this
+// process has returned once, later reads must return too.
 func (db *DB) changing(ws identity.WorkspaceID) {
 	if db.tx != nil && ws != "" {
 		db.tx.begin(db.changes.of(ws))

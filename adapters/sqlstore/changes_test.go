@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -32,6 +34,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 		by := team.Member
 		made := fixture.Template(t, s, by, prompt.Draft{})
 		one := fixture.Version(t, s, by, made.ID, "one", "live")
+		talk, link := fixture.Chat(t, s, by, chat.Draft{}), fixture.Connection(t, s, by)
 		for _, tt := range []struct {
 			name   string
 			change func() error
@@ -46,6 +49,19 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			{"a share", func() error {
 				fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 				return nil
+			}},
+			{"an update of a template that finds nothing to change", func() error {
+				_, err := s.Prompts.Update(t.Context(), by, made.ID, func(*prompt.Template) error { return nil })
+				return err
+			}},
+			{"an update of a chat that finds nothing to change", func() error {
+				_, err := s.Chats.Update(t.Context(), by, talk.ID, func(*chat.Template) error { return nil })
+				return err
+			}},
+			{"an update of a connection that finds nothing to change", func() error {
+				_, err := s.Connections.Update(t.Context(), by.Workspace, link.ID,
+					func(*connection.Connection, int) error { return nil })
+				return err
 			}},
 			{"what the gateway of payments says", func() error {
 				c, err := billing.NewCustomer(team.Owner, billing.Sandbox, "sandbox", "key",

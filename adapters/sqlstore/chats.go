@@ -309,6 +309,7 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 
 // lockedChat locks a template that is about to change, and reads it, as lockTemplate explains.
 func (db *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+	db.changing(by.Workspace)
 	if db.dialect.Lock != "" {
 		var one int
 		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+

@@ -265,6 +265,7 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 	change func(*connection.Connection, int) error) (*connection.Connection, error) {
 	var c *connection.Connection
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		tx.changing(ws)
 		if c, err = tx.connection(ctx, ws, id, tx.dialect.Lock); err != nil {
 			return err
 		}

@@ -353,6 +353,7 @@ func (db *DB) template(ctx context.Context, by identity.Actor, where string, arg
 // lockTemplate locks a template until the transaction ends. A later statement then reads what other transactions have
 // committed: the locking statement itself would read the other tables as they were before it waited.
 func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
+	db.changing(by.Workspace)
 	if db.dialect.Lock == "" {
 		return nil // the transaction already has SQLite's only lock
 	}

@@ -27,7 +27,7 @@ const (
 	Floating IncludeMode = "floating"
 )
 
-// Include names a version of another prompt whose text stands in its place: {{> folder/name@label}}.
+// Include names a version of another prompt whose text replaces it: {{> folder/name@label}}.
 type Include struct {
 	Name     string `json:"name"`     // of the template, as it was written
 	Ref      string `json:"ref"`      // active, a label, the id of a version, or a number such as v3
@@ -81,7 +81,7 @@ type Included struct {
 	Number  int       `json:"number"`
 }
 
-// Expansion is a content in which the text of each include has taken its place, with the variables of all texts.
+// Expansion is a content in which each include is replaced by its text, with the variables of all texts.
 type Expansion struct {
 	Content  Content
 	Hash     string     // of Content
@@ -213,7 +213,7 @@ func (e *Expansion) declare(parts []part, sources []Source) {
 
 func (i Include) names(other Include) bool { return i.Name == other.Name && i.Ref == other.Ref }
 
-// includeOf returns the include that a partial stands for, without its Template.
+// includeOf returns the include that a partial names, without its Template.
 func includeOf(n mustache.Node) Include { return parseInclude(n.Partial.Body) }
 
 func parseInclude(body string) Include {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
-// inference holds what the texts of a content tell about one variable.
+// inference is what can be inferred about one variable from the texts of a content.
 type inference struct {
 	name     string
 	inverted bool // {{^x}}
@@ -15,7 +15,7 @@ type inference struct {
 	guarded  bool // {{x}} or {{x.y}} inside of them
 }
 
-// variable returns the declaration of the variable. A text does not tell the type of a value, so it is any.
+// variable returns the declaration of the variable. The type of a value cannot be inferred, so it is any.
 //
 // It is required unless the text handles its absence: with {{^x}}, or by naming it only where it is
 // certain to exist, as in {{#x}}Note: {{x}}{{/x}}.
@@ -87,7 +87,7 @@ func (c Content) inferredFrom(parts []part) bool {
 	return slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }
 
-// note adds what a tag tells. guarded says whether it is in a section over the variable.
+// note adds what can be inferred from a tag. guarded says whether it is in a section over the variable.
 func (i *inference) note(n mustache.Node, guarded bool) {
 	switch n.Kind {
 	case mustache.Variable:

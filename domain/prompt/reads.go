@@ -8,7 +8,7 @@ const ReadsKept = 400 * 24 * time.Hour
 // ReadsListed is the period over which lists of versions count reads.
 const ReadsListed = 30
 
-// Day is a day in UTC: the number of days since 1970-01-01. The zero Day stands for none.
+// Day is a day in UTC: the number of days since 1970-01-01. The zero Day means none.
 type Day int
 
 // DayOf returns the day of a time.

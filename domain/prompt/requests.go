@@ -18,7 +18,7 @@ import (
 // RequestPrefix begins the identifiers of activation requests.
 const RequestPrefix = "areq"
 
-// RequestJob looks again at an activation request that waits. Its subject is the request.
+// RequestJob rechecks a pending activation request. Its subject is the request.
 const RequestJob job.Kind = "prompt.activate"
 
 // Limits of activation requests.

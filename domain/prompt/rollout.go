@@ -79,7 +79,7 @@ type Weight struct {
 	Percent int       `json:"weight"` // from 1 to 100
 }
 
-// WeightedRef is the caller's wish for the weight of a version.
+// WeightedRef is a version and the weight that the caller wants it to have.
 type WeightedRef struct {
 	Ref    Ref
 	Weight int // percent

@@ -18,7 +18,7 @@ const (
 	// bytes for each; including deleted ones, until they are purged.
 	StorageBytes Kind = "storage_bytes"
 
-	// Members counts people, without the bearers of service keys, and the open invitations that have
+	// Members counts people, without the users that service keys act as, and the open invitations that have
 	// not expired.
 	Members Kind = "members"
 

@@ -89,7 +89,7 @@ type Transformed struct {
 	Code   column.Invalid
 }
 
-// Transform returns what pairs make of the rows of a table of a backend, which has columns: for each row a value of
+// Transform applies pairs to the rows of a table of a backend, which has columns, and returns for each row a value of
 // each pair. It returns ErrMappingInvalid for pairs that a mapping cannot have, but accepts ones that name not all
 // required fields.
 func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [][]*string) ([][]Transformed, error) {

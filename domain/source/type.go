@@ -7,7 +7,7 @@ import "github.com/atrium-hq/atrium/domain/column"
 // TypeKey names a type of source, such as contacts.
 type TypeKey string
 
-// Backend says what stores a source's rows.
+// Backend is the kind of system that stores a source's rows.
 type Backend string
 
 // The backends.

@@ -96,7 +96,7 @@ type Endpoint struct {
 	SucceededAt  time.Time // zero: never
 
 	Secret        int       // the number of its secret, from 1
-	PreviousUntil time.Time // until when the secret before signs too
+	PreviousUntil time.Time // until when the previous secret signs too
 
 	Place     int64 // the Seq of the last event for which deliveries exist
 	CreatedBy identity.UserID

@@ -53,13 +53,15 @@ func (g *thing) confirm(node int, revision int64) {
 	g.confirmed = append(g.confirmed, confirmation{time.Now(), node, revision})
 }
 
-// least is the lowest revision that a node may show to a request that is sent at a time.
-func (g *thing) least(node int, at time.Time) (least int64) {
+// least is the confirmation of the lowest revision that a node may show to a request that is sent at a time.
+func (g *thing) least(node int, at time.Time) (least confirmation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.confirmed {
 		if c.at.Before(at.Add(-staleFor)) || c.node == node && c.at.Before(at) {
-			least = max(least, c.revision)
+			if c.revision > least.revision {
+				least = c
+			}
 		}
 	}
 	if old := len(g.confirmed) - 2000; old > 0 { // every older one is below these
@@ -118,9 +120,9 @@ func (s *staleness) read(ctx context.Context) {
 		case ctx.Err() != nil:
 		case err != nil || status != http.StatusOK:
 			s.t.Errorf("a read: %d, %v", status, err)
-		case shown.Revision < least:
-			s.t.Errorf("node %d shows revision %d of %s, and %d was confirmed before", node, shown.Revision, g.path,
-				least)
+		case shown.Revision < least.revision:
+			s.t.Errorf("node %d shows revision %d of %s, but node %d confirmed %d, %v before the request", node,
+				shown.Revision, g.path, least.node, least.revision, sent.Sub(least.at))
 		}
 		s.answered.Add(1)
 	}

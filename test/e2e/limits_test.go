@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -75,8 +76,10 @@ func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 			if !strings.Contains(refused.at("detail"), what) {
 				t.Errorf("the detail is %q, want the limit of the %s", refused.at("detail"), what)
 			}
-			s.user(t, "admin").do(t, "GET", eventsStream, nil,
-				"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
+			for _, path := range []string{eventsStream, sources + "/" + id.New("src") + "/validation"} {
+				s.user(t, "admin").do(t, "GET", path, nil,
+					"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
+			}
 		})
 	}
 }

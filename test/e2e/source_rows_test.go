@@ -65,13 +65,16 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 	t.Run("of a file that is too large, no table, or at no allowed place", func(t *testing.T) {
 		path := filepath.Join(s.data, "sheets", "changes.csv")
 		put(t, s, "changes.csv", "Mail\nada@example.com\n")
-		rows := attach(t, file("changes.csv")) + "/rows"
+		changing := attach(t, file("changes.csv"))
+		rows, failing := changing+"/rows", changing+"/validation/failing-rows"
 		if err := os.Truncate(path, source.MaxSheetBytes+1); err != nil {
 			t.Fatal(err)
 		}
 		ann.do(t, "GET", rows, nil).problem(t, 413, "file_too_large")
+		ann.do(t, "GET", failing, nil).problem(t, 413, "file_too_large")
 		put(t, s, "changes.csv", "%PDF-1.7\n\x00\x01")
 		ann.do(t, "GET", rows, nil).problem(t, 415, "unsupported_format")
+		ann.do(t, "GET", failing, nil).problem(t, 415, "unsupported_format")
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -98,6 +101,7 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 			}
 			ann.do(t, "GET", visits+"/rows", nil, "Accept: "+accept).problem(t, 409, "source_changed")
 		}
+		ann.do(t, "GET", visits+"/validation/failing-rows", nil).problem(t, 409, "source_changed")
 		a := ann.do(t, "GET", rows+"?limit=2", nil, "Accept: application/vnd.apache.arrow.stream").is(t, 200)
 		read, err := ipc.NewReader(strings.NewReader(a.text))
 		if err != nil || !read.Next() || read.RecordBatch().NumRows() != 2 ||
@@ -108,6 +112,8 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 	t.Run("of a table that the connection's user cannot read, or that is away", func(t *testing.T) {
 		network.Cut()
 		ann.do(t, "GET", rows, nil).problem(t, 502, "upstream_failed")
+		ann.do(t, "GET", strings.TrimSuffix(rows, "/rows")+"/validation/failing-rows", nil).problem(t, 502,
+			"upstream_failed")
 		network.Restore()
 		role := "lost_on_" + table
 		shop.sql(t, shop.name, `CREATE ROLE `+role+` LOGIN`)
@@ -116,9 +122,10 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		credential["username"] = role
 		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
 		people["location"].(object)["connection_id"] = through
-		own := attach(t, people) + "/rows"
+		own := attach(t, people)
 		shop.sql(t, shop.name, `REVOKE SELECT ON `+table+` FROM `+role)
-		ann.do(t, "GET", own, nil, "Accept: text/csv").problem(t, 422, "permission_denied")
+		ann.do(t, "GET", own+"/rows", nil, "Accept: text/csv").problem(t, 422, "permission_denied")
+		ann.do(t, "GET", own+"/validation/failing-rows", nil).problem(t, 422, "permission_denied")
 		shop.sql(t, shop.name, `DROP TABLE `+table)
 		ann.do(t, "GET", rows, nil).problem(t, 404, "table_not_found")
 	})
