@@ -116,17 +116,23 @@ func soakPresence(l *load, _ bool) bool {
 	return ok && l.gets(presence+"/me")
 }
 
-// soakSources previews a table of the warehouse, through a connection that it makes and revokes.
-func soakSources(l *load, _ bool) bool {
+// soakSources previews a table of the warehouse, through a connection that it makes and revokes. The list has revoked
+// connections too, so that a response and the memory for it grow with their number: there is one a minute.
+func soakSources(l *load, first bool) bool {
 	made, ok := l.do("POST", connections, object{"kind": "postgres", "name": l.name(), "credential": l.shop})
 	if !ok {
 		return false
 	}
 	one := made.id(l.t)
-	for range 5 {
+	previews, pause := 150, 400*time.Millisecond
+	if first {
+		previews, pause = 5, 0
+	}
+	for range previews {
 		if !l.gets("/api/datasources/warehouse-preview?connection_id=" + one + "&schema=public&table=people") {
 			return false
 		}
+		time.Sleep(pause)
 	}
 	return l.ends(connections, "connection", one)
 }
