@@ -24,7 +24,7 @@ const MaxFolderShares = 500
 type FolderShareID string
 
 // FolderShare is the role of one user or group on every template in a folder and its subfolders, now and later. It
-// belongs to the path: who moves a template into the folder shares it.
+// belongs to the path: moving a template into the folder shares it.
 type FolderShare struct {
 	ID     FolderShareID
 	Folder string // as it was spelled when it was shared; case is ignored
@@ -149,7 +149,6 @@ func (t *Template) AllowReshare(by identity.Actor) error {
 	if err := t.Allow(by, access.Editor); err != nil || t.Access(by) >= access.Manager {
 		return err
 	}
-	return ErrForbidden.Because("The folders are shared with different people: moving the prompt " +
-		"template from one to " +
-		"the other requires the manager role on it.")
+	return ErrForbidden.Because("The folders are shared with different people: moving the prompt template " +
+		"from one to the other requires the manager role on it.")
 }

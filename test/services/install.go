@@ -7,19 +7,34 @@ import (
 	"os/exec"
 )
 
-// installed returns the path of a program in PATH. Where there is none, root on Debian installs the
-// package that holds it, which may take minutes.
-func installed(program, pkg string) (string, error) {
-	if path, err := exec.LookPath(program); err == nil {
+// installed returns the path of a program in PATH. Where there is none, root on Debian installs the package that contains
+// it, which may take minutes.
+func installed(program, pkg string) (string, error) { return installedAny(pkg, program) }
+
+// installedAny is installed for a program that has several names.
+func installedAny(pkg string, programs ...string) (string, error) {
+	if path := firstInPath(programs); path != "" {
 		return path, nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
-		return "", errors.New("no " + program + " in PATH")
+		return "", errors.New("no " + programs[0] + " in PATH")
 	}
 	if out, err := exec.Command("sh", "-ec", installPackage, "sh", pkg).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("apt-get install %s: %w\n%s", pkg, err, out[max(0, len(out)-2000):])
 	}
-	return exec.LookPath(program)
+	if path := firstInPath(programs); path != "" {
+		return path, nil
+	}
+	return "", fmt.Errorf("apt-get installed %s, but there is no %s in PATH", pkg, programs[0])
+}
+
+func firstInPath(programs []string) string {
+	for _, program := range programs {
+		if path, err := exec.LookPath(program); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // installPackage keeps services of the package from starting (policy-rc.d of Debian's invoke-rc.d).
