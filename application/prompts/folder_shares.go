@@ -59,11 +59,9 @@ func (s *Service) FolderShare(ctx context.Context, by identity.Actor, id prompt.
 // ShareFolder gives a member or a group of the workspace access to all templates in a folder.
 func (s *Service) ShareFolder(ctx context.Context, by identity.Actor, path string, g prompt.Grant) (
 	share prompt.FolderShare, err error) {
-	user := g.User
-	if user == "" {
-		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
-			return share, err
-		}
+	user, err := s.grantee(ctx, by, g)
+	if err != nil {
+		return share, err
 	}
 	err = s.folders.Update(ctx, by, prompt.FolderPath(path), user,
 		func(f *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) (err error) {

@@ -45,12 +45,9 @@ func (s *Service) ShareWith(
 
 // Share gives a member of the workspace access.
 func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g prompt.Grant) (prompt.Share, error) {
-	user := g.User
-	if user == "" {
-		var err error
-		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
-			return prompt.Share{}, err
-		}
+	user, err := s.grantee(ctx, by, g)
+	if err != nil {
+		return prompt.Share{}, err
 	}
 	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, to prompt.Recipient) (prompt.Share, error) {
 		return t.Share(by, to, g)
@@ -123,18 +120,23 @@ func (s *Service) ChangeShares(ctx context.Context, by identity.Actor, id prompt
 	return changed, err
 }
 
+// grantee returns the user that a grant is for; empty if no member of the workspace has its address.
+func (s *Service) grantee(ctx context.Context, by identity.Actor, g prompt.Grant) (identity.UserID, error) {
+	if g.User != "" {
+		return g.User, nil
+	}
+	return s.users.Member(ctx, by.Workspace, "", g.Email)
+}
+
 // named returns the users of grants, in their order. None is named twice.
 func (s *Service) named(ctx context.Context, by identity.Actor, grants []prompt.Grant) ([]identity.UserID, error) {
 	users := make([]identity.UserID, len(grants))
 	var wrong []error
 	seen := map[identity.UserID]bool{}
 	for i, g := range grants {
-		users[i] = g.User
-		if g.User == "" {
-			var err error
-			if users[i], err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
-				return nil, err
-			}
+		var err error
+		if users[i], err = s.grantee(ctx, by, g); err != nil {
+			return nil, err
 		}
 		switch {
 		case users[i] == "":
