@@ -3,6 +3,7 @@ package sources_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/golang/mock/gomock"
@@ -88,6 +89,36 @@ func TestRowsAreNotCompared(t *testing.T) {
 		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
 		src.ChangeKey, src.Paused = "email", source.BreakingDrift
 		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	})
+	t.Run("if the source was mapped again meanwhile", func(t *testing.T) {
+		s := newEnv(t)
+		s.types = []source.Type{guests}
+		read, mapped := guestSource(t), guestSource(t)
+		read.ChangeKey = "id"
+		mapped.ChangeKey, mapped.Revision = "id", read.Revision+1
+		s.expectGet(read)
+		s.expectLiveWorkspace()
+		s.expectRows(guestRows, nil)
+		kept := new(source.Tracked)
+		found := s.expectTracked(mapped, kept)
+		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		if len(*found) != 1 || (*found)[0] != nil {
+			t.Errorf("%+v", *found)
+		}
+	})
+	t.Run("if there are more than hashes are kept of", func(t *testing.T) {
+		s := newEnv(t)
+		s.types, s.mostRows = []source.Type{guests}, 2*source.MaxTracked
+		src := guestSource(t)
+		src.ChangeKey = "id"
+		s.expectGet(src)
+		s.expectLiveWorkspace()
+		rows := make([][]*string, source.MaxTracked+1)
+		for i := range rows {
+			rows[i] = texts(strconv.Itoa(i+1), "", "")
+		}
+		s.expectRows(rows, nil)
+		wantErr(t, s.Compare(s.ctx, system, "src"), source.ErrTooManyRows)
 	})
 	t.Run("if there are more than the org allows", func(t *testing.T) {
 		s := newEnv(t)

@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -79,6 +80,7 @@ type env struct {
 	usage       *mocks.MockUsage
 	ctx         context.Context
 	types       []source.Type // of the org
+	mostRows    int           // that the org allows; 100 if it is 0
 }
 
 func newEnv(t *testing.T) *env {
@@ -120,7 +122,7 @@ func newEnv(t *testing.T) *env {
 				t.Errorf("the offer of org %q was asked for", org)
 			}
 			return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true},
-				Rows: source.RowLimits{Rows: 100, Bytes: 1 << 20, Seconds: time.Minute}}
+				Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: 1 << 30, Seconds: time.Minute}}
 		}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1,
 			TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 			if by.Workspace != "acme" {

@@ -140,6 +140,45 @@ func TestAValidationCountsWhatFails(t *testing.T) {
 	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil) // it has ended: nothing is read
 }
 
+func TestARequiredValueWithoutATextIsEmptyAndMissing(t *testing.T) {
+	s := newEnv(t)
+	required := guests
+	required.Fields = slices.Clone(guests.Fields)
+	required.Fields[1].Required = true
+	s.types = []source.Type{required}
+	src := guestSource(t)
+	v := requested(t, src)
+	s.expectGet(src)
+	s.expectValidation(v)
+	s.expectLiveWorkspace()
+	s.expectRows([][]*string{texts("1", "Ada", "36"), texts("2", "", "37")}, nil)
+	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil)
+	if name := v.Fields[1]; v.Failing != 1 || name.Empty != 1 || name.Counts[column.Missing] != 1 ||
+		!slices.Equal(name.First, []source.FailedValue{{Row: 3, Code: column.Missing}}) {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestAValidationThatWasRequestedAgainReadsNothing(t *testing.T) {
+	s := newEnv(t)
+	s.types = []source.Type{guests}
+	src := guestSource(t)
+	old, again := requested(t, src), requested(t, src)
+	again.RequestedAt = again.RequestedAt.Add(time.Second)
+	s.expectGet(src)
+	s.expectLiveWorkspace()
+	s.validations.EXPECT().Validation(gomock.Any(), acme, source.ID("src")).Return(old, nil)
+	s.validations.EXPECT().UpdateValidation(gomock.Any(), acme, source.ID("src"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Validation) error) (
+			*source.Validation, error) {
+			return again, change(again)
+		})
+	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil)
+	if again.State != source.ValidationQueued {
+		t.Errorf("%+v", again)
+	}
+}
+
 func TestAValidationShowsAtMostTwentyRows(t *testing.T) {
 	s := newEnv(t)
 	s.types = []source.Type{guests}

@@ -125,6 +125,7 @@ func (s *staleness) read(ctx context.Context) {
 				shown.Revision, g.path, least.node, least.revision, sent.Sub(least.at))
 		}
 		s.answered.Add(1)
+		time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond) // below the limit of a caller
 	}
 }
 
@@ -162,6 +163,7 @@ func (s *staleness) revoke(ctx context.Context) {
 						return
 					case status == http.StatusOK:
 						s.accepted.Add(1)
+						time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond) // below the limit of a caller
 					default:
 						if asked, _ := state(); !asked {
 							s.t.Errorf("node %d refuses a key that no one has revoked", node)
