@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// installed returns the path of a program in PATH. Where there is none, root on Debian installs the package that contains
-// it, which may take minutes.
+// installed returns the path of a program in PATH. Where there is none, root on Debian installs the package that
+// contains it, which may take minutes.
 func installed(program, pkg string) (string, error) { return installedAny(pkg, program) }
 
 // installedAny is installed for a program that has several names.
