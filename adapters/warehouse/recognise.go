@@ -28,7 +28,7 @@ var ambiguous = []connection.Code{
 func recognise(ctx context.Context, n Network, to ports.Target, step connection.Step, err error) error {
 	code, ok := errors.AsType[connection.Code](err)
 	if !ok || step != connection.TLS && step != connection.Authenticate || !slices.Contains(ambiguous, code) ||
-		to.Credential.Text(connection.FieldHost) == "" {
+		to.Credential.Text(connection.FieldHost) == "" || to.Credential.Port() == 0 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, to.Limits.Connect/2)

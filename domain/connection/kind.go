@@ -23,6 +23,7 @@ type Kind string
 const (
 	BigQuery     Kind = "bigquery"
 	ClickHouse   Kind = "clickhouse"
+	Databricks   Kind = "databricks"
 	GoogleSheets Kind = "google_sheets"
 	MySQL        Kind = "mysql" // and MariaDB
 	Postgres     Kind = "postgres"

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/databricks"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
@@ -23,6 +24,7 @@ func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
 		connection.BigQuery:   bigquery.New(guard),
 		connection.ClickHouse: clickhouse.New(guard),
+		connection.Databricks: databricks.New(guard),
 		connection.MySQL:      mysql.New(guard),
 		connection.Postgres:   postgres.New(guard),
 		connection.Snowflake:  snowflake.New(guard),

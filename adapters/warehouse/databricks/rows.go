@@ -1,0 +1,85 @@
+package databricks
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Preview reads the columns of a table that the catalog confirms, and some of its rows.
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
+	all, err := s.columns(q.Table)
+	if err != nil {
+		return connection.Preview{}, err
+	}
+	if len(all) == 0 {
+		return connection.Preview{}, connection.TableNotFound
+	}
+	p := warehouse.Chosen(q, all)
+	if q.Rows <= 0 || len(p.Columns) == 0 {
+		return p, nil
+	}
+	rows, err := s.query(`SELECT ` + list(p.Columns, connection.MaxCell) + ` FROM ` + s.quoted(q.Table) +
+		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
+	if err != nil {
+		return p, err
+	}
+	if err := shown(rows, p.Columns); err != nil {
+		return p, err
+	}
+	p.Rows, err = warehouse.Cells(rows, len(p.Columns))
+	return p, err
+}
+
+// Rows implements warehouse.RowSession. The rows are those of one statement, whose result Databricks keeps: its chunks
+// are of one snapshot. A result above maxResult is connection.ResponseTooLarge.
+func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
+	have, err := s.columns(q.Table)
+	if err != nil {
+		return err
+	}
+	if len(have) == 0 {
+		return connection.TableNotFound
+	}
+	columns := out.Begin(q, have)
+	if len(columns) == 0 {
+		return nil
+	}
+	sql := `SELECT ` + list(columns, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table)
+	var parameters []parameter
+	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+		key := quote(q.Key)
+		if q.After != nil {
+			sql += ` WHERE ` + key + ` > CAST(:after AS ` + have[i].DatabaseType + `) OR ` + key + ` IS NULL`
+			parameters = append(parameters, textParameter("after", *q.After))
+		}
+		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+	}
+	return s.run(sql+` LIMIT `+strconv.Itoa(q.Limit), parameters, func(rows [][]*string) error {
+		if err := shown(rows, columns); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := out.Add(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// list returns the expressions of a statement for columns, each as a text of at most this many characters.
+func list(columns []connection.Column, most int) string {
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = cell(c, strconv.Itoa(most))
+	}
+	return strings.Join(all, `, `)
+}
+
+func (s *session) quoted(t connection.TableRef) string {
+	return quote(s.catalog) + `.` + quote(t.Schema) + `.` + quote(t.Name)
+}
