@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/proof"
@@ -91,14 +89,15 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 		}
 	}
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`(() => {
-		let last = performance.now(), longest = 0, most = 0
+		let last = performance.now(), most = 0
+		const times = []
 		const frame = (now) => {
-			longest = Math.max(longest, now - last)
+			times.push(now - last)
 			most = Math.max(most, document.querySelectorAll('main tbody tr').length)
 			last = now
 			scrollBy(0, 2000)
 			if (scrollY + innerHeight < document.documentElement.scrollHeight - 1) requestAnimationFrame(frame)
-			else window.scrolled = {longest, most}
+			else window.scrolled = {longest: Math.max(...times.slice(2)), most, times}
 		}
 		requestAnimationFrame(frame)
 	})()`))
@@ -121,10 +120,7 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 		object{"text": strings.Repeat(line, (256<<10-100)/len(line))})
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	reads(ctx, t, "Preview of v1")
-	drive(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, page.BringToFront, cdp.Empty{}) // tabs behind others have no frames
-		return err
-	}))
+	toFront(ctx, t)
 	on(ctx, t, `document.querySelector('.cm-content')`, "focus")
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`(() => {
 		window.frameTimes = []

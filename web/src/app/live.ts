@@ -4,22 +4,26 @@ import { usePermission, useWorkspace } from './workspace'
 
 /** What the screens show, as the first part of their keys, by the first word of the events that change it. */
 const concerned: Record<string, string[]> = {
-  prompt: ['prompts', 'prompt', 'versions', 'version', 'activations', 'shares', 'start'],
-  chat: ['chats', 'chat', 'chat-members', 'start'],
-  embed: ['embed', 'chat', 'start'],
-  source: ['sources', 'source', 'jobs', 'start'],
-  connection: ['connections'],
+  prompt: [
+    'prompts', 'prompt', 'versions', 'version', 'activations', 'requests', 'request', 'checks', 'rollouts', 'shares', 'folders', 'start',
+    'entitlements',
+  ],
+  folder: ['folder-shares', 'folders', 'prompts', 'prompt', 'start'],
+  chat: ['chats', 'chat', 'chat-members', 'chat-diff', 'publications', 'start', 'entitlements'],
+  embed: ['embed', 'chat', 'start', 'entitlements'],
+  source: ['sources', 'source', 'jobs', 'changes', 'connections', 'start', 'entitlements'],
+  connection: ['connections', 'sources', 'source', 'entitlements'],
   api: ['keys', 'start'],
-  group: ['groups', 'group', 'me'],
-  member: ['members', 'member-list', 'me'],
-  invitation: ['invitations'],
-  user: ['people', 'members', 'member-list'],
+  group: ['groups', 'group', 'prompts', 'prompt', 'chats', 'chat', 'me'],
+  member: ['members', 'member-list', 'group', 'chat-members', 'people', 'me', 'entitlements'],
+  invitation: ['invitations', 'chat-members', 'entitlements'],
+  user: ['people', 'members', 'member-list', 'me'],
   workspace: ['workspace', 'workspaces', 'me'],
-  session: ['sessions'],
+  session: ['sessions', 'people'],
   passkey: ['passkeys'],
   webhook: ['webhooks', 'webhook', 'deliveries'],
-  ...Object.fromEntries(['subscription', 'invoice', 'payment', 'payments', 'trial', 'card']
-    .map((word) => [word, ['plans', 'subscription', 'methods', 'invoices', 'me']])),
+  ...Object.fromEntries(['subscription', 'invoice', 'payment', 'payments', 'trial', 'card', 'usage']
+    .map((word) => [word, ['plans', 'entitlements', 'subscription', 'methods', 'billing-details', 'invoices', 'me']])),
 }
 
 const readBefore = (q: { queryKey: readonly unknown[]; state: { dataUpdatedAt: number } }) =>
@@ -60,15 +64,22 @@ class Refresher {
 
 /**
  * Follows the events of the workspace, and reads again what they change on the screen. All tabs of a browser share one
- * stream for each workspace: browsers open few connections to a server. Who may not follow events reads again when a
- * tab gets the focus.
+ * stream for each workspace: browsers open few connections to a server. Who may not follow events reads again every half
+ * minute, and when a tab gets the focus.
  */
 export function useLive() {
   const workspace = useWorkspace()
   const may = usePermission()('events.read')
   useEffect(() => {
-    if (!may) return
-    const stop = new AbortController(), refresher = new Refresher()
+    const refresher = new Refresher()
+    if (!may) {
+      const again = setInterval(() => document.hidden || refresher.add(''), 30_000)
+      return () => {
+        clearInterval(again)
+        refresher.stop()
+      }
+    }
+    const stop = new AbortController()
     const name = `atrium-events-${new URL(document.baseURI).pathname}-${workspace}`
     const others = new BroadcastChannel(name)
     let seen: number | undefined // the place of the latest event, from which this tab follows if the one before has gone

@@ -30,12 +30,26 @@ export function usePermission(): (permission: string) => boolean {
   return (permission) => me.data?.permissions.includes(permission) ?? false
 }
 
-/** A list that grows by pages. */
+const roles = ['viewer', 'member', 'admin', 'owner']
+
+/** The roles in the workspace that the caller may give, and whose holders they may change: none above their own. */
+export function useRoles(): string[] {
+  const own = useMe().data?.role
+  return roles.slice(0, roles.indexOf(own ?? '') + 1)
+}
+
+/** Reports whether something is the caller's own, or the caller has at least a role in the workspace. */
+export function useOwns(): (owner: string | null, role: 'admin' | 'owner') => boolean {
+  const me = useMe(), held = useRoles()
+  return (owner, role) => held.includes(role) || !!owner && owner === me.data?.user.id
+}
+
+/** A list that grows by pages. What no event tells of is read again at an interval, in milliseconds. */
 export function useList<T>(
-  key: readonly unknown[], load: (cursor: string | undefined) => PromiseLike<{ data: T[]; next_cursor: string | null }>,
+  key: readonly unknown[], load: (cursor: string | undefined) => PromiseLike<{ data: T[]; next_cursor: string | null }>, interval?: number,
 ) {
   const list = useInfiniteQuery({
-    queryKey: key,
+    queryKey: key, refetchInterval: interval ?? false,
     queryFn: async ({ pageParam }) => load(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,

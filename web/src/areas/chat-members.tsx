@@ -2,7 +2,7 @@ import type { ChatMember, ChatTemplate } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
-import { firstPage, useList, usePermission, useWorkspace } from '../app/workspace'
+import { firstPage, useList, useMe, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/chats'
 import { About, Button, Copy, fieldErrors, Loading, Pill, Problem } from '../ui/basics'
@@ -18,6 +18,7 @@ type Change = { user_id: string; role: 'viewer' | 'editor' | 'manager' | null }
 export function ChatMembers({ chat }: { chat: ChatTemplate }) {
   const workspace = useWorkspace()
   const may = usePermission()
+  const me = useMe()
   const manages = ['manager', 'owner'].includes(chat.my_role)
   const [adding, setAdding] = useState(false)
   const [inviting, setInviting] = useState(false)
@@ -30,6 +31,7 @@ export function ChatMembers({ chat }: { chat: ChatTemplate }) {
   })
   const to = (ids: string[], role: string | null) => ids.map((user_id) => ({ user_id, role: role as Change['role'] }))
   const name = (m: ChatMember) => m.name || m.email || m.user_id
+  const mayChange = (m: ChatMember) => manages && m.role !== 'owner' && m.user_id !== me.data?.user.id
   const chosen = list.items.filter((m) => picked.includes(m.user_id))
   if (list.isPending) return <Loading />
   return (
@@ -64,7 +66,7 @@ export function ChatMembers({ chat }: { chat: ChatTemplate }) {
         columns={[
           ...(manages ? [{
             title: words.choose, narrow: true,
-            cell: (m: ChatMember) => m.role !== 'owner' && (
+            cell: (m: ChatMember) => mayChange(m) && (
               <input
                 type="checkbox" aria-label={words.chooseNameName(name(m))} checked={picked.includes(m.user_id)}
                 onChange={(e) => setPicked(e.target.checked ? [...picked, m.user_id] : picked.filter((id) => id !== m.user_id))}
@@ -82,7 +84,7 @@ export function ChatMembers({ chat }: { chat: ChatTemplate }) {
           },
           {
             title: t.role, narrow: true, text: (m) => m.role,
-            cell: (m) => manages && m.role !== 'owner'
+            cell: (m) => mayChange(m)
               ? <InlineSelect label={words.roleOf(name(m))} value={m.role} onChange={(e) => change.mutate(to([m.user_id], e.target.value))} choices={roles} />
               : m.role,
           },

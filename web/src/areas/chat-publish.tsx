@@ -45,7 +45,7 @@ export function Publish({ chat, version = 'draft', onClose }: { chat: ChatTempla
 function Changes({ id, version }: { id: string; version: string }) {
   const workspace = useWorkspace()
   const diff = useQuery({
-    queryKey: ['chat diff', id, version], queryFn: () => atrium.chatTemplates.versions.diff(id, version, {}, { workspace }),
+    queryKey: ['chat-diff', id, version], queryFn: () => atrium.chatTemplates.versions.diff(id, version, {}, { workspace }),
   })
   if (!diff.data) return diff.error ? <Problem error={diff.error} /> : <Loading />
   return <Differences diff={diff.data} />

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useId, useRef, useState } from 'react'
 import { AtriumError, type ConnectionKind, type ProbeCheck } from '@atrium-hq/client'
 import { atrium, queries, watching } from '../api'
 import { firstPage, useParam, useWorkspace } from '../app/workspace'
@@ -74,13 +74,20 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
   const wrong = { ...fieldErrors(error), ...Object.fromEntries((failure?.fields ?? []).map((f) => [f, failure!.hint])) }
   const isSSH = (name: string) => name.startsWith('ssh_')
+  // The secrets of the SSH server are in a form of their own: in one form, browsers take two passwords for two sign-ins.
+  const sshForm = useId()
   const field = ([name, p]: [string, Property]) => (
-    <Field key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]} />
+    <Field
+      key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]}
+      {...(isSSH(name) && { form: sshForm })}
+    />
   )
   const busy = trial.isPending || store.isPending
   const values = () => {
     const all: Record<string, string> = {}
-    for (const [name, value] of new FormData(form.current!.querySelector('form')!)) if (typeof value === 'string') all[name] = value
+    for (const part of form.current!.querySelectorAll('form')) {
+      for (const [name, value] of new FormData(part)) if (typeof value === 'string') all[name] = value
+    }
     return all
   }
   return (
@@ -90,7 +97,7 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
         <Card>
           <div ref={form}>
             <Form
-              send={words.connect} busy={busy} onSend={(v) => { trial.reset(); store.mutate(v) }}
+              send={words.connect} busy={busy} onSend={() => { trial.reset(); store.mutate(values()) }}
               more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? words.tryingDialog : words.tryWithoutStoring}</Button>}
             >
               <Input name="connection_name" label={t.name} maxLength={120} placeholder={kind.title} />
@@ -103,6 +110,9 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
               )}
               <Problem error={error} />
             </Form>
+            <form id={sshForm} onSubmit={(e) => { e.preventDefault(); form.current!.querySelector('form')!.requestSubmit() }}>
+              <button type="submit" hidden>{words.connect}</button>
+            </form>
           </div>
         </Card>
         <div className="min-w-0">
@@ -121,8 +131,14 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   )
 }
 
-function Field({ name, property: p, required, error }: { name: string; property: Property; required: boolean; error: string | undefined }) {
-  const common = { name: 'credential.' + name, label: p.title ?? name, hint: p.description, error, required }
+function Field({ name, property: p, required, error, form }: {
+  name: string
+  property: Property
+  required: boolean
+  error: string | undefined
+  form?: string
+}) {
+  const common = { name: 'credential.' + name, label: p.title ?? name, hint: p.description, error, required, form }
   if (p.enum) return <Select {...common} defaultValue={String(p.default ?? '')} choices={p.enum.map((x) => ({ value: x, label: x }))} />
   if (p.type === 'boolean') {
     return <Select {...common} defaultValue={String(p.default ?? false)} choices={[{ value: 'false', label: words.no }, { value: 'true', label: words.yes }]} />

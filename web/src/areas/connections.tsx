@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Connection, ProbeCheck } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
-import { firstPage, usePermission, useWorkspace } from '../app/workspace'
+import { firstPage, useOwns, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/connections'
 import { Button, Card, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
@@ -67,6 +67,7 @@ export function Connections() {
 
 function One({ connection: c, mayChange }: { connection: Connection; mayChange: boolean }) {
   const workspace = useWorkspace()
+  const owns = useOwns()
   const refresh = () => queries.invalidateQueries({ queryKey: ['connections'] })
   const verify = useMutation({ mutationFn: () => atrium.connections.verify(c.id, undefined, { workspace }), onSettled: refresh })
   return (
@@ -75,13 +76,15 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
       actions={mayChange && c.status !== 'revoked' && (
         <>
           <Button disabled={verify.isPending} onClick={() => verify.mutate()}>{verify.isPending ? words.verifyingDialog : words.verify}</Button>
-          <Confirm
-            label={t.revoke} title={words.revokeNameName(c.name)} act={t.revoke}
-            body={c.sources.length > 0
-              ? words.theCredentialIsErased(c.sources.map((s) => s.name).join(', '))
-              : words.theCredentialIsErasedNo}
-            run={() => atrium.connections.revoke(c.id, { workspace }).then(refresh)}
-          />
+          {owns(c.created_by, 'admin') && (
+            <Confirm
+              label={t.revoke} title={words.revokeNameName(c.name)} act={t.revoke}
+              body={c.sources.length > 0
+                ? words.theCredentialIsErased(c.sources.map((s) => s.name).join(', '))
+                : words.theCredentialIsErasedNo}
+              run={() => atrium.connections.revoke(c.id, { workspace }).then(refresh)}
+            />
+          )}
         </>
       )}
     >

@@ -2,10 +2,10 @@ import type { FolderShare } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { atrium, queries } from '../api'
-import { firstPage, useList, useWorkspace } from '../app/workspace'
+import { firstPage, useList, useMe, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/prompts'
-import { fieldErrors, Loading, Problem } from '../ui/basics'
+import { Button, fieldErrors, Loading, Problem } from '../ui/basics'
 import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
@@ -13,13 +13,13 @@ import { More, Table } from '../ui/table'
 const roles = ['viewer', 'editor', 'manager'].map((r) => ({ value: r, label: r }))
 const name = (s: FolderShare) => s.name || s.email || s.user_id
 
-/** Asks for a folder, and then who has access to all prompts in it. */
-export function FolderShares({ onClose }: { onClose: () => void }) {
+/** Asks for a folder, unless one is given, and then who has access to all prompts in it. */
+export function FolderShares({ given = '', onClose }: { given?: string; onClose: () => void }) {
   const workspace = useWorkspace()
-  const [folder, setFolder] = useState('')
+  const [folder, setFolder] = useState(given)
   const listed = useId()
   const folders = useQuery({
-    queryKey: ['folders', workspace], queryFn: () => atrium.promptTemplates.folders.list({}, { workspace }).then((p) => p.data),
+    queryKey: ['folders', workspace], enabled: !given, queryFn: () => atrium.promptTemplates.folders.list({}, { workspace }).then((p) => p.data),
   })
   return (
     <Dialog open onClose={onClose} title={folder ? words.accessTo(folder) : words.shareAFolder} wide>
@@ -91,7 +91,7 @@ function Add({ folder, present, onAdded }: { folder: string; present: string[]; 
     queryKey: ['members', workspace], queryFn: () => firstPage(atrium.workspaces.members.list(workspace, { limit: 100 })).then((p) => p.data),
   })
   const groups = useQuery({
-    queryKey: ['groups', workspace], queryFn: () => firstPage(atrium.groups.list({ limit: 100 }, { workspace })).then((p) => p.data),
+    queryKey: ['groups', workspace, 'all'], queryFn: () => firstPage(atrium.groups.list({ limit: 100 }, { workspace })).then((p) => p.data),
   })
   const add = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.promptTemplates.folders.shares.create(
@@ -114,9 +114,11 @@ function Add({ folder, present, onAdded }: { folder: string; present: string[]; 
   )
 }
 
-/** The shares of folders that give access to a prompt. */
+/** The shares of folders that give access to a prompt. Who manages one of these folders can change who has access to it. */
 export function InheritedShares({ id }: { id: string }) {
   const workspace = useWorkspace()
+  const me = useMe().data?.user.id
+  const [opened, setOpened] = useState<string>()
   const list = useList(['folder-shares', workspace, id], (cursor) => atrium.promptTemplates.shares.inherited(
     id, { limit: 50, ...(cursor && { cursor }) }, { workspace },
   ))
@@ -129,11 +131,15 @@ export function InheritedShares({ id }: { id: string }) {
         columns={[
           { title: t.who, cell: name },
           { title: t.role, narrow: true, cell: (s) => s.role },
-          { title: words.folder, narrow: true, cell: (s) => s.folder },
+          {
+            title: words.folder, narrow: true,
+            cell: (s) => (s.user_id === me && s.role === 'manager' ? <Button tone="quiet" className="-mx-3" onClick={() => setOpened(s.folder)}>{s.folder}</Button> : s.folder),
+          },
         ]}
       />
       <More list={list} />
       <div className="mt-4" />
+      {opened && <FolderShares given={opened} onClose={() => setOpened(undefined)} />}
     </>
   )
 }

@@ -5,7 +5,7 @@ import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
 import { useDraft } from '../app/draft'
 import { Up } from '../app/up'
-import { useList, useParam, useWorkspace } from '../app/workspace'
+import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/prompts'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
@@ -51,6 +51,7 @@ function Messages({ messages, onChange }: { messages: PromptMessage[]; onChange?
 export function Prompt() {
   const workspace = useWorkspace()
   const id = useParam('id')
+  const may = usePermission()
   const o = { workspace }
   const [ref, setRef] = useState('latest')
   const [tab, setTab] = useState('edit')
@@ -129,7 +130,7 @@ export function Prompt() {
           items={[
             mayEdit && { label: words.settingsDialog, onClick: () => setMore('settings') },
             mayMove && { label: words.labelsDialog, disabled: !version.data, onClick: () => { pin(); setLabelling(true) } },
-            { label: t.duplicateDialog, onClick: () => setMore('duplicate') },
+            may('prompt_templates.create') && { label: t.duplicateDialog, onClick: () => setMore('duplicate') },
             prompt.data.my_role === 'owner' && { label: t.deleteDialog, danger: true, onClick: () => setMore('delete') },
           ]}
         />

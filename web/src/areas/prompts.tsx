@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import type { PromptTemplate } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
-import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, usePermission, useRoles, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/prompts'
 import { Button, Empty, fieldErrors, Heading, Loading, Pill, Problem, When } from '../ui/basics'
@@ -18,6 +18,7 @@ import { Start } from './start'
 export function Prompts() {
   const workspace = useWorkspace()
   const may = usePermission()
+  const roles = useRoles()
   const [typed, setTyped] = useState('')
   const [creating, setCreating] = useCreating()
   const [deleted, setDeleted] = useState(false)
@@ -35,7 +36,7 @@ export function Prompts() {
           label={t.show} value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
           choices={[{ value: '', label: words.prompts }, { value: 'deleted', label: words.deletedPrompts }]}
         />
-        <Button onClick={() => setSharing(true)}>{words.shareAFolder}</Button>
+        {roles.includes('admin') && <Button onClick={() => setSharing(true)}>{words.shareAFolder}</Button>}
         <Export />
         {may('prompt_templates.create') && <Button onClick={() => setImporting(true)}>{t.import}</Button>}
         {may('prompt_templates.create') && <Button tone="act" data-key="c" onClick={() => setCreating(true)}><AddIcon size={16} aria-hidden="true" />{t.newPrompt}</Button>}

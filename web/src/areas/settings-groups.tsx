@@ -20,7 +20,7 @@ export function Groups() {
   const workspace = useWorkspace()
   const manages = usePermission()('members.manage')
   const o = { workspace }
-  const [shown, setShown] = useState<Group>()
+  const [shown, setShown] = useState<string>()
   const [creating, setCreating] = useCreating()
   const list = useList(['groups', workspace], (cursor) => atrium.groups.list({ limit: 50, ...(cursor && { cursor }) }, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['groups', workspace] })
@@ -30,6 +30,7 @@ export function Groups() {
     }, o),
     onSuccess: () => { setCreating(false); return refresh() },
   })
+  const open = list.items.find((g) => g.id === shown)
   return (
     <>
       <About
@@ -57,7 +58,7 @@ export function Groups() {
               title: t.actions, narrow: true,
               cell: (g) => (
                 <>
-                  <Button tone="quiet" onClick={() => setShown(g)}>{words.open}</Button>
+                  <Button tone="quiet" onClick={() => setShown(g.id)}>{words.open}</Button>
                   {manages && (
                     <Confirm
                       label={t.delete} title={words.deleteNameName(g.name)} act={t.delete}
@@ -72,7 +73,7 @@ export function Groups() {
         />
       )}
       <More list={list} />
-      {shown && <Dialog open onClose={() => setShown(undefined)} title={shown.name}><OneGroup group={shown} manages={manages} changed={refresh} /></Dialog>}
+      {open && <Dialog open onClose={() => setShown(undefined)} title={open.name}><OneGroup group={open} manages={manages} changed={refresh} /></Dialog>}
       {manages && creating && (
         <Dialog open onClose={() => setCreating(false)} title={t.newGroup}>
           <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}><GroupFields error={create.error} /></Form>

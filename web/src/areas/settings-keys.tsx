@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { atrium, base, queries } from '../api'
-import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, usePermission, useRoles, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'
 import { About, Button, Card, Copy, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
@@ -17,6 +17,7 @@ export function Keys() {
   const workspace = useWorkspace()
   const may = usePermission()
   const o = { workspace }
+  const roles = useRoles()
   const [creating, setCreating] = useCreating()
   const list = useList(['keys', workspace], (cursor) => atrium.apiKeys.list({ limit: 50, ...(cursor && { cursor }) }, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['keys', workspace] })
@@ -77,7 +78,7 @@ export function Keys() {
             <Input name="name" label={t.name} required maxLength={120} autoFocus error={wrong.name} hint={words.whatUsesItSuch} />
             <Select
               name="role" label={words.atMostTheRole} defaultValue={words.viewer} error={wrong.role_ceiling} hint={words.aViewerCanOnly}
-              choices={['viewer', 'member', 'admin', 'owner'].map((r) => ({ value: r, label: r }))}
+              choices={roles.map((r) => ({ value: r, label: r }))}
             />
             <Input name="scopes" label={words.scopes} placeholder={words.exampleScopes} hint={words.emptyEverythingThatThe} error={wrong.scopes} />
             <Select name="days" label={words.endsAfter} defaultValue="30" choices={lifetimes} error={wrong.expires_at} />

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
-import { useCreating, useList, useMe, usePermission, useWorkspace } from '../app/workspace'
+import { useCreating, useList, useMe, usePermission, useRoles, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'
 import { About, Button, Copy, fieldErrors, Pill, Problem, When } from '../ui/basics'
@@ -10,13 +10,13 @@ import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 
-const roles = ['viewer', 'member', 'admin', 'owner']
-
 export function Members() {
   const workspace = useWorkspace()
   const may = usePermission()
   const me = useMe()
   const manages = may('members.manage')
+  const roles = useRoles()
+  const mayChange = (m: { user_id: string; role: string }) => manages && m.user_id !== me.data?.user.id && roles.includes(m.role)
   const [inviting, setInviting] = useCreating()
   const list = useList(['member-list', workspace], (cursor) => atrium.workspaces.members.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
   const refresh = () => queries.invalidateQueries({ queryKey: ['member-list', workspace] })
@@ -45,14 +45,14 @@ export function Members() {
             },
             {
               title: t.role, narrow: true, text: (m) => m.role,
-              cell: (m) => manages && m.user_id !== me.data?.user.id
+              cell: (m) => mayChange(m)
                 ? <InlineSelect label={words.roleOf(m.name || m.email || '')} value={m.role} onChange={(e) => change.mutate({ user: m.user_id, role: e.target.value, before: m.role })} choices={roles.map((r) => ({ value: r, label: r }))} />
                 : m.role,
             },
             { title: words.since, narrow: true, text: (m) => m.created_at, cell: (m) => <When at={m.created_at} /> },
             {
               title: t.actions, narrow: true,
-              cell: (m) => manages && m.user_id !== me.data?.user.id && (
+              cell: (m) => mayChange(m) && (
                 <Confirm
                   label={t.remove} title={words.removeNameName(m.name || m.email || '')} act={t.remove}
                   body={words.theirAccessToThe}
@@ -72,6 +72,7 @@ export function Members() {
 
 function Invitations() {
   const workspace = useWorkspace()
+  const roles = useRoles()
   const list = useList(['invitations', workspace], (cursor) => atrium.workspaces.invitations.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
   const refresh = () => queries.invalidateQueries({ queryKey: ['invitations', workspace] })
   const open = list.items.filter((i) => i.status === 'pending')
@@ -89,7 +90,7 @@ function Invitations() {
             { title: words.until, narrow: true, cell: (i) => <When at={i.expires_at} /> },
             {
               title: t.actions, narrow: true,
-              cell: (i) => (
+              cell: (i) => roles.includes(i.role) && (
                 <Confirm
                   label={words.withdraw} title={words.withdrawTheInvitationOf(i.email)} act={words.withdraw} body={words.itsLinkNoLonger}
                   run={() => atrium.workspaces.invitations.delete(workspace, i.id).then(refresh)}
@@ -106,6 +107,7 @@ function Invitations() {
 
 function Invite({ onClose }: { onClose: () => void }) {
   const workspace = useWorkspace()
+  const roles = useRoles()
   const invite = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.workspaces.invitations.create(workspace, { email: v.email ?? '', role: v.role ?? 'member' }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['invitations', workspace] }),

@@ -1,6 +1,6 @@
 import type { EventType, Webhook, WebhookAttempt } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
@@ -77,11 +77,7 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
   const key = ['deliveries', webhook.id]
   const list = useList([...key, state], (cursor) => atrium.webhooks.deliveries.list(webhook.id, {
     limit: 20, ...(state && { state }), ...(cursor && { cursor }),
-  }, o))
-  useEffect(() => { // deliveries are no events, which the page would hear of
-    const again = setInterval(() => document.hidden || void queries.invalidateQueries({ queryKey: ['deliveries', webhook.id] }), 5000)
-    return () => clearInterval(again)
-  }, [webhook.id])
+  }, o), 5000)
   const retry = useMutation({
     mutationFn: (delivery: string) => atrium.webhooks.deliveries.retry(webhook.id, delivery, o),
     onSuccess: () => queries.invalidateQueries({ queryKey: key }),

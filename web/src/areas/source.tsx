@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { Source as Data, SourcePair } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
-import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
+import { useList, useOwns, useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
 import { words } from '../text/sources'
@@ -25,6 +25,7 @@ export function Source() {
   const navigate = useNavigate()
   const id = useParam('id')
   const may = usePermission()
+  const owns = useOwns()
   const o = { workspace }
   const [tab, setTab] = useState('mapping')
   const source = useQuery({
@@ -39,36 +40,35 @@ export function Source() {
   })
   if (!source.data) return source.error ? <Problem error={source.error} /> : <Loading />
   const s = source.data
+  const mayChange = may('sources.create') && owns(s.owner_id, 'admin')
   return (
     <>
       <Heading title={s.name} up={<Up to="sources">{t.sources}</Up>}>
         <Pill tone={sourceTone(s.status)}>{s.status}</Pill>
-        {may('sources.create') && (
-          <>
-            <Button disabled={refresh.isPending} onClick={() => refresh.mutate()}>{words.readAgain}</Button>
-            <Confirm
-              label={words.detach} title={words.detachNameName(s.name)} act={words.detach}
-              body={words.applicationsCanNoLonger}
-              run={async () => {
-                await atrium.dataSources.detach(id, o)
-                await queries.invalidateQueries({ queryKey: ['sources'] })
-                void navigate({ to: `/w/${workspace}/sources` as string })
-              }}
-            />
-          </>
+        {may('sources.create') && <Button disabled={refresh.isPending} onClick={() => refresh.mutate()}>{words.readAgain}</Button>}
+        {may('sources.create') && owns(s.owner_id, 'owner') && (
+          <Confirm
+            label={words.detach} title={words.detachNameName(s.name)} act={words.detach}
+            body={words.applicationsCanNoLonger}
+            run={async () => {
+              await atrium.dataSources.detach(id, o)
+              await queries.invalidateQueries({ queryKey: ['sources'] })
+              void navigate({ to: `/w/${workspace}/sources` as string })
+            }}
+          />
         )}
       </Heading>
       <p className="mt-0 break-all text-soft">{place(s)} {words.readAt} <When at={s.last_refreshed_at} /></p>
       <Problem error={refresh.error ?? repair.error} />
       {s.failure && <p role="alert" className="text-bad">{words.itCouldNotBe(s.failure.code, s.failure.hint)}</p>}
-      {s.drift.level !== 'none' && <Drift source={s} {...(may('sources.create') && { onRepair: repair.mutate })} />}
+      {s.drift.level !== 'none' && <Drift source={s} {...(mayChange && { onRepair: repair.mutate })} />}
       <Tabs
         value={tab} onChange={setTab}
         tabs={[
-          { id: 'mapping', label: words.mapping, body: may('sources.create') ? <Mapping source={s} /> : <Mapped source={s} /> },
+          { id: 'mapping', label: words.mapping, body: mayChange ? <Mapping source={s} /> : <Mapped source={s} /> },
           ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: words.rows, body: <Rows source={s} /> }] : []),
           ...(s.mapping.length > 0 ? [{ id: 'validate', label: words.validate, body: <Validate source={s} mayRead={may('sources.create')} /> }] : []),
-          { id: 'jobs', label: words.reads, body: <><Changes source={s} mayChange={may('sources.create')} /><Jobs id={id} /></> },
+          { id: 'jobs', label: words.reads, body: <><Changes source={s} mayChange={mayChange} /><Jobs id={id} /></> },
         ]}
       />
     </>
@@ -163,7 +163,7 @@ function Mapping({ source }: { source: Data }) {
 
 function Jobs({ id }: { id: string }) {
   const workspace = useWorkspace()
-  const list = useList(['jobs', id], (cursor) => atrium.dataSources.jobs.list(id, { limit: 20, ...(cursor && { cursor }) }, { workspace }))
+  const list = useList(['jobs', id], (cursor) => atrium.dataSources.jobs.list(id, { limit: 20, ...(cursor && { cursor }) }, { workspace }), 5000)
   if (list.isPending) return <Loading />
   const tone = { succeeded: 'ok', failed: 'bad', running: 'mark' } as Record<string, 'ok' | 'bad' | 'mark'>
   return (
