@@ -13,6 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -35,6 +37,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 		made := fixture.Template(t, s, by, prompt.Draft{})
 		one := fixture.Version(t, s, by, made.ID, "one", "live")
 		talk, link := fixture.Chat(t, s, by, chat.Draft{}), fixture.Connection(t, s, by)
+		table := fixture.Source(t, s, by, fixture.SheetReading())
 		for _, tt := range []struct {
 			name   string
 			change func() error
@@ -62,6 +65,16 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				_, err := s.Connections.Update(t.Context(), by.Workspace, link.ID,
 					func(*connection.Connection, int) error { return nil })
 				return err
+			}},
+			{"an update of a data source that finds nothing to change", func() error {
+				_, err := s.Sources.Update(t.Context(), by.Workspace, table.ID, func(*source.Source) error { return nil })
+				return err
+			}},
+			{"a webhook", func() error {
+				return s.Webhooks.Add(t.Context(), team.Admin, func(count int, place int64) (*webhook.Endpoint, error) {
+					return webhook.New(team.Admin, count, place, webhook.Draft{URL: "https://example.com/x",
+						Events: []string{"*"}, Sealed: []byte{1}})
+				})
 			}},
 			{"what the gateway of payments says", func() error {
 				c, err := billing.NewCustomer(team.Owner, billing.Sandbox, "sandbox", "key",
@@ -148,6 +161,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			}
 			before := generation()
 			fixture.Version(t, s, by, made.ID, "four")
+			fixture.Template(t, s, by, prompt.Draft{Name: "Elsewhere"})
 			same := 0
 			for i, n := range generation() {
 				if n == before[i] {

@@ -63,6 +63,7 @@ func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.
 	})
 }
 
+// addUser stores a new user. Caches need not be cleared: no credential of the user has been looked up.
 func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	key := account.EmailKey(u.Email)
 	var other string
@@ -87,7 +88,6 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	if err != nil {
 		return err
 	}
-	db.forget()
 	if err := db.saveWords(ctx, u); err != nil {
 		return err
 	}
