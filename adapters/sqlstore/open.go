@@ -171,6 +171,9 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 
 // applyMissing applies the missing migrations once.
 func (db *DB) applyMissing(ctx context.Context, apply *goose.Provider) error {
+	if err := db.createSchema(ctx); err != nil {
+		return err
+	}
 	ours, theirs, err := db.versions(ctx)
 	switch {
 	case err == nil && theirs > ours:

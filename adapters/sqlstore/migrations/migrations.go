@@ -8,3 +8,9 @@ import "embed"
 //
 //go:embed sqlite postgres
 var Files embed.FS
+
+// SQLiteSchema is the schema after most of the migrations of SQLite, which it notes as applied. It is for an empty
+// database; the migrations after these are applied as usual.
+//
+//go:embed schema/sqlite.sql
+var SQLiteSchema string
