@@ -33,9 +33,22 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 	key, read := r.asked(), time.Now()
 	reader := r.readerKey(&key)
 	if !r.mustRead() {
-		if answer, known := r.api.answers.recallFor(reader, key, generation, read); known {
-			r.PromptReads.Record(r.by, answer.versions...)
-			return answer.answer, false, nil
+		known, ok := r.api.answers.recallFor(reader, key, generation, read)
+		if !ok {
+			reading := askedAt{key, generation}
+			if done, first := r.api.reading.begin(reading); first {
+				defer r.api.reading.end(reading)
+			} else {
+				select {
+				case <-done:
+				case <-r.Context().Done():
+				}
+				known, ok = r.api.answers.recallFor(reader, key, generation, read)
+			}
+		}
+		if ok {
+			r.PromptReads.Record(r.by, known.versions...)
+			return known.answer, false, nil
 		}
 	}
 	answer, _, err = q.ask(r)

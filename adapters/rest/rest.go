@@ -63,7 +63,8 @@ type API struct {
 	answering       answerGates
 	heartbeats      *limiter // heartbeats, by user
 	answers         answers
-	failing         counts // of webhooks
+	reading         readings // of answers
+	failing         counts   // of webhooks
 	measures        *measures
 	readiness       readiness
 

@@ -20,14 +20,64 @@ const maxRemembered = 20_000
 // keys through this process clears it, except for recording the use of a key, which may happen thousands
 // of times per second.
 type ttlCache[K comparable, V any] struct {
-	mu    sync.RWMutex
-	known map[K]known[V]
-	era   uint64 // counts invalidations: a value read before one is not cached after it
+	mu      sync.RWMutex
+	known   map[K]known[V]
+	reading map[K]chan struct{} // closed when the value has been read
+	era     uint64              // counts invalidations: a value read before one is not cached after it
 }
 
 type known[V any] struct {
 	value V
 	until time.Time
+}
+
+// get returns a cached value, or reads it. If several callers need a value at the same time, the first one reads it and
+// the others wait. If that fails, or the cache is cleared meanwhile, they read it themselves.
+func (r *ttlCache[K, V]) get(ctx context.Context, key K, read func() (V, error)) (V, error) {
+	value, ok, era := r.recall(key)
+	if ok {
+		return value, nil
+	}
+	if reading, first := r.begin(key); first {
+		defer r.end(key, reading)
+	} else {
+		select {
+		case <-reading:
+		case <-ctx.Done():
+		}
+		if value, ok, era = r.recall(key); ok {
+			return value, nil
+		}
+	}
+	value, err := read()
+	if err == nil {
+		r.remember(key, value, era)
+	}
+	return value, err
+}
+
+// begin returns the channel of the call that reads a value, and whether it is this one.
+func (r *ttlCache[K, V]) begin(key K) (reading chan struct{}, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reading, there := r.reading[key]; there {
+		return reading, false
+	}
+	if r.reading == nil {
+		r.reading = map[K]chan struct{}{}
+	}
+	reading = make(chan struct{})
+	r.reading[key] = reading
+	return reading, true
+}
+
+func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reading[key] == reading { // the cache has not been cleared meanwhile
+		delete(r.reading, key)
+	}
+	close(reading)
 }
 
 func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, era uint64) {
@@ -52,7 +102,7 @@ func (r *ttlCache[K, V]) remember(key K, value V, era uint64) {
 func (r *ttlCache[K, V]) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known = nil
+	r.known, r.reading = nil, nil // what is being read may be older than the change
 	r.era++
 }
 
@@ -81,24 +131,23 @@ func (row *principalRow) principal() *account.Principal {
 // Principal implements ports.Keys. A transaction does not use the cache: its changes may be rolled back, and
 // other requests must not see them yet.
 func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
-	cacheKey := principalKey{org: org, hash: h}
-	who, ok, era := s.db.principals.recall(cacheKey)
-	if ok && s.db.tx == nil {
-		return who, nil
+	read := func() (*account.Principal, error) { return s.db.principal(ctx, org, h) }
+	if s.db.tx != nil {
+		return read()
 	}
+	return s.db.principals.get(ctx, principalKey{org: org, hash: h}, read)
+}
+
+func (db *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	var row principalRow
-	found, err := s.db.forCredentials().get(ctx, &row, principalQuery, h[:], org)
+	found, err := db.forCredentials().get(ctx, &row, principalQuery, h[:], org)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, identity.ErrUnauthenticated
 	}
-	who = row.principal()
-	if s.db.tx == nil {
-		s.db.principals.remember(cacheKey, who, era)
-	}
-	return who, nil
+	return row.principal(), nil
 }
 
 var principalQuery = `SELECT ` + principalColumns + principalTables +

@@ -43,24 +43,25 @@ const (
 func (s *Sessions) Person(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*account.SessionPerson, error) {
-	cacheKey := principalKey{org: org, hash: cookie}
-	known, ok, era := s.db.sessions.recall(cacheKey)
-	if ok && s.db.tx == nil {
-		return known, nil
+	read := func() (*account.SessionPerson, error) { return s.db.sessionPerson(ctx, org, cookie) }
+	if s.db.tx != nil {
+		return read()
 	}
+	return s.db.sessions.get(ctx, principalKey{org: org, hash: cookie}, read)
+}
+
+func (db *DB) sessionPerson(
+	ctx context.Context, org identity.OrgID, cookie account.Hash,
+) (*account.SessionPerson, error) {
 	var rows []sessionPersonRow
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT `+sessionPersonColumns+ofSessionUser+
+	if err := db.forCredentials().list(ctx, &rows, `SELECT `+sessionPersonColumns+ofSessionUser+
 		`WHERE s.cookie_hash = ? AND s.org_id = ?`, cookie[:], org); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, identity.ErrUnauthenticated
 	}
-	p := sessionPerson(rows)
-	if s.db.tx == nil {
-		s.db.sessions.remember(cacheKey, p, era)
-	}
-	return p, nil
+	return sessionPerson(rows), nil
 }
 
 // sessionPerson returns the person of the rows of one session.

@@ -19,12 +19,14 @@ type signInKey struct {
 
 // SignedIn implements ports.Users.
 func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
-	cacheKey := signInKey{org, issuer, subject}
-	known, ok, era := s.db.signIns.recall(cacheKey)
-	if ok && s.db.tx == nil {
-		return known, nil
+	read := func() (*account.Person, error) { return s.db.forCredentials().signedIn(ctx, org, issuer, subject) }
+	if s.db.tx != nil {
+		return read()
 	}
-	db := s.db.forCredentials()
+	return s.db.signIns.get(ctx, signInKey{org, issuer, subject}, read)
+}
+
+func (db *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
 	who, issuedAt, err := db.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
@@ -33,11 +35,7 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	if err != nil {
 		return nil, err
 	}
-	p := &account.Person{User: *u, Memberships: memberships, IssuedAt: issuedAt}
-	if s.db.tx == nil {
-		s.db.signIns.remember(cacheKey, p, era)
-	}
-	return p, nil
+	return &account.Person{User: *u, Memberships: memberships, IssuedAt: issuedAt}, nil
 }
 
 // linked returns the user that a subject is linked to, and when the newest token that was settled for it was
