@@ -8,8 +8,9 @@ type askedAt struct {
 	generation uint64
 }
 
-// readings are the requests whose answers are being read: one of several equal requests reads, and the others wait. They
-// read it themselves only if the first one could not cache it. A change starts another generation, and so another read.
+// readings are the requests whose answers are being read: one of several equal requests reads, and the others wait.
+// They read it themselves only if the first one could not cache it. A change starts another generation, and so another
+// read.
 type readings struct {
 	mu  sync.Mutex
 	now map[askedAt]chan struct{}

@@ -38,7 +38,9 @@ func TestEqualRequestsAtTheSameTimeReadTheirAnswerOnce(t *testing.T) {
 				goOn := make(chan struct{})
 				a := gomock.Any()
 				h.prompts.EXPECT().GetVersion(a, a, a, a).AnyTimes().DoAndReturn(
-					func(context.Context, identity.Actor, prompt.ID, prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+					func(context.Context, identity.Actor, prompt.ID, prompt.Ref) (
+						*prompt.Reading, *prompt.Version, error,
+					) {
 						first := reads.Add(1) == 1
 						<-goOn
 						if first && tt.failing {

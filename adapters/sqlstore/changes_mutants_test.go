@@ -20,8 +20,8 @@ var startsGeneration = regexp.MustCompile(`(?m)^\t+((?:db|tx|t|(?:tx|db)\.\w+)\.
 	`(?:changing|changingAll|forget|begin)\(.*\))(?: //.*)?$`)
 
 // TestEachPlaceThatStartsAGenerationIsTested builds the tests of this package with all of these statements made
-// conditional, runs them without one statement after the other, and expects that a test fails. It takes a minute, so
-// only make prove does it.
+// conditional, runs them without one statement after the other, and expects that a test fails. That needs a minute,
+// so only make prove does it.
 func TestEachPlaceThatStartsAGenerationIsTested(t *testing.T) {
 	if !proof.Running() {
 		t.Skip("only make prove does this: it runs other tests twenty times")
@@ -83,7 +83,8 @@ func withoutEach(t *testing.T) (binary string, places []string) {
 		end := 0
 		for _, at := range startsGeneration.FindAllSubmatchIndex(code, -1) {
 			statement := code[at[2]:at[3]]
-			changed = fmt.Appendf(append(changed, code[end:at[2]]...), "if leftOut != \"%d\" { %s }", len(places), statement)
+			changed = fmt.Appendf(append(changed, code[end:at[2]]...), "if leftOut != \"%d\" { %s }", len(places),
+				statement)
 			end = at[3]
 			places = append(places,
 				fmt.Sprintf("%s:%d %s", file, 1+bytes.Count(code[:at[2]], []byte("\n")), statement))

@@ -212,7 +212,8 @@ func groupOf(t *testing.T, s ports.Stores, team *fixture.Team) identity.UserID {
 	return found[0].ID
 }
 
-// TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces has a person with more workspaces than record the change.
+// TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces has a person with more workspaces than record the
+// change.
 func TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		db, _ := watched(t, url)

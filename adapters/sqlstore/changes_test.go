@@ -67,7 +67,8 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				return err
 			}},
 			{"an update of a data source that finds nothing to change", func() error {
-				_, err := s.Sources.Update(t.Context(), by.Workspace, table.ID, func(*source.Source) error { return nil })
+				_, err := s.Sources.Update(t.Context(), by.Workspace, table.ID,
+					func(*source.Source) error { return nil })
 				return err
 			}},
 			{"a webhook", func() error {
