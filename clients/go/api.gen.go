@@ -1431,8 +1431,8 @@ type ConnectionFailure struct {
 	// How to resolve the failure.
 	Hint string `json:"hint"`
 	// What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`, `tls`
-	// (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres` or
-	// `mail`. Otherwise null.
+	// (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres`,
+	// `redshift` or `mail`. Otherwise null.
 	Answered *string   `json:"answered"`
 	At       time.Time `json:"at"`
 }

@@ -27,6 +27,7 @@ const (
 	GoogleSheets Kind = "google_sheets"
 	MySQL        Kind = "mysql" // and MariaDB
 	Postgres     Kind = "postgres"
+	Redshift     Kind = "redshift"
 	Snowflake    Kind = "snowflake"
 	SQLite       Kind = "sqlite"
 

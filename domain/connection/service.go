@@ -17,7 +17,8 @@ const (
 	ServiceClickHouseNative Service = "clickhouse_native" // Atrium uses the HTTP interface of ClickHouse
 	ServiceMySQL            Service = "mysql"             // and MariaDB
 	ServicePostgres         Service = "postgres"
-	ServiceMail             Service = "mail" // SMTP, IMAP, POP3; FTP begins in the same way
+	ServiceRedshift         Service = "redshift" // which speaks PostgreSQL's protocol; only its version tells it
+	ServiceMail             Service = "mail"     // SMTP, IMAP, POP3; FTP begins in the same way
 )
 
 // services says how hints name a service.
@@ -29,6 +30,7 @@ var services = map[Service]string{
 	ServiceClickHouseNative: "ClickHouse's native protocol",
 	ServiceMySQL:            "A MySQL or MariaDB server",
 	ServicePostgres:         "A PostgreSQL server",
+	ServiceRedshift:         "Amazon Redshift",
 	ServiceMail:             "A mail or file server",
 }
 
@@ -37,6 +39,7 @@ var spoken = map[Kind][]Service{
 	ClickHouse: {ServiceHTTP, ServiceTLS},
 	MySQL:      {ServiceMySQL},
 	Postgres:   {ServicePostgres},
+	Redshift:   {ServicePostgres}, // before it tells its version
 }
 
 // Speaks reports whether a server of kind k can be recognised as s.

@@ -5,11 +5,14 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func TestMain(m *testing.M) { fixture.WarehouseMain(m, connection.MySQL, mysql.New(guard)) }
+func TestMain(m *testing.M) {
+	fixture.WarehouseMain(m, map[connection.Kind]ports.Warehouse{connection.MySQL: mysql.New(guard)})
+}
 
 func TestWarehouseThroughTheChild(t *testing.T) {
 	contract.Warehouse(t, harness(fixture.ConfinedWarehouse))

@@ -58,6 +58,9 @@ func (s *session) Read(server *connection.Server) error {
 	if len(rows) != 1 || len(rows[0]) != 2 {
 		return connection.NotThisDatabase
 	}
+	if strings.Contains(string(rows[0][0]), redshiftMark) {
+		return &connection.ServiceError{Code: connection.NotThisDatabase, Service: connection.ServiceRedshift}
+	}
 	server.Product, server.Version = product(string(rows[0][0])), warehouse.Word(string(rows[0][1]))
 	if rows, err = s.next(); err != nil {
 		return err
@@ -77,7 +80,7 @@ func (s *session) CanWrite() (bool, error) {
 // product returns the name of the product that speaks PostgreSQL's protocol.
 func product(version string) string {
 	for mark, name := range map[string]string{
-		"CockroachDB": "CockroachDB", "Redshift": "Amazon Redshift", "Greenplum": "Greenplum", "-YB-": "YugabyteDB",
+		"CockroachDB": "CockroachDB", "Greenplum": "Greenplum", "-YB-": "YugabyteDB",
 	} {
 		if strings.Contains(version, mark) {
 			return name

@@ -5,11 +5,16 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func TestMain(m *testing.M) { fixture.WarehouseMain(m, connection.Postgres, postgres.New(guard)) }
+func TestMain(m *testing.M) {
+	fixture.WarehouseMain(m, map[connection.Kind]ports.Warehouse{
+		connection.Postgres: postgres.New(guard), connection.Redshift: postgres.NewRedshift(guard),
+	})
+}
 
 func TestWarehouseThroughTheChild(t *testing.T) {
 	contract.Warehouse(t, harness(fixture.ConfinedWarehouse))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -68,6 +69,14 @@ func classify(ctx context.Context, err error) error {
 		return connection.HostUnreachable
 	}
 	return err
+}
+
+// classifyRows is classify for statements about the rows of a table.
+func (s *session) classifyRows(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains(s.unreadable, pg.Code) {
+		return unlessCanceled(s.ctx, connection.Unreadable(pg.Code))
+	}
+	return classify(s.ctx, err)
 }
 
 // poolerState is the SQLSTATE of a pooler's own errors: protocol_violation.

@@ -22,14 +22,20 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	for i, c := range p.Columns {
 		list[i] = `pg_catalog.left(` + quote(c.Name) + `::pg_catalog.text, ` + strconv.Itoa(connection.MaxCell) + `)`
 	}
-	found, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(ref.Schema) + `.` + quote(ref.Name) +
-		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
+	p.Rows, err = s.sample(list, q)
+	return p, err
+}
+
+// sample returns the rows of a preview. list has an expression for each of its columns.
+func (s *session) sample(list []string, q connection.PreviewQuery) (rows [][]*string, err error) {
+	found, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(q.Table.Schema) + `.` +
+		quote(q.Table.Name) + ` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	for _, row := range found {
-		if len(row) != len(p.Columns) {
-			return p, connection.NotThisDatabase
+		if len(row) != len(list) {
+			return nil, connection.NotThisDatabase
 		}
 		cells := make([]*string, len(row))
 		for i, value := range row {
@@ -37,9 +43,9 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 				cells[i] = connection.Cell(string(value))
 			}
 		}
-		p.Rows = append(p.Rows, cells)
+		rows = append(rows, cells)
 	}
-	return p, nil
+	return rows, nil
 }
 
 // columns finds a table of exactly this name, and lists the columns of it that the user may read, in one round trip. A
@@ -56,7 +62,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
 		AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
-		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}})
+		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}})()
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,11 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = `pg_catalog.left(` + quote(c.Name) + `::pg_catalog.text, ` + strconv.Itoa(column.MaxValue) + `)`
 	}
+	return s.stream(list, q, out)
+}
+
+// stream sends the rows of a table to out. list has an expression for each of q's columns.
+func (s *session) stream(list []string, q connection.RowsQuery, out *warehouse.Batches) error {
 	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(q.Table.Schema)+`.`+quote(q.Table.Name), [][]byte(nil)
 	if q.Key != "" {
 		key := quote(q.Key)
@@ -34,7 +39,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	rows := s.conn.ExecParams(s.ctx, sql+` LIMIT `+strconv.Itoa(q.Limit), args, nil, nil, nil)
 	for rows.NextRow() {
 		values := rows.Values()
-		if len(values) != len(columns) {
+		if len(values) != len(list) {
 			return connection.NotThisDatabase
 		}
 		row := make([]*string, len(values))
@@ -48,6 +53,6 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 			return err
 		}
 	}
-	_, err = rows.Close()
-	return classify(s.ctx, err)
+	_, err := rows.Close()
+	return s.classifyRows(err)
 }

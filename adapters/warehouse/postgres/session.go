@@ -26,6 +26,8 @@ type session struct {
 	wire  net.Conn
 	begin []string                   // what the next batch must begin with; nil if nothing
 	next  func() ([][][]byte, error) // returns the answer to Read's query
+
+	unreadable []string // SQLSTATEs that mean connection.TableUnreadable in statements about rows
 }
 
 // open opens a session: it passes the steps up to and including database.
@@ -244,12 +246,12 @@ func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
 	return s.send(statements)
 }
 
-// askBeforeRows is ask for the last statement before those about the rows of a table, which find names as the role
+// askBeforeRows is ask for the last statements before those about the rows of a table, which find names as the role
 // does.
-func (s *session) askBeforeRows(one statement) ([][][]byte, error) {
-	rows, err := s.send([]statement{one}, roleNames)()
+func (s *session) askBeforeRows(statements ...statement) func() ([][][]byte, error) {
+	next := s.send(statements, roleNames)
 	s.begin = []string{catalogueNames}
-	return rows, err
+	return next
 }
 
 // send sends the statements of begin, the given statements, and after, which has no rows.
@@ -285,10 +287,10 @@ func (s *session) send(statements []statement, after ...string) func() ([][][]by
 	}
 }
 
-// query runs one statement more and returns its rows.
+// query runs a statement about the rows of a table and returns them.
 func (s *session) query(sql string) ([][][]byte, error) {
 	result := s.conn.ExecParams(s.ctx, sql, nil, nil, nil, nil).Read()
-	return result.Rows, classify(s.ctx, result.Err)
+	return result.Rows, s.classifyRows(result.Err)
 }
 
 // Close ends the session without waiting for a server that may not answer: the connection's end ends the transaction

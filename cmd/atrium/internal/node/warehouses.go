@@ -27,6 +27,7 @@ func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
 		connection.Databricks: databricks.New(guard),
 		connection.MySQL:      mysql.New(guard),
 		connection.Postgres:   postgres.New(guard),
+		connection.Redshift:   postgres.NewRedshift(guard),
 		connection.Snowflake:  snowflake.New(guard),
 		connection.SQLite:     sqlite.New(folder),
 	}
