@@ -9689,6 +9689,8 @@ func (q DataSourcesPreviewSheetQuery) values() url.Values {
 
 // DataSourcesPreviewWarehouseQuery is the query of DataSourcesService.PreviewWarehouse. The zero value of a field is not sent.
 type DataSourcesPreviewWarehouseQuery struct {
+	// Maximum number of items to return.
+	Limit int64
 	// Id of the connection to read through. Required.
 	ConnectionID string
 	// Schema of the table, as in the list of tables. Required with `table`.
@@ -9703,12 +9705,11 @@ type DataSourcesPreviewWarehouseQuery struct {
 	ColumnQuery string
 	// Suggest columns for the fields of this type.
 	Type string
-	// Maximum number of items to return.
-	Limit int64
 }
 
 func (q DataSourcesPreviewWarehouseQuery) values() url.Values {
 	v := url.Values{}
+	addValue(v, "limit", q.Limit)
 	addValue(v, "connection_id", q.ConnectionID)
 	addValue(v, "schema", q.Schema)
 	addValue(v, "table", q.Table)
@@ -9716,7 +9717,6 @@ func (q DataSourcesPreviewWarehouseQuery) values() url.Values {
 	addValue(v, "table_query", q.TableQuery)
 	addValue(v, "column_query", q.ColumnQuery)
 	addValue(v, "type", q.Type)
-	addValue(v, "limit", q.Limit)
 	return v
 }
 
@@ -10234,19 +10234,19 @@ func (q PromptTemplatesFoldersListQuery) values() url.Values {
 
 // PromptTemplatesFoldersSharesListQuery is the query of PromptTemplatesFoldersSharesService.List. The zero value of a field is not sent.
 type PromptTemplatesFoldersSharesListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
 	// The folder, such as `support/mail`. A trailing slash is ignored. If omitted, the shares of all folders, which
 	// requires the admin role in the workspace.
 	Folder string
-	// Maximum number of items to return.
-	Limit int64
 	// Cursor is the NextCursor of the page before.
 	Cursor string
 }
 
 func (q PromptTemplatesFoldersSharesListQuery) values() url.Values {
 	v := url.Values{}
-	addValue(v, "folder", q.Folder)
 	addValue(v, "limit", q.Limit)
+	addValue(v, "folder", q.Folder)
 	addValue(v, "cursor", q.Cursor)
 	return v
 }

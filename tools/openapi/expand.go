@@ -21,12 +21,15 @@ type contract struct {
 	components *yaml.Node
 	status     map[string]string // of a problem's code
 	response   map[string]string // the shared response that declares a code
+	inPath     map[string]string // the shared parameter of a variable in paths, if there is only one
+	codeLists  *yaml.Node        // lists of codes by name; nil if there are none
 }
 
 // expand replaces the short forms of a joined document.
 func expand(document *yaml.Node) error {
 	c := &contract{components: member(document, "components"), status: map[string]string{},
-		response: map[string]string{}}
+		response: map[string]string{}, inPath: map[string]string{}, codeLists: member(document, "x-code-lists")}
+	remove(document, "x-code-lists")
 	problems := member(document, "x-problems")
 	if c.components == nil || problems == nil || member(document, "paths") == nil {
 		return fmt.Errorf("the contract needs paths, components and x-problems")
@@ -40,19 +43,32 @@ func expand(document *yaml.Node) error {
 			c.response[code] = responses.Content[i].Value
 		}
 	}
+	if parameters := member(c.components, "parameters"); parameters != nil {
+		for i := 0; i < len(parameters.Content); i += 2 {
+			if p := parameters.Content[i+1]; member(p, "in") != nil && member(p, "in").Value == "path" {
+				name := member(p, "name").Value
+				if _, several := c.inPath[name]; several {
+					c.inPath[name] = ""
+				} else {
+					c.inPath[name] = parameters.Content[i].Value
+				}
+			}
+		}
+	}
 	paths := member(document, "paths")
 	for i := 0; i < len(paths.Content); i += 2 {
 		path, item := paths.Content[i].Value, paths.Content[i+1]
+		c.pathParameters(path, item)
 		expandParameters(item)
 		for j := 0; j < len(item.Content); j += 2 {
 			if item.Content[j].Value == "parameters" {
 				continue
 			}
-			expandParameters(item.Content[j+1])
-			op := &operation{
-				contract: c, node: item.Content[j+1],
-				parameters: slices.Concat(parameters(item), parameters(item.Content[j+1])),
-			}
+			op := &operation{contract: c, node: item.Content[j+1]}
+			op.conventions(path, item.Content[j].Value)
+			op.queryParameters()
+			expandParameters(op.node)
+			op.parameters = slices.Concat(parameters(item), parameters(op.node))
 			if err := op.expand(); err != nil {
 				return fmt.Errorf("%s %s: %w", item.Content[j].Value, path, err)
 			}
@@ -98,28 +114,39 @@ type operation struct {
 
 func (o *operation) takes(parameter string) bool { return slices.Contains(o.parameters, parameter) }
 
-// expand adds the responses of an operation that a caller with a credential uses. Those of public and embed
-// operations have few errors, which they list themselves.
+// withoutCredential reports whether callers of the operation have no credential, or only an embed token.
+func (o *operation) withoutCredential() bool {
+	area := member(member(o.node, "x-access"), "area")
+	return area != nil && (area.Value == "public" || area.Value == "embed")
+}
+
+// expand completes the responses of an operation, and adds those that follow from the rest of it. Operations without
+// a credential have few errors, which they list themselves.
 func (o *operation) expand() error {
 	o.requestBody()
-	access := member(o.node, "x-access")
-	if access == nil {
-		return fmt.Errorf("x-access is missing")
-	}
-	if area := member(access, "area"); area != nil && (area.Value == "public" || area.Value == "embed") {
-		return nil
-	}
-	if member(o.node, "x-scope") == nil {
-		return fmt.Errorf("x-scope is missing")
-	}
 	responses := member(o.node, "responses")
-	if responses == nil {
+	switch {
+	case member(o.node, "x-access") == nil:
+		return fmt.Errorf("x-access is missing")
+	case responses == nil:
 		return fmt.Errorf("responses is missing")
+	}
+	description(o.node)
+	access(o.node)
+	o.codes()
+	if err := o.responses(responses); err != nil {
+		return err
 	}
 	for i := 0; i < len(responses.Content); i += 2 {
 		if err := o.success(responses.Content[i+1]); err != nil {
 			return fmt.Errorf("response %s: %w", responses.Content[i].Value, err)
 		}
+	}
+	if o.withoutCredential() {
+		return nil
+	}
+	if member(o.node, "x-scope") == nil {
+		return fmt.Errorf("x-access has no scope")
 	}
 	failures, err := o.failures()
 	if err != nil {
@@ -127,9 +154,7 @@ func (o *operation) expand() error {
 	}
 	for _, status := range sortedKeys(failures) {
 		if member(responses, status) == nil {
-			key := text(status)
-			key.Style = yaml.SingleQuotedStyle
-			responses.Content = append(responses.Content, key, reference("responses", failures[status]))
+			addResponse(responses, status, failures[status])
 		}
 	}
 	return nil
@@ -149,7 +174,8 @@ func (o *operation) requestBody() {
 	}
 	body.Style = 0
 	if member(body, "required") == nil {
-		set(body, "required", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+		required := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"}
+		body.Content = append([]*yaml.Node{text("required"), required}, body.Content...)
 	}
 	if patch == nil {
 		set(body, "content", jsonContent(schema, examples))
@@ -170,6 +196,7 @@ func jsonContent(schema, examples *yaml.Node) *yaml.Node {
 	media := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	set(media, "schema", schema)
 	if examples != nil {
+		examples.Style = 0
 		set(media, "examples", examples)
 	}
 	content := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
@@ -179,7 +206,8 @@ func jsonContent(schema, examples *yaml.Node) *yaml.Node {
 
 // success completes a response that is written in the short form {description, schema, headers: [names]}.
 func (o *operation) success(response *yaml.Node) error {
-	if member(response, "$ref") != nil {
+	if list := member(response, "headers"); member(response, "$ref") != nil ||
+		list != nil && list.Kind == yaml.MappingNode {
 		return nil
 	}
 	response.Style = 0
@@ -192,7 +220,9 @@ func (o *operation) success(response *yaml.Node) error {
 	if o.takes("WorkspaceId") {
 		names = append(names, "Workspace-Id")
 	}
-	names = append(names, "RateLimit", "RateLimit-Policy")
+	if !o.withoutCredential() {
+		names = append(names, "RateLimit", "RateLimit-Policy")
+	}
 	omitted := values(member(response, "omit"))
 	for _, name := range names {
 		if slices.Contains(omitted, name) {
@@ -208,9 +238,16 @@ func (o *operation) success(response *yaml.Node) error {
 	for _, short := range []string{"headers", "omit", "schema", "examples", "content"} {
 		remove(response, short)
 	}
+	if description := member(response, "description"); description != nil {
+		unquoted(description)
+	}
 	set(response, "headers", headers)
 	if schema != nil {
+		others := content
 		content = o.content(schema, examples)
+		if others != nil {
+			content.Content = append(content.Content, others.Content...)
+		}
 	}
 	if content != nil {
 		set(response, "content", content)
@@ -221,6 +258,7 @@ func (o *operation) success(response *yaml.Node) error {
 // content is JSON of a schema. Its example is the one with the name of the schema's component, if there is one.
 func (o *operation) content(schema, examples *yaml.Node) *yaml.Node {
 	name := schema.Value
+	examples = exampleReferences(examples)
 	if examples == nil && name != "" && member(member(o.components, "examples"), name) != nil {
 		examples = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		set(examples, name, reference("examples", name))
@@ -247,10 +285,6 @@ func (o *operation) failures() (map[string]string, error) {
 		out[status] = shared[status]
 	}
 	list := member(o.node, "x-codes")
-	if list == nil {
-		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-		set(o.node, "x-codes", list)
-	}
 	if scope := member(o.node, "x-scope"); scope.Value != "any" {
 		list.Content = append(list.Content, text("scope_required"))
 	}

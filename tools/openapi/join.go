@@ -15,7 +15,7 @@ type part struct {
 }
 
 // merged are the members of the document that several parts may have: paths, problems, and the groups of components.
-var merged = []string{"paths", "components", "x-problems", "x-field-codes"}
+var merged = []string{"paths", "components", "x-problems", "x-field-codes", "x-code-lists"}
 
 // join merges parts into one document, in their order. It returns an error if two parts define the same thing.
 func join(parts []part) (*yaml.Node, error) {
@@ -31,6 +31,7 @@ func join(parts []part) (*yaml.Node, error) {
 		if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("%s: is not a mapping", p.name)
 		}
+		defaultTags(root.Content[0])
 		if err := merge(document, root.Content[0], 0); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -16,6 +16,7 @@ x-problems:
   malformed: {status: 400, title: Malformed}
   thing_not_found: {status: 404, title: Not found}
   gateway_error: {status: 502, title: Gateway error}
+  scope_required: {status: 403, title: Scope required}
 components:
   headers: {RequestId: {}, RateLimit: {}, RateLimitPolicy: {}, WorkspaceId: {}, ETag: {}, IdempotencyReplayed: {}}
   responses:
@@ -152,7 +153,7 @@ func TestMistakesInPartsAreErrors(t *testing.T) {
 		"a code is not registered":  {"gateway_error]", "no_such_code]", "x-codes has no_such_code"},
 		"no one declares who can call": {"x-access: {area: workspace, needs: viewer}", "x-raw: true",
 			"x-access is missing"},
-		"an operation has no scope":      {"x-scope: any", "x-raw: true", "x-scope is missing"},
+		"an operation has no scope":      {"x-scope: any", "x-raw: true", "x-access has no scope"},
 		"a header is not known":          {"headers: [ETag]", "headers: [Age]", "there is no header Age"},
 		"a part is no mapping":           {things, "- a", "is not a mapping"},
 		"a response is declared by hand": {"responses:\n", "no-responses:\n", "responses is missing"},

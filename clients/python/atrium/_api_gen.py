@@ -9819,8 +9819,8 @@ class PromptTemplatesFoldersSharesResource(Resource):
     def list(
         self,
         *,
-        folder: Optional[str] = None,
         limit: Optional[int] = None,
+        folder: Optional[str] = None,
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[FolderShare, FolderShareList]:
@@ -9831,7 +9831,7 @@ class PromptTemplatesFoldersSharesResource(Resource):
 
         Errors: folder_forbidden, scope_required; and those that every call can have.
         """
-        return cast("Pages[FolderShare, FolderShareList]", self._caller.pages("promptTemplates.folders.shares.list", "GET", path("/api/prompt-templates/folders/shares"), query={"folder": folder, "limit": limit, "cursor": cursor}, options=options))
+        return cast("Pages[FolderShare, FolderShareList]", self._caller.pages("promptTemplates.folders.shares.list", "GET", path("/api/prompt-templates/folders/shares"), query={"limit": limit, "folder": folder, "cursor": cursor}, options=options))
 
     def update(
         self,
@@ -11963,6 +11963,7 @@ class DataSourcesResource(Resource):
     def preview_warehouse(
         self,
         *,
+        limit: Optional[int] = None,
         connection_id: Optional[str] = None,
         schema: Optional[str] = None,
         table: Optional[str] = None,
@@ -11970,7 +11971,6 @@ class DataSourcesResource(Resource):
         table_query: Optional[str] = None,
         column_query: Optional[str] = None,
         type: Optional[str] = None,
-        limit: Optional[int] = None,
         **options: Unpack[Options],
     ) -> Union[TablePreview, WarehouseTableList]:
         """Preview a warehouse.
@@ -11987,7 +11987,7 @@ class DataSourcesResource(Resource):
         source_forbidden, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
         upstream_timeout; and those that every call can have.
         """
-        return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "table_query": table_query, "column_query": column_query, "type": type, "limit": limit}, options=options))
+        return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"limit": limit, "connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "table_query": table_query, "column_query": column_query, "type": type}, options=options))
 
     def refresh(
         self,

@@ -7163,13 +7163,13 @@ export class PromptTemplatesFoldersSharesResource extends Resource {
    * Errors: folder_forbidden, scope_required; and those that every call can have.
    */
   list(query?: {
+      /** Maximum number of items to return. */
+      limit?: number
       /**
        * The folder, such as `support/mail`. A trailing slash is ignored. If omitted, the shares of all folders,
        * which requires the admin role in the workspace.
        */
       folder?: string
-      /** Maximum number of items to return. */
-      limit?: number
       /** The `next_cursor` of the page before. */
       cursor?: string
     }, options?: Options): Page<FolderShare, FolderShareList> {
@@ -9249,6 +9249,8 @@ export class DataSourcesResource extends Resource {
    * every call can have.
    */
   previewWarehouse(query?: {
+      /** Maximum number of items to return. */
+      limit?: number
       /** Id of the connection to read through. Required. */
       connection_id?: string
       /** Schema of the table, as in the list of tables. Required with `table`. */
@@ -9263,8 +9265,6 @@ export class DataSourcesResource extends Resource {
       column_query?: string
       /** Suggest columns for the fields of this type. */
       type?: string
-      /** Maximum number of items to return. */
-      limit?: number
     }, options?: Options): Promise<TablePreview | WarehouseTableList> {
     return this.caller.send({ name: 'dataSources.previewWarehouse', method: 'GET', path: path`/api/datasources/warehouse-preview`, query }, options)
   }

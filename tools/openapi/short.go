@@ -1,0 +1,257 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// defaultTags gives the operations of a part its x-tags, unless they have tags of their own.
+func defaultTags(root *yaml.Node) {
+	tags := member(root, "x-tags")
+	if tags == nil {
+		return
+	}
+	remove(root, "x-tags")
+	for _, op := range operations(root) {
+		if member(op, "tags") == nil {
+			insertBefore(op, "summary", "tags", tags)
+		}
+	}
+}
+
+// operations returns the operations of a part or a document, in their order.
+func operations(root *yaml.Node) (out []*yaml.Node) {
+	paths := member(root, "paths")
+	if paths == nil {
+		return nil
+	}
+	for i := 1; i < len(paths.Content); i += 2 {
+		item := paths.Content[i]
+		for j := 0; j < len(item.Content); j += 2 {
+			if item.Content[j].Value != "parameters" {
+				out = append(out, item.Content[j+1])
+			}
+		}
+	}
+	return out
+}
+
+var variable = regexp.MustCompile(`\{(\w+)\}`)
+
+// pathParameters gives a path the shared parameters of its variables, before those that it lists itself.
+func (c *contract) pathParameters(path string, item *yaml.Node) {
+	list := member(item, "parameters")
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	}
+	var found []*yaml.Node
+	for _, match := range variable.FindAllStringSubmatch(path, -1) {
+		name := c.inPath[match[1]]
+		listed := slices.ContainsFunc(list.Content, func(p *yaml.Node) bool {
+			own, ref := member(p, "name"), member(p, "$ref")
+			return p.Value == name || own != nil && own.Value == match[1] ||
+				ref != nil && ref.Value == "#/components/parameters/"+name
+		})
+		if name != "" && !listed {
+			found = append(found, text(name))
+		}
+	}
+	list.Content = append(found, list.Content...)
+	if len(list.Content) > 0 && member(item, "parameters") == nil {
+		item.Content = append([]*yaml.Node{text("parameters"), list}, item.Content...)
+	}
+}
+
+// conventions gives an operation the headers that each of its kind takes: the workspace, a condition on the revision
+// for a response with one and for a patch.
+func (o *operation) conventions(path, method string) {
+	var names []string
+	list := o.parameterList()
+	listed := slices.ContainsFunc(list.Content, func(p *yaml.Node) bool { return p.Value == "WorkspaceId" })
+	area := member(member(o.node, "x-access"), "area")
+	if listed || area != nil && !strings.HasPrefix(path, "/api/workspaces") &&
+		slices.Contains([]string{"workspace", "prompt_template", "chat_template"}, area.Value) {
+		names = append(names, "WorkspaceId")
+	}
+	switch {
+	case method == "patch":
+		names = append(names, "IfMatch")
+	case method == "get" && o.returnsRevision():
+		names = append(names, "IfNoneMatch")
+	}
+	list.Content = slices.DeleteFunc(list.Content, func(p *yaml.Node) bool { return slices.Contains(names, p.Value) })
+	for i, name := range names {
+		list.Content = slices.Insert(list.Content, i, text(name))
+	}
+	if len(list.Content) == 0 {
+		remove(o.node, "parameters")
+	}
+}
+
+// returnsRevision reports whether a success has the header ETag.
+func (o *operation) returnsRevision() bool {
+	responses := member(o.node, "responses")
+	if responses == nil {
+		return false
+	}
+	return slices.ContainsFunc(responses.Content, func(r *yaml.Node) bool {
+		headers := member(r, "headers")
+		return member(headers, "ETag") != nil || headers != nil && headers.Kind == yaml.SequenceNode &&
+			slices.Contains(values(headers), "ETag")
+	})
+}
+
+// parameterList returns the list of an operation's own parameters, which it makes if there is none.
+func (o *operation) parameterList() *yaml.Node {
+	list := member(o.node, "parameters")
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		insertBefore(o.node, following(o.node, "requestBody", "security", "x-outbound", "x-access"), "parameters", list)
+	}
+	return list
+}
+
+// queryParameters appends the parameters that an operation lists in the short form query: {name: {description, and
+// what its schema has}}.
+func (o *operation) queryParameters() {
+	query := member(o.node, "query")
+	if query == nil {
+		return
+	}
+	remove(o.node, "query")
+	list := o.parameterList()
+	for i := 0; i < len(query.Content); i += 2 {
+		parameter := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		set(parameter, "name", query.Content[i])
+		set(parameter, "in", text("query"))
+		schema := query.Content[i+1]
+		schema.Style = yaml.FlowStyle
+		for _, own := range []string{"required", "style", "description", "example", "x-code"} {
+			if value := member(schema, own); value != nil {
+				remove(schema, own)
+				set(parameter, own, unquoted(value))
+			}
+		}
+		set(parameter, "schema", schema)
+		list.Content = append(list.Content, parameter)
+	}
+}
+
+// following returns the first of some members that an operation has.
+func following(op *yaml.Node, names ...string) string {
+	for _, name := range names {
+		if member(op, name) != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// unquoted lets the encoder decide whether a text needs quotes: inside of braces it needs them more often.
+func unquoted(n *yaml.Node) *yaml.Node {
+	if n.Style == yaml.SingleQuotedStyle {
+		n.Style = 0
+	}
+	return n
+}
+
+// description ends without a line break, however it is written.
+func description(op *yaml.Node) {
+	if text := member(op, "description"); text != nil {
+		text.Value = strings.TrimSuffix(text.Value, "\n")
+	}
+}
+
+// access moves the scope of an operation out of x-access, where it is written, into x-scope. A public operation needs
+// no security scheme.
+func access(op *yaml.Node) {
+	access := member(op, "x-access")
+	if area := member(access, "area"); area != nil && area.Value == "public" {
+		none := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		insertBefore(op, "x-access", "security", none)
+	}
+	value := member(access, "scope")
+	if value == nil {
+		return
+	}
+	remove(access, "scope")
+	for i := 0; i < len(op.Content); i += 2 {
+		if op.Content[i].Value == "x-access" {
+			op.Content = slices.Insert(op.Content, i+2, text("x-scope"), value)
+			return
+		}
+	}
+}
+
+// responses replaces the short forms of a list of responses: a status with the name of a shared response, and the
+// statuses in errors, whose shared responses it has.
+func (o *operation) responses(list *yaml.Node) error {
+	list.Style = 0
+	errors := member(list, "errors")
+	remove(list, "errors")
+	for i := 1; i < len(list.Content); i += 2 {
+		list.Content[i-1].Style = yaml.SingleQuotedStyle
+		if list.Content[i].Kind == yaml.ScalarNode {
+			list.Content[i] = reference("responses", list.Content[i].Value)
+		}
+	}
+	for _, status := range values(errors) {
+		if shared[status] == "" {
+			return fmt.Errorf("no shared response has the status %s", status)
+		}
+		addResponse(list, status, shared[status])
+	}
+	return nil
+}
+
+func addResponse(list *yaml.Node, status, name string) {
+	key := text(status)
+	key.Style = yaml.SingleQuotedStyle
+	list.Content = append(list.Content, key, reference("responses", name))
+}
+
+// codes replaces the names of lists of codes by what they list, and adds the list that an operation omits.
+func (o *operation) codes() {
+	list := member(o.node, "x-codes")
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		insertBefore(o.node, "responses", "x-codes", list)
+	}
+	var all []*yaml.Node
+	for _, code := range list.Content {
+		if listed := member(o.codeLists, code.Value); listed != nil {
+			all = append(all, listed.Content...)
+		} else {
+			all = append(all, code)
+		}
+	}
+	list.Content = all
+}
+
+// exampleReferences replaces names in a list of examples by references to the shared examples.
+func exampleReferences(examples *yaml.Node) *yaml.Node {
+	if examples == nil || examples.Kind != yaml.SequenceNode {
+		return examples
+	}
+	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, name := range values(examples) {
+		set(out, name, reference("examples", name))
+	}
+	return out
+}
+
+// insertBefore gives a mapping a new key before another one, or at the end.
+func insertBefore(of *yaml.Node, before, key string, value *yaml.Node) {
+	at := len(of.Content)
+	for i := 0; i < len(of.Content); i += 2 {
+		if of.Content[i].Value == before {
+			at = i
+			break
+		}
+	}
+	of.Content = slices.Insert(of.Content, at, text(key), value)
+}
