@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -97,37 +96,35 @@ func (f *arrowRowsFormat) row(row sources.Row) error {
 }
 
 // put appends a value, or null if the column's type cannot hold it: an integer beyond 64 bits, a date before year 0.
-func (f *arrowRowsFormat) put(to array.Builder, v any) (fits bool) {
-	if v == nil {
+func (f *arrowRowsFormat) put(to array.Builder, v column.Value) (fits bool) {
+	if v.IsNull() {
 		to.AppendNull()
 		return true
 	}
 	fits = true
 	switch b := to.(type) {
 	case *array.Int64Builder:
-		n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
+		n, err := strconv.ParseInt(v.Text, 10, 64)
 		if fits = err == nil; fits {
 			b.Append(n)
 		}
 	case *array.Float64Builder:
-		n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+		n, err := strconv.ParseFloat(v.Text, 64)
 		if fits = err == nil; fits {
 			b.Append(n)
 		}
 	case *array.BooleanBuilder:
-		var is bool
-		if is, fits = v.(bool); fits {
-			b.Append(is)
+		if fits = v.Kind == column.Truth; fits {
+			b.Append(v.Text == "true")
 		}
 	case *array.Date32Builder:
-		day, err := time.Parse(time.DateOnly, fmt.Sprint(v))
+		day, err := time.Parse(time.DateOnly, v.Text)
 		if fits = err == nil; fits {
 			b.Append(arrow.Date32FromTime(day))
 		}
 	case *array.StringBuilder:
-		text := csvCell(v)
-		f.bytes += len(text)
-		b.Append(strings.ToValidUTF8(text, "\uFFFD"))
+		f.bytes += len(v.Text)
+		b.Append(strings.ToValidUTF8(v.Text, "\uFFFD"))
 	}
 	if !fits {
 		to.AppendNull()

@@ -45,9 +45,10 @@ var arrowFields = []column.Field{{Key: "email", Type: column.Email}, {Key: "stoc
 func TestArrowHasTheTypesOfTheFields(t *testing.T) {
 	var out bytes.Buffer
 	f := newArrowRows(&out, arrowFields, rowOptions{report: true})
-	values := []any{"ada@example.com", json.Number("42"), json.Number("1234.5"), true, "1815-12-10",
-		"2026-03-14T10:00:00", json.RawMessage(`{"a":1}`)}
-	tooLarge := []any{nil, json.Number("9223372036854775808"), nil, nil, nil, nil, nil}
+	values := []column.Value{column.TextValue("ada@example.com"), {Kind: column.Numeral, Text: "42"},
+		{Kind: column.Numeral, Text: "1234.5"}, {Kind: column.Truth, Text: "true"}, column.TextValue("1815-12-10"),
+		column.TextValue("2026-03-14T10:00:00"), {Kind: column.JSONDocument, Text: `{"a":1}`}}
+	tooLarge := []column.Value{1: {Kind: column.Numeral, Text: "9223372036854775808"}, 6: {}}
 	for _, row := range []sources.Row{{Values: values},
 		{Values: tooLarge, Invalid: []sources.InvalidValue{{Field: "email", Code: column.Ambiguous}}}} {
 		if err := f.row(row); err != nil {
@@ -95,7 +96,7 @@ func TestArrowIsWrittenInBatches(t *testing.T) {
 	var out bytes.Buffer
 	f := newArrowRows(&out, arrowFields[:1], rowOptions{})
 	for range arrowRows + 1 {
-		if err := f.row(sources.Row{Values: []any{"ada@example.com"}}); err != nil {
+		if err := f.row(sources.Row{Values: []column.Value{column.TextValue("ada@example.com")}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -39,7 +38,7 @@ type rowOptions struct {
 // rowFormats has the formats of streams by their media type. Each writes to a buffer.
 var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
 	"application/x-ndjson": func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
-		return &ndjson{to, fields}
+		return &ndjson{to, newObjectWriter(fields)}
 	},
 	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
 		return &csvRows{csv.NewWriter(to), fields, o}
@@ -47,18 +46,44 @@ var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowO
 	arrowStream: newArrowRows,
 }
 
+// objectWriter writes rows as JSON objects, with their members in the order of the fields.
+type objectWriter struct {
+	before [][]byte // of each value: {"email":
+}
+
+func newObjectWriter(fields []column.Field) objectWriter {
+	var w objectWriter
+	for i, f := range fields {
+		begin := ","
+		if i == 0 {
+			begin = "{"
+		}
+		w.before = append(w.before, []byte(begin+`"`+f.Key+`":`)) // keys are lower snake_case
+	}
+	return w
+}
+
+func (w objectWriter) append(to []byte, values []column.Value) []byte {
+	for i, v := range values {
+		to = append(to, w.before[i]...)
+		to = v.AppendJSON(to)
+	}
+	return append(to, '}')
+}
+
 // ndjson writes a JSON object a line.
 type ndjson struct {
 	to     *bytes.Buffer
-	fields []column.Field
+	object objectWriter
 }
 
-func (*ndjson) begin() error { return nil }
+func (f *ndjson) begin() error {
+	f.to.Grow(rowsWrite + rowsWrite/8)
+	return nil
+}
 
 func (f *ndjson) row(row sources.Row) error {
-	if err := writeObject(f.to, f.fields, row.Values); err != nil {
-		return err
-	}
+	line := f.object.append(f.to.AvailableBuffer(), row.Values)
 	if len(row.Invalid) > 0 {
 		codes := map[string]string{}
 		for _, v := range row.Invalid {
@@ -68,10 +93,9 @@ func (f *ndjson) row(row sources.Row) error {
 		if err != nil {
 			return err
 		}
-		f.to.Truncate(f.to.Len() - 1)
-		f.to.WriteString(`,"` + invalidMember + `":` + string(text) + `}`)
+		line = append(append(append(line[:len(line)-1], `,"`+invalidMember+`":`...), text...), '}')
 	}
-	f.to.WriteByte('\n')
+	f.to.Write(append(line, '\n'))
 	return nil
 }
 
@@ -105,7 +129,7 @@ func (f *csvRows) row(row sources.Row) error {
 		record = append(record, strconv.Itoa(row.Number))
 	}
 	for _, v := range row.Values {
-		record = append(record, csvCell(v))
+		record = append(record, v.Text)
 	}
 	if f.report {
 		var codes []string
@@ -126,14 +150,3 @@ func (f *csvRows) write(record []string) error {
 }
 
 func (*csvRows) end() error { return nil }
-
-func csvCell(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case json.RawMessage:
-		return string(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}

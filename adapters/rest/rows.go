@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -69,21 +68,22 @@ func (a *API) listRows(r *request) (reply, error) {
 		q.Limit = defaultRows
 	}
 	q.Pages = true
-	var fields []column.Field
-	var data bytes.Buffer
+	var object objectWriter
+	var data []byte
 	invalid := []openapi.SourceInvalidValue{}
 	end, err := r.Sources.ReadRows(r.Context(), r.by, sourceID(r), q, func(_ context.Context, f []column.Field) error {
-		fields = f
+		object = newObjectWriter(f)
 		return nil
 	}, func(row sources.Row) error {
-		if data.Len() > 0 {
-			data.WriteByte(',')
+		if data = append(data, ','); len(data) == 1 {
+			data[0] = '['
 		}
 		for _, v := range row.Invalid {
 			invalid = append(invalid, openapi.SourceInvalidValue{Row: row.Number, Field: v.Field,
 				Code: openapi.SourceInvalidValueCode(v.Code)})
 		}
-		return writeObject(&data, fields, row.Values)
+		data = object.append(data, row.Values)
+		return nil
 	})
 	if err != nil {
 		return reply{}, err
@@ -92,60 +92,16 @@ func (a *API) listRows(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if data == nil {
+		data = []byte("[")
+	}
 	text, err := json.Marshal(struct {
 		Data       json.RawMessage              `json:"data"`
 		Invalid    []openapi.SourceInvalidValue `json:"invalid"`
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
-	}{json.RawMessage("[" + data.String() + "]"), invalid, end.More, next})
+	}{append(data, ']'), invalid, end.More, next})
 	return ok(encoded(text)), err
-}
-
-// writeObject writes a row as a JSON object, with its members in the order of the fields.
-func writeObject(to *bytes.Buffer, fields []column.Field, values []any) error {
-	to.WriteByte('{')
-	for i, f := range fields {
-		if i > 0 {
-			to.WriteByte(',')
-		}
-		to.WriteByte('"')
-		to.WriteString(f.Key) // keys are lower snake_case
-		to.WriteString(`":`)
-		if err := writeValue(to, values[i]); err != nil {
-			return err
-		}
-	}
-	to.WriteByte('}')
-	return nil
-}
-
-// writeValue writes a value as JSON. Texts without escapes, which are most of a long stream, are copied.
-func writeValue(to *bytes.Buffer, value any) error {
-	switch v := value.(type) {
-	case nil:
-		to.WriteString("null")
-		return nil
-	case string:
-		if isPlain(v) {
-			to.WriteByte('"')
-			to.WriteString(v)
-			to.WriteByte('"')
-			return nil
-		}
-	}
-	text, err := json.Marshal(value)
-	to.Write(text)
-	return err
-}
-
-// isPlain reports whether a text is the same in JSON, as json.Marshal writes it.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return false
-		}
-	}
-	return true
 }
 
 // streamRows writes the rows as they are read. The usual timeout of a request applies until the caller is known, then

@@ -88,8 +88,8 @@ func toTransformed(v *source.Transformed) openapi.SourceTransformedValue {
 		After:  nullable.NewNullNullable[string](),
 		Code:   openapi.OrNull(string(v.Code)),
 	}
-	if v.After != nil {
-		out.After = nullable.NewNullableWithValue(csvCell(v.After))
+	if !v.After.IsNull() {
+		out.After = nullable.NewNullableWithValue(v.After.Text)
 	}
 	return out
 }

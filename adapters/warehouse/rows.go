@@ -39,16 +39,15 @@ const MaxValue = column.MaxValue
 
 // The size at which a batch is sent.
 const (
-	batchRows  = 500
+	batchRows  = 2000
 	batchBytes = 128 << 10
 )
 
 // Batches collects rows into batches.
 type Batches struct {
-	each  func(column.Batch) error
-	next  column.Batch
-	bytes int
-	sent  bool
+	each func(column.Batch) error
+	next column.Batch
+	sent bool
 }
 
 // NewBatches returns a Batches that passes batches to each.
@@ -72,21 +71,39 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []conn
 	return found
 }
 
-// Add adds a row, whose values it keeps.
+// Add adds a row.
 func (b *Batches) Add(row []*string) error {
 	for i, v := range row {
-		if v != nil {
+		if v != nil && !isKept(*v) {
 			text := value(*v)
 			row[i] = &text
-			b.bytes += len(*v)
 		}
 	}
-	b.next.Rows = append(b.next.Rows, row)
-	if len(b.next.Rows) < batchRows && b.bytes < batchBytes {
+	b.next.Rows.Add(row)
+	return b.flushFull()
+}
+
+// AddBytes adds a row of texts that are bytes, nil for NULL. It keeps a copy of them.
+func (b *Batches) AddBytes(row [][]byte) error {
+	for i, v := range row {
+		if len(v) > MaxValue || !utf8.Valid(v) {
+			row[i] = []byte(value(string(v)))
+		}
+	}
+	b.next.Rows.Grow(batchBytes + batchBytes/8)
+	b.next.Rows.AddBytes(row)
+	return b.flushFull()
+}
+
+func (b *Batches) flushFull() error {
+	if b.next.Rows.Len() < batchRows && b.next.Rows.Size() < batchBytes {
 		return nil
 	}
 	return b.Flush()
 }
+
+// isKept reports whether value changes nothing.
+func isKept(v string) bool { return len(v) <= MaxValue && utf8.ValidString(v) }
 
 // value returns a value as valid UTF-8 of at most MaxValue characters. Nothing else changes, since rows may be ordered
 // by it.
@@ -100,10 +117,10 @@ func value(v string) string {
 
 // Flush sends the collected rows. There is at least one batch, even if it has no rows.
 func (b *Batches) Flush() error {
-	if b.sent && len(b.next.Rows) == 0 {
+	if b.sent && b.next.Rows.Len() == 0 {
 		return nil
 	}
 	batch := b.next
-	b.next, b.bytes, b.sent = column.Batch{}, 0, true
+	b.next, b.sent = column.Batch{}, true
 	return b.each(batch)
 }

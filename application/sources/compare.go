@@ -30,7 +30,9 @@ type rowHasher struct {
 // hash returns the hashes of a row; ok is false if it has no key. Values that fail count with their texts.
 func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash source.RowHash, ok bool) {
 	values := make([]any, len(r.Values))
-	copy(values, r.Values)
+	for i, v := range r.Values {
+		values[i] = v
+	}
 	for _, v := range r.Invalid {
 		for i, f := range fields {
 			if f.Key == v.Field {
@@ -38,7 +40,7 @@ func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash 
 			}
 		}
 	}
-	if r.Values[h.key] == nil {
+	if r.Values[h.key].IsNull() {
 		return key, hash, false
 	}
 	name, err := json.Marshal(values[h.key])
@@ -178,7 +180,7 @@ func (s *Service) newSince(
 
 // leavesOut reports whether a row is as it was. places are those of the fields in the row's values.
 func (s *sinceFilter) leavesOut(fields []column.Field, places []int, r Row) bool {
-	ordered := Row{Values: make([]any, len(fields)), Invalid: r.Invalid}
+	ordered := Row{Values: make([]column.Value, len(fields)), Invalid: r.Invalid}
 	for i, at := range places {
 		if ordered.Values[i] = r.Values[at]; fields[i].Key == s.field {
 			s.key = i

@@ -1,9 +1,9 @@
 package sources
 
 import (
-	"encoding/json"
 	"hash/maphash"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -22,22 +22,8 @@ func newDistinct() *distinct {
 }
 
 // add reports whether a value of a field is new, as far as that is known.
-func (d *distinct) add(field string, value any) bool {
-	var h maphash.Hash
-	h.SetSeed(d.seed)
-	switch v := value.(type) {
-	case string:
-		_, _ = h.WriteString(v)
-	case json.Number:
-		_, _ = h.WriteString(v.String())
-	case json.RawMessage:
-		_, _ = h.Write(v)
-	case bool:
-		if v {
-			_ = h.WriteByte(1)
-		}
-	}
-	sum := h.Sum64()
+func (d *distinct) add(field string, value column.Value) bool {
+	sum := maphash.Comparable(d.seed, value)
 	seen := d.seen[field]
 	if _, ok := seen[sum]; ok {
 		return false

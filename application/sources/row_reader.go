@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -40,7 +39,7 @@ type rowReader struct {
 
 	style    column.Style // of a warehouse
 	styles   []column.Style
-	filters  map[int]any
+	filters  map[int]column.Value
 	begun    bool
 	read     int // rows that were read, with those that were left out
 	given    int
@@ -52,6 +51,8 @@ type rowReader struct {
 	since    *sinceFilter
 	mapped   []column.Field // all fields, in the order of the type
 	placeOf  []int          // of each of mapped in fields, for since
+	row      Row            // the one that is read
+	whole    Row            // it with the fields that are not shown; it shares their values
 }
 
 func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, error) {
@@ -59,7 +60,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, 
 	if err != nil {
 		return nil, err
 	}
-	r := &rowReader{query: q, key: -1, shape: shapeOf(src), filters: map[int]any{}}
+	r := &rowReader{query: q, key: -1, shape: shapeOf(src), filters: map[int]column.Value{}}
 	if q.Distinct {
 		r.distinct = newDistinct()
 	}
@@ -136,13 +137,13 @@ func fieldAt(fields []source.MappedField, key string) int {
 }
 
 // filterOf returns the value that a filter's text names.
-func filterOf(f column.Field, text string, raw bool) (any, error) {
+func filterOf(f column.Field, text string, raw bool) (column.Value, error) {
 	if raw || text == "" {
-		return valueOrNil(text), nil
+		return valueOrNull(text), nil
 	}
 	v, reason := f.Value(&text, column.Warehouse)
 	if reason != "" {
-		return nil, errFilter
+		return column.Value{}, errFilter
 	}
 	return v, nil
 }
@@ -160,11 +161,11 @@ func own(cell *string) string {
 var errRawSince = &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code,
 	Detail: "since cannot be combined with raw."}
 
-func valueOrNil(text string) any {
+func valueOrNull(text string) column.Value {
 	if text == "" {
-		return nil
+		return column.Value{}
 	}
-	return text
+	return column.TextValue(text)
 }
 
 // selected returns the fields of the query.
@@ -193,15 +194,15 @@ func (r *rowReader) exact() []bool {
 
 // text returns the text of a field in a row, after its transformation.
 func (r *rowReader) text(field int, cells []*string) *string {
-	at := r.at[field]
-	if r.query.Raw || r.fields[field].Transform.IsZero() {
+	at, transform := r.at[field], &r.fields[field].Transform
+	if r.query.Raw || transform.IsZero() {
 		return cells[at[0]]
 	}
 	joined := make([]*string, len(at)-1)
 	for i := range joined {
 		joined[i] = cells[at[i+1]]
 	}
-	return r.fields[field].Transform.Text(cells[at[0]], joined)
+	return transform.Text(cells[at[0]], joined)
 }
 
 // limit returns the maximum number of rows to read: one more than may be returned, which shows whether there are more.
@@ -235,7 +236,9 @@ func (r *rowReader) take(b column.Batch) error {
 			return err
 		}
 	}
-	for i, cells := range b.Rows {
+	i := -1
+	for cells := range b.Rows.All() {
+		i++
 		for _, c := range cells {
 			if c != nil {
 				r.bytes -= len(*c)
@@ -264,55 +267,62 @@ func (r *rowReader) take(b column.Batch) error {
 
 // give passes a row on, unless it is left out.
 func (r *rowReader) give(number int, cells []*string) error {
-	out := Row{Number: number, Values: make([]any, r.shown)}
-	var whole Row // all fields, for since
-	if r.since != nil {
-		whole.Values = make([]any, len(r.fields))
+	r.row.Number, r.row.Invalid, r.whole.Invalid = number, nil, nil
+	if r.row.Values == nil {
+		r.whole.Values = make([]column.Value, len(r.fields))
+		r.row.Values = r.whole.Values[:r.shown]
 	}
-	for i, f := range r.fields {
-		value, reason := any(nil), column.Invalid("")
+	for i := range r.fields {
+		f := &r.fields[i]
 		text := r.text(i, cells)
-		switch {
-		case !r.query.Raw:
-			if value, reason = f.Value(text, r.styles[i]); value == nil && reason == "" && f.Required {
-				reason = column.Missing
-			}
-		case text != nil:
-			value = *text
+		value, reason := r.value(i, text)
+		if f.Unique && r.distinct != nil && !value.IsNull() && !r.distinct.add(f.Key, value) {
+			value, reason = column.Value{}, column.Duplicate
 		}
-		if value != nil && f.Unique && r.distinct != nil && !r.distinct.add(f.Key, value) {
-			value, reason = nil, column.Duplicate
-		}
-		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || !same(value, want)) {
+		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || value != want) {
 			return nil
 		}
-		if r.since != nil {
-			if whole.Values[i] = value; reason != "" {
-				whole.Invalid = append(whole.Invalid, InvalidValue{f.Key, reason, text})
-			}
-		}
-		if i >= r.shown {
+		if r.whole.Values[i] = value; reason == "" {
 			continue
 		}
-		if out.Values[i] = value; reason != "" {
-			out.Invalid = append(out.Invalid, InvalidValue{f.Key, reason, text})
-		}
-		if r.query.OnInvalid == OnlyInvalid {
-			out.Values[i] = valueOrNil(own(cells[r.at[i][0]]))
+		invalid := InvalidValue{f.Key, reason, clone(text)}
+		r.whole.Invalid = append(r.whole.Invalid, invalid)
+		if i < r.shown {
+			r.row.Invalid = append(r.row.Invalid, invalid)
 		}
 	}
-	if r.since != nil && r.since.leavesOut(r.mapped, r.placeOf, whole) {
+	if r.since != nil && r.since.leavesOut(r.mapped, r.placeOf, r.whole) {
 		return nil
 	}
 	switch {
-	case len(out.Invalid) > 0 && r.query.OnInvalid == SkipInvalid,
-		len(out.Invalid) == 0 && r.query.OnInvalid == OnlyInvalid:
+	case len(r.row.Invalid) > 0 && r.query.OnInvalid == SkipInvalid,
+		len(r.row.Invalid) == 0 && r.query.OnInvalid == OnlyInvalid:
 		return nil
-	case r.query.OnInvalid != ReportInvalid && r.query.OnInvalid != OnlyInvalid:
-		out.Invalid = nil
+	case r.query.OnInvalid == OnlyInvalid:
+		for i := range r.row.Values {
+			r.row.Values[i] = valueOrNull(own(cells[r.at[i][0]]))
+		}
+	case r.query.OnInvalid != ReportInvalid:
+		r.row.Invalid = nil
 	}
 	r.given++
-	return r.each(out)
+	return r.each(r.row)
+}
+
+// value returns the value of a text for a field.
+func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid) {
+	f := &r.fields[field]
+	if r.query.Raw {
+		if text == nil {
+			return column.Value{}, ""
+		}
+		return column.TextValue(*text), ""
+	}
+	value, reason := f.Value(text, r.styles[field])
+	if f.Required && reason == "" && value.IsNull() {
+		reason = column.Missing
+	}
+	return value, reason
 }
 
 // end returns how the read ended. A read of a table without a unique field, or whose key is not unique, cannot be
@@ -342,18 +352,15 @@ func exactKey(key *string) *string {
 	if key == nil || len(*key) >= column.MaxValue || strings.ContainsRune(*key, '\uFFFD') {
 		return nil
 	}
-	return key
+	return clone(key)
 }
 
 func equal(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-func same(a, b any) bool {
-	if raw, ok := a.(json.RawMessage); ok {
-		other, ok := b.(json.RawMessage)
-		return ok && bytes.Equal(raw, other)
+// clone returns a copy of a text that may change.
+func clone(text *string) *string {
+	if text == nil {
+		return nil
 	}
-	if _, ok := b.(json.RawMessage); ok {
-		return false
-	}
-	return a == b
+	return new(*text)
 }

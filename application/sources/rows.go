@@ -37,10 +37,11 @@ type RowsQuery struct {
 	Distinct  bool   // a value of a unique field that a row before has is invalid, too
 }
 
-// Row is a row of a source: a value for each field that was asked for, as column.Field.Value returns it.
+// Row is a row of a source: a value for each field that was asked for, as column.Field.Value returns it. Values are
+// valid until the next row.
 type Row struct {
 	Number  int // in the file, from 1; of a table: in the response
-	Values  []any
+	Values  []column.Value
 	Invalid []InvalidValue
 }
 

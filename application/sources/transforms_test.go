@@ -50,7 +50,13 @@ func (s *env) readAll(q sources.RowsQuery) []string {
 			for _, v := range r.Invalid {
 				invalid = append(invalid, v.Field+" "+string(v.Code))
 			}
-			got = append(got, fmt.Sprint(r.Values, invalid))
+			var values []any
+			for _, v := range r.Values {
+				if values = append(values, v.Text); v.IsNull() {
+					values[len(values)-1] = nil
+				}
+			}
+			got = append(got, fmt.Sprint(values, invalid))
 			return nil
 		})
 	wantErr(s.t, err, nil)
@@ -78,7 +84,7 @@ func TestRowsAreTransformed(t *testing.T) {
 				if !slices.Equal(q.Columns, names) || !slices.Equal(q.Exact, []bool{false, false, false, true, true}) {
 					t.Errorf("%q, %v", q.Columns, q.Exact)
 				}
-				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2, 3}, Rows: rows})
+				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2, 3}, Rows: column.RowsOf(rows)})
 			})
 		if got := s.readAll(sources.RowsQuery{OnInvalid: sources.ReportInvalid}); !slices.Equal(got, []string{
 			"[7 Ada Lovelace ADA 1815-12-10 36] []", "[8 Hopper <nil> <nil> <nil>] [born wrong_type age wrong_type]"}) {
@@ -94,7 +100,7 @@ func TestRowsAreTransformed(t *testing.T) {
 				if q.Key != "" || !slices.Equal(q.Columns, names[:1]) {
 					t.Errorf("%q, ordered by %q", q.Columns, q.Key)
 				}
-				return each(column.Batch{Rows: [][]*string{rows[0][:1]}})
+				return each(column.Batch{Rows: column.RowsOf([][]*string{rows[0][:1]})})
 			})
 		if got := s.readAll(sources.RowsQuery{Pages: true, Fields: []string{"id"}}); !slices.Equal(got,
 			[]string{"[7] []"}) {
@@ -111,7 +117,7 @@ func TestRowsAreTransformed(t *testing.T) {
 				if slices.Contains(q.Exact, true) {
 					t.Errorf("%v", q.Exact)
 				}
-				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2}, Rows: rows[:1]})
+				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2}, Rows: column.RowsOf(rows[:1])})
 			})
 		if got := s.readAll(sources.RowsQuery{Raw: true}); !slices.Equal(got,
 			[]string{"[A-7  ADA  ADA 12/10/1815 36] []"}) {
@@ -133,7 +139,7 @@ func TestPreviewsOfTransformationsRequireAMember(t *testing.T) {
 	wantErr(t, err, source.ErrMappingInvalid)
 	got, err := s.PreviewTransforms(owner, "people", source.SheetBackend, columns, pairs, [][]*string{{new("ADA")}})
 	wantErr(t, err, nil)
-	if len(got) != 1 || got[0][0].After != "ada" {
+	if len(got) != 1 || got[0][0].After.Text != "ada" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -188,7 +188,7 @@ func (c *rowChecker) count(r Row) {
 		c.found.Failing++
 	}
 	for i, value := range r.Values {
-		if value == nil {
+		if value.IsNull() {
 			c.found.Fields[i].Empty++
 		}
 	}

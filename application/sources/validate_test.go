@@ -55,9 +55,9 @@ func (s *env) expectRows(rows [][]*string, err error) {
 				for _, name := range q.Columns {
 					cells = append(cells, row[slices.Index([]string{"No", "Name", "Age"}, name)])
 				}
-				b.Rows, b.Numbers = append(b.Rows, cells), append(b.Numbers, i+2)
+				b.Sample, b.Numbers = append(b.Sample, cells), append(b.Numbers, i+2)
 			}
-			b.Sample = b.Rows
+			b.Rows = column.RowsOf(b.Sample)
 			return each(b)
 		})
 }

@@ -15,7 +15,7 @@ type Batch struct {
 	Missing []string    // columns that the table does not have, in the first batch; no rows follow
 	Sample  [][]*string // the rows directly below the header, in the first batch of a file: see StyleOf
 	Numbers []int       // of the rows in their file, from 1; empty for a warehouse's table
-	Rows    [][]*string // a value for each column that was asked for
+	Rows    Rows        // a value for each column that was asked for
 }
 
 // Names returns the names that Examine gives to the columns of a header, whose cells may be longer than MaxCell, in a
@@ -43,41 +43,22 @@ type head struct {
 // Packed begins every packed Batch, and no JSON.
 const Packed = 0
 
-// Pack returns b as bytes for Unpack: Packed, the length of its head as an uvarint, the head as JSON, and for each cell
-// its length and 1 as an uvarint, and its text; only 0 for nil. JSON would take ten times as long. All rows must have
-// as many cells.
+// Pack returns b as bytes for Unpack: Packed, the length of its head as an uvarint, the head as JSON, and the cells.
+// JSON would take ten times as long.
 func (b Batch) Pack() ([]byte, error) {
-	h := head{Version: b.Version, Missing: b.Missing, Sample: b.Sample, Numbers: b.Numbers, Count: len(b.Rows)}
-	size := 1 + binary.MaxVarintLen32
-	for _, row := range b.Rows {
-		h.Width = len(row)
-		for _, c := range row {
-			if size += binary.MaxVarintLen32; c != nil {
-				size += len(*c)
-			}
-		}
-	}
-	text, err := json.Marshal(h)
+	text, err := json.Marshal(head{Version: b.Version, Missing: b.Missing, Sample: b.Sample, Numbers: b.Numbers,
+		Count: b.Rows.count, Width: b.Rows.width})
 	if err != nil {
 		return nil, err
 	}
-	out := append(make([]byte, 0, size+len(text)), Packed)
+	out := append(make([]byte, 0, 1+binary.MaxVarintLen32+len(text)+len(b.Rows.packed)), Packed)
 	out = append(binary.AppendUvarint(out, uint64(len(text))), text...)
-	for _, row := range b.Rows {
-		for _, c := range row {
-			if c == nil {
-				out = append(out, 0)
-				continue
-			}
-			out = append(binary.AppendUvarint(out, uint64(len(*c))+1), *c...)
-		}
-	}
-	return out, nil
+	return append(out, b.Rows.packed...), nil
 }
 
 var errPacked = errors.New("a batch that cannot be unpacked")
 
-// Unpack returns a packed Batch, and an error without any of its text if it is none.
+// Unpack returns a packed Batch, which keeps the bytes, and an error without any of their text if they are none.
 func Unpack(packed []byte) (Batch, error) {
 	if len(packed) == 0 || packed[0] != Packed {
 		return Batch{}, errPacked
@@ -91,27 +72,10 @@ func Unpack(packed []byte) (Batch, error) {
 	if json.Unmarshal(packed[1+used:at], &h) != nil {
 		return Batch{}, errPacked
 	}
-	b := Batch{Version: h.Version, Missing: h.Missing, Sample: h.Sample, Numbers: h.Numbers}
-	packed = packed[at:]
-	if h.Count < 0 || h.Width < 0 || h.Count > 0 && (h.Width == 0 || h.Width > len(packed)/h.Count) {
-		return Batch{}, errPacked // each cell has a byte at least
-	}
-	texts, cells := make([]string, h.Count*h.Width), make([]*string, h.Count*h.Width)
-	rest := string(packed) // which all cells share
-	at = 0
-	for i := range cells {
-		n, used := binary.Uvarint(packed[at:])
-		if at += used; used <= 0 || n > uint64(len(rest)-at)+1 { //nolint:gosec // at is in it
-			return Batch{}, errPacked
-		}
-		if n > 0 {
-			end := at + int(n-1) //nolint:gosec // at most what is left
-			texts[i], at = rest[at:end], end
-			cells[i] = &texts[i]
-		}
-	}
-	for i := range h.Count {
-		b.Rows = append(b.Rows, cells[i*h.Width:(i+1)*h.Width:(i+1)*h.Width])
+	b := Batch{Version: h.Version, Missing: h.Missing, Sample: h.Sample, Numbers: h.Numbers,
+		Rows: Rows{packed: packed[at:], count: h.Count, width: h.Width}}
+	if !b.Rows.isWhole() {
+		return Batch{}, errPacked
 	}
 	return b, nil
 }

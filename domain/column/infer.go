@@ -100,9 +100,11 @@ func isEmail(v string) bool {
 	labels, length := 1, 0 // of the last label
 	for _, r := range domain {
 		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-':
+			length++
 		case r == '.' && length > 0:
 			labels, length = labels+1, 0
-		case r == '-', 'a' <= r && r <= 'z', '0' <= r && r <= '9', isWordRune(r):
+		case isWordRune(r):
 			length++
 		default:
 			return false

@@ -14,15 +14,15 @@ var (
 )
 
 // moment reads a date, with a time of day if there is one.
-func moment(text string, withTime bool, s Style) (any, Invalid) {
+func moment(text string, withTime bool, s Style) (Value, Invalid) {
 	if out, ok := isoMoment(text, withTime); ok {
-		return out, ""
+		return TextValue(out), ""
 	}
 	return slowMoment(text, withTime, s)
 }
 
 // slowMoment reads a date as people write it, too.
-func slowMoment(text string, withTime bool, s Style) (any, Invalid) {
+func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 	text = weekdayForm.ReplaceAllString(text, "")
 	day, rest := text, ""
 	for _, at := range clockAt.FindAllStringIndex(text, -1) {
@@ -33,19 +33,19 @@ func slowMoment(text string, withTime bool, s Style) (any, Invalid) {
 	}
 	date, reason := dateOf(day, s)
 	if reason != "" {
-		return nil, reason
+		return Value{}, reason
 	}
 	if !withTime {
-		return date, ""
+		return TextValue(date), ""
 	}
 	if rest == "" {
-		return date + "T00:00:00", ""
+		return TextValue(date + "T00:00:00"), ""
 	}
 	time, ok := timeOf(clock.FindStringSubmatch(rest))
 	if !ok {
-		return nil, WrongType
+		return Value{}, WrongType
 	}
-	return date + "T" + time, ""
+	return TextValue(date + "T" + time), ""
 }
 
 var clockAt = regexp.MustCompile(`T|,? +`)

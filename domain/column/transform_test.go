@@ -1,7 +1,6 @@
 package column_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
@@ -84,12 +83,8 @@ func TestATransformSaysHowDatesAndNumbersAreWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := column.Field{Type: c.of}
 			got, code := f.Value(&c.text, c.t.Style(column.Style{}))
-			text := ""
-			if got != nil {
-				text = fmt.Sprint(got)
-			}
-			if text != c.want || code != c.code {
-				t.Errorf("%q, %q", text, code)
+			if got.Text != c.want || code != c.code {
+				t.Errorf("%q, %q", got.Text, code)
 			}
 		})
 	}

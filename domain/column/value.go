@@ -96,20 +96,19 @@ func decimalOf(bare string) string {
 	return ""
 }
 
-// Value returns a text as a value of a field: nil if it is empty, else a string, a bool, a json.Number, or a
-// json.RawMessage. Dates are texts as RFC 3339 writes them; a time has no offset if the text has none. The value of an
-// Enum is the one of the field that equals the text, whatever its case. A text that is none has a reason.
-func (f Field) Value(cell *string, s Style) (value any, reason Invalid) {
+// Value returns a text as a value of a field, Null if it is empty. The value of an Enum is the one of the field that
+// equals the text, whatever its case. A text that is none has a reason.
+func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	if cell == nil || *cell == "" {
-		return nil, ""
+		return Value{}, ""
 	}
 	text := *cell
 	if f.Type == String || f.Type == Text {
-		return text, ""
+		return TextValue(text), ""
 	}
 	text = strings.TrimSpace(text)
 	if f.Type != Enum && isPlaceholder(text) {
-		return nil, ""
+		return Value{}, ""
 	}
 	switch f.Type {
 	case Integer, Number:
@@ -120,54 +119,54 @@ func (f Field) Value(cell *string, s Style) (value any, reason Invalid) {
 		return moment(text, f.Type == DateTime, s)
 	case Email:
 		if text = strings.TrimPrefix(text, "mailto:"); isEmail(text) {
-			return text, ""
+			return TextValue(text), ""
 		}
 	case URL:
 		if isURL(text) {
-			return text, ""
+			return TextValue(text), ""
 		}
 	case JSON:
 		if json.Valid([]byte(text)) {
-			return json.RawMessage(text), ""
+			return Value{JSONDocument, text}, ""
 		}
 	case Enum:
 		return f.member(text)
 	}
-	return nil, WrongType
+	return Value{}, WrongType
 }
 
-func (f Field) member(text string) (any, Invalid) {
+func (f *Field) member(text string) (Value, Invalid) {
 	if slices.Contains(f.Enum, text) {
-		return text, ""
+		return TextValue(text), ""
 	}
 	found := ""
 	for _, v := range f.Enum {
 		if strings.EqualFold(v, text) {
 			if found != "" {
-				return nil, Ambiguous
+				return Value{}, Ambiguous
 			}
 			found = v
 		}
 	}
 	if found == "" {
-		return nil, NotInEnum
+		return Value{}, NotInEnum
 	}
-	return found, ""
+	return TextValue(found), ""
 }
 
 // trues are the words of booleans that mean true, and what databases write for it.
 var trues = setOf("true", "yes", "y", "wahr", "ja", "vrai", "oui", "verdadero", "sí", "si", "vero", "sim", "waar",
 	"on", "☑", "✓", "1", "t")
 
-func boolean(text string) (any, Invalid) {
+func boolean(text string) (Value, Invalid) {
 	lower := strings.ToLower(text)
 	switch {
 	case trues[lower]:
-		return true, ""
+		return Value{Truth, "true"}, ""
 	case booleans[lower], lower == "0", lower == "f":
-		return false, ""
+		return Value{Truth, "false"}, ""
 	}
-	return nil, WrongType
+	return Value{}, WrongType
 }
 
 // amount strips a text to the sign, digits and separators of its number, and says whether it is a percentage. ok is
@@ -199,36 +198,36 @@ func amount(v string) (bare string, percent, ok bool) {
 const maxDigits = 400 // of a number
 
 // numeric reads a number as JSON writes it.
-func numeric(text string, whole bool, s Style) (any, Invalid) {
+func numeric(text string, whole bool, s Style) (Value, Invalid) {
 	bare, percent, ok := amount(text)
 	if !ok || len(bare) > maxDigits || codeForm.MatchString(bare) && !isLong(bare) {
-		return nil, WrongType
+		return Value{}, WrongType
 	}
 	plain, reason := decimalForm(bare, s)
 	if reason != "" {
-		return nil, reason
+		return Value{}, reason
 	}
 	if percent {
 		plain += "e-2"
 	}
 	f, err := strconv.ParseFloat(plain, 64)
 	if err != nil {
-		return nil, WrongType
+		return Value{}, WrongType
 	}
 	if percent {
 		plain = strconv.FormatFloat(f, 'g', -1, 64)
 	}
 	if !whole {
-		return json.Number(plain), ""
+		return Value{Numeral, plain}, ""
 	}
 	if before, fraction, found := strings.Cut(plain, "."); found && strings.Trim(fraction, "0") == "" {
 		plain = before // 5.00 is whole
 	}
 	n, err := strconv.ParseInt(plain, 10, 64)
 	if err != nil {
-		return nil, WrongType
+		return Value{}, WrongType
 	}
-	return json.Number(strconv.FormatInt(n, 10)), ""
+	return Value{Numeral, strconv.FormatInt(n, 10)}, ""
 }
 
 // isLong reports whether digits count as a code only because of their length: a database has numbers of more than 18

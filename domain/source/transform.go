@@ -84,8 +84,8 @@ func (p Pair) Columns() []string { return append([]string{p.Column}, p.Transform
 // Transformed is a value of a field before and after the transformation of its column.
 type Transformed struct {
 	Field  string
-	Before []*string // the texts of Pair.Columns
-	After  any       // as column.Field.Value returns it
+	Before []*string    // the texts of Pair.Columns
+	After  column.Value // as column.Field.Value returns it
 	Code   column.Invalid
 }
 
@@ -116,7 +116,7 @@ func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [
 		style = p.Transform.Style(style)
 		for i := range rows {
 			v := Transformed{Field: p.Field, Before: before[i]}
-			if v.After, v.Code = f.Value(texts[i], style); v.After == nil && v.Code == "" && f.Required {
+			if v.After, v.Code = f.Value(texts[i], style); v.After.IsNull() && v.Code == "" && f.Required {
 				v.Code = column.Missing
 			}
 			out[i] = append(out[i], v)

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,7 +119,7 @@ func TestTransformShowsValuesBeforeAndAfter(t *testing.T) {
 				if v.Before[0] != nil {
 					before = *v.Before[0]
 				}
-				fmt.Fprintf(&text, "%s:%s>%v%s ", v.Field, before, v.After, v.Code)
+				fmt.Fprintf(&text, "%s:%s>%s%s ", v.Field, before, cmp.Or(v.After.Text, "<nil>"), v.Code)
 			}
 		}
 		return text.String()

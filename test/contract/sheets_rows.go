@@ -28,7 +28,7 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 				first = b
 			}
 			numbers = append(numbers, b.Numbers...)
-			for _, row := range b.Rows {
+			for row := range b.Rows.All() {
 				text := ""
 				for _, c := range row {
 					if c == nil {
@@ -75,14 +75,15 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 		to := put(t, people[1:]...)
 		to.Location.HeaderRow, to.Within = column.NoHeader, time.Minute
 		var all column.Batch
+		var rows [][]*string
 		err := harness.Sheets.Rows(t.Context(), sheetsWorkspace, to,
 			source.RowsQuery{Columns: []string{"B"}, Exact: []bool{false}, Limit: 1000}, func(b column.Batch) error {
 				all.Missing, all.Numbers = append(all.Missing, b.Missing...), append(all.Numbers, b.Numbers...)
-				all.Rows = append(all.Rows, b.Rows...)
+				rows = append(rows, rowsOf(b)...)
 				return nil
 			})
-		if err != nil || len(all.Missing) > 0 || len(all.Rows) < 3 || !slices.Equal(all.Numbers[:3], []int{1, 2, 3}) ||
-			*all.Rows[0][0] != people[1][1] {
+		if err != nil || len(all.Missing) > 0 || len(rows) < 3 || !slices.Equal(all.Numbers[:3], []int{1, 2, 3}) ||
+			*rows[0][0] != people[1][1] {
 			t.Errorf("%+v, %v", all, err)
 		}
 	})

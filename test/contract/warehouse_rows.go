@@ -21,13 +21,27 @@ func collect(
 	batches := 0
 	must(t, w.Rows(t.Context(), to, q, func(b column.Batch) error {
 		batches++
-		missing, rows = append(missing, b.Missing...), append(rows, b.Rows...)
+		missing, rows = append(missing, b.Missing...), append(rows, rowsOf(b)...)
 		return nil
 	}))
 	if batches == 0 {
 		t.Error("there is no batch")
 	}
 	return missing, rows
+}
+
+// rowsOf returns the rows of a batch, which can be kept.
+func rowsOf(b column.Batch) (all [][]*string) {
+	for cells := range b.Rows.All() {
+		row := make([]*string, len(cells))
+		for i, c := range cells {
+			if c != nil {
+				row[i] = new(*c)
+			}
+		}
+		all = append(all, row)
+	}
+	return all
 }
 
 func warehouseRows(t *testing.T, harness WarehouseHarness) {

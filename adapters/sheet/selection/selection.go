@@ -142,11 +142,12 @@ func (s *Selection) choose(l line) error {
 			s.bytes += len(*c)
 		}
 	}
-	s.next.Rows, s.next.Numbers = append(s.next.Rows, cells), append(s.next.Numbers, l.number)
+	s.next.Rows.Add(cells)
+	s.next.Numbers = append(s.next.Numbers, l.number)
 	if s.count++; s.count == s.query.Limit {
 		return ErrEnough
 	}
-	if len(s.next.Rows) < batchRows && s.bytes < batchBytes {
+	if s.next.Rows.Len() < batchRows && s.bytes < batchBytes {
 		return nil
 	}
 	return s.flush()
@@ -165,7 +166,7 @@ func (s *Selection) End() error {
 			return err
 		}
 	}
-	if s.next.Version == "" && len(s.next.Rows) == 0 {
+	if s.next.Version == "" && s.next.Rows.Len() == 0 {
 		return nil
 	}
 	return s.flush()

@@ -165,7 +165,7 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err := r.keepCase(q.Table, append(columns, connection.Column{Name: q.Key})); err != nil {
 		return err
 	}
-	return r.stream(redshiftList(columns, column.MaxValue), q, out)
+	return r.stream(redshiftList(columns, column.MaxValue), nil, q, out)
 }
 
 // keepCase makes names in double quotation marks keep their case, if one has upper case: Redshift changes it to lower

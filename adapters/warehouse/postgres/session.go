@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -130,6 +131,9 @@ func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (
 	}
 }
 
+// readSize is how many bytes of a long stream of rows one read takes.
+const readSize = 64 << 10
+
 // connect starts a session on a connection that is open. pgx dials again to cancel a statement. Each field is set
 // here, for ParseConfig fills them from the environment and from files in the home directory.
 func connect(
@@ -154,7 +158,7 @@ func connect(
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		words.from = r
-		return pgproto3.NewFrontend(words, w)
+		return pgproto3.NewFrontend(bufio.NewReaderSize(words, readSize), w)
 	}
 	return pgconn.ConnectConfig(ctx, config)
 }

@@ -1,0 +1,75 @@
+package column
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// ValueKind is what a Value is in JSON.
+type ValueKind uint8
+
+// The kinds.
+const (
+	Null         ValueKind = iota
+	Plain                  // a text. Dates and times are texts as RFC 3339 writes them
+	Numeral                // a number, which JSON writes as its text
+	Truth                  // the text is true or false
+	JSONDocument           // any JSON
+)
+
+// Value is a value of a Field. Two values are equal if they are the same: 1.0 is not 1. The zero value is Null. It is
+// no interface, so that the values of a long stream of rows need no memory of their own.
+type Value struct {
+	Kind ValueKind
+	Text string // as the kind says; empty for Null
+}
+
+// TextValue returns a text as a value.
+func TextValue(text string) Value { return Value{Plain, text} }
+
+// IsNull reports whether v is Null.
+func (v Value) IsNull() bool { return v.Kind == Null }
+
+// AppendJSON appends v as encoding/json writes it. Texts without escapes, which are most of a long stream, are copied.
+func (v Value) AppendJSON(to []byte) []byte {
+	switch v.Kind {
+	case Null:
+		return append(to, "null"...)
+	case Numeral, Truth:
+		return append(to, v.Text...)
+	case Plain:
+		if isUnescaped(v.Text) {
+			to = append(to, '"')
+			to = append(to, v.Text...)
+			return append(to, '"')
+		}
+	}
+	var text []byte
+	if v.Kind == JSONDocument {
+		text, _ = json.Marshal(json.RawMessage(v.Text)) //nolint:errchkjson // it was valid
+	} else {
+		text, _ = json.Marshal(v.Text) //nolint:errchkjson // a text
+	}
+	return append(to, text...)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
+
+// unescaped are the bytes that a text in JSON has as they are.
+var unescaped = func() (is [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	}
+	return is
+}()
+
+// isUnescaped reports whether a text is the same in JSON, as json.Marshal writes it.
+func isUnescaped(text string) bool {
+	for i := range len(text) {
+		if !unescaped[text[i]] {
+			return false
+		}
+	}
+	return true
+}
