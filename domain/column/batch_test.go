@@ -14,9 +14,10 @@ import (
 func TestABatchIsTheSameWhenUnpacked(t *testing.T) {
 	long := strings.Repeat("é", column.MaxValue)
 	for name, b := range map[string]column.Batch{
-		"nothing":           {},
-		"missing columns":   {Missing: []string{"Age"}, Version: "1"},
-		"rows":              {Rows: column.RowsOf([][]*string{{new("a"), nil}, {new(""), &long}}), Numbers: []int{2, 4}},
+		"nothing":         {},
+		"missing columns": {Missing: []string{"Age"}, Version: "1"},
+		"rows": {Rows: column.RowsOf([][]*string{{new("a"), nil}, {new(""), &long}}),
+			Numbers: []int{2, 4}},
 		"rows and a sample": {Rows: column.RowsOf([][]*string{{nil}}), Sample: [][]*string{{new("x")}, {nil}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,8 @@ func TestValuesAreReadAsTheirFieldOrNotAtAll(t *testing.T) {
 			shown = nil
 		}
 		if reason != tt.reason || fmt.Sprint(shown) != fmt.Sprint(tt.want) {
-			t.Errorf("%s %q in %+v = %v, %q; want %v, %q", tt.field, tt.text, tt.style, shown, reason, tt.want, tt.reason)
+			t.Errorf("%s %q in %+v = %v, %q; want %v, %q", tt.field, tt.text, tt.style, shown, reason, tt.want,
+				tt.reason)
 		}
 		if got, reason := f.Value(nil, tt.style); !got.IsNull() || reason != "" {
 			t.Errorf("nothing is %v, %q", got, reason)

@@ -50,7 +50,8 @@ func TestLongValuesOfRowsAreCutAndNamesOfColumnsDoNotMatter(t *testing.T) {
 		got[2] != "a" || got[3] != "NULL" {
 		t.Errorf("%d values", len(got))
 	}
-	got = read(connection.RowsQuery{Table: connection.TableRef{Name: "names"}, Columns: []string{"c0", "c1"}, Key: "c1"})
+	got = read(connection.RowsQuery{Table: connection.TableRef{Name: "names"}, Columns: []string{"c0", "c1"},
+		Key: "c1"})
 	if !slices.Equal(got, []string{"b", "2", "a", "10"}) {
 		t.Errorf("%q", got)
 	}
