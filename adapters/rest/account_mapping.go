@@ -87,6 +87,7 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 
 		AllowedAddresses: append([]string{}, k.Networks.List()...),
 		LastUsedAddress:  openapi.OrNull(k.LastUsedBy),
+		RequestsByDay:    k.Requests,
 		CreatedBy:        string(k.CreatedBy),
 		Revision:         k.Revision,
 		CreatedAt:        openapi.Time(k.CreatedAt),

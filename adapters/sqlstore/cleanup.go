@@ -66,6 +66,14 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 			return err
 		}
 	}
+	for removed := int64(1); removed > 0; {
+		var err error
+		if removed, err = db.exec(ctx, `DELETE FROM key_requests WHERE (key_id, day) IN
+			(SELECT key_id, day FROM key_requests WHERE day <= ? LIMIT 1000)`,
+			account.DayOf(now)-account.RequestDays); err != nil {
+			return err
+		}
+	}
 	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)), db.wakeWaiting(ctx, now),
 		db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
 }

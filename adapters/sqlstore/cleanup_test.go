@@ -26,7 +26,7 @@ var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "mem
 	"user_groups", "group_people",
 	"events", "idempotency_keys", "jobs",
 	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations", "prompt_label_moves",
-	"prompt_rollouts", "prompt_requests", "prompt_checks", "version_reads",
+	"prompt_rollouts", "prompt_requests", "prompt_checks", "version_reads", "key_requests",
 	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins",
 	"connections", "connection_credentials", "probe_attempts", "sources", "source_memory",
 	"workspace_usage", "payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices",

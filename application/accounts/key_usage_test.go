@@ -31,6 +31,7 @@ func TestKeyUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
+			keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
 			u := accounts.NewKeyUsage(keys)
 			if tt.noted {
 				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": use(now)})
@@ -41,6 +42,7 @@ func TestKeyUsage(t *testing.T) {
 	}
 	t.Run("many are stored together, by their orgs, each as first noted", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
+		keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).Times(2)
 		u := accounts.NewKeyUsage(keys)
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": use(now), "b": use(now)})
 		keys.EXPECT().Used(t.Context(), identity.OrgID("other"), uses{"c": use(now)})
@@ -53,6 +55,7 @@ func TestKeyUsage(t *testing.T) {
 	})
 	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
+		keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
 		u := accounts.NewKeyUsage(keys)
 		u.Record(key("a", time.Time{}), now, "192.0.2.1")
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"),
@@ -68,6 +71,7 @@ func TestKeyUsage(t *testing.T) {
 	t.Run("they are kept until the node ends, and a failure is told", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
+			keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
 			u := accounts.NewKeyUsage(keys)
 			ctx, end := context.WithCancel(t.Context())
 			defer end()

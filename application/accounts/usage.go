@@ -11,21 +11,35 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// KeyUsage records when API keys are used, exact to a minute. Keys may be used thousands of times a second,
-// so uses are collected in memory and written together soon after: no request waits for a write.
+// KeyUsage records when API keys are used, exact to a minute, and counts the requests with them by day. Keys may be
+// used thousands of times a second, so uses are collected in memory and written together soon after: no request waits
+// for a write.
 type KeyUsage struct {
-	usage[identity.KeyID, account.KeyUse]
+	last     usage[identity.KeyID, account.KeyUse]
+	requests requestCounter
 }
 
 // NewKeyUsage returns a recorder that stores uses in keys.
-func NewKeyUsage(keys ports.Keys) *KeyUsage { return &KeyUsage{newUsage(keys.Used)} }
+func NewKeyUsage(keys ports.Keys) *KeyUsage {
+	return &KeyUsage{newUsage(keys.Used), requestCounter{store: keys.AddRequests}}
+}
 
-// Record records that k was used by a client at an address, unless its last known use was within the last minute.
+// Record counts a request that a client at an address made with k. It records when k was last used, unless that was
+// within the last minute as far as is known.
 func (u *KeyUsage) Record(k account.Key, at time.Time, address string) {
+	u.requests.record(k, at)
 	if at.Sub(k.LastUsedAt) >= time.Minute {
-		u.record(k.Org, k.ID, account.KeyUse{At: at, Address: address})
+		u.last.record(k.Org, k.ID, account.KeyUse{At: at, Address: address})
 	}
 }
+
+// Flush writes the recorded uses and counts. What could not be written stays recorded for the next call.
+func (u *KeyUsage) Flush(ctx context.Context) error {
+	return errors.Join(u.last.Flush(ctx), u.requests.flush(ctx))
+}
+
+// Run writes recorded uses and counts until ctx ends, and reports errors.
+func (u *KeyUsage) Run(ctx context.Context, report func(error)) { flushing(ctx, u.Flush, report) }
 
 // SessionUsage records when sessions are used, as KeyUsage does.
 type SessionUsage struct {
@@ -101,7 +115,10 @@ func (u *usage[ID, Use]) Flush(ctx context.Context) error {
 }
 
 // Run writes recorded uses until ctx ends, and reports errors.
-func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) {
+func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) { flushing(ctx, u.Flush, report) }
+
+// flushing flushes until ctx ends, and reports errors.
+func flushing(ctx context.Context, flush func(context.Context) error, report func(error)) {
 	ticker := time.NewTicker(flushInterval)
 	defer ticker.Stop()
 	for {
@@ -109,7 +126,7 @@ func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := u.Flush(ctx); err != nil && ctx.Err() == nil {
+			if err := flush(ctx); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		}

@@ -255,12 +255,15 @@ type APIKey struct {
 	// Accurate to one minute.
 	LastUsedAt *time.Time `json:"last_used_at"`
 	// The network address of the client at `last_used_at`. null if it is not known.
-	LastUsedAddress *string    `json:"last_used_address"`
-	RevokedAt       *time.Time `json:"revoked_at"`
-	CreatedBy       string     `json:"created_by"`
-	Revision        int64      `json:"revision"`
-	CreatedAt       time.Time  `json:"created_at"`
-	UpdatedAt       time.Time  `json:"updated_at"`
+	LastUsedAddress *string `json:"last_used_address"`
+	// How many requests were made with the key on each of the last 30 days, oldest first; the last one is today in
+	// UTC. Those of the last seconds may be missing. Only in the list of keys and in the response for one key.
+	RequestsByDay []int64    `json:"requests_by_day,omitzero"`
+	RevokedAt     *time.Time `json:"revoked_at"`
+	CreatedBy     string     `json:"created_by"`
+	Revision      int64      `json:"revision"`
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
 }
 
 // APIKeyCreate is a type of the API.

@@ -74,6 +74,9 @@ type Key struct {
 	Revision   int64
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+
+	// the requests with it on each of the last RequestDays days in UTC, oldest first; nil if they were not counted
+	Requests []int64
 }
 
 // KeyUse is one use of an API key.

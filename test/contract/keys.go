@@ -26,6 +26,7 @@ func Keys(t *testing.T, open Opener) {
 	t.Run("Rotate", func(t *testing.T) { keyRotated(t, a) })
 	t.Run("Principal", func(t *testing.T) { principal(t, a) })
 	t.Run("Used", func(t *testing.T) { keyUsed(t, a) })
+	t.Run("Requests", func(t *testing.T) { keyRequests(t, a) })
 	t.Run("the limits of a key", func(t *testing.T) { keyLimits(t, a) })
 	t.Run("Holder", func(t *testing.T) { keyHolder(t, a) })
 }

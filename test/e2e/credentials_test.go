@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,26 @@ func TestCredentials(t *testing.T) {
 			used.get(t, "/api/me")
 			awaits(t, "it is noted", ann.server,
 				func() bool { return ann.get(t, "/api/api-keys/"+id).at("last_used_at") != "null" })
+		})
+		t.Run("the requests with a key are counted by day", func(t *testing.T) {
+			used, id := ann.key(t)
+			for range 3 {
+				used.get(t, "/api/me")
+			}
+			awaits(t, "they are counted", ann.server, func() bool {
+				read, sum := ann.get(t, "/api/api-keys/"+id), 0 // over midnight, some are yesterday's
+				for day := range 30 {
+					n, err := strconv.Atoi(read.at(fmt.Sprintf("requests_by_day.%d", day)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					sum += n
+				}
+				return sum == 3
+			})
+			ids := ann.get(t, "/api/api-keys").each(t, "id")
+			ann.get(t, "/api/api-keys").has(t, map[string]string{
+				fmt.Sprintf("data.%d.requests_by_day.0", slices.Index(ids, id)): "0"})
 		})
 	})
 }

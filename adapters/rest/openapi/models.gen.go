@@ -806,8 +806,12 @@ type APIKey struct {
 	// LastUsedAt Accurate to one minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
-	Revision   int64                   `json:"revision"`
-	RevokedAt  nullable.Nullable[Time] `json:"revoked_at"`
+
+	// RequestsByDay How many requests were made with the key on each of the last 30 days, oldest first; the last one is today in
+	// UTC. Those of the last seconds may be missing. Only in the list of keys and in the response for one key.
+	RequestsByDay []int64                 `json:"requests_by_day,omitempty,omitzero"`
+	Revision      int64                   `json:"revision"`
+	RevokedAt     nullable.Nullable[Time] `json:"revoked_at"`
 
 	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`
@@ -873,8 +877,12 @@ type APIKeyCreated struct {
 	// LastUsedAt Accurate to one minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
-	Revision   int64                   `json:"revision"`
-	RevokedAt  nullable.Nullable[Time] `json:"revoked_at"`
+
+	// RequestsByDay How many requests were made with the key on each of the last 30 days, oldest first; the last one is today in
+	// UTC. Those of the last seconds may be missing. Only in the list of keys and in the response for one key.
+	RequestsByDay []int64                 `json:"requests_by_day,omitempty,omitzero"`
+	Revision      int64                   `json:"revision"`
+	RevokedAt     nullable.Nullable[Time] `json:"revoked_at"`
 
 	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`

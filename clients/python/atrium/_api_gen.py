@@ -278,6 +278,12 @@ class APIKey(TypedDict):
     last_used_address: Optional[str]
     """The network address of the client at `last_used_at`. null if it is not known."""
 
+    requests_by_day: NotRequired[List[int]]
+    """How many requests were made with the key on each of the last 30 days, oldest first; the last one is
+    today in UTC. Those of the last seconds may be missing. Only in the list of keys and in the response
+    for one key.
+    """
+
     revoked_at: Optional[str]
     """"""
 

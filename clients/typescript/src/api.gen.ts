@@ -251,6 +251,11 @@ export type APIKey = {
   last_used_at: string | null
   /** The network address of the client at `last_used_at`. null if it is not known. */
   last_used_address: string | null
+  /**
+   * How many requests were made with the key on each of the last 30 days, oldest first; the last one is today in
+   * UTC. Those of the last seconds may be missing. Only in the list of keys and in the response for one key.
+   */
+  requests_by_day?: number[]
   /**  */
   revoked_at: string | null
   /**  */

@@ -7,11 +7,33 @@ import { About, Button, Card, Copy, Empty, fieldErrors, Pill, Problem, Secret, W
 import { Form, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
+import { Sparkline } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 
 const lifetimes = [
   { value: '30', label: words.days30 }, { value: '90', label: words.days90 }, { value: '365', label: words.aYear }, { value: '', label: words.withoutAnEnd },
 ]
+
+const sum = (counts: number[]) => counts.reduce((a, b) => a + b, 0)
+
+/** How often a key was used on each of the last days. */
+function Requests({ counts }: { counts: number[] }) {
+  const today = Math.floor(Date.now() / 86_400_000)
+  const days = counts.map((value, i) => {
+    const date = new Date((today - counts.length + 1 + i) * 86_400_000)
+    const day = date.toLocaleDateString(undefined, { timeZone: 'UTC', day: 'numeric', month: 'short' })
+    return { key: date.toISOString(), value, day, title: words.requestsOn(value.toLocaleString(), day) }
+  })
+  const all = sum(counts)
+  if (all === 0) return <span className="text-soft">{words.noRequests}</span>
+  const most = days.reduce((a, b) => (b.value > a.value ? b : a))
+  return (
+    <div className="flex items-center gap-2">
+      <Sparkline label={words.requestsSaid(all.toLocaleString(), counts.length, most.value.toLocaleString(), most.day)} bars={days} />
+      <span className="tabular-nums">{all.toLocaleString()}</span>
+    </div>
+  )
+}
 
 export function Keys() {
   const workspace = useWorkspace()
@@ -58,6 +80,10 @@ export function Keys() {
               cell: (k) => <>{k.role_ceiling}{k.scopes.length > 0 && <span className="block text-xs text-soft">{k.scopes.join(', ')}</span>}</>,
             },
             { title: words.ends, narrow: true, text: (k) => k.expires_at ?? '', cell: (k) => (k.expires_at ? <When at={k.expires_at} /> : <span className="text-soft">–</span>) },
+            {
+              title: words.requests, narrow: true, text: (k) => String(sum(k.requests_by_day ?? [])),
+              cell: (k) => <Requests counts={k.requests_by_day ?? []} />,
+            },
             { title: t.used, narrow: true, text: (k) => k.last_used_at ?? '', cell: (k) => <When at={k.last_used_at} /> },
             {
               title: t.actions, narrow: true,

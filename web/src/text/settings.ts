@@ -131,4 +131,8 @@ export const words = {
   theyBecomeItsOwner: 'They become its owner, and you become an admin.',
   deleteTheWorkspace: 'Delete the workspace',
   nobodyCanOpenIt: 'Nobody can open it any more, and its API keys stop working. An operator can restore it for a while.',
+  requests: 'Requests in 30 days',
+  noRequests: 'none',
+  requestsOn: (n: string, day: string) => `${n} on ${day}`,
+  requestsSaid: (all: string, days: number, most: string, day: string) => `${all} requests in ${days} days, at most ${most} on ${day}`,
 } as const

@@ -67,10 +67,10 @@ export function Problem({ error }: { error: unknown }) {
   )
 }
 
-/** The errors of a call by the member of the body that they are about. */
-export function fieldErrors(error: unknown): Record<string, string> {
+/** The errors of a call by the member of the body that they are about, of those pointers that have fields of that name. */
+export function fieldErrors(error: unknown, has: (pointer: string) => boolean = () => true): Record<string, string> {
   if (!AtriumError.is(error)) return {}
-  return Object.fromEntries(error.errors.map((e) => [e.pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '', e.detail]))
+  return Object.fromEntries(error.errors.filter((e) => has(e.pointer)).map((e) => [e.pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '', e.detail]))
 }
 
 /** The title of a screen with what can be done there. Above it stands what it is a part of. */

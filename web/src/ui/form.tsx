@@ -6,7 +6,7 @@ import { SearchIcon } from './icons'
 const box = `block w-full rounded-md border border-edge bg-field px-2.5 py-1.5 text-ink shadow-xs aria-invalid:border-bad
   placeholder:text-soft disabled:bg-hover disabled:text-soft [&[readonly]]:bg-hover`
 
-interface Named { label: string; hint?: ReactNode; error?: string | undefined }
+interface Named { label: ReactNode; hint?: ReactNode; error?: string | undefined }
 
 function Labelled({ id, label, hint, error, children }: Named & { id: string; children: ReactNode }) {
   return (

@@ -50,6 +50,28 @@ export function Bars({ label, bars }: { label: string; bars: { key: string; valu
   )
 }
 
+/**
+ * Amounts over time in the height of a line, oldest at the start of the line. Each bar says its amount when it is pointed
+ * at; screen readers have the sum and the largest one.
+ */
+export function Sparkline({ label, bars }: { label: string; bars: { key: string; value: number; title: string }[] }) {
+  const most = Math.max(...bars.map((b) => b.value), 1)
+  return (
+    <svg role="img" aria-label={label} width={bars.length * 4} height="20" className="block rtl:-scale-x-100">
+      {bars.map((b, i) => {
+        const height = b.value === 0 ? 1 : Math.max((b.value / most) * 19, 2)
+        return (
+          <g key={b.key}>
+            <title>{b.title}</title>
+            <rect x={i * 4} width="4" height="20" className="fill-transparent" />
+            <rect x={i * 4} y={20 - height} width="3" height={height} className={b.value === 0 ? 'fill-line' : 'fill-act'} />
+          </g>
+        )
+      })}
+    </svg>
+  )
+}
+
 const health = { ok: 'fill-ok', failed: 'fill-bad', warning: 'fill-warn' } as Record<string, string>
 
 /** The steps of a check, one mark each. */

@@ -1,0 +1,83 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// maxKeyDays bounds the keys of which requests wait to be stored, while the database is away. Requests with others are
+// not counted.
+const maxKeyDays = 100_000
+
+// requestCounter counts requests with keys by day, in memory until they are flushed.
+type requestCounter struct {
+	store func(context.Context, identity.OrgID, account.KeyRequests) error
+
+	mu      sync.Mutex
+	pending map[identity.OrgID]account.KeyRequests // not stored yet
+	held    int                                    // how many there are of all orgs
+}
+
+func (c *requestCounter) record(k account.Key, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(k.Org, account.KeyDay{Key: k.ID, Day: account.DayOf(at)}, 1)
+}
+
+// add requires c's lock.
+func (c *requestCounter) add(org identity.OrgID, d account.KeyDay, n int64) {
+	if _, known := c.pending[org][d]; !known {
+		if c.held >= maxKeyDays {
+			return
+		}
+		c.held++
+	}
+	if c.pending == nil {
+		c.pending = map[identity.OrgID]account.KeyRequests{}
+	}
+	if c.pending[org] == nil {
+		c.pending[org] = account.KeyRequests{}
+	}
+	c.pending[org][d] += n
+}
+
+// flush writes the counts. Counts that could not be written stay for the next call.
+func (c *requestCounter) flush(ctx context.Context) error {
+	c.mu.Lock()
+	pending := c.pending
+	c.pending, c.held = nil, 0
+	c.mu.Unlock()
+	var failed []error
+	for org, requests := range pending {
+		if err := c.store(ctx, org, requests); err != nil {
+			failed = append(failed, err)
+			c.mu.Lock()
+			for d, n := range requests {
+				c.add(org, d, n)
+			}
+			c.mu.Unlock()
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// countRequests sets how many requests were made with keys of by's workspace on the last days.
+func (s *Service) countRequests(ctx context.Context, by identity.Actor, keys ...*account.Key) error {
+	ids := make([]identity.KeyID, len(keys))
+	for i, k := range keys {
+		ids[i] = k.ID
+	}
+	counts, err := s.keys.Requests(ctx, by.Workspace, ids, by.At)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		k.Requests = counts.Last(k.ID, by.At)
+	}
+	return nil
+}
