@@ -79,7 +79,7 @@ type Bind func(ports.Stores) Services
 // are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
 	embedUsage := chats.NewEmbedUsage(pool.EmbedUses)
-	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys), accounts.NewSessionUsage(pool.Sessions)
+	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys, pool.KeyRequests), accounts.NewSessionUsage(pool.Sessions)
 	quotas := payments.NewService(pool, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas).Quotas
 	reads := prompts.NewReadCounter(pool.PromptReads)
 	seats := presences.NewSeats(pool.StreamSeats, quotas)

@@ -229,15 +229,6 @@ type Keys interface {
 	// Used records when keys of org were last used, and by which address, at most once a minute per key. It
 	// ignores keys that do not exist. It does not change a key's revision. After an error some uses may be recorded.
 	Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error
-
-	// AddRequests adds to the counts of keys of org on days. It ignores keys that do not exist. It removes from requests
-	// what it has stored, so that a call after an error counts nothing twice.
-	AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error
-
-	// Requests returns the counts of keys of a workspace on account.RequestDays days, the last of which is now's.
-	Requests(
-		ctx context.Context, ws identity.WorkspaceID, ids []identity.KeyID, now time.Time,
-	) (account.KeyRequests, error)
 }
 
 // Events reads the audit trail.

@@ -47,6 +47,7 @@ type Stores struct {
 	Workspaces        Workspaces
 	Invitations       Invitations
 	Keys              Keys
+	KeyRequests       KeyRequests
 	Events            Events
 	Webhooks          Webhooks
 	Connections       Connections

@@ -84,7 +84,15 @@ func keyID(r *request) identity.KeyID {
 func (a *API) listKeys(r *request) (reply, error) {
 	key := func(k *account.Key) openapi.APIKey { return toKey(k, r.by.At) }
 	return listing(r, key, func(q page.Query) (account.KeyPage, error) {
-		return r.Accounts.Keys(r.Context(), r.by, q)
+		found, err := r.Accounts.Keys(r.Context(), r.by, q)
+		if err != nil {
+			return found, err
+		}
+		keys := make([]*account.Key, len(found.Items))
+		for i := range found.Items {
+			keys[i] = &found.Items[i]
+		}
+		return found, r.KeyUsage.Count(r.Context(), r.by, keys...)
 	})
 }
 
@@ -135,6 +143,9 @@ func (r *request) newKey(k *account.Key, token account.Token, err error) (reply,
 func (a *API) getKey(r *request) (reply, error) {
 	k, err := r.Accounts.Key(r.Context(), r.by, keyID(r))
 	if err != nil {
+		return reply{}, err
+	}
+	if err := r.KeyUsage.Count(r.Context(), r.by, k); err != nil {
 		return reply{}, err
 	}
 	return ok(toKey(k, r.by.At)).withRevision(k.Revision), nil

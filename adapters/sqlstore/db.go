@@ -82,7 +82,7 @@ func (db *DB) Stores() ports.Stores {
 		Embeds:       &Embeds{db}, Replies: &EmbedReplies{db}, EmbedUses: &EmbedUses{db},
 		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},
 		Workspaces: &Workspaces{db}, Invitations: &Invitations{db},
-		Keys: &Keys{db}, Events: &Events{db}, Webhooks: &Webhooks{db},
+		Keys: &Keys{db}, KeyRequests: &KeyRequests{db}, Events: &Events{db}, Webhooks: &Webhooks{db},
 		Connections: &Connections{db}, Sources: &Sources{db},
 		SourceValidations: &SourceValidations{db}, SourceChanges: &SourceChanges{db}, Jobs: &Jobs{db},
 		Payments: &Payments{db},

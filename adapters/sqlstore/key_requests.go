@@ -9,10 +9,16 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// AddRequests implements ports.Keys.
-func (s *Keys) AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error {
+// KeyRequests counts requests with API keys.
+type KeyRequests struct{ db *DB }
+
+var _ ports.KeyRequests = (*KeyRequests)(nil)
+
+// AddRequests implements ports.KeyRequests.
+func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error {
 	// In the same order on all nodes, to prevent deadlocks.
 	ordered := slices.SortedFunc(maps.Keys(requests), func(a, b account.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Day, b.Day))
@@ -38,8 +44,8 @@ func (s *Keys) AddRequests(ctx context.Context, org identity.OrgID, requests acc
 	return nil
 }
 
-// Requests implements ports.Keys.
-func (s *Keys) Requests(
+// Requests implements ports.KeyRequests.
+func (s *KeyRequests) Requests(
 	ctx context.Context, ws identity.WorkspaceID, ids []identity.KeyID, now time.Time,
 ) (account.KeyRequests, error) {
 	if len(ids) == 0 {

@@ -87,25 +87,16 @@ func (s *Service) ChangeMe(
 	return u, visible, err
 }
 
-// Keys lists the live API keys, with their Requests: an admin sees those of the whole workspace, other callers their
-// own.
+// Keys lists the live API keys: an admin sees those of the whole workspace, other callers their own.
 func (s *Service) Keys(ctx context.Context, by identity.Actor, q page.Query) (account.KeyPage, error) {
 	user := by.User
 	if by.Role >= identity.Admin {
 		user = ""
 	}
-	found, err := s.keys.List(ctx, by.Workspace, user, by.At, q)
-	if err != nil {
-		return found, err
-	}
-	keys := make([]*account.Key, len(found.Items))
-	for i := range found.Items {
-		keys[i] = &found.Items[i]
-	}
-	return found, s.countRequests(ctx, by, keys...)
+	return s.keys.List(ctx, by.Workspace, user, by.At, q)
 }
 
-// Key returns one API key, live or revoked, with its Requests.
+// Key returns one API key, live or revoked.
 func (s *Service) Key(ctx context.Context, by identity.Actor, id identity.KeyID) (*account.Key, error) {
 	k, err := s.keys.Get(ctx, by.Workspace, id)
 	if err != nil {
@@ -114,7 +105,7 @@ func (s *Service) Key(ctx context.Context, by identity.Actor, id identity.KeyID)
 	if !k.Access(by) {
 		return nil, account.ErrKeyNotFound
 	}
-	return k, s.countRequests(ctx, by, k)
+	return k, nil
 }
 
 // CreateKey creates an API key for the caller in a workspace of org. The token is shown only once.

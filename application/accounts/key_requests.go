@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // maxKeyDays bounds the keys of which requests wait to be stored, while the database is away. Requests with others are
@@ -16,7 +17,7 @@ const maxKeyDays = 100_000
 
 // requestCounter counts requests with keys by day, in memory until they are flushed.
 type requestCounter struct {
-	store func(context.Context, identity.OrgID, account.KeyRequests) error
+	store ports.KeyRequests
 
 	mu      sync.Mutex
 	pending map[identity.OrgID]account.KeyRequests // not stored yet
@@ -54,7 +55,7 @@ func (c *requestCounter) flush(ctx context.Context) error {
 	c.mu.Unlock()
 	var failed []error
 	for org, requests := range pending {
-		if err := c.store(ctx, org, requests); err != nil {
+		if err := c.store.AddRequests(ctx, org, requests); err != nil {
 			failed = append(failed, err)
 			c.mu.Lock()
 			for d, n := range requests {
@@ -66,13 +67,13 @@ func (c *requestCounter) flush(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// countRequests sets how many requests were made with keys of by's workspace on the last days.
-func (s *Service) countRequests(ctx context.Context, by identity.Actor, keys ...*account.Key) error {
+// Count sets the Requests of keys of by's workspace, which by may see.
+func (u *KeyUsage) Count(ctx context.Context, by identity.Actor, keys ...*account.Key) error {
 	ids := make([]identity.KeyID, len(keys))
 	for i, k := range keys {
 		ids[i] = k.ID
 	}
-	counts, err := s.keys.Requests(ctx, by.Workspace, ids, by.At)
+	counts, err := u.requests.store.Requests(ctx, by.Workspace, ids, by.At)
 	if err != nil {
 		return err
 	}

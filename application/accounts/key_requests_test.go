@@ -3,6 +3,7 @@ package accounts_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,10 +21,11 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 		return account.Key{ID: id, Org: org, LastUsedAt: now.Add(time.Hour)} // so that only requests are stored
 	}
 	// stores returns what a call got: it may be changed later.
-	stores := func(into *[]account.KeyRequests, err error) func(context.Context, identity.OrgID, account.KeyRequests) error {
+	type storing = func(context.Context, identity.OrgID, account.KeyRequests) error
+	stores := func(into *[]account.KeyRequests) storing {
 		return func(_ context.Context, _ identity.OrgID, r account.KeyRequests) error {
 			*into = append(*into, maps.Clone(r))
-			return err
+			return nil
 		}
 	}
 	want := func(t *testing.T, got []account.KeyRequests, all ...account.KeyRequests) {
@@ -38,11 +40,11 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 		}
 	}
 	t.Run("every request counts, by key and day, and is stored once", func(t *testing.T) {
-		keys := mocks.NewMockKeys(gomock.NewController(t))
-		u := accounts.NewKeyUsage(keys)
+		keys := mocks.NewMockKeyRequests(gomock.NewController(t))
+		u := accounts.NewKeyUsage(mocks.NewMockKeys(gomock.NewController(t)), keys)
 		var org, other []account.KeyRequests
-		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("org"), gomock.Any()).DoAndReturn(stores(&org, nil))
-		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("other"), gomock.Any()).DoAndReturn(stores(&other, nil))
+		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("org"), gomock.Any()).DoAndReturn(stores(&org))
+		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("other"), gomock.Any()).DoAndReturn(stores(&other))
 		for range 3 {
 			u.Record(key("a", "org"), now, "192.0.2.1")
 		}
@@ -51,12 +53,13 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 		u.Record(key("c", "other"), now, "192.0.2.1")
 		wantErr(t, u.Flush(t.Context()), nil)
 		wantErr(t, u.Flush(t.Context()), nil) // the mock would fail a second call
-		want(t, org, account.KeyRequests{{Key: "a", Day: today}: 3, {Key: "a", Day: today - 1}: 1, {Key: "b", Day: today}: 1})
+		want(t, org, account.KeyRequests{{Key: "a", Day: today}: 3, {Key: "a", Day: today - 1}: 1,
+			{Key: "b", Day: today}: 1})
 		want(t, other, account.KeyRequests{{Key: "c", Day: today}: 1})
 	})
 	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
-		keys := mocks.NewMockKeys(gomock.NewController(t))
-		u := accounts.NewKeyUsage(keys)
+		keys := mocks.NewMockKeyRequests(gomock.NewController(t))
+		u := accounts.NewKeyUsage(mocks.NewMockKeys(gomock.NewController(t)), keys)
 		var got []account.KeyRequests
 		u.Record(key("a", "org"), now, "192.0.2.1")
 		u.Record(key("b", "org"), now, "192.0.2.1")
@@ -67,8 +70,24 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 				return errOutage
 			})
 		wantErr(t, u.Flush(t.Context()), errOutage)
-		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("org"), gomock.Any()).DoAndReturn(stores(&got, nil))
+		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("org"), gomock.Any()).DoAndReturn(stores(&got))
 		wantErr(t, u.Flush(t.Context()), nil)
 		want(t, got, account.KeyRequests{{Key: "a", Day: today}: 2})
+	})
+	t.Run("a key tells those of the last days, oldest first", func(t *testing.T) {
+		requests := mocks.NewMockKeyRequests(gomock.NewController(t))
+		u := accounts.NewKeyUsage(mocks.NewMockKeys(gomock.NewController(t)), requests)
+		a, b := key("a", "org"), key("b", "org")
+		requests.EXPECT().Requests(t.Context(), member.Workspace, []identity.KeyID{"a", "b"}, now).Return(
+			account.KeyRequests{{Key: "a", Day: today}: 7, {Key: "a", Day: today - account.RequestDays + 1}: 5}, nil)
+		wantErr(t, u.Count(t.Context(), member, &a, &b), nil)
+		days := make([]int64, account.RequestDays)
+		if !slices.Equal(b.Requests, days) {
+			t.Errorf("requests of an unused key: %v", b.Requests)
+		}
+		days[0], days[account.RequestDays-1] = 5, 7
+		if !slices.Equal(a.Requests, days) {
+			t.Errorf("requests: %v", a.Requests)
+		}
 	})
 }

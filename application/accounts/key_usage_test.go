@@ -11,8 +11,16 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
+
+// uncounted stores no counts of requests.
+func uncounted(t *testing.T) ports.KeyRequests {
+	requests := mocks.NewMockKeyRequests(gomock.NewController(t))
+	requests.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
+	return requests
+}
 
 func TestKeyUsage(t *testing.T) {
 	type uses = map[identity.KeyID]account.KeyUse
@@ -31,8 +39,7 @@ func TestKeyUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
-			keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
-			u := accounts.NewKeyUsage(keys)
+			u := accounts.NewKeyUsage(keys, uncounted(t))
 			if tt.noted {
 				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": use(now)})
 			}
@@ -42,8 +49,7 @@ func TestKeyUsage(t *testing.T) {
 	}
 	t.Run("many are stored together, by their orgs, each as first noted", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
-		keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).Times(2)
-		u := accounts.NewKeyUsage(keys)
+		u := accounts.NewKeyUsage(keys, uncounted(t))
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": use(now), "b": use(now)})
 		keys.EXPECT().Used(t.Context(), identity.OrgID("other"), uses{"c": use(now)})
 		u.Record(key("a", time.Time{}), now, "192.0.2.1")
@@ -55,8 +61,7 @@ func TestKeyUsage(t *testing.T) {
 	})
 	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
-		keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
-		u := accounts.NewKeyUsage(keys)
+		u := accounts.NewKeyUsage(keys, uncounted(t))
 		u.Record(key("a", time.Time{}), now, "192.0.2.1")
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"),
 			uses{"a": use(now)}).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
@@ -71,8 +76,7 @@ func TestKeyUsage(t *testing.T) {
 	t.Run("they are kept until the node ends, and a failure is told", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			keys := mocks.NewMockKeys(gomock.NewController(t))
-			keys.EXPECT().AddRequests(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
-			u := accounts.NewKeyUsage(keys)
+			u := accounts.NewKeyUsage(keys, uncounted(t))
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			stored := 0

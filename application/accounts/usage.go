@@ -19,9 +19,9 @@ type KeyUsage struct {
 	requests requestCounter
 }
 
-// NewKeyUsage returns a recorder that stores uses in keys.
-func NewKeyUsage(keys ports.Keys) *KeyUsage {
-	return &KeyUsage{newUsage(keys.Used), requestCounter{store: keys.AddRequests}}
+// NewKeyUsage returns a recorder that stores uses in keys, and counts in requests.
+func NewKeyUsage(keys ports.Keys, requests ports.KeyRequests) *KeyUsage {
+	return &KeyUsage{newUsage(keys.Used), requestCounter{store: requests}}
 }
 
 // Record counts a request that a client at an address made with k. It records when k was last used, unless that was

@@ -640,20 +640,6 @@ func (mr *MockKeysMockRecorder) Add(ctx, by, user, change interface{}) *gomock.C
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockKeys)(nil).Add), ctx, by, user, change)
 }
 
-// AddRequests mocks base method.
-func (m *MockKeys) AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "AddRequests", ctx, org, requests)
-	ret0, _ := ret[0].(error)
-	return ret0
-}
-
-// AddRequests indicates an expected call of AddRequests.
-func (mr *MockKeysMockRecorder) AddRequests(ctx, org, requests interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddRequests", reflect.TypeOf((*MockKeys)(nil).AddRequests), ctx, org, requests)
-}
-
 // Get mocks base method.
 func (m *MockKeys) Get(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID) (*account.Key, error) {
 	m.ctrl.T.Helper()
@@ -714,21 +700,6 @@ func (m *MockKeys) Principal(ctx context.Context, org identity.OrgID, h account.
 func (mr *MockKeysMockRecorder) Principal(ctx, org, h interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Principal", reflect.TypeOf((*MockKeys)(nil).Principal), ctx, org, h)
-}
-
-// Requests mocks base method.
-func (m *MockKeys) Requests(ctx context.Context, ws identity.WorkspaceID, ids []identity.KeyID, now time.Time) (account.KeyRequests, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Requests", ctx, ws, ids, now)
-	ret0, _ := ret[0].(account.KeyRequests)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Requests indicates an expected call of Requests.
-func (mr *MockKeysMockRecorder) Requests(ctx, ws, ids, now interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Requests", reflect.TypeOf((*MockKeys)(nil).Requests), ctx, ws, ids, now)
 }
 
 // Rotate mocks base method.

@@ -18,7 +18,7 @@ func keyRequests(t *testing.T, a Adapter) {
 	today := account.DayOf(fixture.At)
 	add := func(org identity.OrgID, r account.KeyRequests) {
 		t.Helper()
-		must(t, a.Keys.AddRequests(ctx, org, r))
+		must(t, a.KeyRequests.AddRequests(ctx, org, r))
 		same(t, "left to store", len(r), 0)
 	}
 	t.Run("counts of many nodes are added, by key and day", func(t *testing.T) {
@@ -26,7 +26,7 @@ func keyRequests(t *testing.T, a Adapter) {
 		for range 8 {
 			wg.Go(func() {
 				r := account.KeyRequests{{Key: one, Day: today}: 2, {Key: two, Day: today}: 1}
-				if err := a.Keys.AddRequests(ctx, team.Org, r); err != nil || len(r) != 0 {
+				if err := a.KeyRequests.AddRequests(ctx, team.Org, r); err != nil || len(r) != 0 {
 					t.Errorf("%d are left, %v", len(r), err)
 				}
 			})
@@ -36,19 +36,19 @@ func keyRequests(t *testing.T, a Adapter) {
 		add(team.Org, account.KeyRequests{{Key: one, Day: first}: 5, {Key: one, Day: first - 1}: 9,
 			{Key: one, Day: today + 1}: 9, {Key: "key_gone", Day: today}: 1})
 		add(a.Orgs[1], account.KeyRequests{{Key: one, Day: today}: 100})
-		got, err := a.Keys.Requests(ctx, team.Workspace.ID, []identity.KeyID{one, two, "key_gone"}, fixture.At)
+		got, err := a.KeyRequests.Requests(ctx, team.Workspace.ID, []identity.KeyID{one, two, "key_gone"}, fixture.At)
 		must(t, err)
 		same(t, "requests", got, account.KeyRequests{{Key: one, Day: today}: 16, {Key: one, Day: first}: 5,
 			{Key: two, Day: today}: 8})
 	})
 	t.Run("only those of the keys asked for, in their workspace, are returned", func(t *testing.T) {
-		got, err := a.Keys.Requests(ctx, team.Workspace.ID, []identity.KeyID{two}, fixture.At)
+		got, err := a.KeyRequests.Requests(ctx, team.Workspace.ID, []identity.KeyID{two}, fixture.At)
 		must(t, err)
 		same(t, "requests", got, account.KeyRequests{{Key: two, Day: today}: 8})
-		got, err = a.Keys.Requests(ctx, "wsp_other", []identity.KeyID{one, two}, fixture.At)
+		got, err = a.KeyRequests.Requests(ctx, "wsp_other", []identity.KeyID{one, two}, fixture.At)
 		must(t, err)
 		same(t, "requests elsewhere", len(got), 0)
-		got, err = a.Keys.Requests(ctx, team.Workspace.ID, nil, fixture.At)
+		got, err = a.KeyRequests.Requests(ctx, team.Workspace.ID, nil, fixture.At)
 		must(t, err)
 		same(t, "requests of no key", len(got), 0)
 	})

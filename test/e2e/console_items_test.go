@@ -54,8 +54,8 @@ func wrongAt(ctx context.Context, t *testing.T, at, text string) {
 	t.Helper()
 	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector('[data-item=assistant] [data-at="%s"]')
-		const about = (field?.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id))
-		return about.some((e) => e?.innerText.includes(%q))
+		const about = (field?.getAttribute('aria-describedby') ?? '').split(' ')
+		return about.map((id) => document.getElementById(id)).some((e) => e?.innerText.includes(%q))
 	})()`, at, text)))
 }
 
@@ -73,8 +73,8 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	page := s.url + "/console/w/" + owner.workspace + "/chats/" + id
 	at := func(pointer string) string { return `[data-item=assistant] [data-at="` + pointer + `"]` }
 	ticks := func(text string) {
-		on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('main label')].find((l) => l.innerText.trim().startsWith(%q))
-			?.querySelector('input')`, text), "click")
+		on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('main label')].find((l) =>
+			l.innerText.trim().startsWith(%q))?.querySelector('input')`, text), "click")
 	}
 	drive(ctx, t, chromedp.Navigate(page))
 	reads(ctx, t, "Assistant")
@@ -103,7 +103,8 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		opensTab(ctx, t, "Configure")
 		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[data-at="/turns"]')?.value === 'many'`))
 		drive(ctx, t, chromedp.Navigate(page))
-		for field, value := range map[string]string{at("/turns"): "many", at("/route"): "{", "[name=greeting]": "Good morning"} {
+		for field, value := range map[string]string{at("/turns"): "many", at("/route"): "{",
+			"[name=greeting]": "Good morning"} {
 			drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, value)))
 		}
 	})
@@ -159,8 +160,10 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	t.Run("members that the form does not have are kept, and JSON is there for all of it", func(t *testing.T) {
 		clicks(ctx, t, `[aria-label="Remove Collections 1"]`)
 		presses(ctx, t, "Edit as JSON")
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[data-item=assistant] textarea').value.includes('"help"\n')`))
-		types(ctx, t, "[data-item=assistant] textarea", `{"queue":"web","name":"Ada","limits":{"daily":5,"yearly":9},"more":1}`)
+		drive(ctx, t, chromedp.Poll[bool](
+			`document.querySelector('[data-item=assistant] textarea').value.includes('"help"\n')`))
+		types(ctx, t, "[data-item=assistant] textarea",
+			`{"queue":"web","name":"Ada","limits":{"daily":5,"yearly":9},"more":1}`)
 		presses(ctx, t, "Edit as a form")
 		presses(ctx, t, "Save")
 		reads(ctx, t, "There is no such field here.")
