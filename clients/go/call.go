@@ -59,10 +59,10 @@ type call struct {
 	path         []string // the text and the parameters of the path, in turn
 	query        url.Values
 	body         any
-	keyed        bool // has an Idempotency-Key
-	merge        bool // the body is a merge patch
-	repeatable   bool // a POST that can be repeated without a key
-	stream       bool
+	keyed        bool   // has an Idempotency-Key
+	merge        bool   // the body is a merge patch
+	repeatable   bool   // a POST that can be repeated without a key
+	accept       string // the media type of a response that is read as it comes; empty: JSON
 
 	headers        http.Header
 	key, workspace string
@@ -100,6 +100,10 @@ func addValue[T any](v url.Values, name string, value T) {
 	case time.Time:
 		if !x.IsZero() {
 			v.Set(name, x.UTC().Format(time.RFC3339Nano))
+		}
+	case map[string]string:
+		for member, text := range x {
+			v.Set(name+"["+member+"]", text)
 		}
 	default:
 		if s := fmt.Sprint(x); s != "" && s != "0" && s != "false" {
@@ -257,7 +261,7 @@ func (client *Client) attempt(ctx context.Context, c *call, number int, read fun
 		timeout = *c.timeout
 	}
 	within := ctx
-	if timeout > 0 && !c.stream {
+	if timeout > 0 && c.accept == "" {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -288,7 +292,7 @@ func (client *Client) attempt(ctx context.Context, c *call, number int, read fun
 		return nil, end, &ConnectionError{c.name, reason(err)}
 	}
 	defer func() {
-		if !c.stream || err != nil {
+		if c.accept == "" || err != nil {
 			_ = res.Body.Close()
 		}
 	}()
@@ -345,10 +349,7 @@ func (client *Client) request(ctx context.Context, c *call) (*http.Request, erro
 	for name, values := range c.headers {
 		req.Header[name] = values
 	}
-	req.Header.Set("Accept", "application/json")
-	if c.stream {
-		req.Header.Set("Accept", "text/event-stream")
-	}
+	req.Header.Set("Accept", cmp.Or(c.accept, "application/json"))
 	req.Header.Set("User-Agent", userAgent())
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -40,8 +40,11 @@ server:
   rate_limit: {per_minute: 1000000, burst: 1000000, sign_ins_per_minute: 1000000}
   concurrency: {per_caller: 1000, per_workspace: 1000}
   drain: 0s
+connections:
+  preview_limits: {workspace_per_minute: 100000, target_per_hour: 100000}
 orgs:
   - slug: default
+    rows: {rows: 5000}
     egress: {allow: [127.0.0.0/8]}
     payments:
       gateway: sandbox

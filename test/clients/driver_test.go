@@ -52,6 +52,7 @@ type callOptions struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	All            bool   `json:"all,omitempty"`   // all items of a list
 	Count          int    `json:"count,omitempty"` // events of a stream
+	First          int    `json:"first,omitempty"` // rows of a stream
 }
 
 type promptOptions struct {

@@ -212,7 +212,9 @@ func (d *goDriver) iterate(sequence reflect.Value, c command, events func(name s
 			return r, failed.Interface().(error)
 		}
 		if c.Options.Count == 0 {
-			items = append(items, decoded(item.Interface()))
+			if items = append(items, decoded(item.Interface())); len(items) == c.Options.First {
+				break
+			}
 			continue
 		}
 		name := item.FieldByName("Name").String()

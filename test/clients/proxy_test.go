@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -40,6 +41,7 @@ type seen struct {
 // proxy forwards requests to a server, and breaks those that a test asks for.
 type proxy struct {
 	server *httptest.Server
+	open   atomic.Int64 // requests
 
 	mu      sync.Mutex
 	forward *httputil.ReverseProxy
@@ -120,6 +122,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	p.open.Add(1)
+	defer p.open.Add(-1)
 	s, forward := p.take(r, string(body))
 	switch {
 	case s.status != 0:

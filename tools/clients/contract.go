@@ -30,6 +30,7 @@ type document struct {
 type media struct {
 	Schema   *schema  `json:"schema"`
 	Events   *schema  `json:"x-event-data"`
+	Line     *schema  `json:"x-line"`
 	Examples examples `json:"examples"`
 }
 
@@ -88,6 +89,7 @@ type call struct {
 	result       *schema // nil for 204
 	item         *schema // of a list with pages
 	event        *schema // the data of a stream's events
+	line         *schema // a line of a stream of JSON objects
 }
 
 // names describes x-sdk, so that its parts are names in every language.
@@ -173,6 +175,12 @@ func (d *document) add(o *operation, verb, path string, seen map[string]string) 
 		return wrong("x-repeatable is only for a POST without an Idempotency-Key")
 	}
 	d.calls = append(d.calls, c)
+	if c.line != nil { // it also has a page or an object
+		s := *c
+		s.name, s.method, s.result, s.item = c.name+"Stream", c.method+"Stream", nil, nil
+		c.line = nil
+		d.calls = append(d.calls, &s)
+	}
 	return nil
 }
 
@@ -189,7 +197,7 @@ func (d *document) parameters(o *operation, c *call) error {
 		case "path":
 			inPath[p.Name] = p
 		case "query":
-			if p.Name != "cursor" && p.Style == "" { // the clients have no parameters with members
+			if p.Name != "cursor" {
 				c.query = append(c.query, p)
 			}
 		case "header":
@@ -268,7 +276,7 @@ func (d *document) results(o *operation, c *call) error {
 			continue
 		}
 		if m, ok := r.Content["application/json"]; ok {
-			c.result = either(c.result, m.Schema)
+			c.result, c.line = either(c.result, m.Schema), r.Content["application/x-ndjson"].Line
 		} else if m, ok := r.Content["text/event-stream"]; ok && m.Events != nil {
 			c.event = m.Events
 		} else {
@@ -277,7 +285,7 @@ func (d *document) results(o *operation, c *call) error {
 	}
 	slices.Sort(c.codes)
 	c.codes = slices.Compact(c.codes)
-	for _, s := range []*schema{c.result, c.event} {
+	for _, s := range []*schema{c.result, c.event, c.line} {
 		if s == nil {
 			continue
 		}

@@ -25,6 +25,9 @@ const columns = 84
 func samples(d *document) ([]byte, error) {
 	all := map[string]sample{}
 	for _, c := range d.calls {
+		if c.line != nil {
+			continue // its operation has the sample of the call without it
+		}
 		if c.body != nil && c.bodyRequired && c.example == nil {
 			return nil, fmt.Errorf("%s: the body needs an example", c.name)
 		}

@@ -219,6 +219,8 @@ func (w *tsWriter) call(c *call) {
 	switch {
 	case c.event != nil:
 		result, via = "AsyncIterableIterator<ServerEvent<"+w.typeOf(c.event, "  ")+">>", "stream"
+	case c.line != nil:
+		result, via = "AsyncIterableIterator<"+w.typeOf(c.line, "  ")+">", "lines"
 	case c.item != nil:
 		result, via = "Page<"+w.typeOf(c.item, "  ")+", "+w.typeOf(c.result, "  ")+">", "list"
 	case c.result != nil:

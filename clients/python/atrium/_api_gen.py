@@ -12019,6 +12019,7 @@ class DataSourcesResource(Resource):
         *,
         limit: Optional[int] = None,
         fields: Optional[str] = None,
+        filter: Optional[Dict[str, str]] = None,
         since: Optional[str] = None,
         on_invalid: Optional[Union[Literal["null", "skip", "report"], str]] = None,
         raw: Optional[bool] = None,
@@ -12054,7 +12055,50 @@ class DataSourcesResource(Resource):
         table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
         url_not_allowed; and those that every call can have.
         """
-        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "since": since, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
+        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
+
+    def rows_stream(
+        self,
+        source_id: str,
+        *,
+        limit: Optional[int] = None,
+        fields: Optional[str] = None,
+        filter: Optional[Dict[str, str]] = None,
+        since: Optional[str] = None,
+        on_invalid: Optional[Union[Literal["null", "skip", "report"], str]] = None,
+        raw: Optional[bool] = None,
+        **options: Unpack[Options],
+    ) -> Iterator[Dict[str, Any]]:
+        """Read the rows of a data source.
+
+        Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
+        of the fields, and stores none of them. The audit trail has an event `source.read` for each
+        reader and hour. Rows of files, of Google Sheets and of connections of all kinds but `snowflake`
+        can be read.
+
+        A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a
+        time of day has an offset only if the source has one. A value that is none of its field is
+        handled as `on_invalid` says. Values longer than 65,536 characters are cut.
+
+        With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the
+        response streams all rows from one snapshot, or the first `limit` rows, without a cursor. In
+        Arrow, integers are int64, numbers float64, booleans bool, dates date32, and all other values
+        texts. If the connection is closed before the end of the body, the rows are incomplete: the
+        limits of the organisation were reached, the connection was revoked, or the client read too
+        slowly.
+
+        As JSON, the response is a page. A page of a table can only be followed by another one if a field
+        that is unique is mapped. If the file, the columns or the mapping have changed since, the next
+        page is a 409 `source_changed`.
+
+        Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
+        file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
+        rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
+        source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
+        table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
+        url_not_allowed; and those that every call can have.
+        """
+        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "on_invalid": on_invalid, "raw": raw}, options=options))
 
     def update(
         self,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import http.client
 import json
 import platform
 import random
@@ -9,7 +10,21 @@ import time
 import urllib.parse
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Generic, Iterator, Mapping, Optional, Tuple, TypedDict, TypeVar, Union, cast
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Tuple,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+)
 
 from ._errors import AtriumConnectionError, AtriumError, Cancelled, unexpected
 from ._events import ServerEvent, read_events
@@ -194,7 +209,7 @@ class Caller:
         key = (options.get("idempotency_key") or str(uuid.uuid4())) if keyed else ""  # one for all attempts
         data = None if body is None else json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
         call = _Call(name, method, path, data, query, keyed, merge, repeatable, options, key)
-        text = self._attempts(call)
+        _, text = self._attempts(call)
         if not text:
             return None
         try:
@@ -213,7 +228,34 @@ class Caller:
         call = _Call(name, method, path, None, query, False, False, False, options, "")
         return self._events(call)
 
-    def _attempts(self, call: _Call) -> bytes:
+    def lines(self, name: str, method: str, path: str, *, query: Mapping[str, Any] = {}, options: Options = {}) -> Any:
+        return self._lines(_Call(name, method, path, None, query, False, False, False, options, ""))
+
+    def _lines(self, call: _Call) -> Iterator[Any]:
+        """The objects of a response that has one a line, as they come. Raises if the response ends too early."""
+        response, _ = self._attempts(call, {"Accept": "application/x-ndjson"}, stream=True)
+        assert response is not None
+        cancel = call.options.get("cancel")
+        try:
+            while True:
+                line = response.body.readline()
+                if not line:
+                    return
+                if cancel is not None and cancel.is_set():
+                    raise Cancelled(call.name)
+                if not line.endswith(b"\n"):
+                    raise http.client.IncompleteRead(line)
+                yield json.loads(line)
+        except FAILURES as e:
+            raise AtriumConnectionError(call.name, str(e) or type(e).__name__) from None
+        except ValueError:
+            raise AtriumConnectionError(call.name, "a line of the response is no JSON") from None
+        finally:
+            response.body.close()
+
+    def _attempts(
+        self, call: _Call, headers: Dict[str, str] = {}, stream: bool = False
+    ) -> Tuple[Optional[Response], bytes]:
         """Repeats an attempt as long as it can help."""
         most = call.options.get("max_retries", self._max_retries)
         lost = False  # whether an attempt may have taken effect
@@ -225,16 +267,16 @@ class Caller:
                 return None if number > most else retry_in(call, error, number)
 
             try:
-                response, text, end = self._attempt(call, number, {}, stream=False)
+                response, text, end = self._attempt(call, number, headers, stream)
                 end(None, None)
-                return text
+                return response, text
             except _Failed as failed:
                 error = failed.error
                 wait = decide(error)
                 gone = isinstance(error, AtriumError) and error.status == 404 and error.code.endswith("_not_found")
                 failed.end(error, None if gone and lost else wait)
                 if gone and lost and call.method == "DELETE":
-                    return b""  # an earlier attempt has deleted it, and its response was lost
+                    return None, b""  # an earlier attempt has deleted it, and its response was lost
                 if wait is None:
                     raise error from None
                 lost = lost or not isinstance(error, AtriumError) or error.status >= 500
@@ -298,7 +340,12 @@ class Caller:
         ):
             if value:
                 h[name] = value
-        query = [(k, _text(v)) for k, v in call.query.items() if v is not None]
+        query: List[Tuple[str, str]] = []
+        for k, v in call.query.items():
+            if isinstance(v, dict):
+                query += [(f"{k}[{member}]", _text(text)) for member, text in v.items()]
+            elif v is not None:
+                query.append((k, _text(v)))
         url = self.base_url + call.path + ("?" + urllib.parse.urlencode(query) if query else "")
         return Request(call.method, url, h, call.body, timeout)
 

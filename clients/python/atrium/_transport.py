@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import collections
 import http.client
 import ssl
 import threading
@@ -7,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
-from typing import Callable, Dict, Optional, Protocol
+from typing import Callable, Deque, Dict, Optional, Protocol
 
 from ._errors import Cancelled
 
@@ -46,6 +47,31 @@ class Response:
 Transport = Callable[[Request], Response]
 
 
+class _Lines:
+    """A body whose readline raises if the response ends too early. That of http.client then returns nothing."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+        self._lines: Deque[bytes] = collections.deque()
+        self._rest = b""
+
+    def read(self) -> bytes:
+        return self._response.read()
+
+    def readline(self) -> bytes:
+        while not self._lines:
+            chunk = self._response.read1(1 << 16)
+            if not chunk:
+                rest, self._rest = self._rest, b""
+                return rest
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            self._lines.extend(lines)
+        return self._lines.popleft() + b"\n"
+
+    def close(self) -> None:
+        self._response.close()
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """The API has no redirects, and they would show the credential to others."""
 
@@ -65,7 +91,7 @@ def urllib_transport(context: Optional[ssl.SSLContext] = None) -> Transport:
             return Response(e.code, {k.lower(): v for k, v in e.headers.items()}, e)
         except urllib.error.URLError as e:
             raise e.reason if isinstance(e.reason, OSError) else OSError(str(e.reason)) from None
-        return Response(answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer)
+        return Response(answer.status, {k.lower(): v for k, v in answer.headers.items()}, _Lines(answer))
 
     return send
 

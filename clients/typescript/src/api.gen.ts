@@ -9322,6 +9322,11 @@ export class DataSourcesResource extends Resource {
       /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
       fields?: string
       /**
+       * Only rows whose field has this value: `filter[email]=ada@example.com`. An empty value means that the
+       * field is empty.
+       */
+      filter?: Record<string, string>
+      /**
        * The cursor of a change: only rows that were added or changed then and later, compared with the rows as
        * they are now. Rows without a key, and those with the key of a row before, are always included. Cannot be
        * combined with `raw`. If the mapping has changed since, 409 `source_changed`.
@@ -9342,6 +9347,64 @@ export class DataSourcesResource extends Resource {
       cursor?: string
     }, options?: Options): Page<Record<string, unknown>, SourceRows> {
     return this.caller.list({ name: 'dataSources.rows', method: 'GET', path: path`/api/datasources/${sourceId}/rows`, query }, options)
+  }
+
+  /**
+   * Read the rows of a data source.
+   *
+   * Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the
+   * fields, and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows
+   * of files, of Google Sheets and of connections of all kinds but `snowflake` can be read.
+   *
+   * A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
+   * has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
+   * Values longer than 65,536 characters are cut.
+   *
+   * With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response
+   * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
+   * int64, numbers float64, booleans bool, dates date32, and all other values texts. If the connection is closed
+   * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
+   * connection was revoked, or the client read too slowly.
+   *
+   * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
+   * unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
+   * `source_changed`.
+   *
+   * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
+   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
+   * sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
+   * source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
+   * upstream_timeout, url_not_allowed; and those that every call can have.
+   */
+  rowsStream(sourceId: string, query?: {
+      /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
+      limit?: number
+      /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
+      fields?: string
+      /**
+       * Only rows whose field has this value: `filter[email]=ada@example.com`. An empty value means that the
+       * field is empty.
+       */
+      filter?: Record<string, string>
+      /**
+       * The cursor of a change: only rows that were added or changed then and later, compared with the rows as
+       * they are now. Rows without a key, and those with the key of a row before, are always included. Cannot be
+       * combined with `raw`. If the mapping has changed since, 409 `source_changed`.
+       */
+      since?: string
+      /**
+       * What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
+       * `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row
+       * does.
+       */
+      on_invalid?: 'null' | 'skip' | 'report' | (string & {})
+      /**
+       * Whether values are texts as the source has them, without transformations and checks. A field that is
+       * joined from several columns has the text of the first one.
+       */
+      raw?: boolean
+    }, options?: Options): AsyncIterableIterator<Record<string, unknown>> {
+    return this.caller.lines({ name: 'dataSources.rowsStream', method: 'GET', path: path`/api/datasources/${sourceId}/rows`, query }, options)
   }
 
   /**

@@ -1,5 +1,6 @@
 import { AtriumConnectionError, AtriumError, NotModifiedError, unexpected } from './errors.js'
 import type { Attempt, Options, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
+import { readLines } from './lines.js'
 import { events } from './stream.js'
 
 export type { Attempt, Options, Outcome, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
@@ -23,6 +24,7 @@ export interface Caller {
   send<T>(request: Request, options?: Options): Promise<T>
   list<T, P>(request: Request, options?: Options): Page<T, P>
   stream<T>(request: Request, options?: Options): AsyncIterableIterator<ServerEvent<T>>
+  lines<T>(request: Request, options?: Options): AsyncIterableIterator<T>
 }
 
 /** The calls of a resource. */
@@ -153,6 +155,18 @@ export class Core implements Caller {
     }, options.signal)
   }
 
+  async *lines<T>(request: Request, options: Options = {}): AsyncIterableIterator<T> {
+    const prepared = this.#prepare(request, options)
+    prepared.headers.Accept = 'application/x-ndjson'
+    const response = await this.#attempts(request, { ...options, timeout: 0 }, prepared, async () => {})
+    try {
+      yield* readLines<T>(response)
+    } catch (e) {
+      if (options.signal?.aborted) throw options.signal.reason
+      throw new AtriumConnectionError(request.name, reasonOf(e), e)
+    }
+  }
+
   #prepare(request: Request, options: Options): Prepared {
     const s = this.#settings
     const headers: Record<string, string> = { Accept: 'application/json' }
@@ -172,6 +186,10 @@ export class Core implements Caller {
     }
     const url = new URL(this.#base + request.path)
     for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (typeof value === 'object' && value?.constructor === Object) {
+        for (const [member, v] of Object.entries(value)) url.searchParams.append(`${name}[${member}]`, String(v))
+        continue
+      }
       for (const v of Array.isArray(value) ? value : [value]) {
         if (v !== undefined && v !== null) url.searchParams.append(name, v instanceof Date ? v.toISOString() : String(v))
       }

@@ -63,9 +63,12 @@ const does = {
       }
       return { value: events }
     }
-    if (options.all) {
+    if (options.all || options.first) {
       const items = []
-      for await (const item of called) items.push(item)
+      for await (const item of called) {
+        items.push(item)
+        if (items.length === options.first) break
+      }
       return { value: items }
     }
     const value = await called

@@ -78,6 +78,14 @@ def call(name, args=(), body=None, query=None, has_body=False, options=None, **_
             if len(names) >= options["count"]:
                 break
         return {"value": names}
+    if name.endswith(".rowsStream"):
+        rows = []
+        for row in called:
+            rows.append(row)
+            if len(rows) == options.get("first"):
+                break
+        called.close()
+        return {"value": rows}
     if isinstance(called, atrium.Pages):
         called = list(called) if options.get("all") else called.page()
     return {"value": called, "etag": info.etag, "replayed": info.replayed}

@@ -1,0 +1,54 @@
+package atrium
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+)
+
+// lines returns the objects of a response that has one a line, as they come. A response that ends too early has an
+// error at its end. If the loop ends before, the connection is closed.
+func lines[T any](ctx context.Context, client *Client, c *call, options []Option) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		one := *c
+		one.accept = "application/x-ndjson"
+		err := one.prepare(options)
+		var res *http.Response
+		if err == nil {
+			res, err = client.attempts(ctx, &one, func(*http.Response) error { return nil })
+		}
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer res.Body.Close()
+		in := bufio.NewReaderSize(res.Body, 64<<10)
+		for {
+			line, err := in.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				return
+			}
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			if err != nil {
+				yield(none, &ConnectionError{c.name, err})
+				return
+			}
+			var item T
+			if err := json.Unmarshal(bytes.TrimSpace(line), &item); err != nil {
+				yield(none, &ConnectionError{c.name, errors.New("a line of the response is no JSON")})
+				return
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
