@@ -150,7 +150,7 @@ func estimate(s Session, t connection.TableRef) int64 {
 func (w *Sessions) withSession(ctx context.Context, to ports.Target, trace *Trace, fn func(Session) error) error {
 	ctx, cancel, network := w.guard.Begin(ctx, to)
 	defer cancel()
-	s, err := w.open(ctx, network, to, trace)
+	s, err := w.open(ctx, network, withToken(to, time.Now()), trace)
 	if err != nil {
 		return recognise(ctx, network, to, trace.Step(), err)
 	}

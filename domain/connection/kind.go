@@ -127,6 +127,7 @@ func load(text []byte) (*Descriptor, error) {
 		Grants       []string           `json:"grants"` // its lines
 		Fields       map[about][]string `json:"fields"`
 		SSH          bool               `json:"ssh"` // whether a server may be reached through an SSH server
+		IAM          bool               `json:"iam"` // whether a user may sign in with tokens of AWS
 		Schema       json.RawMessage    `json:"credential_schema"`
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
@@ -136,10 +137,16 @@ func load(text []byte) (*Descriptor, error) {
 	}
 	if f.SSH {
 		var err error
-		if f.Schema, err = withSSH(f.Schema); err != nil {
+		if f.Schema, err = withProperties(f.Schema, sshProperties); err != nil {
 			return nil, err
 		}
 		maps.Copy(f.Fields, sshFields)
+	}
+	if f.IAM {
+		var err error
+		if f.Schema, err = withProperties(f.Schema, iamProperties); err != nil {
+			return nil, err
+		}
 	}
 	d := &Descriptor{
 		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts,

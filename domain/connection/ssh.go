@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -51,25 +50,6 @@ const sshPort = 22
 
 //go:embed ssh.json
 var sshProperties []byte
-
-// withSSH adds the fields of a tunnel to the schema of a credential.
-func withSSH(schema json.RawMessage) (json.RawMessage, error) {
-	var whole, properties map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &whole); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(whole["properties"], &properties); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(sshProperties, &properties); err != nil { // which adds them
-		return nil, err
-	}
-	var err error
-	if whole["properties"], err = json.Marshal(properties); err != nil {
-		return nil, err
-	}
-	return json.Marshal(whole)
-}
 
 // HasTunnel reports whether the target is reached through an SSH server.
 func (c Credential) HasTunnel() bool { return c.Text(FieldSSHHost) != "" }
@@ -162,7 +142,7 @@ func sameTunnel(a, b map[string]any) bool {
 // failureIn is failureOf for a connection with a configuration. With a tunnel, it is the SSH server that Atrium
 // resolves and connects to.
 func (k Kind) failureIn(config map[string]any, checks []Check, code Code, at time.Time) Failure {
-	f := k.failureOf(checks, code, at)
+	f := k.failureOf(checks, code, at).withTokens(config)
 	if !(Credential{config: config}).HasTunnel() {
 		return f
 	}

@@ -37,6 +37,7 @@ hostnossl all only_tls  127.0.0.1/32 reject
 host    all rejected    127.0.0.1/32 reject
 host    all cleartext   127.0.0.1/32 password
 host    all postgres    127.0.0.1/32 trust
+host    all with_token  127.0.0.1/32 trust
 host    all all         127.0.0.1/32 scram-sha-256
 `
 
@@ -49,6 +50,7 @@ CREATE ROLE crowded LOGIN PASSWORD '%[1]s' CONNECTION LIMIT 0;
 CREATE ROLE only_tls LOGIN PASSWORD '%[1]s';
 CREATE ROLE rejected LOGIN PASSWORD '%[1]s';
 CREATE ROLE cleartext LOGIN PASSWORD '%[1]s';
+CREATE ROLE with_token LOGIN;
 CREATE DATABASE closed_to_all;
 CREATE DATABASE without_connections ALLOW_CONNECTIONS false;
 REVOKE ALL ON DATABASE closed_to_all FROM PUBLIC;
@@ -112,7 +114,8 @@ GRANT SELECT ON shop.writing TO reader;
 GRANT USAGE ON SCHEMA shop TO reader, writer, stranger, only_tls, cleartext;
 GRANT SELECT ON shop.kinds, shop.empty, shop."a ""strange"" name; DROP TABLE shop.kinds", shop.seen, shop.stored,
 shop.parts, shop.slow, shop.costly, shop.wide TO reader, writer;
-GRANT SELECT ON shop.kinds TO only_tls, cleartext;
+GRANT USAGE ON SCHEMA shop TO with_token;
+GRANT SELECT ON shop.kinds TO only_tls, cleartext, with_token;
 GRANT SELECT (open) ON shop.half TO reader;
 GRANT INSERT ON shop.empty TO writer;
 ANALYZE shop.kinds;

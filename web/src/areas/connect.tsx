@@ -25,6 +25,12 @@ interface Property {
 
 interface Schema { properties: Record<string, Property>; required?: string[] }
 
+/** Fields that few need, and that are therefore folded away. */
+const groups = [
+  { prefix: 'aws_', title: words.withAnAwsKey },
+  { prefix: 'ssh_', title: words.throughAnSshServer },
+]
+
 /** What a probe found, in a success or in a problem. */
 function probed(result: unknown, error: unknown): ProbeCheck[] | undefined {
   const from = AtriumError.is(error) ? error.problem : result
@@ -73,13 +79,13 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   const checks = probed(trial.data, error) ?? (steps.length > 0 ? steps : undefined)
   const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
   const wrong = { ...fieldErrors(error), ...Object.fromEntries((failure?.fields ?? []).map((f) => [f, failure!.hint])) }
-  const isSSH = (name: string) => name.startsWith('ssh_')
-  // The secrets of the SSH server are in a form of their own: in one form, browsers take two passwords for two sign-ins.
-  const sshForm = useId()
+  const group = (name: string) => groups.find((g) => name.startsWith(g.prefix))
+  // The secrets of a group are in a form of their own: in one form, browsers take two passwords for two sign-ins.
+  const forms = useId()
   const field = ([name, p]: [string, Property]) => (
     <Field
       key={name} name={name} property={p} required={schema.required?.includes(name) ?? false} error={wrong[name]}
-      {...(isSSH(name) && { form: sshForm })}
+      {...(group(name) && { form: forms + group(name)!.prefix })}
     />
   )
   const busy = trial.isPending || store.isPending
@@ -101,18 +107,26 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
               more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? words.tryingDialog : words.tryWithoutStoring}</Button>}
             >
               <Input name="connection_name" label={t.name} maxLength={120} placeholder={kind.title} />
-              {fields.filter(([name]) => !isSSH(name)).map(field)}
-              {fields.some(([name]) => isSSH(name)) && (
-                <details open={fields.some(([name]) => isSSH(name) && wrong[name]) || undefined}>
-                  <summary className="mb-3 cursor-pointer">{words.throughAnSshServer}</summary>
-                  {fields.filter(([name]) => isSSH(name)).map(field)}
-                </details>
-              )}
+              {fields.filter(([name]) => !group(name)).map(field)}
+              {groups.map((g) => {
+                const members = fields.filter(([name]) => group(name) === g)
+                return members.length > 0 && (
+                  <details key={g.prefix} open={members.some(([name]) => wrong[name]) || undefined}>
+                    <summary className="mb-3 cursor-pointer">{g.title}</summary>
+                    {members.map(field)}
+                  </details>
+                )
+              })}
               <Problem error={error} />
             </Form>
-            <form id={sshForm} onSubmit={(e) => { e.preventDefault(); form.current!.querySelector('form')!.requestSubmit() }}>
-              <button type="submit" hidden>{words.connect}</button>
-            </form>
+            {groups.map((g) => (
+              <form
+                key={g.prefix} id={forms + g.prefix}
+                onSubmit={(e) => { e.preventDefault(); form.current!.querySelector('form')!.requestSubmit() }}
+              >
+                <button type="submit" hidden>{words.connect}</button>
+              </form>
+            ))}
           </div>
         </Card>
         <div className="min-w-0">
@@ -143,7 +157,7 @@ function Field({ name, property: p, required, error, form }: {
   if (p.type === 'boolean') {
     return <Select {...common} defaultValue={String(p.default ?? false)} choices={[{ value: 'false', label: words.no }, { value: 'true', label: words.yes }]} />
   }
-  if (/key|certificate|_ca\b|pem/.test(name) && p.type === 'string') return <TextArea {...common} autoComplete="off" spellCheck={false} />
+  if (/key|certificate|_ca\b|pem/.test(name) && !name.startsWith('aws_') && p.type === 'string') return <TextArea {...common} autoComplete="off" spellCheck={false} />
   return (
     <Input
       {...common} type={p['x-secret'] ? 'password' : p.type === 'integer' ? 'number' : 'text'} autoComplete="off"

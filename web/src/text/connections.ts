@@ -32,4 +32,5 @@ export const words = {
   thisRoleCanWrite: 'This role can write. Use one that can only read.',
   lastCheckTitle: 'Last check',
   throughAnSshServer: 'Through an SSH server',
+  withAnAwsKey: 'With an AWS key instead of a password (Amazon RDS, Aurora)',
 } as const

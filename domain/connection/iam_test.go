@@ -1,0 +1,102 @@
+package connection_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// keyed returns a credential with an AWS key, with some fields changed; nil removes a field.
+func keyed(kind connection.Kind, changes map[string]any) (connection.Credential, error) {
+	fields := map[string]any{
+		"host": "db.example.com", "database": "shop", "username": "reader", "aws_access_key_id": "AKIAIOSFODNN7EXAMPLE",
+		"aws_secret_access_key": "s3cr3t", "aws_region": "eu-central-1",
+	}
+	for name, v := range changes {
+		if fields[name] = v; v == nil {
+			delete(fields, name)
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return connection.Credential{}, err
+	}
+	return connection.ParseCredential(kind, text)
+}
+
+func TestFieldsOfAnAWSKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kind    connection.Kind
+		changes map[string]any
+		wrong   []string
+	}{
+		"PostgreSQL": {connection.Postgres, nil, nil},
+		"MySQL":      {connection.MySQL, nil, nil},
+		"without its secret": {connection.MySQL, map[string]any{"aws_secret_access_key": nil},
+			[]string{"aws_secret_access_key"}},
+		"without all but secret": {connection.MySQL, map[string]any{"aws_access_key_id": nil, "aws_region": nil},
+			[]string{"aws_access_key_id", "aws_region"}},
+		"and a password": {connection.MySQL, map[string]any{"password": "p"}, []string{"password"}},
+		"without TLS":    {connection.MySQL, map[string]any{"tls": "disable"}, []string{"tls"}},
+		"with TLS that proves nothing": {connection.MySQL, map[string]any{"tls": "require"},
+			[]string{"tls"}},
+		"with TLS for any name": {connection.MySQL, map[string]any{"tls": "verify_ca"}, nil},
+		"a region with a slash": {connection.MySQL, map[string]any{"aws_region": "eu/1"}, []string{"aws_region"}},
+		"a kind without tokens": {connection.ClickHouse, nil,
+			[]string{"aws_access_key_id", "aws_region", "aws_secret_access_key"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := keyed(tt.kind, tt.changes)
+			var got []string
+			if f, ok := errors.AsType[*fault.Error](err); ok {
+				for _, field := range f.Fields {
+					got = append(got, field.Pointer[len("/credential/"):])
+				}
+			}
+			if !slices.Equal(got, tt.wrong) || err != nil && got == nil {
+				t.Errorf("wrong %q, want %q (%v)", got, tt.wrong, err)
+			}
+		})
+	}
+}
+
+func TestARefusedTokenIsAboutTheKey(t *testing.T) {
+	c, err := keyed(connection.Postgres, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.SecretsSet(), []string{"aws_secret_access_key"}) {
+		t.Errorf("secrets %q", c.SecretsSet())
+	}
+	refused := connection.Trial{Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed),
+		At: time.Unix(1, 0)}
+	failed, ok := errors.AsType[*connection.ProbeError](refused.Failure(c))
+	if !ok || !strings.Contains(failed.Failure.Hint, "clock") ||
+		!slices.Equal(failed.Failure.Fields, []string{"username", "aws_access_key_id", "aws_secret_access_key",
+			"aws_region"}) {
+		t.Errorf("failure %+v", failed)
+	}
+	if plain := connection.Postgres.Failure(connection.AuthFailed, refused.At); strings.Contains(plain.Hint, "AWS") {
+		t.Errorf("the hint of a password: %s", plain.Hint)
+	}
+}
+
+func TestATokenReplacesThePasswordOnlyInACopy(t *testing.T) {
+	c, err := keyed(connection.Postgres, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.WithPassword(secret.New("token")).Secret(connection.FieldPassword).Reveal(); got != "token" {
+		t.Errorf("password %q", got)
+	}
+	if !c.Secret(connection.FieldPassword).IsZero() {
+		t.Error("the credential itself has the token")
+	}
+}
