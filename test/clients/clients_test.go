@@ -245,7 +245,7 @@ func TestSuitesOfTheClients(t *testing.T) {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Dir = folder
-		c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "GOFLAGS=-trimpath", "CGO_ENABLED=0",
+		c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "GOFLAGS=", "CGO_ENABLED=0",
 			"ATRIUM_CLIENT="+compiledIfNode(t, name))
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)

@@ -47,7 +47,7 @@ func TestQuickstarts(t *testing.T) {
 		}
 		c := exec.Command(name, args...)
 		c.Dir = folder
-		c.Env = append(os.Environ(), "ATRIUM_URL="+w.node.URL, "ATRIUM_KEY="+w.key, "GOFLAGS=-trimpath",
+		c.Env = append(os.Environ(), "ATRIUM_URL="+w.node.URL, "ATRIUM_KEY="+w.key, "GOFLAGS=",
 			"CGO_ENABLED=0",
 			"PYTHONPATH="+filepath.Join(client, "python"), "PYTHONDONTWRITEBYTECODE=1", "NO_PROXY=*")
 		out, err := c.CombinedOutput()

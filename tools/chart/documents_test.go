@@ -34,7 +34,7 @@ func TestTheValuesOfTheDocumentation(t *testing.T) {
 func TestTheProgramAcceptsTheConfiguration(t *testing.T) {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "atrium")
-	build := exec.Command("go", "-C", "../..", "build", "-trimpath", "-o", binary, "./cmd/atrium")
+	build := exec.Command("go", "-C", "../..", "build", "-o", binary, "./cmd/atrium")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
