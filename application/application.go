@@ -68,7 +68,7 @@ type External struct {
 	SourceLimits sources.Limits
 
 	Clock   presences.Clock
-	Signals ports.PresenceSignals // nil if the node has no other nodes to tell
+	Signals ports.PresenceSignals // nil if there are no other nodes to notify
 }
 
 // Bind returns the use cases on given stores.

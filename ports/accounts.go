@@ -241,7 +241,7 @@ type Events interface {
 	// already read. A part can hold fewer events than its limit, or none, and still have More.
 	Feed(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery) (event.Feed, error)
 
-	// Verify checks at most so many links of the chain of org's workspace, those with a higher Seq than after, in one
+	// Verify checks at most limit links of the chain of org's workspace, those with a higher Seq than after, in one
 	// snapshot. Once no link is left, it also checks the events that are not linked yet.
 	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, most int) (event.Part, error)
 

@@ -4,7 +4,7 @@ import "github.com/atrium-hq/atrium/domain/identity"
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Changes tells whether what was read of a workspace can still be used.
+// Changes reports whether what was read from a workspace is still current.
 type Changes interface {
 	// Generation returns a number that grows with every change of a workspace through this process, before the caller
 	// who made the change learns that it is stored. settled is false while a change is being stored: then what is in

@@ -53,8 +53,8 @@ type GatewayCustomers interface {
 	// billing.ErrMethodNotFound if it is not the customer's.
 	SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error
 
-	// Detach removes a payment method from its customer. It returns no error if the method belongs to
-	// no customer any more.
+	// Detach removes a payment method from its customer. It returns no error if the method no longer
+	// belongs to a customer.
 	Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error
 }
 
@@ -122,7 +122,7 @@ type GatewayPages interface {
 	// billing.CheckoutLasts.
 	Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (url string, err error)
 
-	// EndCheckouts ends the open checkout pages of a customer: no payer can start a subscription there any more.
+	// EndCheckouts ends the open checkout pages of a customer: no payer can start a subscription there after that.
 	EndCheckouts(ctx context.Context, c billing.CustomerID) error
 }
 

@@ -69,7 +69,7 @@ type Answer struct {
 type Idempotency interface {
 	// Once returns key's stored response if there is one (replayed). Otherwise it runs fn with stores
 	// that share one transaction with the record of its response: both are saved, or neither is,
-	// wherever the process dies. If fn fails, its changes are rolled back. keep decides whether the
+	// even if the process dies in between. If fn fails, its changes are rolled back. keep decides whether the
 	// error is an outcome, whose response is recorded too, or none, so that the request can be
 	// repeated. fn may run again after a conflict.
 	//

@@ -37,7 +37,7 @@ type AuthorizationRequest struct {
 	Verifier    string // of PKCE; only its hash is sent
 }
 
-// AuthorizationResponse is what a browser brings back, with what it took along.
+// AuthorizationResponse is what a browser brings back from a provider, with the state that it was sent with.
 type AuthorizationResponse struct {
 	RedirectURI string
 	Code        string

@@ -64,6 +64,6 @@ type PresenceSignals interface {
 	Announce(ctx context.Context, org identity.OrgID) error
 
 	// Listen calls heard with the org of each signal, the node's own included, and with an empty org
-	// when signals may have been lost. It returns nil when ctx ends. It survives outages by itself.
+	// when signals may have been lost. It returns nil when ctx ends. After an outage it reconnects automatically.
 	Listen(ctx context.Context, heard func(identity.OrgID)) error
 }

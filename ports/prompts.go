@@ -118,7 +118,7 @@ type PromptLists interface {
 	) (page.Of[prompt.Activation], error)
 }
 
-// PromptOutlines is the part of PromptLists that tells how templates are arranged, and what includes one.
+// PromptOutlines is the part of PromptLists that reads how templates are arranged, and what includes one.
 type PromptOutlines interface {
 	// Outline returns the first limit live templates in a folder, in the order of NameKey, for which
 	// Template.Access(by) is at least View. The empty folder has all of them.

@@ -29,7 +29,7 @@ type Sheets interface {
 	// ten minutes if the host accepts no more requests.
 	Preview(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget) (source.Sheet, error)
 
-	// Rows calls each with the rows below the location's header, in batches, without empty rows. The first batch tells
+	// Rows calls each with the rows below the location's header, in batches, without empty rows. The first batch has
 	// the file's version, its sample, and which columns the tab does not have; then there are no rows. An error of
 	// each ends the call, and is returned.
 	Rows(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget, q source.RowsQuery,

@@ -34,7 +34,7 @@ type Warehouse interface {
 	// unknown, and no error.
 	Preview(ctx context.Context, to Target, q connection.PreviewQuery) (connection.Preview, error)
 
-	// Rows calls each with the rows of a table, in batches of one snapshot. The first batch tells which columns
+	// Rows calls each with the rows of a table, in batches of one snapshot. The first batch says which columns
 	// the table does not have; then there are no rows. An error of each ends the call, and is returned. It returns
 	// connection.RowsUnsupported if the kind cannot do it, else errors as Preview does.
 	Rows(ctx context.Context, to Target, q connection.RowsQuery, each func(column.Batch) error) error

@@ -56,8 +56,8 @@ type WebhookQueue interface {
 	// another node has leased the endpoint, or it was deleted.
 	Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (until time.Time, err error)
 
-	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is not that
-	// of e any more, or another node has leased the endpoint.
+	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is no longer
+	// that of e, or another node has leased the endpoint.
 	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
 
 	// Pending counts the pending deliveries of an endpoint, without those that wait for an earlier one about the same

@@ -212,7 +212,7 @@ func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop fu
 	return news, stop, nil
 }
 
-// Now returns by with its present role in its workspace. identity.ErrWorkspaceNotFound if by is no member any more.
+// Now returns by with its present role in its workspace. identity.ErrWorkspaceNotFound if by is no longer a member.
 func (s *Service) Now(ctx context.Context, by identity.Actor) (identity.Actor, error) {
 	_, memberships, err := s.users.Get(ctx, by.Org, by.User)
 	if err != nil {

@@ -188,7 +188,7 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 	})
 }
 
-// Delete hides a template; Restore restores it. Members who have not accepted are removed for good, and their
+// Delete hides a template; Restore restores it. Members who have not accepted are removed permanently, and their
 // invitations to the workspace end unless they have another purpose.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match) error {
 	// The workspace is locked before the template, as in invite: no one is invited meanwhile.

@@ -10,7 +10,7 @@ import (
 )
 
 // Preview opens a session in which Atrium's own page shows the draft of a template. Requires the viewer role. It lasts
-// chat.PreviewLasts, even if by's role changes meanwhile.
+// chat.PreviewLasts, even if by's role changes in the meantime.
 func (s *Embeds) Preview(ctx context.Context, by identity.Actor, of chat.ID) (*Session, error) {
 	t, err := s.chats.Get(ctx, by, of)
 	if err != nil {

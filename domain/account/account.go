@@ -85,7 +85,7 @@ func (p *Principal) Live(policy identity.KeyPolicy, now time.Time) bool {
 // Enabled reports whether u's credentials can work.
 func (u *User) Enabled() bool { return u.DisabledAt.IsZero() }
 
-// Erased reports whether u's data was erased. An erased person is disabled for good.
+// Erased reports whether u's data was erased. An erased person is disabled permanently.
 func (u *User) Erased() bool { return !u.ErasedAt.IsZero() }
 
 // Select returns the workspace of a request, which is the key's own. identity.ErrWorkspaceMismatch if

@@ -22,7 +22,7 @@ const (
 	MaxDirectoryGroups = 1_000  // in an org, and of one person
 )
 
-// Refusals of what a directory asks for.
+// Errors that a directory's request can return.
 var (
 	ErrDirectoryUserNotFound = &fault.Error{Kind: fault.NotFound, Code: "not_found",
 		Detail: "The directory has no such user here."}

@@ -64,7 +64,7 @@ type Leaver struct {
 	KnownAs    []string     // names besides User.Name and addresses besides User.Email
 }
 
-// Erase ends the account for good: the memberships, the API keys that end with them, the name and the address.
+// Erase ends the account permanently: the memberships, the API keys that end with them, the name and the address.
 // It requires the same caller as Access.Disable, with the same errors, and ErrOnlyOwner if a workspace that is not
 // deleted would be left without an owner. Service keys that the person created end.
 func (l *Leaver) Erase(by identity.Actor) (*Erasure, error) {

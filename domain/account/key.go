@@ -198,7 +198,7 @@ func newKey(
 }
 
 // NewServiceKey creates a key for a program, with its own user who is a member of w with the key's
-// ceiling as role. It lives no longer than policy permits. Requires the admin role.
+// ceiling as role. Its lifetime is at most what policy permits. Requires the admin role.
 func (w *Workspace) NewServiceKey(
 	by identity.Actor, policy identity.KeyPolicy, d KeyDraft,
 ) (*User, *Key, Token, error) {

@@ -13,7 +13,7 @@ const (
 	// ProviderSessionLife is the maximum lifetime of a session that an OpenID provider opened. Then the person signs in
 	// at the provider again, whose claims may have changed.
 	ProviderSessionLife = 24 * time.Hour
-	// SignInWithin is how long a person has to sign in at a provider.
+	// SignInWithin is how long a person can take to sign in at a provider.
 	SignInWithin = 10 * time.Minute
 	// CodeLife is how long the code of a sign-in at a provider works.
 	CodeLife = time.Minute

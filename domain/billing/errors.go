@@ -117,7 +117,7 @@ func (e *Rejection) Error() string { return "the gateway refused: " + e.Reason }
 // Unwrap returns the error that the caller gets.
 func (e *Rejection) Unwrap() error { return ErrGateway }
 
-// ErrCustomerGone is a Rejection: the gateway has no such customer any more.
+// ErrCustomerGone is a Rejection: the gateway no longer has such a customer.
 var ErrCustomerGone = &Rejection{Reason: "the customer does not exist"}
 
 // KeptFailure is ErrGatewayUnavailable for a call whose failure the gateway has stored under the call's
@@ -150,7 +150,7 @@ func NoEffect(err error) bool {
 }
 
 // UnsettledError is ErrGateway for a repeated call that the gateway refused after the first try got no
-// response. The refusal does not tell the outcome of the first try.
+// response. The refusal does not reveal the outcome of the first try.
 type UnsettledError struct {
 	Refusal string // for the log
 }

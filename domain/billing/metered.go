@@ -59,7 +59,7 @@ func (e *UsageEvent) Sendable(now, atGateway time.Time, c *Customer) bool {
 		(e.TriedAt.IsZero() || now.Sub(e.TriedAt) < usageRepeatable)
 }
 
-// LoseUsage records that an event cannot be sent to the gateway any more.
+// LoseUsage records that an event can no longer be sent to the gateway.
 func (c *Customer) LoseUsage(by identity.Actor, e *UsageEvent) {
 	c.Record(by, "usage.not_billed", e.ID, map[string]any{"feature": e.Feature, "quantity": e.Quantity, "at": e.At})
 }

@@ -29,7 +29,7 @@ const (
 	maxNotices        = 50
 )
 
-// Notice tells a workspace about something that needs its attention. Each is given once.
+// Notice informs a workspace of something that needs its attention. Each is given once.
 type Notice struct {
 	Kind NoticeKind     `json:"kind"`
 	Key  string         `json:"key"` // what it is about; Kind and Key identify it in the workspace

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// EmbedTicketLasts is how long the page in a frame has to open its session.
+// EmbedTicketLasts is how long the page in a frame can take to open its session.
 const EmbedTicketLasts = time.Minute
 
 // Errors for a visitor's page that may not show a chat.
@@ -63,7 +63,7 @@ type EmbedPass struct {
 	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
 	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
 
-	ID string `json:"i,omitempty"` // of the session, also after it is renewed; empty: a ticket, or from an earlier release
+	ID string `json:"i,omitempty"` // of the session, also after it is renewed; empty: a ticket, or from an older release
 
 	// Of a preview, which has no token: the template whose draft it shows, and its workspace.
 	Draft     ID                   `json:"p,omitempty"`
@@ -100,7 +100,7 @@ func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	return nil
 }
 
-// Outlived reports whether the token of e was disabled since p was issued, which ended p for good.
+// Outlived reports whether the token of e was disabled since p was issued, which ended p permanently.
 func (e *Embedding) Outlived(p EmbedPass) bool { return p.Generation != e.Token.Generation }
 
 // Continues reports whether p, a live session of e's token, would still be served to its page.

@@ -8,7 +8,7 @@ const (
 	MaxColumns   = 200 // columns of a table; those further right are omitted
 	HeaderWindow = 20  // first rows that are searched for a header
 	SampleWindow = 32  // rows below the header from which types are inferred
-	ShownRows    = 2   // of these, the rows that are shown unless a caller asks for more
+	ShownRows    = 2   // of these, the rows that are shown by default
 	MaxShownRows = 20  // of these, the most that are shown
 	LeadingRows  = 20  // rows directly above a header that are shown
 

@@ -71,7 +71,7 @@ type Failure struct {
 	Category  Category
 	Fields    []string // credential fields that are probably wrong
 	Retryable bool     // a retry may work without a change
-	Hint      string   // one sentence for the person who has to fix it
+	Hint      string   // one sentence for the person who fixes it
 	Answered  Service  // what a probe recognised at the address; "" if nothing
 	At        time.Time
 }

@@ -17,7 +17,7 @@ const (
 	ServiceClickHouseNative Service = "clickhouse_native" // Atrium uses the HTTP interface of ClickHouse
 	ServiceMySQL            Service = "mysql"             // and MariaDB
 	ServicePostgres         Service = "postgres"
-	ServiceRedshift         Service = "redshift" // which speaks PostgreSQL's protocol; only its version tells it
+	ServiceRedshift         Service = "redshift" // which speaks PostgreSQL's protocol; only its version shows it
 	ServiceMail             Service = "mail"     // SMTP, IMAP, POP3; FTP begins in the same way
 )
 

@@ -31,7 +31,7 @@ func (h *Heartbeat) Claims() bool {
 	return h.Status != nil || h.Text != nil || h.Emoji != nil || h.Until != nil
 }
 
-// Every returns how often a device should report: two heartbeats may be lost before it counts as gone.
+// Every returns how often a device should report: two heartbeats may be lost before it counts as offline.
 func (h *Heartbeat) Every() time.Duration { return h.TTL / 3 }
 
 // Check returns an error if by may not send h.

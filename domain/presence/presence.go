@@ -96,7 +96,7 @@ type Device struct {
 	TTL    time.Duration // how long that counts
 }
 
-// ExpiresAt returns when the device counts as gone unless it sends another heartbeat.
+// ExpiresAt returns when the device counts as offline unless it sends another heartbeat.
 func (d Device) ExpiresAt() time.Time { return d.SeenAt.Add(d.TTL) }
 
 // Record is the presence of one user in an org. Settle computes Mask, Shown and Due from the other fields.

@@ -32,7 +32,7 @@ func (c Copying) Draft(t *Template) Draft {
 		Compatibility: t.Compatibility, IncludeMode: t.IncludeMode}
 }
 
-// Note returns the commit message of a copy of v, which tells its author as a text, up to 500 characters: the copy
+// Note returns the commit message of a copy of v, which names its author as text, up to 500 characters: the copy
 // belongs to the caller who made it.
 func (v *VersionInfo) Note(author string) string {
 	note := fmt.Sprintf("(by %s, %s)", author, v.CreatedAt.Format("2006-01-02"))

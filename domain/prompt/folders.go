@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/naming"
 )
 
-// Entry is what an outline of a workspace tells of a template.
+// Entry is a template in the outline of a workspace.
 type Entry struct {
 	ID   ID
 	Name string

@@ -51,9 +51,9 @@ const (
 	Withdrawn       Cause = "withdrawn"       // by its author or a manager
 	BaseMoved       Cause = "base_moved"      // another version became active
 	VersionChanged  Cause = "version_changed" // the version was edited or deleted
-	AccessLost      Cause = "access_lost"     // its author may not activate the version any more
+	AccessLost      Cause = "access_lost"     // its author may no longer activate the version
 	TemplateDeleted Cause = "template_deleted"
-	IncludeLost     Cause = "include_lost"   // an include has no text any more that its author can see
+	IncludeLost     Cause = "include_lost"   // an include no longer has a text that its author can see
 	ContractBroken  Cause = "contract_break" // the template requires compatibility now, and the version breaks it
 	Expired         Cause = "expired"        // it waited for RequestLife
 )
@@ -128,7 +128,7 @@ func (r *ActivationRequest) ExpiresAt() time.Time {
 	return from.Add(RequestLife)
 }
 
-// IsReady reports whether r waits for nothing any more.
+// IsReady reports whether r no longer waits for anything.
 func (r *ActivationRequest) IsReady(now time.Time) bool {
 	return r.Approved() >= r.Approvals && len(r.Missing) == 0 && !now.Before(r.NotBefore)
 }

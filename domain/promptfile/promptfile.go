@@ -19,7 +19,7 @@ import (
 
 // Prompt is what a file holds of a prompt template and its version. Its JSON is that of the API.
 type Prompt struct {
-	Name        string // empty if the path of the file tells it
+	Name        string // empty if it follows from the path of the file
 	Type        string
 	Description string
 	Tags        []string
@@ -258,7 +258,7 @@ func readMessages(body string) (messages []Message, err error) {
 func isSection(line string) bool { return section.MatchString(line) && !strings.HasPrefix(line, `\`) }
 
 // Place returns the path of a template's file in an archive, with slashes. A name that cannot be a path everywhere is
-// replaced, and hasName is true: then the file has to tell the name.
+// replaced, and hasName is true: then the file contains the name.
 func Place(name string) (path string, hasName bool) {
 	if path, err := Path(name); err == nil {
 		return filepath.ToSlash(path), false

@@ -68,7 +68,7 @@ func MayCreate(by identity.Actor) error {
 	return nil
 }
 
-// Detach removes s; only its events and what its mappings taught remain. A refresh that is running
+// Detach removes s; only its events and what was learned from its mappings remain. A refresh that is running
 // finds s gone and stores nothing.
 func (s *Source) Detach(by identity.Actor, at revision.Match) error {
 	if err := s.allow(by, Own, at); err != nil {

@@ -36,8 +36,8 @@ var (
 
 // RowsQuery asks for the rows of a sheet, below its header.
 type RowsQuery struct {
-	Columns []string // in the order in which their values are wanted
-	Exact   []bool   // which columns are wanted as they are stored and not as they are shown: numbers and dates
+	Columns []string // in the order in which their values are returned
+	Exact   []bool   // the columns to return as they are stored and not as they are shown: numbers and dates
 	After   int      // only rows with a greater number
 	Version string   // ErrSourceChanged if the file has another one; empty: any
 	Limit   int      // the most rows

@@ -46,7 +46,7 @@ type Delivery struct {
 	CreatedAt   time.Time
 	AttemptedAt time.Time // zero before the first attempt
 
-	EventRemoved bool // by retention: it cannot be sent any more
+	EventRemoved bool // by retention: it can no longer be sent
 }
 
 // DeliveryPage is one page of deliveries, newest first.

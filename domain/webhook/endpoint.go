@@ -105,8 +105,8 @@ type Endpoint struct {
 	UpdatedAt time.Time
 	Deleted   bool // it is removed when it is saved
 
-	// LeasedUntil is until when a node works on it, by the clock of the database; zero: none does. It tells leases
-	// apart.
+	// LeasedUntil is until when a node works on it, by the clock of the database; zero: none does. It distinguishes
+	// leases.
 	LeasedUntil time.Time
 }
 
@@ -275,7 +275,7 @@ func (e *Endpoint) Gets(kind string) bool {
 	})
 }
 
-// Observe notes the outcomes of deliveries to e at a time, in their order, unless e was disabled meanwhile.
+// Observe notes the outcomes of deliveries to e at a time, in their order, unless e was disabled in the meantime.
 func (e *Endpoint) Observe(by identity.Actor, outcomes []Outcome) {
 	if !e.Enabled {
 		return
