@@ -41,11 +41,11 @@ type SheetTarget struct {
 	Location source.SheetLocation
 	Egress   identity.Egress // of the caller's org
 
-	// Google is the workspace's own credential of kind connection.GoogleSheets; zero if it has none. It
-	// is sent to no host other than Google's.
-	Google connection.Credential
-	Offer  SheetOffer
-	Within time.Duration // how long Rows may take
+	// Account is the workspace's own credential of the location's AccountKind; zero if it has none. It is sent to no
+	// host other than those of the service.
+	Account connection.Credential
+	Offer   SheetOffer
+	Within  time.Duration // how long Rows may take
 }
 
 // SheetOffer is what an org's configuration adds to the sheets that its workspaces can read.

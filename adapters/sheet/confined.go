@@ -41,13 +41,46 @@ func NewConfined(run ports.Confined, stream ports.ConfinedStream, within time.Du
 	return &Confined{run: run, stream: stream, within: within}
 }
 
-// request is a call on its way to the child. It holds no credential: files need none.
+// request is a call on its way to the child. It contains the secrets of an account in plain text.
 type request struct {
 	Location source.SheetLocation
+	Kind     connection.Kind // of the account; "" if there is none
+	Account  json.RawMessage
 	Egress   identity.Egress
 	Files    bool
 	Rows     source.RowsQuery
 	Within   time.Duration
+}
+
+// requestFor returns the request for a target.
+func requestFor(of ports.SheetTarget) (request, error) {
+	if err := check(of.Location); err != nil {
+		return request{}, err
+	}
+	r := request{Location: located(of), Kind: of.Account.Kind(), Egress: of.Egress, Files: of.Offer.Files,
+		Within: of.Within}
+	if r.Kind == "" {
+		return r, nil
+	}
+	var err error
+	if r.Account, err = of.Account.Reveal(); err != nil {
+		return request{}, source.ErrSheetFailed
+	}
+	return r, nil
+}
+
+// target is the inverse of requestFor.
+func (r request) target() (ports.SheetTarget, error) {
+	of := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
+		Offer: ports.SheetOffer{Files: r.Files}}
+	if r.Kind == "" {
+		return of, nil
+	}
+	var err error
+	if of.Account, err = connection.ParseCredential(r.Kind, r.Account); err != nil {
+		return ports.SheetTarget{}, errors.New("a credential that cannot be read") // without err, which may quote it
+	}
+	return of, nil
 }
 
 // answer is the result of a request.
@@ -60,12 +93,12 @@ type answer struct {
 func (c *Confined) Preview(
 	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
 ) (source.Sheet, error) {
-	if err := check(of.Location); err != nil {
+	r, err := requestFor(of)
+	if err != nil {
 		return source.Sheet{}, err
 	}
 	var a answer
-	err := c.run(ctx, workspace, JobName, c.within,
-		request{Location: located(of), Egress: of.Egress, Files: of.Offer.Files}, &a)
+	err = c.run(ctx, workspace, JobName, c.within, r, &a)
 	switch {
 	case err == nil && a.Failed == nil:
 		return a.Sheet, nil
@@ -136,8 +169,11 @@ func Job(d *Documents) func(ctx context.Context, input json.RawMessage) (any, er
 		if err := json.Unmarshal(input, &r); err != nil {
 			return nil, errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		s, err := d.Preview(ctx, "", ports.SheetTarget{Location: r.Location, Egress: r.Egress,
-			Offer: ports.SheetOffer{Files: r.Files}})
+		of, err := r.target()
+		if err != nil {
+			return nil, err
+		}
+		s, err := d.Preview(ctx, "", of)
 		if err != nil {
 			failed, ok := errors.AsType[*fault.Error](err)
 			if !ok {

@@ -19,7 +19,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/sheet/microsoft"
 	"github.com/atrium-hq/atrium/adapters/sheet/upstream"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -71,16 +73,17 @@ func portOf(u *url.URL) uint16 {
 
 // Documents is ports.Sheets for files. It parses untrusted data: see Confined.
 type Documents struct {
-	guard  Guard
-	roots  *tls.Config
-	folder string
-	limits Limits
+	guard     Guard
+	roots     *tls.Config
+	folder    string
+	limits    Limits
+	microsoft microsoft.Config
 }
 
 // NewDocuments returns a Documents that fetches through guard, trusting roots (nil: the machine's),
 // and reads the files of folder, which need not exist.
 func NewDocuments(guard Guard, roots *tls.Config, folder string, limits Limits) *Documents {
-	return &Documents{guard: guard, roots: roots, folder: folder, limits: limits}
+	return &Documents{guard: guard, roots: roots, folder: folder, limits: limits, microsoft: microsoft.Default()}
 }
 
 // Preview implements ports.Sheets.
@@ -118,7 +121,7 @@ func (d *Documents) read(ctx context.Context, of ports.SheetTarget, do func(docu
 		len(of.Location.URL) > source.MaxLocation {
 		return source.ErrURLNotAllowed
 	}
-	doc, err := d.fetch(ctx, u, of.Egress)
+	doc, err := d.fetch(ctx, u, of)
 	if err != nil {
 		return err
 	}
@@ -165,33 +168,49 @@ func (d *Documents) file(name string, do func(document) error) error {
 }
 
 // fetch reads a file into memory.
-func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egress) (document, error) {
+func (d *Documents) fetch(ctx context.Context, u *url.URL, of ports.SheetTarget) (document, error) {
 	end, _ := ctx.Deadline()
-	client := d.guard(egress, allowsPort(u), d.limits, end).Client(d.roots)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return document{}, source.ErrURLNotAllowed
+	client := d.guard(of.Egress, allowsPort(u), d.limits, end).Client(d.roots)
+	open := d.request
+	if of.Account.Kind() == connection.Microsoft365 {
+		open = func(ctx context.Context, client *http.Client, u *url.URL) (upstream.File, error) {
+			return d.microsoft.Open(ctx, client, of.Account, u.String(), d.limits.Bytes)
+		}
 	}
-	request.Header.Set("User-Agent", "Atrium")
-	response, err := client.Do(request)
+	file, err := open(ctx, client, u)
 	if err != nil {
-		return document{}, upstream.Unreachable(err)
-	}
-	defer func() { _ = response.Body.Close() }() // it was read from
-	if err := upstream.Refusal(response.StatusCode, response.Header); err != nil {
 		return document{}, err
 	}
-	if response.ContentLength > d.limits.Bytes {
+	defer func() { _ = file.Response.Body.Close() }() // it was read from
+	if file.Response.ContentLength > d.limits.Bytes {
 		return document{}, source.ErrFileTooLarge
 	}
-	body, err := readBlocks(io.LimitReader(response.Body, d.limits.Bytes+1))
+	body, err := readBlocks(io.LimitReader(file.Response.Body, d.limits.Bytes+1))
 	if err != nil {
 		return document{}, upstream.Unreachable(err)
 	}
 	if body.size > d.limits.Bytes {
 		return document{}, source.ErrFileTooLarge
 	}
-	return document{ReaderAt: body, size: body.size, name: fileName(response), web: true}, nil
+	return document{ReaderAt: body, size: body.size, name: file.Name, web: true}, nil
+}
+
+// request requests a file that needs no account.
+func (d *Documents) request(ctx context.Context, client *http.Client, u *url.URL) (upstream.File, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return upstream.File{}, source.ErrURLNotAllowed
+	}
+	request.Header.Set("User-Agent", "Atrium")
+	response, err := client.Do(request)
+	if err != nil {
+		return upstream.File{}, upstream.Unreachable(err)
+	}
+	if err := upstream.Refusal(response.StatusCode, response.Header); err != nil {
+		_ = response.Body.Close()
+		return upstream.File{}, err
+	}
+	return upstream.File{Name: fileName(response), Response: response}, nil
 }
 
 // fileName returns the name of the file from the response, or else from its URL.

@@ -3,6 +3,7 @@ package sheet_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/adapters/sheet/microsoft"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -34,10 +36,14 @@ func TestMain(m *testing.M) {
 			roots = &tls.Config{RootCAs: x509.NewCertPool()}
 			roots.RootCAs.AppendCertsFromPEM([]byte(os.Args[3]))
 		}
+		documents, needs := sheet.NewDocuments(guard, roots, os.Args[2], limits()), sheet.Needs(os.Args[2])
+		if len(os.Args) > 4 { // where Microsoft is
+			documents = sheet.NewDocuments(anyPort, roots, os.Args[2], limits()).
+				At(microsoft.Config{Login: os.Args[4], Graph: os.Args[4]})
+			needs = func(json.RawMessage) ports.JobNeeds { return ports.JobNeeds{Network: true} }
+		}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			sheet.JobName: {Do: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
-				Stream: sheet.RowsJob(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
-				Needs:  sheet.Needs(os.Args[2])},
+			sheet.JobName: {Do: sheet.Job(documents), Stream: sheet.RowsJob(documents), Needs: needs},
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()

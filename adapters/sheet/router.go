@@ -2,9 +2,11 @@ package sheet
 
 import (
 	"context"
+	"errors"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -16,7 +18,8 @@ type Router struct {
 	google ports.Sheets
 }
 
-// NewRouter returns a Router that passes Google Sheets to googleSheets and all other locations to files.
+// NewRouter returns a Router that passes Google Sheets to googleSheets and all other locations to files, among them
+// those of Microsoft.
 func NewRouter(files, googleSheets ports.Sheets) *Router {
 	return &Router{files: files, google: googleSheets}
 }
@@ -29,18 +32,36 @@ func (r *Router) Rows(
 	if google.Owns(of.Location.URL) {
 		return r.google.Rows(ctx, workspace, of, q, each)
 	}
-	return r.files.Rows(ctx, workspace, ports.SheetTarget{Location: of.Location, Egress: of.Egress, Within: of.Within,
-		Offer: ports.SheetOffer{Files: of.Offer.Files}}, q, each)
+	return withoutAccount(of, r.files.Rows(ctx, workspace, ofFile(of), q, each))
 }
 
-// Preview implements ports.Sheets. It passes on only the parts of a target that are needed: files get no
-// credential.
+// Preview implements ports.Sheets.
 func (r *Router) Preview(
 	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
 ) (source.Sheet, error) {
 	if google.Owns(of.Location.URL) {
 		return r.google.Preview(ctx, workspace, of)
 	}
-	return r.files.Preview(ctx, workspace, ports.SheetTarget{Location: of.Location, Egress: of.Egress,
-		Offer: ports.SheetOffer{Files: of.Offer.Files}})
+	s, err := r.files.Preview(ctx, workspace, ofFile(of))
+	return s, withoutAccount(of, err)
+}
+
+// ofFile returns the parts of a target that a file needs: a credential only for files of Microsoft.
+func ofFile(of ports.SheetTarget) ports.SheetTarget {
+	file := ports.SheetTarget{Location: of.Location, Egress: of.Egress, Within: of.Within,
+		Offer: ports.SheetOffer{Files: of.Offer.Files, Locale: of.Offer.Locale}}
+	if of.Account.Kind() == connection.Microsoft365 {
+		file.Account = of.Account
+	}
+	return file
+}
+
+// withoutAccount says what is missing when a file of Microsoft is read without a connection.
+func withoutAccount(of ports.SheetTarget, err error) error {
+	if of.Location.AccountKind() == connection.Microsoft365 && of.Account.Kind() == "" &&
+		(errors.Is(err, source.ErrSheetNotShared) || errors.Is(err, source.ErrUnsupportedFormat)) {
+		return source.ErrSheetNotShared.Because("This workspace has no connection to Microsoft 365. Add one of kind " +
+			"microsoft_365, or use a download link that needs no sign-in.")
+	}
+	return err
 }

@@ -29,12 +29,13 @@ func (c *Confined) Rows(
 	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
 	each func(column.Batch) error,
 ) error {
-	if err := check(of.Location); err != nil {
+	r, err := requestFor(of)
+	if err != nil {
 		return err
 	}
-	r := request{Location: located(of), Egress: of.Egress, Files: of.Offer.Files, Rows: q, Within: of.Within}
+	r.Rows = q
 	var handled error
-	err := c.stream(ctx, workspace, JobName, of.Within, r, func(text json.RawMessage) error {
+	err = c.stream(ctx, workspace, JobName, of.Within, r, func(text json.RawMessage) error {
 		var p part
 		if batch, err := column.Unpack(text); err == nil {
 			handled = each(batch)
@@ -58,9 +59,11 @@ func RowsJob(d *Documents) func(ctx context.Context, input json.RawMessage, emit
 		if err := json.Unmarshal(input, &r); err != nil {
 			return errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		of := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
-			Offer: ports.SheetOffer{Files: r.Files}}
-		err := d.Rows(ctx, "", of, r.Rows, func(b column.Batch) error {
+		of, err := r.target()
+		if err != nil {
+			return err
+		}
+		err = d.Rows(ctx, "", of, r.Rows, func(b column.Batch) error {
 			packed, err := b.Pack()
 			if err != nil {
 				return err

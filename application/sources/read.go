@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -127,7 +125,7 @@ func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Lo
 	return ofSheet(at, sheet), nil
 }
 
-// showSheet reads the first rows of a sheet. For Google Sheets it uses the workspace's own credential,
+// showSheet reads the first rows of a sheet. For sheets of Google and Microsoft it uses the workspace's own credential,
 // if there is one, and returns its connection; otherwise "".
 func (s *Service) showSheet(
 	ctx context.Context, by identity.Actor, at source.Location,
@@ -137,8 +135,8 @@ func (s *Service) showSheet(
 	}
 	offer := s.offers(by.Org)
 	target := ports.SheetTarget{Location: at.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
-	through, err = s.withGoogle(ctx, by, at, func(ctx context.Context, credential connection.Credential) (err error) {
-		target.Google = credential
+	through, err = s.withAccount(ctx, by, at, func(ctx context.Context, credential connection.Credential) (err error) {
+		target.Account = credential
 		sheet, err = s.sheets.Preview(ctx, by.Workspace, target)
 		return err
 	})
@@ -148,12 +146,12 @@ func (s *Service) showSheet(
 	return sheet, through, nil
 }
 
-// withGoogle calls do with the credential of the connection that reads a Google sheet, and returns the connection; with
-// none for other sheets, and if the workspace has none. The context of do ends when the connection is revoked.
-func (s *Service) withGoogle(
+// withAccount calls do with the credential of the connection that reads a sheet, and returns the connection; with none
+// if the sheet or the workspace has none. The context of do ends when the connection is revoked.
+func (s *Service) withAccount(
 	ctx context.Context, by identity.Actor, at source.Location, do func(context.Context, connection.Credential) error,
 ) (connection.ID, error) {
-	through, err := s.google(ctx, by, at)
+	through, err := s.account(ctx, by, at)
 	switch {
 	case err != nil:
 		return "", err
@@ -164,19 +162,19 @@ func (s *Service) withGoogle(
 		func(ctx context.Context, _ ports.Warehouse, to ports.Target) error { return do(ctx, to.Credential) })
 }
 
-// google returns the connection that reads a Google sheet: the one that read it last, else the
-// workspace's newest one; "" if there is none, and for any other sheet.
-func (s *Service) google(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
-	if u, err := url.Parse(at.Sheet.URL); at.Connection != "" || err != nil ||
-		!strings.EqualFold(u.Hostname(), "docs.google.com") {
-		return at.Connection, nil //nolint:nilerr // ports.Sheets reports what is wrong with it
+// account returns the connection that reads a sheet: the one that read it last, else the workspace's newest one for
+// the sheet's host; "" if there is none, and for sheets that need none.
+func (s *Service) account(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
+	kind := at.Sheet.AccountKind()
+	if at.Connection != "" || kind == "" {
+		return at.Connection, nil
 	}
 	all, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
 		return "", err
 	}
 	for _, c := range all {
-		if c.Kind == connection.GoogleSheets && c.Status != connection.Revoked {
+		if c.Kind == kind && c.Status != connection.Revoked {
 			return c.ID, nil
 		}
 	}

@@ -114,8 +114,8 @@ func (s *Service) readSheetRows(
 		Limit: r.limit()}
 	target := ports.SheetTarget{Location: src.Location.Sheet, Egress: offer.Egress, Offer: offer.Sheets,
 		Within: offer.Rows.Seconds}
-	_, err := s.withGoogle(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
-		target.Google, r.ctx = credential, ctx
+	_, err := s.withAccount(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
+		target.Account, r.ctx = credential, ctx
 		return s.sheets.Rows(ctx, by.Workspace, target, q, r.take)
 	})
 	return err

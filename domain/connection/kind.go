@@ -25,7 +25,8 @@ const (
 	ClickHouse   Kind = "clickhouse"
 	Databricks   Kind = "databricks"
 	GoogleSheets Kind = "google_sheets"
-	MySQL        Kind = "mysql" // and MariaDB
+	Microsoft365 Kind = "microsoft_365" // workbooks on SharePoint and OneDrive
+	MySQL        Kind = "mysql"         // and MariaDB
 	Postgres     Kind = "postgres"
 	Redshift     Kind = "redshift"
 	Snowflake    Kind = "snowflake"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // Limits of what is read and shown of a sheet.
@@ -67,6 +68,23 @@ func (l SheetLocation) Host() string {
 		return u.Host + u.Path
 	}
 	return u.Host
+}
+
+// AccountKind returns the kind of the connection that can read sheets of this location's host; "" if they are read
+// without a connection.
+func (l SheetLocation) AccountKind() connection.Kind {
+	u, err := url.Parse(l.URL)
+	if err != nil {
+		return ""
+	}
+	switch host := strings.ToLower(u.Hostname()); {
+	case host == "docs.google.com":
+		return connection.GoogleSheets
+	case host == "graph.microsoft.com", host == "1drv.ms", host == "onedrive.live.com",
+		strings.HasSuffix(host, ".sharepoint.com"):
+		return connection.Microsoft365
+	}
+	return ""
 }
 
 // TabTitle returns s as the title of a tab or of a document, cut to MaxTabTitle characters.

@@ -58,8 +58,8 @@ type accounts struct {
 func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 	var text []byte
 	switch {
-	case to.Google.Kind() == connection.GoogleSheets:
-		revealed, err := to.Google.Reveal()
+	case to.Account.Kind() == connection.GoogleSheets:
+		revealed, err := to.Account.Reveal()
 		if err != nil {
 			return nil, source.ErrSheetFailed
 		}
@@ -77,9 +77,9 @@ func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 	if !ok {
 		found = &account{key: k, budget: rate.NewLimiter(rate.Every(time.Minute/perMinute), burst),
 			apiKey: to.Offer.GoogleAPIKey}
-		if to.Google.Kind() == connection.GoogleSheets {
+		if to.Account.Kind() == connection.GoogleSheets {
 			found.apiKey = secret.String{}
-			found.email, found.tokens = to.Google.Text("client_email"), a.config.tokens(to.Google)
+			found.email, found.tokens = to.Account.Text("client_email"), a.config.tokens(to.Account)
 		}
 		a.evict()
 		a.all[k] = found

@@ -51,7 +51,7 @@ func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
 	}
 	asked(t, g, "tabs", "values A1:GR52")
 	t.Run("nor one whose credential was not let in", func(t *testing.T) {
-		of.Google = credential(t, g, map[string]string{"client_email": "other@tests.iam.gserviceaccount.com"})
+		of.Account = credential(t, g, map[string]string{"client_email": "other@tests.iam.gserviceaccount.com"})
 		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
 			t.Errorf("err = %v", err)
 		}

@@ -55,7 +55,7 @@ func credential(t testing.TB, g *fixture.Google, changes map[string]string) conn
 }
 
 func target(t testing.TB, g *fixture.Google, url string) ports.SheetTarget {
-	return ports.SheetTarget{Location: source.SheetLocation{URL: url}, Google: credential(t, g, nil)}
+	return ports.SheetTarget{Location: source.SheetLocation{URL: url}, Account: credential(t, g, nil)}
 }
 
 // impatient moves the clock with every call, so that no budget is used up.
@@ -290,7 +290,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 
 func TestWhoeverHasNoKeyIsToldHowToGetOne(t *testing.T) {
 	g, _, s, of := harness(t)
-	of.Google = connection.Credential{}
+	of.Account = connection.Credential{}
 	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) ||
 		!strings.Contains(err.Error(), "google_sheets") {
 		t.Errorf("err = %v", err)

@@ -1,4 +1,4 @@
-// Package upstream maps failures of a sheet's host to faults.
+// Package upstream has what the services that hold sheets have in common: files, and the faults for failures of hosts.
 package upstream
 
 import (
@@ -14,6 +14,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 )
+
+// File is a file that a host sends.
+type File struct {
+	Name     string
+	Response *http.Response // of status 200; the one who opened the file must close its body
+}
 
 // Unreachable returns the fault for a network error, only by its type.
 func Unreachable(err error) error {

@@ -30,7 +30,7 @@ export const words = {
   aSpreadsheet: 'A spreadsheet',
   lookAtTheSheet: 'Look at the sheet',
   exampleSheet: 'https://docs.google.com/spreadsheets/d/…',
-  googleSheetsOrAn: 'Google Sheets, or an .xlsx, .ods or .csv file at a URL.',
+  googleSheetsOrAn: 'Google Sheets, a link of SharePoint or OneDrive, or an .xlsx, .ods or .csv file at a URL.',
   aWarehouseTable: 'A warehouse table',
   whatItHolds: 'What it holds',
   tabsOfTheSheet: 'Tabs of the sheet',

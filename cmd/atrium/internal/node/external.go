@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
+	"github.com/atrium-hq/atrium/adapters/sheet/microsoft"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/webauthn"
@@ -154,6 +156,7 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 	endpoint := replier.NewEndpoint(replyGuard, replier.DefaultLimits())
 	all := connections.Warehouses{
 		connection.GoogleSheets:     google.NewAccounts(atGoogle),
+		connection.Microsoft365:     microsoft.NewAccounts(microsoft.Default(), http.DefaultClient),
 		connection.OpenAICompatible: compatible,
 		connection.ReplyEndpoint:    endpoint,
 	}

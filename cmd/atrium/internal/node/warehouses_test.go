@@ -9,7 +9,8 @@ import (
 func TestEveryKindThatIsDescribedIsReached(t *testing.T) {
 	all := Warehouses(t.TempDir())
 	// These have no child: newSandboxedReaders reaches them itself.
-	all[connection.GoogleSheets], all[connection.OpenAICompatible], all[connection.ReplyEndpoint] = nil, nil, nil
+	all[connection.GoogleSheets], all[connection.Microsoft365] = nil, nil
+	all[connection.OpenAICompatible], all[connection.ReplyEndpoint] = nil, nil
 	for _, d := range connection.Kinds() {
 		if _, there := all[d.Kind]; !there {
 			t.Errorf("%s is described, and the program does not reach it", d.Kind)

@@ -1,0 +1,150 @@
+package microsoft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sheet/upstream"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// item is the part of a driveItem that matters.
+type item struct {
+	Name string    `json:"name"`
+	Size int64     `json:"size"`
+	File *struct{} `json:"file"` // nil for folders and everything else that is no file
+}
+
+// Open opens the file at a location, of at most so many bytes, as the application of account. client guards the
+// connections. Errors are faults of package source.
+func (c Config) Open(
+	ctx context.Context, client *http.Client, account connection.Credential, location string, most int64,
+) (upstream.File, error) {
+	path, ok := itemPath(location)
+	if !ok {
+		return upstream.File{}, source.ErrURLNotAllowed
+	}
+	strict := *client // which follows no redirect: it would take the token along
+	strict.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	token, err := c.token(ctx, &strict, account)
+	if err != nil {
+		return upstream.File{}, notSignedIn(err)
+	}
+	about, err := c.get(ctx, &strict, token, path+"?$select=name,size,file")
+	if err != nil {
+		return upstream.File{}, err
+	}
+	defer func() { _ = about.Body.Close() }() // it was read from
+	if about.StatusCode != http.StatusOK {
+		return upstream.File{}, refusal(about)
+	}
+	var found item
+	if err := json.NewDecoder(io.LimitReader(about.Body, maxAnswer)).Decode(&found); err != nil {
+		return upstream.File{}, source.ErrSheetFailed
+	}
+	switch {
+	case found.File == nil:
+		return upstream.File{}, source.ErrUnsupportedFormat.Because("This is not a file. Use the link of a workbook.")
+	case found.Size > most:
+		return upstream.File{}, source.ErrFileTooLarge
+	}
+	response, err := c.download(ctx, client, &strict, token, path)
+	return upstream.File{Name: source.TabTitle(found.Name), Response: response}, err
+}
+
+// download requests the content of an item. The API answers with the address of another server, which needs no token,
+// and which must not get it ("Download preauthenticated URLs").
+func (c Config) download(
+	ctx context.Context, client, strict *http.Client, token, path string,
+) (*http.Response, error) {
+	content, err := c.get(ctx, strict, token, path+"/content")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = content.Body.Close() }()
+	if content.StatusCode != http.StatusFound {
+		return nil, refusal(content)
+	}
+	at, err := url.Parse(content.Header.Get("Location"))
+	if err != nil || at.Scheme != "https" || at.Host == "" || at.User != nil {
+		return nil, source.ErrSheetFailed
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, source.ErrSheetFailed
+	}
+	r.Header.Set("User-Agent", "Atrium")
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, upstream.Unreachable(err)
+	}
+	if err := upstream.Refusal(response.StatusCode, response.Header); err != nil {
+		_ = response.Body.Close()
+		return nil, err
+	}
+	return response, nil
+}
+
+func (c Config) get(ctx context.Context, client *http.Client, token, path string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Graph+path, nil)
+	if err != nil {
+		return nil, source.ErrURLNotAllowed
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "Atrium")
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, upstream.Unreachable(err)
+	}
+	return response, nil
+}
+
+// refusal returns the fault for a response of the API, by its status and error code ("Microsoft Graph error responses
+// and resource types").
+func refusal(r *http.Response) error {
+	var answer struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	_ = json.NewDecoder(io.LimitReader(r.Body, maxAnswer)).Decode(&answer) // without it, the status says enough
+	switch {
+	case r.StatusCode == http.StatusUnauthorized:
+		return source.ErrSheetNotShared.Because("Microsoft does not accept the application of this workspace's " +
+			"connection. Verify the connection.")
+	case r.StatusCode == http.StatusForbidden:
+		return source.ErrSheetNotShared.Because("The application of this workspace's connection may not read this " +
+			"file. Give it the application permission Files.Read.All, with admin consent.")
+	case r.StatusCode == http.StatusNotFound:
+		return source.ErrSheetNotFound
+	case r.StatusCode == http.StatusBadRequest && answer.Error.Code == "invalidRequest":
+		return source.ErrSheetNotFound.Because("Microsoft does not know this link. Copy the link of the file again.")
+	case r.StatusCode == http.StatusServiceUnavailable && r.Header.Get("Retry-After") != "":
+		return upstream.Refusal(http.StatusTooManyRequests, r.Header) // the API throttles with this status, too
+	case r.StatusCode < http.StatusBadRequest: // of a kind that it should not have
+		return source.ErrSheetFailed
+	}
+	return upstream.Refusal(r.StatusCode, r.Header)
+}
+
+// notSignedIn returns the fault for an error of token.
+func notSignedIn(err error) error {
+	refused, ok := errors.AsType[*signInError](err)
+	switch {
+	case !ok:
+		return upstream.Unreachable(err)
+	case refused.code == connection.QuotaExceeded:
+		return source.ErrSheetRateLimited.After(time.Minute)
+	case refused.code == connection.AuthFailed, refused.code == connection.AuthRejected:
+		return source.ErrSheetNotShared.Because(refused.detail +
+			" Verify the connection of this workspace to Microsoft.")
+	}
+	return source.ErrSheetFailed
+}
