@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"sync"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -110,7 +109,7 @@ func (s *serveCommand) Run(p *process) error {
 			server.drain = 0
 		}
 		server.RegisterOnShutdown(api.Drain)
-		go debug.FreeOSMemory() // memory that only the start needed
+		go releaseMemory()
 		return server.serveUntil(ctx)
 	})
 }

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mappedFiles returns the resident kilobytes of mapped files, nearly all of which are this binary.
+func mappedFiles(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "RssFile:")
+	size, err := strconv.Atoi(strings.Fields(after)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+func TestPagesOfTheBinaryThatOnlyTheStartNeededAreReleased(t *testing.T) {
+	before := mappedFiles(t)
+	releaseMemory()
+	after := mappedFiles(t)
+	if after >= before {
+		t.Errorf("%d KB of files are mapped, and %d KB before", after, before)
+	}
+}
