@@ -63,7 +63,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 				a.problem(rec, r, errInternal)
 			}
 		}
-		a.logRequest(r, o, time.Since(start))
+		a.logRequest(r, o, start)
 	}()
 	a.dispatch(rec, r)
 }
@@ -108,7 +108,8 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	x.match.Handler.ServeHTTP(w, r)
 }
 
-func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
+func (a *API) logRequest(r *http.Request, o *observed, start time.Time) {
+	took := time.Since(start)
 	if !o.lasting {
 		durations := a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, statusLabel(o.status))
 		durations.Observe(took.Seconds())
@@ -122,7 +123,8 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 14), // the maximum number
+	var most [14]slog.Attr // the maximum number
+	attrs := append(most[:0],
 		slog.String("request_id", o.id),
 		slog.String("method", r.Method),
 		slog.String("route", o.route),
@@ -149,7 +151,10 @@ func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
 	if o.trace != "" {
 		attrs = append(attrs, slog.String("trace_id", o.trace))
 	}
-	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+	// Not by LogAttrs, which would also find out from which line of the code it is called.
+	line := slog.NewRecord(start.Add(took), slog.LevelInfo, "request", 0)
+	line.AddAttrs(attrs...)
+	_ = a.Log.Handler().Handle(r.Context(), line) // a log that cannot be written cannot say so either
 }
 
 // traceID returns the id of the trace that a request belongs to: of the server's span, or, if the server sends no
