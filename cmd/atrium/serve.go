@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 )
+
+// started is how long after the start its work has ended, that of background loops included.
+const started = time.Second
 
 type serveCommand struct {
 	Addr   string `help:"Listen here instead of server.addr." placeholder:"HOST:PORT"`
@@ -109,7 +113,7 @@ func (s *serveCommand) Run(p *process) error {
 			server.drain = 0
 		}
 		server.RegisterOnShutdown(api.Drain)
-		go releaseMemory()
+		time.AfterFunc(started, releaseMemory)
 		return server.serveUntil(ctx)
 	})
 }

@@ -15,8 +15,8 @@ const (
 // startup measures Atrium alone: how soon after its exec it answers that it is ready, and the
 // memory that it then takes.
 func startup(ctx context.Context, m *machine) error {
-	m.section("Starting, and memory", "", "fresh database (aim ≤ 300 ms)", "existing one",
-		"resident when idle (aim ≤ 60 MB on SQLite)")
+	m.section("Starting, and memory", "", "fresh database (aim ≤ 100 ms)", "existing one",
+		"resident when idle (aim ≤ 40 MB on SQLite)")
 	for _, e := range m.engines {
 		var fresh, existing, resident []float64
 		for i := range starts {
