@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -21,7 +18,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/atrium-hq/atrium/adapters/console"
-	"github.com/atrium-hq/atrium/web"
 )
 
 // What stands between the console and the server does to calls.
@@ -33,26 +29,10 @@ const (
 	upgraded = "upgraded" // a later build of the console is served
 )
 
-// laterConsole serves a later build of the console, in which a text of one screen is another.
+// laterConsole serves a later build of the console.
 func laterConsole(t *testing.T) http.Handler {
 	t.Helper()
-	dist, err := fs.Sub(web.Dist, "dist")
-	if err != nil {
-		t.Fatal(err)
-	}
-	later := fstest.MapFS{}
-	err = fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(dist, name)
-		later[name] = &fstest.MapFile{Data: bytes.ReplaceAll(text, []byte("Say that you are here"),
-			[]byte("Say where you are now"))}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	later, _ := laterDist(t)
 	h, err := console.New(later)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +166,7 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 		}))
 		mode.Store(upgraded)
 		drive(ctx, t, chromedp.KeyEvent("gr"))
-		reads(ctx, t, "Say where you are now")
+		reads(ctx, t, laterText)
 		at(t, "presence")
 	})
 }

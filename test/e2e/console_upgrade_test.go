@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/web"
+)
+
+// laterText is what the later build of the console says in place of "Say that you are here".
+const laterText = "Say where you are now"
+
+// laterDist is the console of a later build, in which a text of one screen is another. changed has the files that differ.
+func laterDist(t *testing.T) (all, changed fstest.MapFS) {
+	t.Helper()
+	dist, err := fs.Sub(web.Dist, "dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, changed = fstest.MapFS{}, fstest.MapFS{}
+	err = fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dist, name)
+		later := bytes.ReplaceAll(text, []byte("Say that you are here"), []byte(laterText))
+		if all[name] = (&fstest.MapFile{Data: later}); !bytes.Equal(text, later) {
+			changed[name] = all[name]
+		}
+		return err
+	})
+	if err != nil || len(changed) == 0 {
+		t.Fatalf("%v, %d files have the text", err, len(changed))
+	}
+	return all, changed
+}
+
+// laterProgram builds a later version of the program, with another build of the console. Only the link takes time.
+func laterProgram(t *testing.T) (path string) {
+	t.Helper()
+	folder, replaced := t.TempDir(), map[string]string{}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, changed := laterDist(t)
+	for name, file := range changed {
+		kept := filepath.Join(folder, filepath.Base(name))
+		if err := os.WriteFile(kept, file.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replaced[filepath.Join(root, "web", "dist", filepath.FromSlash(name))] = kept
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(folder, "atrium")
+	build := exec.Command("go", "build", "-overlay", filepath.Join(folder, "overlay.json"),
+		"-ldflags", "-s -w -X main.version=later", "-o", path, "./cmd/atrium")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build.Args, err, out)
+	}
+	return path
+}
+
+// TestTheProgramIsReplacedBelowAnOpenPage stops the server of an open page, and starts a later program on the same data.
+func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
+	t.Parallel()
+	port := freePort(t)
+	d := deploy(t, sqlite, asText, set("server.addr", "127.0.0.1:"+port))
+	serve := func(file string) *server {
+		c := d.command("serve", "--addr", "127.0.0.1:"+port)
+		c.Path, c.Args[0] = file, file
+		s := d.spawn(t, c)
+		s.url = s.stdout.await(t, s, greeting)[1]
+		return s
+	}
+	s := serve(binary)
+	ann := s.user(t, "owner")
+	template := ann.create(t, templates, object{"name": "console/kept", "visibility": "workspace",
+		"version": object{"text": "Hello"}}).at("id")
+	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, ann.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "console/kept")
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	reads(ctx, t, "Preview of v1")
+	write := func(text string) {
+		on(ctx, t, `document.querySelector('.cm-content')`, "focus")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '`+text+` ')`))
+		reads(ctx, t, "Not saved yet.")
+	}
+	write("First")
+	types(ctx, t, `[name=message]`, "What I was typing")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.stays = true`))
+	s.stop(t)
+	presses(ctx, t, "Save as a new version")
+	reads(ctx, t, "The server cannot be reached.")
+	s = serve(laterProgram(t))
+	if version := s.stdout.String(); !bytes.Contains([]byte(version), []byte("Atrium later at")) {
+		t.Fatalf("the server says %q", version)
+	}
+	ann.server = s
+
+	t.Run("what was typed is there, and is saved by the later program", func(t *testing.T) {
+		kept := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=message]').value`))
+		if kept != "What I was typing" {
+			t.Errorf("the form has %q", kept)
+		}
+		presses(ctx, t, "Save as a new version")
+		reads(ctx, t, "Preview of v2")
+		ann.get(t, templates+"/"+template+"/versions/latest").has(t, map[string]string{"text": "First Hello",
+			"commit_message": "What I was typing"})
+	})
+	t.Run("the page shows what others change, without being loaded again", func(t *testing.T) {
+		ann.do(t, "PATCH", templates+"/"+template, object{"name": "console/renamed"}).is(t, 200)
+		reads(ctx, t, "console/renamed")
+		if !drive(ctx, t, chromedp.Evaluate[bool](`window.stays === true`)) {
+			t.Error("the page was loaded again")
+		}
+	})
+	t.Run("a screen that is loaded only now is that of the later program, and the draft is kept", func(t *testing.T) {
+		write("Second")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+		drive(ctx, t, chromedp.KeyEvent("gr"))
+		reads(ctx, t, laterText)
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+		reads(ctx, t, "Not saved yet.")
+		reads(ctx, t, "Second First Hello")
+	})
+}
