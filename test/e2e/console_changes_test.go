@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,25 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 	reads(ctx, t, "Preview of v1")
 }
 
+// scrollThrough scrolls a page from its top to its end, 2,000 pixels in each frame, and keeps how long the longest took.
+const scrollThrough = `(() => {
+	scrollTo(0, 0)
+	window.scrolled = undefined
+	let last = performance.now(), most = 0, rest = 10 // frames at the top
+	const times = []
+	const frame = (now) => {
+		most = Math.max(most, document.querySelectorAll('main tbody tr').length)
+		if (rest-- < 0) {
+			times.push(now - last)
+			scrollBy(0, 2000)
+		}
+		last = now
+		if (scrollY + innerHeight < document.documentElement.scrollHeight - 1) requestAnimationFrame(frame)
+		else window.scrolled = {longest: Math.max(...times), most}
+	}
+	requestAnimationFrame(frame)
+})()`
+
 // long scrolls through a table of 10,000 rows, of which only a part is in the page at a time.
 func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
@@ -88,23 +108,16 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 			presses(ctx, t, "Show more")
 		}
 	}
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`(() => {
-		let last = performance.now(), most = 0
-		const times = []
-		const frame = (now) => {
-			times.push(now - last)
-			most = Math.max(most, document.querySelectorAll('main tbody tr').length)
-			last = now
-			scrollBy(0, 2000)
-			if (scrollY + innerHeight < document.documentElement.scrollHeight - 1) requestAnimationFrame(frame)
-			else window.scrolled = {longest: Math.max(...times.slice(2)), most, times}
-		}
-		requestAnimationFrame(frame)
-	})()`))
-	reads(ctx, t, "person9999@example.com")
-	drive(ctx, t, chromedp.Poll[bool](`window.scrolled !== undefined`))
-	t.Logf("10,000 rows: the longest frame took %.0f ms (budget: 50 ms on an idle machine)",
-		drive(ctx, t, chromedp.Evaluate[float64](`window.scrolled.longest`)))
+	toFront(ctx, t)
+	passes, longest := proof.Sample(1, 3), math.Inf(1)
+	for range passes { // another program can take the processor during one of them
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](scrollThrough))
+		reads(ctx, t, "person9999@example.com")
+		drive(ctx, t, chromedp.Poll[bool](`window.scrolled !== undefined`))
+		longest = min(longest, drive(ctx, t, chromedp.Evaluate[float64](`window.scrolled.longest`)))
+	}
+	t.Logf("10,000 rows: the longest frame took %.0f ms, at best of %d times (budget: 50 ms)", longest, passes)
+	proof.Within(t, "the longest frame", time.Duration(longest*float64(time.Millisecond)), 50*time.Millisecond)
 	if most := drive(ctx, t, chromedp.Evaluate[int](`window.scrolled.most`)); most > 1200 {
 		t.Errorf("%d rows are in the page at once", most)
 	}

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { atrium, queries } from '../api'
-import { usePermission, useWorkspace } from './workspace'
+import { usePermission, useRoles, useWorkspace } from './workspace'
 
 /** What the screens show, as the first part of their keys, by the first word of the events that change it. */
 const concerned: Record<string, string[]> = {
@@ -64,22 +64,17 @@ class Refresher {
 
 /**
  * Follows the events of the workspace, and reads again what they change on the screen. All tabs of a browser share one
- * stream for each workspace: browsers open few connections to a server. Who may not follow events reads again every half
- * minute, and when a tab gets the focus.
+ * stream for each workspace: browsers open few connections to a server. Who may not read all events reads again every half
+ * minute, too, and when a tab gets the focus.
  */
 export function useLive() {
   const workspace = useWorkspace()
-  const may = usePermission()('events.read')
+  const all = usePermission()('events.read')
+  const may = useRoles().length > 0 // guests have no role
   useEffect(() => {
-    const refresher = new Refresher()
-    if (!may) {
-      const again = setInterval(() => document.hidden || refresher.add(''), 30_000)
-      return () => {
-        clearInterval(again)
-        refresher.stop()
-      }
-    }
-    const stop = new AbortController()
+    if (!may) return
+    const stop = new AbortController(), refresher = new Refresher()
+    const again = all ? undefined : setInterval(() => document.hidden || refresher.add(''), 30_000)
     const name = `atrium-events-${new URL(document.baseURI).pathname}-${workspace}`
     const others = new BroadcastChannel(name)
     let seen: number | undefined // the place of the latest event, from which this tab follows if the one before has gone
@@ -103,8 +98,9 @@ export function useLive() {
     run.catch(() => {}) // refused: the tab reads again when it gets the focus
     return () => {
       stop.abort()
+      clearInterval(again)
       refresher.stop()
       others.close()
     }
-  }, [workspace, may])
+  }, [workspace, may, all])
 }

@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// shownLive is a screen, what somebody else changes, and what the screen then shows.
+type shownLive struct {
+	path    string
+	presses []string // a tab, or a button that opens a dialog
+	loaded  string   // a text, when the screen has loaded
+	change  func()
+	shows   string
+}
+
+// anotherRow is in shows if the screen then has another row in its tables.
+const anotherRow = "another row"
+
+// TestTheConsoleShowsWhatOthersChange has each screen in a tab of its own, which no one looks at or touches while
+// somebody else changes what it is about by the API.
+func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
+	t.Parallel()
+	s, owner, _, _, _ := demo(t, sqlite)
+	boss, eve := s.user(t, "owner", "--operator"), s.user(t, "owner")
+	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "support/answer-ticket")
+
+	editor := s.user(t, "member")
+	prompt := templates + "/" + owner.create(t, templates, object{"name": "live/prompt", "protected": true, "approvals": 1,
+		"visibility": "workspace", "version": object{"text": "Hello", "activate": true}}).at("id")
+	owner.create(t, prompt+"/shares", object{"user_id": editor.id, "role": "editor"})
+	editor.create(t, prompt+"/versions", object{"text": "Hello there"})
+	chat := "/api/chat-templates/" + boss.create(t, "/api/chat-templates", object{"name": "Live chat",
+		"visibility": "workspace", "instructions": "Be kind.", "greeting": "Hello"}).at("id")
+	for _, file := range []string{"live.csv", "other.csv"} {
+		put(t, s, file, "Mail\nada@example.com\n")
+	}
+	at := object{"url": "file:live.csv", "header_row": 1}
+	source := sources + "/" + owner.create(t, sources, object{"type": "contacts", "name": "Live sheet", "location": at,
+		"mapping": []object{{"field": "email", "column": "Mail"}}}).at("id")
+	group := "/api/groups/" + owner.create(t, "/api/groups", object{"name": "Live group"}).at("id")
+	of := func(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+	invites := func(email string) *answer {
+		return eve.create(t, "/api/workspaces/"+eve.workspace+"/invitations", object{"email": email, "role": "member"})
+	}
+	joins := func(name string) (user, email string) {
+		a := s.anonymous().do(t, "POST", joinByInvitation, object{"name": name,
+			"token": tokenIn(invites(somebody()).at("accept_url"))}).is(t, 201)
+		return a.at("user.id"), a.at("user.email")
+	}
+
+	all := []shownLive{
+		{"prompts", nil, "support/answer-ticket", func() {
+			eve.create(t, templates, object{"name": "live/another", "visibility": "workspace"})
+		}, "live/another"},
+		{"prompts/" + of(prompt), nil, "Preview of v", func() {
+			eve.do(t, "PATCH", prompt, object{"name": "live/renamed"}).is(t, 200)
+		}, "live/renamed"},
+		{"prompts/" + of(prompt), []string{"History"}, "just now · Owner", func() {
+			eve.do(t, "POST", prompt+"/versions/v1/activate", object{"reason": "Once more"})
+			eve.do(t, "POST", prompt+"/versions/v2/activate", object{"reason": "A change of mind"}).is(t, 200)
+		}, "A change of mind"},
+		{"prompts/" + of(prompt), []string{"Requests"}, "No activation has had to wait", func() {
+			editor.create(t, prompt+"/versions", object{"text": "Good day"})
+			editor.do(t, "POST", prompt+"/versions/v3/activate", object{"reason": "More polite"}).is(t, 202)
+		}, "More polite"},
+		{"prompts/" + of(prompt), []string{"Shares"}, editor.email, func() {
+			sam, _ := joins("Shared Sam")
+			eve.create(t, prompt+"/shares", object{"user_id": sam, "role": "viewer"})
+		}, "Shared Sam"},
+		{"chats", nil, "Live chat", func() {
+			eve.create(t, "/api/chat-templates", object{"name": "Another chat", "visibility": "workspace"})
+		}, "Another chat"},
+		{"chats/" + of(chat), nil, "Greeting", func() {
+			eve.do(t, "PATCH", chat, object{"name": "Renamed chat"}).is(t, 200)
+		}, "Renamed chat"},
+		{"chats/" + of(chat), []string{"Members"}, "Viewers see the chat", func() {
+			_, email := joins("Chatting Charlie")
+			eve.create(t, chat+"/members", object{"email": email, "role": "viewer"})
+		}, "Chatting Charlie"},
+		{"chats/" + of(chat), []string{"Embed"}, "New embed token", func() {
+			eve.create(t, chat+"/embed-tokens", object{"name": "Live site", "allowed_origins": []string{"https://example.com"}})
+		}, "Live site"},
+		{"chats/" + of(chat), []string{"History"}, "Nothing has been published", func() {
+			eve.do(t, "POST", chat+"/versions/draft/publish", object{"reason": "Finally"}).is(t, 200)
+		}, "Finally"},
+		{"sources", nil, "Live sheet", func() {
+			eve.create(t, sources, object{"type": "contacts", "name": "Another sheet",
+				"location": object{"url": "file:other.csv", "header_row": 1}})
+		}, "Another sheet"},
+		{"sources/" + of(source), nil, "2. Click its column", func() {
+			eve.do(t, "PATCH", source, object{"name": "Renamed sheet"}).is(t, 200)
+		}, "Renamed sheet"},
+		{"sources/" + of(source), []string{"Reads"}, "succeeded", func() {
+			eve.do(t, "POST", source+"/refresh", nil).is(t, 202)
+		}, anotherRow},
+		{"connections", nil, "Demo shop", func() {
+			eve.create(t, connections, object{"kind": "sqlite", "name": "Live database", "credential": object{"file": "demo.db"}})
+		}, "Live database"},
+		{"billing", nil, "Billing details", func() {
+			eve.do(t, "PUT", "/api/payments/details", object{"name": "Live Limited"}).is(t, 200)
+		}, "Live Limited"},
+		{"presence", nil, "Say that you are here", func() {
+			eve.create(t, presences, object{"text": "On the board"})
+		}, "On the board"},
+		{"settings/members", nil, boss.email, func() { joins("Joining Jo") }, "Joining Jo"},
+		{"settings/members", nil, boss.email, func() {
+			invites("live@example.com")
+		}, "live@example.com"},
+		{"settings/groups", nil, "Live group", func() {
+			eve.create(t, "/api/groups", object{"name": "Another group"})
+		}, "Another group"},
+		{"settings/groups", []string{"Open"}, "Nobody is in the group.", func() {
+			gil, _ := joins("Grouped Gil")
+			eve.do(t, "PUT", group+"/members/"+gil, nil).is(t, 204)
+		}, "Grouped Gil"},
+		{"settings/keys", nil, "New API key", func() {
+			eve.create(t, "/api/api-keys", object{"name": "Live key", "role_ceiling": "viewer"})
+		}, "Live key"},
+		{"settings/webhooks", nil, "There are no webhooks yet.", func() {
+			eve.create(t, "/api/webhooks", object{"url": "https://example.com/live", "events": []string{"group.*"}})
+		}, "https://example.com/live"},
+		{"settings/audit", nil, "Verify the trail", func() {
+			eve.create(t, "/api/groups", object{"name": "Audited"})
+		}, anotherRow},
+		{"people", nil, boss.email, func() { joins("Popular Pat") }, "Popular Pat"},
+		{"settings/workspace", nil, "Another workspace", func() {
+			eve.do(t, "PATCH", "/api/workspaces/"+eve.workspace, object{"name": "Live workspace"}).is(t, 200)
+		}, "Live workspace"},
+	}
+	open := func(at shownLive) string { return strings.Join(append([]string{screen{path: at.path}.name()}, at.presses...), ", ") }
+	tabs := make([]context.Context, len(all))
+	for i, at := range all {
+		tabs[i], _ = tab(t, ctx, s.url+"/console/w/default/"+at.path)
+		for _, text := range at.presses {
+			drive(tabs[i], t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+				const found = [...document.querySelectorAll('main [role=tab],main button')].find((e) => e.innerText === %q)
+				found?.click()
+				return !!found
+			})()`, text)))
+		}
+		reads(tabs[i], t, at.loaded)
+		if strings.Contains(drive(tabs[i], t, chromedp.Evaluate[string](`document.body.innerText`)), at.shows) {
+			t.Errorf("%s shows %q before it is there", open(at), at.shows)
+		}
+		drive(tabs[i], t, chromedp.Evaluate[chromedp.Void](`window.stays = true,
+			window.rows = document.querySelectorAll('main tbody tr').length, undefined`))
+	}
+	for _, at := range all {
+		at.change()
+	}
+	for i, at := range all {
+		t.Run(open(at)+" shows "+at.shows, func(t *testing.T) {
+			if at.shows == anotherRow {
+				drive(tabs[i], t, chromedp.Poll[bool](`document.querySelectorAll('main tbody tr').length > window.rows`))
+			} else {
+				reads(tabs[i], t, at.shows)
+			}
+			if !drive(tabs[i], t, chromedp.Evaluate[bool](`window.stays === true`)) {
+				t.Error("the page was loaded again")
+			}
+		})
+	}
+}
