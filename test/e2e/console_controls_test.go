@@ -18,7 +18,8 @@ import (
 // unpressed are controls that lead away from the console, or take away the rights of who presses them.
 const unpressed = `["Sign out", "Pay on the provider’s page", "Manage cards and details", "Transfer"]`
 
-// disposable makes things that may be deleted, for somebody with a role, and returns the screens of those that have one.
+// disposable makes things that may be deleted, for somebody with a role, and returns the screens of those that have
+// one.
 func disposable(t *testing.T, owner, person *client, role string) (found []screen) {
 	t.Helper()
 	s := owner.server
@@ -32,7 +33,8 @@ func disposable(t *testing.T, owner, person *client, role string) (found []scree
 		return path
 	}
 	chat := func(by *client, name string) string {
-		id := by.create(t, "/api/chat-templates", object{"name": "throw-away " + name, "visibility": "workspace"}).at("id")
+		id := by.create(t, "/api/chat-templates", object{"name": "throw-away " + name,
+			"visibility": "workspace"}).at("id")
 		found = append(found, screen{path: "chats/" + id})
 		return "/api/chat-templates/" + id
 	}

@@ -33,8 +33,8 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 	reads(ctx, t, "support/answer-ticket")
 
 	editor := s.user(t, "member")
-	prompt := templates + "/" + owner.create(t, templates, object{"name": "live/prompt", "protected": true, "approvals": 1,
-		"visibility": "workspace", "version": object{"text": "Hello", "activate": true}}).at("id")
+	prompt := templates + "/" + owner.create(t, templates, object{"name": "live/prompt", "protected": true,
+		"approvals": 1, "visibility": "workspace", "version": object{"text": "Hello", "activate": true}}).at("id")
 	owner.create(t, prompt+"/shares", object{"user_id": editor.id, "role": "editor"})
 	editor.create(t, prompt+"/versions", object{"text": "Hello there"})
 	chat := "/api/chat-templates/" + boss.create(t, "/api/chat-templates", object{"name": "Live chat",
@@ -86,7 +86,8 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			eve.create(t, chat+"/members", object{"email": email, "role": "viewer"})
 		}, "Chatting Charlie"},
 		{"chats/" + of(chat), []string{"Embed"}, "New embed token", func() {
-			eve.create(t, chat+"/embed-tokens", object{"name": "Live site", "allowed_origins": []string{"https://example.com"}})
+			eve.create(t, chat+"/embed-tokens", object{"name": "Live site",
+				"allowed_origins": []string{"https://example.com"}})
 		}, "Live site"},
 		{"chats/" + of(chat), []string{"History"}, "Nothing has been published", func() {
 			eve.do(t, "POST", chat+"/versions/draft/publish", object{"reason": "Finally"}).is(t, 200)
@@ -102,7 +103,8 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			eve.do(t, "POST", source+"/refresh", nil).is(t, 202)
 		}, anotherRow},
 		{"connections", nil, "Demo shop", func() {
-			eve.create(t, connections, object{"kind": "sqlite", "name": "Live database", "credential": object{"file": "demo.db"}})
+			eve.create(t, connections, object{"kind": "sqlite", "name": "Live database",
+				"credential": object{"file": "demo.db"}})
 		}, "Live database"},
 		{"billing", nil, "Billing details", func() {
 			eve.do(t, "PUT", "/api/payments/details", object{"name": "Live Limited"}).is(t, 200)
@@ -135,13 +137,16 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			eve.do(t, "PATCH", "/api/workspaces/"+eve.workspace, object{"name": "Live workspace"}).is(t, 200)
 		}, "Live workspace"},
 	}
-	open := func(at shownLive) string { return strings.Join(append([]string{screen{path: at.path}.name()}, at.presses...), ", ") }
+	open := func(at shownLive) string {
+		return strings.Join(append([]string{screen{path: at.path}.name()}, at.presses...), ", ")
+	}
 	tabs := make([]context.Context, len(all))
 	for i, at := range all {
 		tabs[i], _ = tab(t, ctx, s.url+"/console/w/default/"+at.path)
 		for _, text := range at.presses {
 			drive(tabs[i], t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
-				const found = [...document.querySelectorAll('main [role=tab],main button')].find((e) => e.innerText === %q)
+				const all = [...document.querySelectorAll('main [role=tab],main button')]
+				const found = all.find((e) => e.innerText === %q)
 				found?.click()
 				return !!found
 			})()`, text)))
@@ -159,7 +164,8 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 	for i, at := range all {
 		t.Run(open(at)+" shows "+at.shows, func(t *testing.T) {
 			if at.shows == anotherRow {
-				drive(tabs[i], t, chromedp.Poll[bool](`document.querySelectorAll('main tbody tr').length > window.rows`))
+				drive(tabs[i], t, chromedp.Poll[bool](
+					`document.querySelectorAll('main tbody tr').length > window.rows`))
 			} else {
 				reads(tabs[i], t, at.shows)
 			}

@@ -18,7 +18,8 @@ import (
 // laterText is what the later build of the console says in place of "Say that you are here".
 const laterText = "Say where you are now"
 
-// laterDist is the console of a later build, in which a text of one screen is another. changed has the files that differ.
+// laterDist is the console of a later build, in which a text of one screen is another. changed has the files that
+// differ.
 func laterDist(t *testing.T) (all, changed fstest.MapFS) {
 	t.Helper()
 	dist, err := fs.Sub(web.Dist, "dist")
@@ -76,7 +77,8 @@ func laterProgram(t *testing.T) (path string) {
 	return path
 }
 
-// TestTheProgramIsReplacedBelowAnOpenPage stops the server of an open page, and starts a later program on the same data.
+// TestTheProgramIsReplacedBelowAnOpenPage stops the server of an open page, and starts a later program on the same
+// data.
 func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
