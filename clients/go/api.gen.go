@@ -7376,7 +7376,7 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 //
 // Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the fields,
 // and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows of files,
-// of Google Sheets and of connections of all kinds but `snowflake` can be read.
+// of Google Sheets and of connections of all kinds can be read.
 //
 // A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
 // has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
@@ -7410,7 +7410,7 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 //
 // Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the fields,
 // and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows of files,
-// of Google Sheets and of connections of all kinds but `snowflake` can be read.
+// of Google Sheets and of connections of all kinds can be read.
 //
 // A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
 // has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.

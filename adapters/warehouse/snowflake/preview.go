@@ -12,28 +12,19 @@ import (
 // Preview reads the columns of a table that the catalogue confirms, and some of its rows.
 func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
-	ref := q.Table
-	if ref.Schema == "" || ref.Schema == "INFORMATION_SCHEMA" || ref.Name == "" || !isText(ref.Schema) ||
-		!isText(ref.Name) {
-		return p, connection.TableNotFound
-	}
-	all, err := s.columns(ref)
+	all, err := s.existing(q.Table)
 	if err != nil {
 		return p, err
-	}
-	if len(all) == 0 {
-		return p, connection.TableNotFound
 	}
 	if p = warehouse.Chosen(q, all); q.Rows <= 0 || len(p.Columns) == 0 {
 		return p, nil
 	}
 	list := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
-		list[i] = cell(c)
+		list[i] = cell(c, connection.MaxCell, "3")
 	}
-	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` +
-		quote(ref.Schema) + `.` + quote(ref.Name) +
-		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
+	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + s.quoted(q.Table) + ` LIMIT ` +
+		strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if errors.Is(err, connection.TableNotFound) {
 		err = connection.PermissionDenied // it exists; Snowflake reports unreadable objects as missing
 	}
@@ -88,9 +79,9 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
-// cell returns the expression for a column's value as text, cut to the length that is shown. Bytes are written as
-// hexadecimal digits, shapes as WKT.
-func cell(c connection.Column) string {
+// cell returns the expression for a column's value as text, cut to the most characters. Bytes are written as
+// hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
+func cell(c connection.Column, most int, digits string) string {
 	name := quote(c.Name)
 	word, _, _ := strings.Cut(c.DatabaseType, "(")
 	text := `TO_VARCHAR(` + name + `)`
@@ -98,9 +89,9 @@ func cell(c connection.Column) string {
 	case "DATE":
 		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD')`
 	case "TIMESTAMP_NTZ":
-		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF3')`
+		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF` + digits + `')`
 	case "TIMESTAMP_LTZ", "TIMESTAMP_TZ":
-		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF3 TZH:TZM')`
+		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF` + digits + ` TZH:TZM')`
 	case "VARIANT", "OBJECT", "ARRAY", "MAP":
 		text = `TO_JSON(TO_VARIANT(` + name + `))`
 	case "BINARY":
@@ -112,5 +103,5 @@ func cell(c connection.Column) string {
 	case "FILE":
 		text = `CAST(NULL AS VARCHAR)` // it is not in the table
 	}
-	return `LEFT(` + text + `, ` + strconv.Itoa(connection.MaxCell) + `)`
+	return `LEFT(` + text + `, ` + strconv.Itoa(most) + `)`
 }

@@ -142,32 +142,9 @@ type binding struct {
 func (s *session) within(limit time.Duration, sql string, args ...string) ([][]*string, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, limit+grace)
 	defer cancel()
-	c := s.to.Credential
-	order := statement{
-		SQL: sql, Timeout: max(1, int(limit.Seconds())), Database: s.database, Warehouse: c.Text("warehouse"),
-		Role:     c.Text("role"),
-		Bindings: map[string]binding{}, Parameters: map[string]string{"timezone": "UTC", "query_tag": "atrium"},
-	}
-	for i, a := range args {
-		order.Bindings[strconv.Itoa(i+1)] = binding{Type: "TEXT", Value: a}
-	}
-	body, err := json.Marshal(order)
+	answer, err := s.begun(ctx, limit, sql, args...)
 	if err != nil {
-		return nil, connection.Internal
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+s.host+"/api/v2/statements",
-		bytes.NewReader(body))
-	if err != nil {
-		return nil, connection.Internal
-	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	r.Header.Set("X-Snowflake-Authorization-Token-Type", "KEYPAIR_JWT")
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	r.Header.Set("User-Agent", "atrium/1")
-	answer, err := s.web.Do(ctx, r)
-	if err != nil {
-		return nil, unlessCanceled(s.ctx, err)
+		return nil, err
 	}
 	if answer.Status != http.StatusOK {
 		return nil, refusal(answer)
@@ -185,6 +162,47 @@ func (s *session) within(limit time.Duration, sql string, args ...string) ([][]*
 		return nil, connection.ResponseTooLarge
 	}
 	return result.Data, nil
+}
+
+// statements is the path of the API.
+const statements = "/api/v2/statements"
+
+// begun sends a statement, and returns the response.
+func (s *session) begun(
+	ctx context.Context, limit time.Duration, sql string, args ...string,
+) (warehouse.Answer, error) {
+	c := s.to.Credential
+	order := statement{
+		SQL: sql, Timeout: max(1, int(limit.Seconds())), Database: s.database, Warehouse: c.Text("warehouse"),
+		Role:     c.Text("role"),
+		Bindings: map[string]binding{}, Parameters: map[string]string{"timezone": "UTC", "query_tag": "atrium"},
+	}
+	for i, a := range args {
+		order.Bindings[strconv.Itoa(i+1)] = binding{Type: "TEXT", Value: a}
+	}
+	body, err := json.Marshal(order)
+	if err != nil {
+		return warehouse.Answer{}, connection.Internal
+	}
+	return s.call(ctx, http.MethodPost, statements, body)
+}
+
+// call sends a request, and returns the response.
+func (s *session) call(ctx context.Context, method, path string, body []byte) (warehouse.Answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "https://"+s.host+path, bytes.NewReader(body))
+	if err != nil {
+		return warehouse.Answer{}, connection.Internal
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	r.Header.Set("X-Snowflake-Authorization-Token-Type", "KEYPAIR_JWT")
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "atrium/1")
+	answer, err := s.web.Do(ctx, r)
+	if err != nil {
+		return answer, unlessCanceled(s.ctx, err)
+	}
+	return answer, nil
 }
 
 // filled reports whether a row has n values, none of them NULL.

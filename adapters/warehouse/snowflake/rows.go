@@ -1,0 +1,230 @@
+package snowflake
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Rows implements warehouse.RowSession. The rows are those of one statement, whose result Snowflake keeps in
+// partitions: all are of one snapshot ("Handling responses" of the SQL API's documentation).
+func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
+	have, err := s.existing(q.Table)
+	if err != nil {
+		return err
+	}
+	columns := out.Begin(q, have)
+	if len(columns) == 0 {
+		return nil
+	}
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = cell(c, warehouse.MaxValue, "9")
+	}
+	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+s.quoted(q.Table), []string(nil)
+	if q.Key != "" {
+		key := quote(q.Key)
+		if q.After != nil {
+			sql, args = sql+` WHERE `+key+` > ? OR `+key+` IS NULL`, []string{*q.After}
+		}
+		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+	}
+	answer, err := s.finished(s.to.Limits.Statement, sql+` LIMIT `+strconv.Itoa(q.Limit), args...)
+	if errors.Is(err, connection.TableNotFound) {
+		err = connection.PermissionDenied // as in Preview
+	}
+	if err != nil {
+		return err
+	}
+	r := rowReader{width: len(columns), left: s.to.Limits.Bytes, out: out}
+	about, err := r.read(answer)
+	if err != nil {
+		return err
+	}
+	if about.Meta == nil {
+		return connection.NotThisDatabase
+	}
+	for n := 1; n < len(about.Meta.Partitions); n++ {
+		answer, err := s.partition(about.Handle, n)
+		if err != nil {
+			return err
+		}
+		if _, err := r.read(answer); err != nil {
+			return err
+		}
+	}
+	if r.rows != about.Meta.Rows {
+		return connection.NotThisDatabase // rows are missing
+	}
+	return nil
+}
+
+// about is the part of a response that is not its rows.
+type about struct {
+	Handle string `json:"statementHandle"`
+	Meta   *struct {
+		Rows       int        `json:"numRows"`
+		Partitions []struct{} `json:"partitionInfo"`
+	} `json:"resultSetMetaData"`
+}
+
+// pollInterval is how long the session waits before it asks again for the result of a statement.
+const pollInterval = 500 * time.Millisecond
+
+// finished runs a statement, and waits for its result also if it takes longer than the 45 seconds after which the
+// server responds. If the context ends meanwhile, the statement is cancelled.
+func (s *session) finished(limit time.Duration, sql string, args ...string) (warehouse.Answer, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, limit+grace)
+	defer cancel()
+	answer, err := s.begun(ctx, limit, sql, args...)
+	for err == nil && answer.Status == http.StatusAccepted {
+		var running about
+		if json.Unmarshal(answer.Body, &running) != nil || running.Handle == "" {
+			return answer, connection.NotThisDatabase
+		}
+		select {
+		case <-ctx.Done():
+			err = unlessCanceled(s.ctx, connection.QueryTimeout)
+		case <-time.After(pollInterval):
+			answer, err = s.call(ctx, http.MethodGet, statements+"/"+url.PathEscape(running.Handle), nil)
+		}
+		if err != nil {
+			s.cancel(running.Handle)
+		}
+	}
+	if err == nil && answer.Status != http.StatusOK {
+		err = refusal(answer)
+	}
+	return answer, err
+}
+
+// cancel cancels a statement that runs.
+func (s *session) cancel(handle string) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(s.ctx), warehouse.CancelTimeout)
+	defer end()
+	_, _ = s.call(ctx, http.MethodPost, statements+"/"+url.PathEscape(handle)+"/cancel", nil) // its limit ends it, too
+}
+
+// partition returns a further part of a result.
+func (s *session) partition(handle string, n int) (warehouse.Answer, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
+	defer cancel()
+	answer, err := s.call(ctx, http.MethodGet,
+		statements+"/"+url.PathEscape(handle)+"?partition="+strconv.Itoa(n), nil)
+	if err == nil && answer.Status != http.StatusOK {
+		err = refusal(answer)
+	}
+	return answer, err
+}
+
+// rowReader passes rows of responses on.
+type rowReader struct {
+	width int
+	left  int64 // bytes that may still be read, after decompression
+	rows  int
+	out   *warehouse.Batches
+}
+
+// read passes the rows of a response on, one after another, and returns the rest of it. Snowflake compresses all
+// partitions but the first.
+func (r *rowReader) read(answer warehouse.Answer) (rest about, err error) {
+	var body io.Reader = bytes.NewReader(answer.Body)
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		if body, err = gzip.NewReader(body); err != nil {
+			return rest, connection.NotThisDatabase
+		}
+	}
+	limited := &io.LimitedReader{R: body, N: r.left}
+	in := json.NewDecoder(limited)
+	defer func() {
+		if r.left = limited.N; r.left <= 0 {
+			err = connection.ResponseTooLarge
+		}
+	}()
+	if token, err := in.Token(); err != nil || token != json.Delim('{') {
+		return rest, connection.NotThisDatabase
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return rest, connection.NotThisDatabase
+		}
+		switch name {
+		case "data":
+			err = r.data(in)
+		case "statementHandle":
+			err = decoded(in, &rest.Handle)
+		case "resultSetMetaData":
+			err = decoded(in, &rest.Meta)
+		default:
+			err = decoded(in, new(json.RawMessage))
+		}
+		if err != nil {
+			return rest, err
+		}
+	}
+	if _, err := in.Token(); err != nil {
+		return rest, connection.NotThisDatabase
+	}
+	return rest, nil
+}
+
+func decoded(in *json.Decoder, into any) error {
+	if in.Decode(into) != nil {
+		return connection.NotThisDatabase // without the error, which may quote a value
+	}
+	return nil
+}
+
+func (r *rowReader) data(in *json.Decoder) error {
+	if token, err := in.Token(); err != nil || token != json.Delim('[') {
+		return connection.NotThisDatabase
+	}
+	for in.More() {
+		row := make([]*string, 0, r.width)
+		if err := decoded(in, &row); err != nil {
+			return err
+		}
+		if len(row) != r.width {
+			return connection.NotThisDatabase
+		}
+		r.rows++
+		if err := r.out.Add(row); err != nil {
+			return err
+		}
+	}
+	_, err := in.Token()
+	if err != nil {
+		return connection.NotThisDatabase
+	}
+	return nil
+}
+
+// existing lists the columns of a table that the catalogue confirms.
+func (s *session) existing(ref connection.TableRef) ([]connection.Column, error) {
+	if slices.Contains([]string{"", "INFORMATION_SCHEMA"}, ref.Schema) || ref.Name == "" || !isText(ref.Schema) ||
+		!isText(ref.Name) {
+		return nil, connection.TableNotFound
+	}
+	all, err := s.columns(ref)
+	if err == nil && len(all) == 0 {
+		err = connection.TableNotFound
+	}
+	return all, err
+}
+
+func (s *session) quoted(ref connection.TableRef) string {
+	return quote(s.database) + `.` + quote(ref.Schema) + `.` + quote(ref.Name)
+}
