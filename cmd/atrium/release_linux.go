@@ -11,8 +11,8 @@ import (
 )
 
 // releaseMemory returns what only the start needed: the free memory of the heap, and the mapped pages of the binary.
-// The kernel maps 16 or more pages around each one that is used, and never unmaps them while memory is left. Those that
-// are still needed are mapped again, from the kernel's cache. Pages of the binary that the process has changed are kept.
+// The kernel maps 16 or more pages around each one that is used, and never unmaps them while memory is left. It maps
+// those again that are still needed, from its cache. Pages of the binary that the process has changed are kept.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	binary, err := os.Executable()
