@@ -11,20 +11,10 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/ports"
 )
 
-// withToken returns the target with the password that it signs in with: if it has an AWS key, a token for this call.
-// A token is made without a request to AWS (Amazon RDS User Guide, "IAM database authentication").
-func withToken(to ports.Target, now time.Time) ports.Target {
-	if c := to.Credential; c.UsesAWSTokens() {
-		to.Credential = c.WithPassword(secret.New(rdsToken(c, now)))
-	}
-	return to
-}
-
-// rdsToken returns a token that is valid for 15 minutes: a presigned request without its scheme.
+// rdsToken returns a token for Amazon RDS that is valid for 15 minutes: a presigned request without its scheme. It is
+// made without a request to AWS (Amazon RDS User Guide, "IAM database authentication").
 func rdsToken(c connection.Credential, now time.Time) string {
 	const lifetime = "900" // seconds, the maximum
 	key := awsKey{id: c.Text(connection.FieldAWSAccessKeyID),

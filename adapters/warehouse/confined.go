@@ -246,7 +246,11 @@ func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
 		if err != nil {
 			return ports.JobNeeds{}
 		}
-		return ports.JobNeeds{Network: true, Ports: []uint16{cmp.Or(c.SSHPort(), c.Port(), httpsPort)}}
+		needs := ports.JobNeeds{Network: true, Ports: []uint16{cmp.Or(c.SSHPort(), c.Port(), httpsPort)}}
+		if token := c.TokenPort(); token != 0 {
+			needs.Ports = append(needs.Ports, token)
+		}
+		return needs
 	}
 }
 

@@ -29,8 +29,9 @@ type Session interface {
 // Sessions implements ports.Warehouse for a kind that is reached through the network. Each call opens its own
 // session, since connections to a tenant's server are not kept.
 type Sessions struct {
-	guard Guard
-	open  func(context.Context, Network, ports.Target, *Trace) (Session, error)
+	guard  Guard
+	open   func(context.Context, Network, ports.Target, *Trace) (Session, error)
+	google GoogleSignIn
 }
 
 // NewSessions returns Sessions whose networks guard creates. open opens a session: it passes the steps up to and
@@ -38,7 +39,7 @@ type Sessions struct {
 func NewSessions[S Session](
 	guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error),
 ) *Sessions {
-	return &Sessions{guard: guard, open: func(ctx context.Context, n Network, to ports.Target,
+	return &Sessions{guard: guard, google: googleSignIn, open: func(ctx context.Context, n Network, to ports.Target,
 		trace *Trace) (Session, error) {
 		return open(ctx, n, to, trace)
 	}}
@@ -150,7 +151,11 @@ func estimate(s Session, t connection.TableRef) int64 {
 func (w *Sessions) withSession(ctx context.Context, to ports.Target, trace *Trace, fn func(Session) error) error {
 	ctx, cancel, network := w.guard.Begin(ctx, to)
 	defer cancel()
-	s, err := w.open(ctx, network, withToken(to, time.Now()), trace)
+	to, err := w.withToken(ctx, network, to, trace)
+	if err != nil {
+		return err
+	}
+	s, err := w.open(ctx, network, to, trace)
 	if err != nil {
 		return recognise(ctx, network, to, trace.Step(), err)
 	}

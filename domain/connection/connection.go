@@ -124,7 +124,8 @@ func (t Trial) Failure(of Credential) error {
 	if code == "" {
 		return nil
 	}
-	return &ProbeError{Failure: of.kind.failureIn(of.config, t.Report.Checks, code, t.At), Checks: t.Report.Checks}
+	return &ProbeError{Failure: of.kind.failureIn(of.config, of.SecretsSet(), t.Report.Checks, code, t.At),
+		Checks: t.Report.Checks}
 }
 
 // New creates a connection from a trial that passed. others counts the workspace's live connections.
@@ -179,7 +180,7 @@ func (c *Connection) Failure() *Failure {
 	if c.Failed == "" || c.Status == Revoked {
 		return nil
 	}
-	f := c.Kind.failureIn(c.Config, c.Checks, c.Failed, c.FailedAt)
+	f := c.Kind.failureIn(c.Config, c.Secrets, c.Checks, c.Failed, c.FailedAt)
 	return &f
 }
 

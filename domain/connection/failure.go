@@ -155,6 +155,9 @@ var causes = map[Code]cause{
 		"A quota of the warehouse is used up. Try again later, or raise the quota."},
 	UnsupportedVersion: {Config, false, network,
 		"The server uses a version of its protocol that Atrium does not support. Upgrade the server."},
+	TokenUnavailable: {Transient, true, nothing,
+		"Google's server for tokens cannot be reached, or reports a failure, so there is nothing to sign in with. " +
+			"Check that Atrium's network allows connections to oauth2.googleapis.com."},
 	SSHHostKeyMismatch: {Config, false, sshKey,
 		"The SSH server has another host key than the connection. If the server was set up again, replace the host " +
 			"key. If it was not, another server may be intercepting the connection."},

@@ -17,6 +17,16 @@ const (
 	FieldAWSRegion          = "aws_region"
 )
 
+// FieldCloudSQLKey is the key of a Google service account that signs in to Cloud SQL with tokens in the place of a
+// password. The same kinds have it.
+const FieldCloudSQLKey = "cloud_sql_service_account_key"
+
+// googlePort is the port of Google's token endpoint.
+const googlePort = 443
+
+// TokenUnavailable is the code of a sign-in for which Google's token endpoint gave neither a token nor a refusal.
+const TokenUnavailable Code = "token_unavailable" //nolint:gosec // the name of a failure
+
 var awsFields = []string{FieldAWSAccessKeyID, FieldAWSSecretAccessKey, FieldAWSRegion}
 
 //go:embed iam.json
@@ -27,6 +37,13 @@ const awsTokenHint = "The server refuses the token that Atrium signed with the A
 	"region, that the IAM policy allows rds-db:connect for this user, and that the user signs in with tokens (GRANT " +
 	"rds_iam in PostgreSQL, AWSAuthenticationPlugin in MySQL). Host and port must be those of the endpoint. A token " +
 	"is valid for 15 minutes, so the clock of Atrium's machine must be right."
+
+// googleTokenHint is awsTokenHint for tokens of Google.
+const googleTokenHint = "Google gives no token for the service account's key, or the server refuses the token. " +
+	"Check that the key is not deleted, that the account has the roles Cloud SQL Client and Cloud SQL Instance User, " +
+	"that IAM authentication is on for the instance, and that the user is the account: its e-mail address without " +
+	".gserviceaccount.com in PostgreSQL, and without @ and all behind it in MySQL. The clock of Atrium's machine " +
+	"must be right."
 
 // withProperties adds properties, a JSON object, to the schema of a credential.
 func withProperties(schema json.RawMessage, more []byte) (json.RawMessage, error) {
@@ -50,6 +67,17 @@ func withProperties(schema json.RawMessage, more []byte) (json.RawMessage, error
 // UsesAWSTokens reports whether c signs in with tokens that an AWS key signs.
 func (c Credential) UsesAWSTokens() bool { return c.Text(FieldAWSAccessKeyID) != "" }
 
+// UsesGoogleTokens reports whether c signs in with tokens that Google gives for a service account's key.
+func (c Credential) UsesGoogleTokens() bool { return !c.secrets[FieldCloudSQLKey].IsZero() }
+
+// TokenPort returns the port of the server that gives tokens for c; 0 if there is none.
+func (c Credential) TokenPort() uint16 {
+	if c.UsesGoogleTokens() {
+		return googlePort
+	}
+	return 0
+}
+
 // WithPassword returns c with another password: a token.
 func (c Credential) WithPassword(password secret.String) Credential {
 	secrets := map[string]secret.String{}
@@ -61,40 +89,49 @@ func (c Credential) WithPassword(password secret.String) Credential {
 	return c
 }
 
-// checkTokens finds fields of an AWS key that are missing, and those that exclude it. A token lets anyone sign in who
-// sees it, so the server must prove who it is before it gets one.
+// checkTokens finds fields of a key for tokens that are missing, and those that exclude it. A token lets anyone sign in
+// who sees it, so the server must prove who it is before it gets one.
 func (c Credential) checkTokens() (wrong []fault.Field) {
 	isSet := func(field string) bool { return c.Text(field) != "" || !c.secrets[field].IsZero() }
-	if !slices.ContainsFunc(awsFields, isSet) {
-		return nil
-	}
 	note := func(field, code, detail string) {
 		wrong = append(wrong, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
 	}
+	withAWS, withGoogle := slices.ContainsFunc(awsFields, isSet), isSet(FieldCloudSQLKey)
+	if !withAWS && !withGoogle {
+		return nil
+	}
 	for _, field := range awsFields {
-		if !isSet(field) {
+		if withAWS && !isSet(field) {
 			note(field, "required", "Give all fields of the AWS key, or none.")
 		}
 	}
+	if withAWS && withGoogle {
+		note(FieldCloudSQLKey, "not_allowed_value", "Give either an AWS key or the key of a service account.")
+	}
 	if isSet(FieldPassword) {
-		note(FieldPassword, "not_allowed_value", "Give either a password or an AWS key.")
+		note(FieldPassword, "not_allowed_value", "Give either a password or a key.")
 	}
 	if mode := c.TLSMode(); mode != VerifyFull && mode != VerifyCA {
-		note(FieldTLS, "not_allowed_value", "Must be verify_full or verify_ca with an AWS key: everyone who sees a "+
-			"token can sign in with it.")
+		note(FieldTLS, "not_allowed_value", "Must be verify_full or verify_ca with a key: everyone who sees a token "+
+			"can sign in with it.")
 	}
 	return wrong
 }
 
-// withTokens returns a failure of a connection that signs in with tokens.
-func (f Failure) withTokens(config map[string]any) Failure {
-	if !(Credential{config: config}).UsesAWSTokens() || !slices.Contains(f.Fields, FieldPassword) {
+// withTokens returns a failure of a connection that signs in with tokens. secrets are the names of its secrets.
+func (f Failure) withTokens(config map[string]any, secrets []string) Failure {
+	fields, hint := awsFields, awsTokenHint
+	switch {
+	case slices.Contains(secrets, FieldCloudSQLKey):
+		fields, hint = []string{FieldCloudSQLKey}, googleTokenHint
+	case !(Credential{config: config}).UsesAWSTokens():
 		return f
 	}
-	f.Fields = slices.Concat(slices.DeleteFunc(slices.Clone(f.Fields),
-		func(field string) bool { return field == FieldPassword }), awsFields)
+	if i := slices.Index(f.Fields, FieldPassword); i >= 0 {
+		f.Fields = slices.Concat(f.Fields[:i:i], fields, f.Fields[i+1:])
+	}
 	if f.Code == AuthFailed || f.Code == AuthRejected {
-		f.Hint = awsTokenHint
+		f.Hint = hint
 	}
 	return f
 }

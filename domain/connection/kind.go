@@ -128,7 +128,7 @@ func load(text []byte) (*Descriptor, error) {
 		Grants       []string           `json:"grants"` // its lines
 		Fields       map[about][]string `json:"fields"`
 		SSH          bool               `json:"ssh"` // whether a server may be reached through an SSH server
-		IAM          bool               `json:"iam"` // whether a user may sign in with tokens of AWS
+		IAM          bool               `json:"iam"` // whether a user may sign in with tokens of AWS or Google
 		Schema       json.RawMessage    `json:"credential_schema"`
 	}
 	in := json.NewDecoder(bytes.NewReader(text))

@@ -66,8 +66,11 @@ func (c Credential) SSHPort() uint16 {
 }
 
 // AllowsPort reports whether Atrium may connect to a port for c: with a tunnel, that of an SSH server; else one that
-// servers of c's kind use.
+// servers of c's kind use; and that of TokenPort.
 func (c Credential) AllowsPort(port uint16) bool {
+	if port != 0 && port == c.TokenPort() {
+		return true
+	}
 	if c.HasTunnel() {
 		return port == sshPort || port >= 1024
 	}
@@ -141,8 +144,10 @@ func sameTunnel(a, b map[string]any) bool {
 
 // failureIn is failureOf for a connection with a configuration. With a tunnel, it is the SSH server that Atrium
 // resolves and connects to.
-func (k Kind) failureIn(config map[string]any, checks []Check, code Code, at time.Time) Failure {
-	f := k.failureOf(checks, code, at).withTokens(config)
+func (k Kind) failureIn(
+	config map[string]any, secrets []string, checks []Check, code Code, at time.Time,
+) Failure {
+	f := k.failureOf(checks, code, at).withTokens(config, secrets)
 	if !(Credential{config: config}).HasTunnel() {
 		return f
 	}

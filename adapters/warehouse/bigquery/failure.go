@@ -78,28 +78,6 @@ func refusal(a warehouse.Answer) connection.Code {
 	return connection.Internal
 }
 
-// grantRefused returns the error for a response of the token endpoint (RFC 6749, section 5.2).
-func grantRefused(a warehouse.Answer) connection.Code {
-	var body struct {
-		Error string `json:"error"`
-	}
-	if err := json.Unmarshal(a.Body, &body); err == nil {
-		switch body.Error {
-		case "invalid_grant", "invalid_client": // no such account or key, or a clock that is wrong
-			return connection.AuthFailed
-		case "unauthorized_client", "access_denied", "disabled_client", "admin_policy_enforced", "invalid_scope":
-			return connection.AuthRejected
-		}
-	}
-	switch code := statuses[a.Status]; code {
-	case connection.AuthFailed, connection.QuotaExceeded, connection.ServerStarting:
-		return code
-	case connection.QueryTimeout:
-		return connection.ServerStarting
-	}
-	return connection.NotThisDatabase
-}
-
 // unlessCanceled returns err, or the error of ctx if its owner cancelled it.
 func unlessCanceled(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
@@ -19,9 +18,6 @@ import (
 
 // scope makes a token read-only, even if its account may write.
 const scope = "https://www.googleapis.com/auth/cloud-platform.read-only"
-
-// audience is the URL of Google's token endpoint. It does not depend on where the connection goes.
-const audience = "https://oauth2.googleapis.com/token"
 
 // session is one connection to the API, with a token.
 type session struct {
@@ -72,7 +68,8 @@ func dial(
 func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace) (err error) {
 	starting, cancel := context.WithTimeout(s.ctx, s.to.Limits.Connect)
 	defer cancel()
-	if s.token, err = authenticate(starting, n, s.to, at); err != nil {
+	exchange := warehouse.GoogleSignIn{Host: at.token.host, Port: at.token.port, Roots: at.roots}
+	if s.token, err = exchange.Token(starting, n, s.to.Credential.Secret("service_account_key"), scope); err != nil {
 		return err
 	}
 	err = s.call(http.MethodGet, s.path(), url.Values{"fields": {"datasetReference"}}, nil, new(struct{}))
@@ -91,58 +88,6 @@ func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace)
 	}
 	trace.Passed(connection.Database)
 	return nil
-}
-
-// authenticate exchanges the account's signature for a token (RFC 7523; Google's "OAuth 2.0 for server to server
-// applications").
-func authenticate(ctx context.Context, n warehouse.Network, to ports.Target, at servers) (string, error) {
-	account, err := connection.ParseServiceAccount(to.Credential.Secret("service_account_key").Reveal())
-	if err != nil {
-		return "", connection.Internal // the credential should have refused it
-	}
-	now := time.Now()
-	assertion, err := warehouse.SignJWT(account.Key, account.KeyID, map[string]any{
-		"iss": account.Email, "scope": scope, "aud": audience, "iat": now.Unix(),
-		"exp": now.Add(10 * time.Minute).Unix(),
-	})
-	if err != nil {
-		return "", connection.Internal
-	}
-	web, err := dial(ctx, n, at.token, at, nil)
-	if err != nil {
-		return "", err
-	}
-	defer web.Close()
-	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+at.token.host+"/token",
-		strings.NewReader(form.Encode()))
-	if err != nil {
-		return "", connection.Internal
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("User-Agent", "atrium")
-	answer, err := web.Do(ctx, r)
-	if errors.Is(err, connection.QueryTimeout) {
-		err = connection.ConnectTimeout
-	}
-	if err != nil {
-		return "", err
-	}
-	if answer.Status != http.StatusOK {
-		return "", grantRefused(answer)
-	}
-	var granted struct {
-		AccessToken string `json:"access_token"`
-	}
-	if err := json.Unmarshal(answer.Body, &granted); err != nil || !isToken(granted.AccessToken) {
-		return "", connection.NotThisDatabase
-	}
-	return granted.AccessToken, nil
-}
-
-// isToken reports whether s can be in a header (RFC 6750, section 2.1).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // path returns a path of the API below the dataset.

@@ -1,17 +1,12 @@
 package postgres_test
 
 import (
-	"crypto/tls"
-	"encoding/binary"
 	"errors"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -19,61 +14,12 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// rdsPostgres is in front of the server of these tests, as Amazon RDS is in front of PostgreSQL: it requires TLS, asks
-// for the password in the clear, and accepts a token as r checks it. Then it signs in to the server, and passes
-// everything on. It returns its port.
+// rdsPostgres is Amazon RDS before the server of these tests. It returns its port.
 func rdsPostgres(t *testing.T, r *fixture.RDS) uint16 {
 	t.Helper()
 	s := shared(t)
-	config := s.authority.ServerTLS(t, "127.0.0.1")
-	behind := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(s.port)))
-	return fixture.Listener(t, func(c net.Conn) {
-		var request [8]byte
-		const sslRequest = 80877103
-		if _, err := io.ReadFull(c, request[:]); err != nil || binary.BigEndian.Uint32(request[4:]) != sslRequest {
-			return
-		}
-		if _, err := c.Write([]byte{'S'}); err != nil {
-			return
-		}
-		secured := tls.Server(c, config)
-		client := pgproto3.NewBackend(secured, secured)
-		startup, err := client.ReceiveStartupMessage()
-		start, ok := startup.(*pgproto3.StartupMessage)
-		if err != nil || !ok {
-			return
-		}
-		client.Send(&pgproto3.AuthenticationCleartextPassword{})
-		if client.Flush() != nil || client.SetAuthType(pgproto3.AuthTypeCleartextPassword) != nil {
-			return
-		}
-		answer, err := client.Receive()
-		password, ok := answer.(*pgproto3.PasswordMessage)
-		if err != nil || !ok {
-			return
-		}
-		if err := r.Check(password.Password, c.LocalAddr().String(), start.Parameters["user"]); err != nil {
-			client.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "28000",
-				Message: "PAM authentication failed for user \"" + start.Parameters["user"] + "\""})
-			_ = client.Flush()
-			return
-		}
-		server, err := net.Dial("tcp", behind)
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		frontend := pgproto3.NewFrontend(server, server)
-		frontend.Send(start)
-		if frontend.Flush() != nil {
-			return
-		}
-		go func() {
-			_, _ = io.Copy(server, secured)
-			server.Close()
-		}()
-		_, _ = io.Copy(secured, server)
-	})
+	return fixture.PostgresFront(t, s.authority.ServerTLS(t, "127.0.0.1"),
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(int(s.port))), r.Check)
 }
 
 // iamTarget is a target at rdsPostgres with the key of r, some of whose fields are changed. PostgreSQL trusts its user.

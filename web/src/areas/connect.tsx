@@ -28,6 +28,7 @@ interface Schema { properties: Record<string, Property>; required?: string[] }
 /** Fields that few need, and that are therefore folded away. */
 const groups = [
   { prefix: 'aws_', title: words.withAnAwsKey },
+  { prefix: 'cloud_sql_', title: words.withAServiceAccount },
   { prefix: 'ssh_', title: words.throughAnSshServer },
 ]
 

@@ -32,5 +32,6 @@ export const words = {
   thisRoleCanWrite: 'This role can write. Use one that can only read.',
   lastCheckTitle: 'Last check',
   throughAnSshServer: 'Through an SSH server',
+  withAServiceAccount: 'With a Google service account instead of a password (Cloud SQL)',
   withAnAwsKey: 'With an AWS key instead of a password (Amazon RDS, Aurora)',
 } as const

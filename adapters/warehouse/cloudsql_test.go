@@ -1,0 +1,103 @@
+package warehouse_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// cloudSQL is a target of Cloud SQL: a PostgreSQL behind a front that accepts the token of a Google, which is written
+// from its documentation.
+func cloudSQL(t *testing.T, g *fixture.Google) (*warehouse.Sessions, ports.Target) {
+	t.Helper()
+	u, err := url.Parse(services.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := fixture.NewAuthority(t)
+	front := fixture.PostgresFront(t, authority.ServerTLS(t, "127.0.0.1"), u.Host,
+		func(token, _, _ string) error {
+			if token != fixture.GoogleToken {
+				return errors.New("not the token")
+			}
+			return nil
+		})
+	key, err := json.Marshal(map[string]string{"type": "service_account", "client_email": g.Email,
+		"private_key": g.PrivateKey, "private_key_id": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := contract.HostTarget(t, connection.Postgres, map[string]any{
+		"host": "127.0.0.1", "port": front, "database": strings.Trim(u.Path, "/"), "username": u.User.Username(),
+		"cloud_sql_service_account_key": string(key), "tls_ca": authority.PEM, "tls": "verify_ca",
+	}, nil)
+	return postgres.New(guard).SignInAt(warehouse.GoogleSignIn{Host: "127.0.0.1", Port: g.OverTLS(t, authority),
+		Roots: authority.Pool()}), to
+}
+
+func TestAUserOfCloudSQLSignsInWithAToken(t *testing.T) {
+	g := fixture.NewGoogle(t)
+	g.Scope = "https://www.googleapis.com/auth/sqlservice.login"
+	w, to := cloudSQL(t, g)
+	if r := w.Probe(t.Context(), to); r.Failure() != "" || r.Server.Product != "PostgreSQL" {
+		t.Errorf("the probe failed: %+v", r)
+	}
+}
+
+func TestATokenThatGoogleRefusesFailsTheSignIn(t *testing.T) {
+	w, to := cloudSQL(t, fixture.NewGoogle(t)) // which expects another scope
+	trial := connection.Trial{Report: w.Probe(t.Context(), to)}
+	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+	if !ok || failed.Failure.Code != connection.AuthFailed || !strings.Contains(failed.Failure.Hint, "clock") ||
+		!slices.Equal(failed.Failure.Fields, []string{"username", "cloud_sql_service_account_key"}) {
+		t.Errorf("failure %+v", failed)
+	}
+	for _, c := range trial.Report.Checks {
+		if c.Result == connection.Failed && c.Step != connection.Authenticate {
+			t.Errorf("failed at %s", c.Step)
+		}
+	}
+}
+
+func TestATokenThatCannotBeFetchedIsNotTheDatabasesFault(t *testing.T) {
+	w, to := cloudSQL(t, fixture.NewGoogle(t))
+	w.SignInAt(warehouse.GoogleSignIn{Host: "127.0.0.1", Port: fixture.ClosedPort(t)})
+	r := w.Probe(t.Context(), to)
+	if r.Failure() != connection.TokenUnavailable {
+		t.Errorf("failure %q", r.Failure())
+	}
+}
+
+func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
+	_, to := cloudSQL(t, fixture.NewGoogle(t))
+	plain := contract.HostTarget(t, connection.Postgres, map[string]any{"host": "h.example.com", "database": "d",
+		"username": "u"}, nil)
+	if !to.Credential.AllowsPort(443) || plain.Credential.AllowsPort(443) {
+		t.Error("the port 443 is not allowed for one, or allowed for the other")
+	}
+	for credential, want := range map[*connection.Credential][]uint16{&to.Credential: {to.Credential.Port(), 443},
+		&plain.Credential: {5432}} {
+		text, err := credential.Reveal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, err := json.Marshal(map[string]any{"Kind": connection.Postgres, "Credential": json.RawMessage(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := warehouse.Needs("")(input).Ports; !slices.Equal(got, want) {
+			t.Errorf("a child gets the ports %v, want %v", got, want)
+		}
+	}
+}
