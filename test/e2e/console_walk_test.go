@@ -93,6 +93,19 @@ func picture(ctx context.Context, t *testing.T, name string) {
 	}
 }
 
+// pictured takes the picture of a screen that is loaded at its size: rows of tabs scroll when they are loaded.
+func pictured(ctx context.Context, t *testing.T, s *server, at screen, v looks) {
+	t.Helper()
+	if os.Getenv("ATRIUM_IMAGES") == "" {
+		return
+	}
+	seen(ctx, t, v)
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
+	reads(ctx, t, at.shows)
+	picture(ctx, t, at.name()+"-"+v.String())
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
+}
+
 // wide names the elements that reach beyond the width of the page, unless something around them scrolls.
 const wide = `(() => {
 	const width = document.documentElement.clientWidth
@@ -133,7 +146,7 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 			for _, v := range checked {
 				seen(ctx, t, v)
 				usable(ctx, t, v)
-				picture(ctx, t, at.name()+"-"+v.String())
+				pictured(ctx, t, s, at, v)
 			}
 			seen(ctx, t, looks{"light", 640, 400}) // twice as large on a small screen
 			if found := drive(ctx, t, chromedp.Evaluate[string](wide)); found != "" {
@@ -141,8 +154,7 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 			}
 			if os.Getenv("ATRIUM_IMAGES") != "" {
 				for _, v := range []looks{{"light", 360, 740}, {"dark", 1280, 800}} {
-					seen(ctx, t, v)
-					picture(ctx, t, at.name()+"-"+v.String())
+					pictured(ctx, t, s, at, v)
 				}
 			}
 			keep(ctx, t, "console-"+at.name())

@@ -1,7 +1,7 @@
 import { AtriumError } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
-import { useSyncExternalStore } from 'react'
+import { useEffect, useRef, useSyncExternalStore } from 'react'
 import { atrium, calls, queries, signOut } from '../api'
 import { t } from '../text'
 import { Button, IconButton } from '../ui/basics'
@@ -11,6 +11,7 @@ import {
 import { Calls } from './calls'
 import { Ended } from './ended'
 import { useLive } from './live'
+import { bringIntoRow } from '../ui/overlays'
 import { Palette } from './palette'
 import { Toasts } from './toast'
 import { firstPage, useMe, useWorkspace } from './workspace'
@@ -32,6 +33,8 @@ export function Shell() {
   const workspace = useWorkspace()
   const path = useLocation().pathname
   const me = useMe()
+  const current = useRef<HTMLAnchorElement>(null)
+  useEffect(() => bringIntoRow(current.current), [path])
   useLive()
   const ended = useSyncExternalStore(calls.subscribe, calls.ended)
   return (
@@ -44,14 +47,14 @@ export function Shell() {
       >
         <div className="min-w-0 md:mb-2"><Workspaces /></div>
         <Palette />
-        <ul className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto p-0 py-2 md:order-none md:mt-3 md:block md:overflow-visible md:py-0">
+        <ul data-row className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto p-0 py-2 md:order-none md:mt-3 md:block md:overflow-visible md:py-0">
           {[...areas, ...(me.data?.user.operator ? [operators] : [])].map(({ path: to, label, icon: Icon }) => {
             const here = path.startsWith(`/w/${workspace}/${to.split('/')[0]}`)
             return (
               <li key={to}>
                 <Link
                   to={`/w/${workspace}/${to}` as string} aria-current={here ? 'page' : undefined}
-                  ref={(link) => { if (here) link?.scrollIntoView({ block: 'nearest', inline: 'nearest' }) }}
+                  ref={here ? current : undefined}
                   className={`flex items-center gap-2.5 rounded-md px-2.5 py-1.5 whitespace-nowrap no-underline
                     ${here ? 'bg-markbg font-medium text-act' : 'text-ink hover:bg-hover'}`}
                 >

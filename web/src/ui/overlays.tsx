@@ -1,6 +1,6 @@
 import { Dialog as D } from '@base-ui/react/dialog'
 import { Tabs as T } from '@base-ui/react/tabs'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { t } from '../text'
 import { Button, type Tone } from './basics'
 import { CloseIcon } from './icons'
@@ -88,18 +88,28 @@ function ErrorLine({ error }: { error: unknown }) {
   return <p role="alert" className="text-bad">{(error as { detail?: string }).detail ?? t.unreachable}</p>
 }
 
+/** Scrolls a row of tabs or links, and never the page, until one of them is in it. */
+export function bringIntoRow(one: HTMLElement | null) {
+  const row = one?.closest<HTMLElement>('[data-row]')
+  if (!one || !row) return
+  const r = row.getBoundingClientRect(), o = one.getBoundingClientRect()
+  row.scrollLeft += Math.min(o.left - r.left, 0) || Math.max(o.right - r.right, 0)
+}
+
 export function Tabs({ tabs, value, onChange }: {
   tabs: { id: string; label: string; body: ReactNode }[]
   value: string
   onChange: (id: string) => void
 }) {
+  const chosen = useRef<HTMLElement>(null)
+  useEffect(() => bringIntoRow(chosen.current), [value])
   return (
     <T.Root value={value} onValueChange={(id) => onChange(String(id))}>
-      <T.List className="mb-5 flex gap-1 overflow-x-auto overflow-y-hidden shadow-[inset_0_-1px_var(--line)]">
+      <T.List data-row className="mb-5 flex gap-1 overflow-x-auto overflow-y-hidden shadow-[inset_0_-1px_var(--line)]">
         {tabs.map((tab) => (
           <T.Tab
             key={tab.id}
-            value={tab.id}
+            value={tab.id} ref={tab.id === value ? chosen : undefined}
             className="cursor-pointer border-b-2 border-transparent px-3 py-2 text-sm whitespace-nowrap text-soft
               hover:text-ink data-[active]:border-act data-[active]:font-medium data-[active]:text-ink"
           >
