@@ -21,6 +21,16 @@ func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "It works. Nothing is stored yet.")
 	reads(ctx, t, "privileges")
 	keep(ctx, t, "console-connect")
+	for kind, hint := range map[string]string{
+		"databricks":    "Only if there is no client ID.",
+		"microsoft_365": "Give it the application permission Files.Read.All",
+	} {
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/connections/new/"+kind))
+		reads(ctx, t, hint)
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+			`[...document.querySelectorAll('button')].find((b) => b.innerText === 'Connect').scrollIntoView()`))
+		keep(ctx, t, "console-connect-"+kind)
+	}
 	if after := len(owner.get(t, connections).items(t)); after != before {
 		t.Errorf("%d connections, want %d", after, before)
 	}
