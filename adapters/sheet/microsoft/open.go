@@ -54,7 +54,7 @@ func (c Config) Open(
 	case found.Size > most:
 		return upstream.File{}, source.ErrFileTooLarge
 	}
-	response, err := c.download(ctx, client, &strict, token, path)
+	response, err := c.download(ctx, client, &strict, token, path) //nolint:bodyclose // the caller of Open closes it
 	return upstream.File{Name: source.TabTitle(found.Name), Response: response}, err
 }
 
