@@ -108,7 +108,7 @@ export function* modules(dir) {
 }
 
 const sided = new RegExp(String.raw`(?<![\w-])-?(?:m[lr]|p[lr]|left|right|border-[lr]|rounded-(?:[lr]|[tb][lr])`
-  + String.raw`|scroll-[mp][lr]|text-left|text-right|float-left|float-right)(?:-[\w.[\]]+)?(?=[\s'"${'`'}])`, 'g')
+  + String.raw`|scroll-[mp][lr]|text-left|text-right|float-left|float-right)(?:-(?![A-Z]{2})[\w.[\]]+)?(?=[\s'"${'`'}])`, 'g')
 
 if (import.meta.filename === process.argv[1]) {
   const src = join(import.meta.dirname, 'src')

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { AtriumError, type Charset, type Delimiter, type SourceLocation, type SourcePair, type TablePreview, type WarehouseTableList } from '@atrium-hq/client'
+import { AtriumError, type Charset, type Delimiter, type SheetLocale, type SourceLocation, type SourcePair, type TablePreview, type WarehouseTableList } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
@@ -31,18 +31,25 @@ const asSheet = (p: TablePreview): Sheet => ({
   suggestions: p.suggestions, header_row: null,
 })
 
+/** Whether two keys name the same place, in whatever locale. */
+const same = (before: readonly unknown[], now: unknown[]) => {
+  const without = (key: readonly unknown[]) => JSON.stringify(key, (name, value: unknown) => (name === 'locale' ? undefined : value))
+  return without(before) === without(now)
+}
+
 /** Reads the place that a source names, live. */
 export function useSheet(location: SourceLocation | undefined, type: string) {
   const workspace = useWorkspace()
   return useQuery({
     queryKey: ['sheet', workspace, location, type], enabled: !!location && type !== '', staleTime: 30_000,
     refetchOnWindowFocus: false,
+    placeholderData: (before, query) => (query && same(query.queryKey, ['sheet', workspace, location, type]) ? before : undefined),
     queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string; charset?: string | null; delimiter?: string | null }> => {
       const at = location!
       if (at.url) {
         return atrium.dataSources.previewSheet({
           url: at.url, type, sample_rows: 8, ...(at.tab && { tab: at.tab }), ...headerOf(at),
-          ...(at.charset && { charset: at.charset }), ...(at.delimiter && { delimiter: at.delimiter }),
+          ...(at.locale && { locale: at.locale }), ...(at.charset && { charset: at.charset }), ...(at.delimiter && { delimiter: at.delimiter }),
         }, { workspace })
       }
       return asSheet(await atrium.dataSources.previewWarehouse({
@@ -64,6 +71,20 @@ const encodings = ([
 
 const delimiters = ([['comma', words.comma], ['semicolon', words.semicolon], ['tab', words.tab], ['pipe', words.verticalBar]] satisfies [Delimiter, string][])
   .map(([value, label]) => ({ value, label }))
+
+const languages = new Intl.DisplayNames('en', { type: 'language', languageDisplay: 'standard' })
+const locales = ([
+  'cs-CZ', 'da-DK', 'de-AT', 'de-CH', 'de-DE', 'en-AU', 'en-CA', 'en-GB', 'en-IE', 'en-IN', 'en-NZ', 'en-US', 'en-ZA', 'es-ES', 'es-MX',
+  'fi-FI', 'fr-CA', 'fr-CH', 'fr-FR', 'it-CH', 'it-IT', 'ja-JP', 'ko-KR', 'nb-NO', 'nl-BE', 'nl-NL', 'pl-PL', 'pt-BR', 'pt-PT', 'ro-RO',
+  'ru-RU', 'sk-SK', 'sv-SE', 'tr-TR', 'uk-UA', 'zh-CN', 'zh-TW',
+] satisfies SheetLocale[]).map((value) => ({ value: value as string, label: languages.of(value) ?? value }))
+
+/** The name of the locale in which the dates of a sheet are shown. */
+export const localeName = (locale: string) => locales.find((l) => l.value === locale)?.label ?? locale
+
+/** Whether the dates of a sheet can depend on its reader: those of workbooks, not those of CSV files and Google Sheets. */
+const hasLocale = (location: SourceLocation | undefined, charset: string | null | undefined) =>
+  !!location?.url && !charset && !/^https:\/\/docs\.google\.com\//.test(location.url)
 
 export function NewSource() {
   const workspace = useWorkspace()
@@ -123,7 +144,7 @@ export function NewSource() {
                 {sheet.data.tabs.map((tab) => (
                   <button
                     key={tab.id} type="button" role="tab" aria-selected={tab.id === sheet.data.tab}
-                    onClick={() => look({ url: location!.url!, tab: tab.id })}
+                    onClick={() => look({ url: location!.url!, tab: tab.id, ...(location!.locale && { locale: location!.locale }) })}
                     className="rounded-md border border-line px-3 py-1 text-sm text-ink aria-selected:bg-markbg aria-selected:font-medium"
                   >
                     {tab.title}
@@ -141,6 +162,18 @@ export function NewSource() {
               <Select
                 label={words.delimiter} value={sheet.data.delimiter ?? ''}
                 onChange={(e) => look({ ...location, delimiter: e.target.value as Delimiter })} choices={delimiters}
+              />
+            </div>
+          )}
+          {hasLocale(location, sheet.data.charset) && (
+            <div className="mb-4 max-w-sm">
+              <Select
+                label={words.datesAsIn} hint={words.datesAsInHint} value={location?.locale ?? ''} disabled={sheet.isFetching}
+                onChange={(e) => {
+                  const { locale: _, ...rest } = location!
+                  setLocation(e.target.value ? { ...rest, locale: e.target.value } : rest)
+                }}
+                choices={[{ value: '', label: words.asTheOrganisation }, ...locales]}
               />
             </div>
           )}

@@ -13,6 +13,7 @@ import { Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 import { Export, Import } from './prompt-files'
 import { FolderShares } from './prompt-folder-shares'
+import { ShareMany } from './prompt-share-many'
 import { Start } from './start'
 
 export function Prompts() {
@@ -24,10 +25,23 @@ export function Prompts() {
   const [deleted, setDeleted] = useState(false)
   const [importing, setImporting] = useState(false)
   const [sharing, setSharing] = useState(false)
+  const [picked, setPicked] = useState<string[]>([])
+  const [many, setMany] = useState<PromptTemplate[]>()
   const q = useDeferredValue(typed.trim())
   const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
     { limit: 50, ...(q && { q }), ...(deleted && { deleted }), ...(cursor && { cursor }) }, { workspace },
   ))
+  const manages = (p: PromptTemplate) => ['manager', 'owner'].includes(p.my_role)
+  const chosen = list.items.filter((p) => picked.includes(p.id) && manages(p))
+  const choice = {
+    title: words.choose, narrow: true,
+    cell: (p: PromptTemplate) => manages(p) && (
+      <input
+        type="checkbox" aria-label={words.chooseName(p.name)} checked={picked.includes(p.id)}
+        onChange={(e) => setPicked(e.target.checked ? [...picked, p.id] : picked.filter((id) => id !== p.id))}
+      />
+    ),
+  }
   return (
     <>
       <Heading title={t.prompts}>
@@ -49,9 +63,22 @@ export function Prompts() {
           {!q && !deleted && words.aPromptHasVersions}
         </Empty>
       )}
-      {list.items.length > 0 && <Table label={t.prompts} items={list.items} id={(p) => p.id} columns={deleted ? trash : columns(workspace)} csv="prompts" />}
+      {!deleted && chosen.length > 0 && (
+        <div role="group" aria-label={words.chosenPrompts} className="mb-2 flex flex-wrap items-center gap-2">
+          <span>{words.chosenCount(chosen.length)}</span>
+          <Button onClick={() => setMany(chosen)}>{words.shareDialog}</Button>
+          <Button tone="quiet" onClick={() => setPicked([])}>{words.chooseNone}</Button>
+        </div>
+      )}
+      {list.items.length > 0 && (
+        <Table
+          label={t.prompts} items={list.items} id={(p) => p.id} csv="prompts"
+          columns={deleted ? trash : [...columns(workspace), ...(list.items.some(manages) ? [choice] : [])]}
+        />
+      )}
       <More list={list} />
       {sharing && <FolderShares onClose={() => setSharing(false)} />}
+      {many && <ShareMany prompts={many} onClose={() => { setMany(undefined); setPicked([]) }} />}
       {importing && <Import onClose={() => setImporting(false)} />}
       {creating && <Create onClose={() => setCreating(false)} />}
     </>

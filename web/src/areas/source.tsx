@@ -13,7 +13,7 @@ import { Mapper } from '../ui/mapper'
 import { Confirm, Tabs } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
-import { headerOf, useSheet, useTypes } from './mapping'
+import { headerOf, localeName, useSheet, useTypes } from './mapping'
 import { Changes } from './source-changes'
 import { Rows } from './source-rows'
 import { Validate } from './source-validate'
@@ -58,7 +58,7 @@ export function Source() {
           />
         )}
       </Heading>
-      <p className="mt-0 break-all text-soft">{place(s)} {words.readAt} <When at={s.last_refreshed_at} /></p>
+      <p className="mt-0 break-all text-soft">{place(s)} {words.readAt} <When at={s.last_refreshed_at} />{s.location.locale && words.datesOf(localeName(s.location.locale))}</p>
       <Problem error={refresh.error ?? repair.error} />
       {s.failure && <p role="alert" className="text-bad">{words.itCouldNotBe(s.failure.code, s.failure.hint)}</p>}
       {s.drift.level !== 'none' && <Drift source={s} {...(mayChange && { onRepair: repair.mutate })} />}

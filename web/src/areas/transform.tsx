@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { SourceField, SourcePair, SourceTransform } from '@atrium-hq/client'
 import { atrium } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
-import { Card } from '../ui/basics'
+import { Card, Forth } from '../ui/basics'
 import { Input, Select, TextArea } from '../ui/form'
 import type { Sheet } from '../ui/mapper'
 import { words } from '../text/sources'
@@ -29,7 +29,7 @@ export function useTransformed(type: string, backend: 'sheet' | 'warehouse', she
       if (before === (v.after ?? '') && v.code === null) return before
       return (
         <>
-          <span className="text-soft" data-before={field}>{before || '–'}</span> → {v.code
+          <span className="text-soft" data-before={field}>{before || '–'}</span> <Forth /> {v.code
             ? <span className="text-bad" data-after={field}>{v.code.replaceAll('_', ' ')}</span>
             : <span className="font-medium" data-after={field}>{v.after ?? '–'}</span>}
         </>

@@ -144,4 +144,8 @@ export const words = {
   changedRows: 'Changed',
   removedRows: 'Removed',
   firstComparison: 'first comparison',
+  datesAsIn: 'Dates are shown as in',
+  datesAsInHint: 'Some dates of a workbook have the format of the reader’s system. It stays with the source.',
+  asTheOrganisation: 'As the organisation says',
+  datesOf: (locale: string) => ` · dates as in ${locale}`,
 } as const

@@ -121,6 +121,15 @@ export function Empty({ title, children, action }: { title: string; children?: R
   )
 }
 
+/** Arrows from what is before to what is after, in the direction in which people read. */
+export function Forth() {
+  return <span aria-hidden="true" className="inline-block rtl:-scale-x-100">→</span>
+}
+
+export function Back() {
+  return <span aria-hidden="true" className="inline-block rtl:-scale-x-100">←</span>
+}
+
 export function Loading() {
   return <p role="status" className="fade-in text-soft">{t.loading}</p>
 }

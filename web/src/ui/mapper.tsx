@@ -2,7 +2,7 @@ import type { SourceColumn, SourceField, SourcePair, SourceSuggestion } from '@a
 import { type ReactNode, useRef, useState } from 'react'
 import { t } from '../text'
 import { words } from '../text/sources'
-import { Button, Pill } from './basics'
+import { Back, Button, Forth, Pill } from './basics'
 
 export interface Sheet {
   headers: SourceColumn[]
@@ -75,7 +75,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow, after }: {
                 <span className="text-xs text-soft">{f.type}{f.required ? t.andRequired : ''}</span>
                 <span className="block truncate text-xs" data-mapped={f.key}>
                   {columnOf(f.key)
-                    ? <>← {columnOf(f.key)}{why(f.key) && <span className="text-soft"> ({why(f.key)?.reason.replace(/\.$/, '')}, {Math.round((why(f.key)?.score ?? 0) * 100)} %)</span>}</>
+                    ? <><Back /> {columnOf(f.key)}{why(f.key) && <span className="text-soft"> ({why(f.key)?.reason.replace(/\.$/, '')}, {Math.round((why(f.key)?.score ?? 0) * 100)} %)</span>}</>
                     : <span className="text-soft">{words.notMapped}</span>}
                 </span>
               </button>
@@ -128,7 +128,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow, after }: {
                       >
                         <span className="block text-xs text-soft">{h.column ? h.column + ' · ' : ''}{h.inferred_type}</span>
                         <span className="font-medium">{h.name}</span>
-                        <span className="block text-xs text-act">{field ? '→ ' + titlesOf(h.name) : ' '}</span>
+                        <span className="block text-xs text-act">{field ? <><Forth /> {titlesOf(h.name)}</> : ' '}</span>
                       </button>
                     </th>
                   )

@@ -8,7 +8,7 @@ export function Spans({ label, spans }: { label: string; spans: { from: number; 
   const seen = [...new Set(spans.map((s) => s.label))]
   return (
     <figure className="m-0 mb-6">
-      <svg role="img" aria-label={label} width="100%" height="28" className="block overflow-hidden rounded-md border border-line">
+      <svg role="img" aria-label={label} width="100%" height="28" className="block overflow-hidden rounded-md border border-line rtl:-scale-x-100">
         {spans.map((s) => {
           const width = ((s.to - s.from) / all) * 100
           return (
@@ -16,7 +16,7 @@ export function Spans({ label, spans }: { label: string; spans: { from: number; 
               <title>{s.label}: {new Date(s.from).toLocaleString()} – {new Date(s.to).toLocaleString()}</title>
               <rect width="100%" height="28" className={seen.indexOf(s.label) % 2 ? 'fill-hover' : 'fill-markbg'} />
               <line y2="28" className="stroke-line" />
-              {width > 6 && <text x="6" y="18" className="fill-ink text-xs">{s.label}</text>}
+              {width > 6 && <text x="6" y="18" className="origin-center fill-ink text-xs [direction:ltr] [transform-box:fill-box] rtl:-scale-x-100">{s.label}</text>}
             </svg>
           )
         })}
@@ -33,7 +33,7 @@ export function Bars({ label, bars }: { label: string; bars: { key: string; valu
   const most = Math.max(...bars.map((b) => b.value), 1)
   const step = 100 / Math.max(bars.length, 12)
   return (
-    <svg role="img" aria-label={label} width="100%" height="72" className="mb-3 block">
+    <svg role="img" aria-label={label} width="100%" height="72" className="mb-3 block rtl:-scale-x-100">
       {bars.map((b, i) => {
         const height = Math.max((b.value / most) * 68, 2)
         return (
@@ -77,7 +77,7 @@ const health = { ok: 'fill-ok', failed: 'fill-bad', warning: 'fill-warn' } as Re
 /** The steps of a check, one mark each. */
 export function Steps({ label, steps }: { label: string; steps: { step: string; result: string; ms: number }[] }) {
   return (
-    <svg role="img" aria-label={label} width={steps.length * 18} height="14" className="block">
+    <svg role="img" aria-label={label} width={steps.length * 18} height="14" className="block rtl:-scale-x-100">
       {steps.map((s, i) => (
         <rect key={s.step} x={i * 18} width="14" height="14" rx="3" className={health[s.result] ?? 'fill-line'}>
           <title>{s.step}: {s.result}{s.result === 'skipped' ? '' : t.msMsMs(s.ms)}</title>

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// cut names texts that cannot be read on the page: beyond its sides, or beyond a box that hides what is beyond it.
+// Texts that end with an ellipsis, that only screen readers have, or that can be scrolled to are none of them.
+const cut = `(() => {
+	const width = document.documentElement.clientWidth, found = []
+	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+	for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+		const visible = node.parentElement.checkVisibility({opacityProperty: true, visibilityProperty: true})
+		if (!node.data.trim() || !visible) continue
+		const range = document.createRange()
+		range.selectNodeContents(node)
+		const text = range.getBoundingClientRect()
+		if (text.width < 2) continue
+		let left = 0, right = width
+		for (let e = node.parentElement; e !== document.documentElement; e = e.parentElement) {
+			const style = getComputedStyle(e), box = e.getBoundingClientRect()
+			if (/auto|scroll/.test(style.overflowX) || style.textOverflow === 'ellipsis' || box.width < 2) {
+				left = -Infinity
+				right = Infinity
+				break
+			}
+			if (!/hidden|clip/.test(style.overflowX)) continue
+			left = Math.max(left, box.left)
+			right = Math.min(right, box.right)
+		}
+		if (text.left >= left - 1 && text.right <= right + 1) continue
+		found.push(node.data.trim().slice(0, 40) + ' in ' + node.parentElement.outerHTML.slice(0, 120))
+	}
+	return found.slice(0, 3).join(' ; ')
+})()`
+
+// TestTheConsoleFromRightToLeft looks at every screen as a language that is written from right to left would have it.
+func TestTheConsoleFromRightToLeft(t *testing.T) {
+	t.Parallel()
+	s, owner, _, ctx, _ := demo(t, sqlite)
+	for _, at := range append(details(t, owner), screens...) {
+		t.Run(at.name(), func(t *testing.T) {
+			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
+			reads(ctx, t, at.shows)
+			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
+			for _, v := range []looks{{"light", 1280, 800}, {"light", 360, 740}} {
+				seen(ctx, t, v)
+				if over := drive(ctx, t, chromedp.Evaluate[float64](`document.documentElement.scrollWidth -
+					document.documentElement.clientWidth`)); over > 0 {
+					t.Errorf("%s: %v pixels wider than the page", v, over)
+				}
+				if found := drive(ctx, t, chromedp.Evaluate[string](cut)); found != "" {
+					t.Errorf("%s: cut off: %s", v, found)
+				}
+				keep(ctx, t, "console-rtl-"+at.name()+"-"+v.String())
+			}
+		})
+	}
+}
