@@ -43,6 +43,7 @@ func TestManyPromptsAreSharedAtOnce(t *testing.T) {
 	presses(ctx, t, "Share")
 	reads(ctx, t, "not shared")
 	reads(ctx, t, "That user owns the prompt template and needs no share.")
+	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('[role=dialog] ul').innerText.includes('waiting')`))
 	keep(ctx, t, "console-share-many-result")
 	owner.get(t, templates+"/"+mine+"/shares").has(t, map[string]string{"data.0.role": "editor",
 		"data.1.role": "editor"})
