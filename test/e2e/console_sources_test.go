@@ -14,7 +14,8 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	reads(ctx, t, "Change the values")
 	chooses(ctx, t, "select[name=case]", "upper")
 	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('[data-after=email]')].some((e) =>
-		e.innerText === 'ADA@EXAMPLE.COM' && e.parentElement.querySelector('[data-before]').innerText === 'ada@example.com')`))
+		e.innerText === 'ADA@EXAMPLE.COM' &&
+		e.parentElement.querySelector('[data-before]').innerText === 'ada@example.com')`))
 	keep(ctx, t, "console-transform")
 	presses(ctx, t, "Save")
 	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('button')].some((b) =>
