@@ -12,8 +12,8 @@ import (
 
 // KeyRequests counts requests with API keys by day.
 type KeyRequests interface {
-	// AddRequests adds to the counts of keys of org on days. It ignores keys that do not exist. It removes from requests
-	// what it has stored, so that a call after an error counts nothing twice.
+	// AddRequests adds to the counts of keys of org on days. It ignores keys that do not exist. It removes from
+	// requests what it has stored, so that a call after an error counts nothing twice.
 	AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error
 
 	// Requests returns the counts of keys of a workspace on account.RequestDays days, the last of which is now's.
