@@ -102,7 +102,7 @@ export function Tabs({ tabs, value, onChange }: {
   onChange: (id: string) => void
 }) {
   const chosen = useRef<HTMLElement>(null)
-  useEffect(() => bringIntoRow(chosen.current), [value])
+  useEffect(() => bringIntoRow(chosen.current), [value, tabs.length]) // a role can have more tabs, once it is known
   return (
     <T.Root value={value} onValueChange={(id) => onChange(String(id))}>
       <T.List data-row className="mb-5 flex gap-1 overflow-x-auto overflow-y-hidden shadow-[inset_0_-1px_var(--line)]">
