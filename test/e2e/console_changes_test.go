@@ -68,7 +68,8 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 	reads(ctx, t, "Preview of v1")
 }
 
-// scrollThrough scrolls a page from its top to its end, 2,000 pixels in each frame, and keeps how long the longest took.
+// scrollThrough scrolls a page from its top to its end, 2,000 pixels in each frame, and keeps how long the longest
+// took.
 const scrollThrough = `(() => {
 	scrollTo(0, 0)
 	window.scrolled = undefined

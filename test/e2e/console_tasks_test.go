@@ -73,7 +73,9 @@ func (h *hand) pressIn(row, text string) {
 func (h *hand) write(field, text string) {
 	h.t.Helper()
 	element := fmt.Sprintf(`document.querySelector('[role=dialog] ' + %q) ?? document.querySelector(%q)`, field, field)
-	drive(h.ctx, h.t, chromedp.Poll[bool](`!!(`+element+`)`))
+	// A dialog that has just opened is about to give the focus to its first field.
+	drive(h.ctx, h.t, chromedp.Poll[bool](`!!(`+element+`) && [...document.querySelectorAll('[role=dialog]')].slice(-1)
+		.every((d) => d.contains(document.activeElement))`))
 	focused := `document.activeElement === (` + element + `) || (` + element + `).contains(document.activeElement)`
 	if !drive(h.ctx, h.t, chromedp.Evaluate[bool](focused)) {
 		h.click(element)
