@@ -63,7 +63,6 @@ func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.
 	})
 }
 
-// addUser stores a new user. Caches need not be cleared: no credential of the user has been looked up.
 func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	key := account.EmailKey(u.Email)
 	var other string
@@ -88,6 +87,7 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 	if err != nil {
 		return err
 	}
+	db.forget() // SignIn must not cache that its claims were settled without a change
 	if err := db.saveWords(ctx, u); err != nil {
 		return err
 	}

@@ -85,6 +85,13 @@ func signedIn(t *testing.T, a Adapter) {
 			same(t, "memberships", got.Memberships, m)
 		}
 	})
+	t.Run("the claims of the sign-in that creates a user are not cached", func(t *testing.T) {
+		claims := claimsOf(team, "new")
+		signIn(t, a.Stores, team.Org, claims, nil)
+		if p := is(t, a.Stores, claims.Subject); p.LastSettled != nil {
+			t.Errorf("met = %+v", p.LastSettled)
+		}
+	})
 	t.Run("the claims of a sign-in are cached for at most a second", func(t *testing.T) {
 		claims := claimsOf(team, "member")
 		if p := is(t, a.Stores, member); p.LastSettled != nil {
