@@ -163,7 +163,7 @@ func (s *answers) recall(key *asked, generation uint64, now time.Time) (known ke
 	return known, true
 }
 
-// remember keeps an answer.
+// remember keeps an answer, unless one of a later generation has been read meanwhile.
 func (s *answers) remember(key asked, k kept) {
 	size := key.size() + len(k.answer.Body)
 	if len(k.answer.Body) > maxKeptBytes {
@@ -171,11 +171,14 @@ func (s *answers) remember(key asked, k kept) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	old, there := s.young[key]
+	if there && old.generation > k.generation {
+		return
+	}
 	expired := k.read.Sub(s.begun).Abs() >= answersFresh // the clock may have been set back
 	if expired || s.size+size > maxAnswersBytes/2 {
 		s.aged, s.young, s.size, s.begun = s.young, make(map[asked]kept, len(s.young)), 0, k.read
-	}
-	if old, there := s.young[key]; there {
+	} else if there {
 		s.size -= key.size() + len(old.answer.Body)
 	}
 	s.size += size

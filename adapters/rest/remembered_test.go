@@ -185,3 +185,20 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAnswerOfAnOlderGenerationDoesNotReplaceALaterOne(t *testing.T) {
+	s, at := answers{}, time.Now()
+	store := func(generation uint64, body string) {
+		s.remember(asked{path: "/"}, kept{answer: ports.Answer{Body: []byte(body)}, generation: generation, read: at})
+	}
+	store(2, "after the change")
+	store(1, "before the change")
+	known, ok := s.recall(&asked{path: "/"}, 2, at)
+	if !ok || string(known.answer.Body) != "after the change" {
+		t.Errorf("%q is cached, %v", known.answer.Body, ok)
+	}
+	store(3, "after another one")
+	if known, _ = s.recall(&asked{path: "/"}, 3, at); string(known.answer.Body) != "after another one" {
+		t.Errorf("%q is cached", known.answer.Body)
+	}
+}
