@@ -12,7 +12,8 @@ import (
 // embedded looks at a chat as its visitors do, on a page of the console, and makes a token that signs visitors.
 func embedded(t *testing.T, s *server, owner *client) {
 	t.Helper()
-	boss := s.user(t, "owner")
+	// Before the page lists the people: no event tells of people whom the program's commands make.
+	boss, first, second := s.user(t, "owner"), s.user(t, "member"), s.user(t, "member")
 	at := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/"
 	ctx, _ := tab(t, browser(t), at+"sign-in#token="+s.link(t, boss.email))
 	reads(ctx, t, "Sign in to")
@@ -37,14 +38,13 @@ func embedded(t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "days in UTC")
 	keep(ctx, t, "console-usage")
 	clicks(ctx, t, `[role=dialog] [aria-label="Close"]`)
-	chatMembers(ctx, t, s)
+	chatMembers(ctx, t, first, second)
 	moved(ctx, t)
 }
 
 // chatMembers adds two members at once, changes them at once, and removes one of them.
-func chatMembers(ctx context.Context, t *testing.T, s *server) {
+func chatMembers(ctx context.Context, t *testing.T, first, second *client) {
 	t.Helper()
-	first, second := s.user(t, "member"), s.user(t, "member")
 	ticks := func(email string) {
 		on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('[role=dialog] label')].find((l) => l.innerText.includes(%q))
 			?.querySelector('input')`, email), "click")
