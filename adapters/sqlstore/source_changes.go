@@ -25,6 +25,10 @@ const (
 
 	// trackedBytes is the size of a row in source_tracked.hashes: the hashes of its key and its values, and a number.
 	trackedBytes = len(source.KeyHash{}) + len(source.RowHash{}) + 4
+
+	// source_tracked.removed begins with two numbers. Each row has the hash of its key, and a number.
+	removedHead  = 8
+	removedBytes = len(source.KeyHash{}) + 4
 )
 
 // Tracked implements ports.SourceChanges.
@@ -39,18 +43,19 @@ func (s *SourceChanges) Tracked(
 
 func (db *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
 	var r struct {
-		Mapped string `db:"mapped"`
-		Number uint32 `db:"number"`
-		First  uint32 `db:"first_number"`
-		Hashes []byte `db:"hashes"`
+		Mapped  string `db:"mapped"`
+		Number  uint32 `db:"number"`
+		First   uint32 `db:"first_number"`
+		Hashes  []byte `db:"hashes"`
+		Removed []byte `db:"removed"`
 	}
-	found, err := db.get(ctx, &r, `SELECT mapped, number, first_number, hashes FROM source_tracked
+	found, err := db.get(ctx, &r, `SELECT mapped, number, first_number, hashes, removed FROM source_tracked
 		WHERE source_id = ?`, id)
 	if err != nil || !found {
 		return new(source.Tracked), err
 	}
-	if len(r.Hashes)%trackedBytes != 0 {
-		return nil, fmt.Errorf("the hashes of %s have %d bytes", id, len(r.Hashes))
+	if len(r.Hashes)%trackedBytes != 0 || len(r.Removed) > 0 && len(r.Removed)%removedBytes != removedHead {
+		return nil, fmt.Errorf("the hashes of %s have %d and %d bytes", id, len(r.Hashes), len(r.Removed))
 	}
 	t := &source.Tracked{Of: r.Mapped, Number: r.Number, Since: r.First,
 		Rows: make(map[source.KeyHash]source.TrackedRow, len(r.Hashes)/trackedBytes)}
@@ -61,8 +66,41 @@ func (db *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error
 		kept.Changed = binary.BigEndian.Uint32(rest[copy(kept.Hash[:], rest):])
 		t.Rows[key] = kept
 	}
+	decodeRemoved(t, r.Removed)
 	return t, nil
 }
+
+// encodeRemoved returns the rows that are known to be removed: after which comparison they are known, the last
+// comparison, and each with its comparison.
+func encodeRemoved(t *source.Tracked) []byte {
+	out := make([]byte, 0, removedHead+len(t.Removed)*removedBytes)
+	out = binary.BigEndian.AppendUint32(out, t.RemovedAfter)
+	out = binary.BigEndian.AppendUint32(out, t.Number)
+	for _, key := range slices.SortedFunc(maps.Keys(t.Removed), compareKeys) {
+		out = binary.BigEndian.AppendUint32(append(out, key[:]...), t.Removed[key])
+	}
+	return out
+}
+
+// decodeRemoved is the inverse of encodeRemoved. If another comparison was the last one, a version of Atrium that knows
+// no removed rows made it: then they are known only from now on.
+func decodeRemoved(t *source.Tracked, kept []byte) {
+	if len(kept) < removedHead || binary.BigEndian.Uint32(kept[4:]) != t.Number {
+		t.RemovedAfter = t.Number
+		return
+	}
+	t.RemovedAfter = binary.BigEndian.Uint32(kept)
+	for row := range slices.Chunk(kept[removedHead:], removedBytes) {
+		if t.Removed == nil {
+			t.Removed = make(map[source.KeyHash]uint32, len(kept)/removedBytes)
+		}
+		var key source.KeyHash
+		number := row[copy(key[:], row):]
+		t.Removed[key] = binary.BigEndian.Uint32(number)
+	}
+}
+
+func compareKeys(a, b source.KeyHash) int { return bytes.Compare(a[:], b[:]) }
 
 // SaveChanges implements ports.SourceChanges.
 func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
@@ -81,17 +119,16 @@ func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID
 			return err
 		}
 		hashes := make([]byte, 0, len(t.Rows)*trackedBytes)
-		for _, key := range slices.SortedFunc(maps.Keys(t.Rows),
-			func(a, b source.KeyHash) int { return bytes.Compare(a[:], b[:]) }) {
+		for _, key := range slices.SortedFunc(maps.Keys(t.Rows), compareKeys) {
 			row := t.Rows[key]
 			hashes = append(append(hashes, key[:]...), row.Hash[:]...)
 			hashes = binary.BigEndian.AppendUint32(hashes, row.Changed)
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO source_tracked (source_id, mapped, number, first_number, hashes)
-			VALUES (?, ?, ?, ?, ?)
+		if _, err := tx.exec(ctx, `INSERT INTO source_tracked (source_id, mapped, number, first_number, hashes, removed)
+			VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (source_id) DO UPDATE SET mapped = excluded.mapped, number = excluded.number,
-				first_number = excluded.first_number, hashes = excluded.hashes`,
-			id, t.Of, int64(t.Number), int64(t.Since), hashes); err != nil {
+				first_number = excluded.first_number, hashes = excluded.hashes, removed = excluded.removed`,
+			id, t.Of, int64(t.Number), int64(t.Since), hashes, encodeRemoved(t)); err != nil {
 			return err
 		}
 		if _, err := tx.exec(ctx, `INSERT INTO source_changes (source_id, number, at, first, row_count, added, changed,

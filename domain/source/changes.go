@@ -1,6 +1,9 @@
 package source
 
 import (
+	"bytes"
+	"encoding/base64"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -16,7 +19,7 @@ import (
 // the source.
 const CompareJob job.Kind = "source.compare"
 
-// MaxTracked is the most rows of a source that are compared.
+// MaxTracked is the most rows of a source that are compared, and the most removed rows that are known.
 const MaxTracked = 50_000
 
 // Errors of comparisons.
@@ -32,10 +35,24 @@ var (
 		Code:   "invalid_cursor",
 		Detail: "The cursor is none of a change of this data source.",
 	}
+	ErrRemovedUnknown = &fault.Error{
+		Kind:   ErrSourceChanged.Kind,
+		Code:   ErrSourceChanged.Code,
+		Detail: "It is no longer known which rows were removed since this cursor. Read all rows.",
+	}
+	ErrNotCompared = &fault.Error{
+		Kind: fault.Invalid,
+		Code: "rows_not_compared",
+		Detail: "The rows of this data source have no ids. Set change_key to a mapped field that has another value " +
+			"in each row.",
+	}
 )
 
 // KeyHash is a keyed digest of the key of a row.
 type KeyHash [12]byte
+
+// ID returns k as callers see it: base64url, 16 characters.
+func (k KeyHash) ID() string { return base64.RawURLEncoding.EncodeToString(k[:]) }
 
 // RowHash is a keyed digest of all mapped values of a row.
 type RowHash [8]byte
@@ -52,6 +69,9 @@ type Tracked struct {
 	Number uint32 // of the last comparison that found a change; 0 if there was none
 	Since  uint32 // the first comparison of this mapping, which has no one before
 	Rows   map[KeyHash]TrackedRow
+
+	Removed      map[KeyHash]uint32 // Changes.Number of the comparison that no longer found the row
+	RemovedAfter uint32             // Removed is complete for comparisons with a greater number
 }
 
 // Changes is what a comparison found.
@@ -123,8 +143,52 @@ func (t *Tracked) Compare(at time.Time, of string, now map[KeyHash]RowHash) *Cha
 	if !c.First && c.Added+c.Changed+c.Removed == 0 {
 		return nil
 	}
+	t.noteRemoved(c, now)
 	t.Number, t.Rows = c.Number, next
 	return c
+}
+
+// noteRemoved notes which rows c no longer found, and forgets those that are back. The oldest are forgotten if there
+// are more than MaxTracked.
+func (t *Tracked) noteRemoved(c *Changes, now map[KeyHash]RowHash) {
+	if c.First {
+		t.Removed, t.RemovedAfter = nil, c.Number
+		return
+	}
+	for key := range now {
+		delete(t.Removed, key)
+	}
+	if c.Removed == 0 {
+		return
+	}
+	if t.Removed == nil {
+		t.Removed = make(map[KeyHash]uint32, c.Removed)
+	}
+	for key := range t.Rows {
+		if _, ok := now[key]; !ok {
+			t.Removed[key] = c.Number
+		}
+	}
+	if over := len(t.Removed) - MaxTracked; over > 0 {
+		t.RemovedAfter = slices.Sorted(maps.Values(t.Removed))[over-1]
+		maps.DeleteFunc(t.Removed, func(_ KeyHash, at uint32) bool { return at <= t.RemovedAfter })
+	}
+}
+
+// RemovedSince returns the keys of rows that were removed after the comparison with a number and are not back, in no
+// meaningful order. ErrRemovedUnknown if some of them are no longer known.
+func (t *Tracked) RemovedSince(number uint32) ([]KeyHash, error) {
+	if number < t.RemovedAfter {
+		return nil, ErrRemovedUnknown
+	}
+	var out []KeyHash
+	for key, at := range t.Removed {
+		if at > number {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, func(a, b KeyHash) int { return bytes.Compare(a[:], b[:]) }) // the same for each request
+	return out, nil
 }
 
 // IsUnchanged reports whether a row is as it was at the comparison with a number.

@@ -51,6 +51,19 @@ func sourceChanges(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
 			[]string{"source.rows_changed", "source.attached"})
 	})
+	t.Run("SaveChanges stores which rows were removed, and forgets those that are back", func(t *testing.T) {
+		one, two := source.KeyHash{1}, source.KeyHash{255, 254, 11: 1}
+		compare(t, map[source.KeyHash]source.RowHash{{0, 2}: {}})
+		got, err := a.SourceChanges.Tracked(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "removed", got.Removed, map[source.KeyHash]uint32{one: 3, two: 3})
+		want := compare(t, map[source.KeyHash]source.RowHash{one: {1}})
+		got, err = a.SourceChanges.Tracked(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "tracked", *got, want)
+		same(t, "removed", got.Removed, map[source.KeyHash]uint32{two: 3, {0, 2}: 4})
+		same(t, "known after", got.RemovedAfter, uint32(1))
+	})
 	t.Run("SaveChanges stores nothing of a comparison that fails", func(t *testing.T) {
 		wantErr(t, a.SourceChanges.SaveChanges(ctx, by.Workspace, made.ID,
 			func(_ *source.Source, tracked *source.Tracked) (*source.Changes, error) {
@@ -70,7 +83,7 @@ func sourceChanges(t *testing.T, a Adapter) {
 		}) {
 			got = append(got, c.Number)
 		}
-		if len(got) != 100 || got[0] != 103 || got[99] != 4 {
+		if len(got) != 100 || got[0] != 105 || got[99] != 6 {
 			t.Error(fmt.Sprint(got))
 		}
 	})

@@ -1199,7 +1199,7 @@ CREATE TABLE source_tracked (
     number       BIGINT NOT NULL,
     first_number BIGINT NOT NULL,
     hashes       BLOB NOT NULL
-);
+, removed BLOB NOT NULL DEFAULT X'');
 CREATE TABLE source_changes (
     source_id TEXT NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
     number    BIGINT NOT NULL,
@@ -1247,6 +1247,13 @@ CREATE VIEW recorded_events AS
     UNION ALL
     SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id, address,
         signature, revision, CAST(0 AS BIGINT), CAST(NULL AS BLOB), CAST(NULL AS BLOB) FROM new_events;
+CREATE TABLE key_requests (
+    key_id   TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+    day      INTEGER NOT NULL,
+    requests BIGINT NOT NULL,
+    PRIMARY KEY (key_id, day)
+);
+CREATE INDEX key_requests_day ON key_requests (day);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1316,3 +1323,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (135, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (138, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (142, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (147, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (151, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (153, 1);

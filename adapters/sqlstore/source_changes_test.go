@@ -1,0 +1,63 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion fails if rows count as never removed that a version without
+// the column no longer found: during an upgrade, both versions run.
+func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			db := open(t, url(t), keyring(t))
+			orgs, err := db.EnsureOrgs(ctx, []string{"one"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stores := db.Stores()
+			by := fixture.NewTeam(t, stores, orgs["one"]).Member
+			made := fixture.Source(t, stores, by, fixture.SheetReading())
+			compare := func(keys ...byte) {
+				t.Helper()
+				rows := map[source.KeyHash]source.RowHash{}
+				for _, key := range keys {
+					rows[source.KeyHash{key}] = source.RowHash{}
+				}
+				if err := stores.SourceChanges.SaveChanges(ctx, by.Workspace, made.ID,
+					func(_ *source.Source, t *source.Tracked) (*source.Changes, error) {
+						return t.Compare(fixture.At, "mapping", rows), nil
+					}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			known := func(removed int, after uint32) {
+				t.Helper()
+				got, err := stores.SourceChanges.Tracked(ctx, by.Workspace, made.ID)
+				if err != nil || len(got.Removed) != removed || got.RemovedAfter != after {
+					t.Errorf("%d removed rows after %d, %v", len(got.Removed), got.RemovedAfter, err)
+				}
+			}
+			exec := func(query string) {
+				t.Helper()
+				if err := sqlstore.Exec(ctx, db, query); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compare(1, 2, 3)
+			compare(1, 2)
+			known(1, 1)
+			exec(`UPDATE source_tracked SET number = 3`) // as the older version does, which leaves the column as it is
+			known(0, 3)
+			compare(1)
+			known(1, 3)
+			exec(`UPDATE source_tracked SET removed = ''`) // as the migration does
+			known(0, 4)
+		})
+	}
+}
