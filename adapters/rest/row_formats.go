@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
 // errRowsCut ends a stream that has reached a limit of the org, so that no one takes it for all rows.
@@ -17,6 +18,15 @@ var errRowsCut = errors.New("the limits of the organisation for rows are reached
 
 // invalidMember is the member or column with the invalid values of a row. No field can have this key.
 const invalidMember = "$invalid"
+
+// removedMember is the only member of a line that says which row was removed. No field can have this key.
+const removedMember = "$removed"
+
+// linesOfJSON is the media type of the only format that can tell removed rows from others.
+const linesOfJSON = "application/x-ndjson"
+
+var errRemovedFormat = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
+	Detail: "removed cannot be combined with CSV or Arrow. Accept application/json or application/x-ndjson."}
 
 // numberMember is the column with the number of a row.
 const numberMember = "$row"
@@ -37,7 +47,7 @@ type rowOptions struct {
 
 // rowFormats has the formats of streams by their media type. Each writes to a buffer.
 var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
-	"application/x-ndjson": func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
+	linesOfJSON: func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
 		return &ndjson{to, newObjectWriter(fields)}
 	},
 	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/sources"
-	"github.com/atrium-hq/atrium/domain/column"
 )
 
 const (
@@ -45,10 +44,13 @@ func (r *request) rowsQuery() (q sources.RowsQuery, err error) {
 		return q, err
 	}
 	q = sources.RowsQuery{Limit: r.number("limit", 0), After: page.After, Raw: r.query.Get("raw") == "true",
-		Since:     r.query.Get("since"),
+		Since: r.query.Get("since"), Removed: r.query.Get("removed") == "true", IDs: r.query.Get("ids") == "true",
 		OnInvalid: sources.OnInvalid(r.query.Get("on_invalid")), Filter: map[string]string{}}
 	if fields := r.query.Get("fields"); fields != "" {
 		q.Fields = strings.Split(fields, ",")
+	}
+	if q.Removed && isRowFormat(r.produces) && r.produces != linesOfJSON {
+		return q, errRemovedFormat
 	}
 	for name := range r.query {
 		if field, ok := strings.CutPrefix(name, filterBegin); ok {
@@ -70,11 +72,12 @@ func (a *API) listRows(r *request) (reply, error) {
 	q.Pages = true
 	var object objectWriter
 	var data []byte
-	invalid := []openapi.SourceInvalidValue{}
-	end, err := r.Sources.ReadRows(r.Context(), r.by, sourceID(r), q, func(_ context.Context, f []column.Field) error {
-		object = newObjectWriter(f)
+	invalid, removed := []openapi.SourceInvalidValue{}, []string{}
+	begin := func(_ context.Context, at sources.RowsStart) error {
+		object, removed = newObjectWriter(at.Fields), append(removed, at.Removed...)
 		return nil
-	}, func(row sources.Row) error {
+	}
+	end, err := r.Sources.ReadRows(r.Context(), r.by, sourceID(r), q, begin, func(row sources.Row) error {
 		if data = append(data, ','); len(data) == 1 {
 			data[0] = '['
 		}
@@ -98,9 +101,10 @@ func (a *API) listRows(r *request) (reply, error) {
 	text, err := json.Marshal(struct {
 		Data       json.RawMessage              `json:"data"`
 		Invalid    []openapi.SourceInvalidValue `json:"invalid"`
+		Removed    []string                     `json:"removed"`
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
-	}{append(data, ']'), invalid, end.More, next})
+	}{append(data, ']'), invalid, removed, end.More, next})
 	return ok(encoded(text)), err
 }
 
@@ -138,18 +142,22 @@ func (a *API) streamRows(
 		return
 	}
 	s := &rowStream{w: w, to: to, media: media, head: hr.Method == http.MethodHead}
-	end, err := r.Sources.ReadRows(ctx, r.by, sourceID(r), q, func(reading context.Context, f []column.Field) error {
+	begin := func(reading context.Context, at sources.RowsStart) error {
 		s.reading = reading
 		context.AfterFunc(reading, func() {
 			if s.isRevoked() {
 				_ = s.to.SetWriteDeadline(time.Now())
 			}
 		})
-		s.format = rowFormats[media](&s.out, f, rowOptions{
+		s.format = rowFormats[media](&s.out, at.Fields, rowOptions{
 			report: q.OnInvalid == sources.ReportInvalid || q.OnInvalid == sources.OnlyInvalid,
 			number: q.OnInvalid == sources.OnlyInvalid, raw: q.Raw})
-		return s.format.begin()
-	}, s.row)
+		if err := s.format.begin(); err != nil {
+			return err
+		}
+		return s.removed(at.Removed)
+	}
+	end, err := r.Sources.ReadRows(ctx, r.by, sourceID(r), q, begin, s.row)
 	if err == nil && end.More && q.Limit == 0 {
 		err = errRowsCut
 	}
@@ -184,8 +192,26 @@ type rowStream struct {
 }
 
 func (s *rowStream) row(row sources.Row) error {
-	if err := s.format.row(row); err != nil || s.out.Len() < rowsWrite {
+	if err := s.format.row(row); err != nil {
 		return err
+	}
+	return s.flushFull()
+}
+
+// removed writes the ids of removed rows, as lines of JSON.
+func (s *rowStream) removed(ids []string) error {
+	for _, id := range ids {
+		s.out.WriteString(`{"` + removedMember + `":"` + id + `"}` + "\n") // ids are base64url
+		if err := s.flushFull(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *rowStream) flushFull() error {
+	if s.out.Len() < rowsWrite {
+		return nil
 	}
 	return s.flush()
 }

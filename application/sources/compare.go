@@ -40,22 +40,27 @@ func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash 
 			}
 		}
 	}
-	if r.Values[h.key].IsNull() {
-		return key, hash, false
-	}
-	name, err := json.Marshal(values[h.key])
-	if err != nil {
+	if key, ok = h.keyHash(h.id, r.Values[h.key]); !ok {
 		return key, hash, false
 	}
 	all, err := json.Marshal(values)
 	if err != nil {
 		return key, hash, false
 	}
-	keySum := h.digester.Digest(keyPurpose, []byte(h.id), name)
-	rowSum := h.digester.Digest(rowPurpose, []byte(h.id), all)
-	copy(key[:], keySum[:])
-	copy(hash[:], rowSum[:])
+	sum := h.digester.Digest(rowPurpose, []byte(h.id), all)
+	copy(hash[:], sum[:])
 	return key, hash, true
+}
+
+// keyHash returns the hash of a key; ok is false if there is none.
+func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, ok bool) {
+	text, err := json.Marshal(key)
+	if err != nil || key.IsNull() {
+		return hash, false
+	}
+	sum := s.digester.Digest(keyPurpose, []byte(id), text)
+	copy(hash[:], sum[:])
+	return hash, true
 }
 
 // trackedOf returns a text that changes when rows can no longer be compared.
@@ -112,9 +117,9 @@ func (s *Service) hashes(
 	now, h := map[source.KeyHash]source.RowHash{}, rowHasher{s, src.ID, -1}
 	var all []column.Field
 	end, err := s.ReadRows(watched, by, src.ID, RowsQuery{OnInvalid: ReportInvalid},
-		func(_ context.Context, fields []column.Field) error {
-			all = fields
-			for i, f := range fields {
+		func(_ context.Context, start RowsStart) error {
+			all = start.Fields
+			for i, f := range all {
 				if f.Key == src.ChangeKey {
 					h.key = i
 				}
@@ -178,6 +183,19 @@ func (s *Service) newSince(
 	return &sinceFilter{rowHasher{s, src.ID, -1}, src.ChangeKey, tracked, uint32(since)}, nil
 }
 
+// removed returns the ids of the rows that were removed at the comparisons since then.
+func (s *sinceFilter) removed() ([]string, error) {
+	keys, err := s.tracked.RemovedSince(s.since)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(keys))
+	for i, key := range keys {
+		ids[i] = key.ID()
+	}
+	return ids, nil
+}
+
 // leavesOut reports whether a row is as it was. places are those of the fields in the row's values.
 func (s *sinceFilter) leavesOut(fields []column.Field, places []int, r Row) bool {
 	ordered := Row{Values: make([]column.Value, len(fields)), Invalid: r.Invalid}
@@ -191,4 +209,17 @@ func (s *sinceFilter) leavesOut(fields []column.Field, places []int, r Row) bool
 	}
 	key, hash, ok := s.hash(fields, ordered)
 	return ok && s.tracked.IsUnchanged(key, hash, s.since)
+}
+
+// values returns the values of the row that is read, with its id if ids are wanted.
+func (r *rowReader) values() []column.Value {
+	if r.idFrom < 0 {
+		return r.row.Values
+	}
+	var id column.Value
+	if key, ok := r.keyHash(r.whole.Values[r.idFrom]); ok {
+		id = column.TextValue(key.ID())
+	}
+	r.withID = append(append(r.withID[:0], r.row.Values...), id)
+	return r.withID
 }

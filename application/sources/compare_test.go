@@ -81,6 +81,82 @@ func TestRowsAreComparedByTheirHashes(t *testing.T) {
 	}
 }
 
+func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
+	s := newEnv(t)
+	s.types = []source.Type{guests}
+	src := guestSource(t)
+	src.ChangeKey = "id"
+	s.expectGet(src)
+	kept := new(source.Tracked)
+	s.expectTracked(src, kept)
+	ada, bob, eve := texts("1", "Ada", "36"), texts("2", "Bob", "x"), texts("3", "Eve", "7")
+	compare := func(rows ...[]*string) {
+		t.Helper()
+		s.expectLiveWorkspace()
+		s.expectRows(rows, nil)
+		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	}
+	read := func(q sources.RowsQuery, rows ...[]*string) (ids map[string]string, removed []string) {
+		t.Helper()
+		s.tried = connection.Attempts{}
+		s.expectRows(rows, nil)
+		ids = map[string]string{}
+		_, err := s.ReadRows(s.ctx, owner, "src", q, func(_ context.Context, start sources.RowsStart) error {
+			removed = start.Removed
+			if last := start.Fields[len(start.Fields)-1]; len(start.Fields) != 2 || last.Key != sources.IDField {
+				t.Errorf("%+v", start.Fields)
+			}
+			return nil
+		}, func(r sources.Row) error {
+			ids[r.Values[0].Text] = r.Values[1].Text
+			return nil
+		})
+		wantErr(t, err, nil)
+		return ids, removed
+	}
+	byName := sources.RowsQuery{Fields: []string{"name"}, IDs: true}
+	compare(ada, bob, eve)
+	ids, _ := read(byName, ada, bob, eve, texts("", "no key", ""), texts("1", "again", ""))
+	if len(ids["Ada"]) != 16 || ids["Ada"] == ids["Bob"] || ids["again"] != ids["Ada"] || ids["no key"] != "" {
+		t.Errorf("%q", ids)
+	}
+	compare(ada, bob)
+	compare(bob)
+	since := func(cursor string) sources.RowsQuery {
+		return sources.RowsQuery{Fields: byName.Fields, IDs: true, Since: cursor, Removed: true}
+	}
+	wantRemoved := func(got []string, want ...string) {
+		t.Helper()
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("removed are %q, want %q", got, want)
+		}
+	}
+	_, removed := read(since("1"), bob)
+	wantRemoved(removed, ids["Ada"], ids["Eve"])
+	_, removed = read(since("2"), bob)
+	wantRemoved(removed, ids["Ada"])
+	back, removed := read(since("2"), ada, bob)
+	if wantRemoved(removed, ids["Ada"]); back["Ada"] != ids["Ada"] {
+		t.Errorf("a row that is back since the comparison: %q", back)
+	}
+	compare(ada, bob)
+	_, removed = read(since("1"), ada, bob)
+	wantRemoved(removed, ids["Eve"])
+
+	ask := func(q sources.RowsQuery) error {
+		_, err := s.ReadRows(s.ctx, owner, "src", q, nil, nil)
+		return err
+	}
+	kept.RemovedAfter = 2
+	wantErr(t, ask(since("1")), source.ErrRemovedUnknown)
+	wantErr(t, ask(sources.RowsQuery{Removed: true}), source.ErrUnknownField)
+	wantErr(t, ask(sources.RowsQuery{IDs: true, Raw: true}), source.ErrUnknownField)
+	src.ChangeKey = ""
+	wantErr(t, ask(byName), source.ErrNotCompared)
+}
+
 func TestRowsAreNotCompared(t *testing.T) {
 	t.Run("without a key, or while the source is paused", func(t *testing.T) {
 		s := newEnv(t)

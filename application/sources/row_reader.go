@@ -53,6 +53,10 @@ type rowReader struct {
 	placeOf  []int          // of each of mapped in fields, for since
 	row      Row            // the one that is read
 	whole    Row            // it with the fields that are not shown; it shares their values
+
+	idFrom  int // the field that ids are made from; -1 for no ids
+	keyHash func(column.Value) (source.KeyHash, bool)
+	withID  []column.Value // of the row that is read
 }
 
 func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, error) {
@@ -60,7 +64,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, 
 	if err != nil {
 		return nil, err
 	}
-	r := &rowReader{query: q, key: -1, shape: shapeOf(src), filters: map[int]column.Value{}}
+	r := &rowReader{query: q, key: -1, idFrom: -1, shape: shapeOf(src), filters: map[int]column.Value{}}
 	if q.Distinct {
 		r.distinct = newDistinct()
 	}
@@ -107,6 +111,16 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, 
 			r.mapped, r.placeOf = append(r.mapped, f.Field), append(r.placeOf, add(i))
 		}
 	}
+	switch i := fieldAt(mapped, src.ChangeKey); {
+	case q.Removed && q.Since == "":
+		return nil, errRemoved
+	case q.IDs && q.Raw:
+		return nil, errRawIDs
+	case q.IDs && i < 0:
+		return nil, source.ErrNotCompared
+	case q.IDs:
+		r.idFrom = add(i)
+	}
 	for _, f := range r.fields {
 		var at []int
 		for _, name := range f.Columns() {
@@ -148,8 +162,16 @@ func filterOf(f column.Field, text string, raw bool) (column.Value, error) {
 	return v, nil
 }
 
-var errFilter = &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code,
-	Detail: "A filter has a value that its field cannot have."}
+var (
+	errFilter   = wrongParameter("A filter has a value that its field cannot have.")
+	errRawSince = wrongParameter("since cannot be combined with raw.")
+	errRawIDs   = wrongParameter("ids cannot be combined with raw.")
+	errRemoved  = wrongParameter("removed requires since.")
+)
+
+func wrongParameter(detail string) error {
+	return &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code, Detail: detail}
+}
 
 func own(cell *string) string {
 	if cell == nil {
@@ -157,9 +179,6 @@ func own(cell *string) string {
 	}
 	return *cell
 }
-
-var errRawSince = &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code,
-	Detail: "since cannot be combined with raw."}
 
 func valueOrNull(text string) column.Value {
 	if text == "" {
@@ -173,6 +192,9 @@ func (r *rowReader) selected() []column.Field {
 	out := make([]column.Field, r.shown)
 	for i := range out {
 		out[i] = r.fields[i].Field
+	}
+	if r.idFrom >= 0 {
+		out = append(out, column.Field{Key: IDField, Type: column.String})
 	}
 	return out
 }
@@ -306,7 +328,7 @@ func (r *rowReader) give(number int, cells []*string) error {
 		r.row.Invalid = nil
 	}
 	r.given++
-	return r.each(r.row)
+	return r.each(Row{r.row.Number, r.values(), r.row.Invalid})
 }
 
 // value returns the value of a text for a field.

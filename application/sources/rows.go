@@ -34,7 +34,18 @@ type RowsQuery struct {
 	OnInvalid OnInvalid
 	Raw       bool   // values are texts as the source has them
 	Since     string // Changes.Cursor: only rows that were added or changed then and later; empty: all
+	Removed   bool   // RowsStart.Removed, too, unless After is given; requires Since
+	IDs       bool   // each row has its id as the last value, null without a key; not with Raw
 	Distinct  bool   // a value of a unique field that a row before has is invalid, too
+}
+
+// IDField is the key of the field with the ids of rows. No field of a type can have it.
+const IDField = "$id"
+
+// RowsStart is what is known before the first row.
+type RowsStart struct {
+	Fields  []column.Field // of the values, with IDField
+	Removed []string       // ids of rows that the comparisons since then no longer found
 }
 
 // Row is a row of a source: a value for each field that was asked for, as column.Field.Value returns it. Values are
@@ -62,13 +73,13 @@ type RowsEnd struct {
 // errEnough ends a read when no more rows are wanted.
 var errEnough = errors.New("enough rows")
 
-// ReadRows reads the mapped rows of a source now, and stores none of them. It calls begin once with the fields, before
-// the first row and only if the source can be read, then each for each row. The context of begin ends with the read,
-// also when its connection is revoked. An error of each ends the read. Requires
-// the member role. Rows come from one snapshot, within the limits of the org.
+// ReadRows reads the mapped rows of a source now, and stores none of them. It calls begin once, before the first row
+// and only if the source can be read, then each for each row. The context of begin ends with the read, also when its
+// connection is revoked. An error of each ends the read. Requires the member role. Rows come from one snapshot, within
+// the limits of the org.
 func (s *Service) ReadRows(
 	ctx context.Context, by identity.Actor, id source.ID, q RowsQuery,
-	begin func(context.Context, []column.Field) error,
+	begin func(context.Context, RowsStart) error,
 	each func(Row) error,
 ) (RowsEnd, error) {
 	src, err := s.get(ctx, by, id, source.Use)
@@ -79,11 +90,18 @@ func (s *Service) ReadRows(
 	if err != nil {
 		return RowsEnd{}, err
 	}
+	var removed []string
 	if q.Since != "" {
 		if r.since, err = s.newSince(ctx, by, src, q.Since); err != nil {
 			return RowsEnd{}, err
 		}
+		if q.Removed && q.After == "" {
+			if removed, err = r.since.removed(); err != nil {
+				return RowsEnd{}, err
+			}
+		}
 	}
+	r.keyHash = func(key column.Value) (source.KeyHash, bool) { return s.keyHash(src.ID, key) }
 	offer := s.offers(by.Org)
 	r.ctx = ctx
 	r.most, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, each
@@ -91,7 +109,7 @@ func (s *Service) ReadRows(
 		if !by.IsSystem() {
 			s.notes.Note(ctx, src.Read(by))
 		}
-		return begin(r.ctx, r.selected())
+		return begin(r.ctx, RowsStart{r.selected(), removed})
 	}
 	if src.Location.Backend() == source.SheetBackend {
 		err = s.readSheetRows(ctx, by, src, offer, r)

@@ -44,7 +44,7 @@ func aGuestList(t *testing.T, at source.Location) *source.Source {
 func (s *env) readAll(q sources.RowsQuery) []string {
 	s.t.Helper()
 	var got []string
-	_, err := s.ReadRows(s.ctx, owner, "src", q, func(context.Context, []column.Field) error { return nil },
+	_, err := s.ReadRows(s.ctx, owner, "src", q, func(context.Context, sources.RowsStart) error { return nil },
 		func(r sources.Row) error {
 			invalid := []string{}
 			for _, v := range r.Invalid {

@@ -147,9 +147,9 @@ func (c *rowChecker) read(ctx context.Context, src *source.Source) (RowsEnd, err
 		return RowsEnd{}, err
 	}
 	end, err := c.ReadRows(ctx, c.by, src.ID, RowsQuery{OnInvalid: ReportInvalid, Distinct: true},
-		func(_ context.Context, fields []column.Field) error {
+		func(_ context.Context, start RowsStart) error {
 			c.at = map[string]int{}
-			for i, f := range fields {
+			for i, f := range start.Fields {
 				c.at[f.Key] = i
 				c.found.Fields = append(c.found.Fields,
 					source.FieldReport{Field: f.Key, Counts: map[column.Invalid]int{}})

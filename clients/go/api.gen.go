@@ -162,6 +162,7 @@ const (
 	CodeRevisionMismatch              Code = "revision_mismatch"                // Revision mismatch
 	CodeRoleCeiling                   Code = "role_ceiling"                     // Above your own role
 	CodeRolloutLimitReached           Code = "rollout_limit_reached"            // Too many rollouts
+	CodeRowsNotCompared               Code = "rows_not_compared"                // Rows not compared
 	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
 	CodeScopeRequired                 Code = "scope_required"                   // Scope required
 	CodeSessionNotFound               Code = "session_not_found"                // Session not found
@@ -4607,6 +4608,9 @@ type SourceRows struct {
 	Data []map[string]any `json:"data"`
 	// The values that are none of their field, if `on_invalid` is `report`.
 	Invalid []SourceInvalidValue `json:"invalid"`
+	// The ids of the rows that were removed, if `removed` is asked for. Only the first page has them. A row that is
+	// here and in `data` was added again.
+	Removed []string `json:"removed"`
 	// Whether there are more rows.
 	HasMore bool `json:"has_more"`
 	// The cursor of the next page. `null` after the last page, and for a table whose rows have no unique field to go
@@ -7393,10 +7397,10 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
-// sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-// source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
-// upstream_timeout, url_not_allowed; and those that every call can have.
+// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
+// rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
+// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+// too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
 func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -7427,10 +7431,10 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
-// sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-// source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
-// upstream_timeout, url_not_allowed; and those that every call can have.
+// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
+// rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
+// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+// too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
 func (s *DataSourcesService) RowsStream(ctx context.Context, sourceID string, query DataSourcesRowsStreamQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return lines[map[string]any](ctx, s.client, &call{name: "dataSources.rowsStream", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -9782,6 +9786,16 @@ type DataSourcesRowsQuery struct {
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
 	// with `raw`. If the mapping has changed since, 409 `source_changed`.
 	Since string
+	// Whether each row has its id as the last member or column `$id`: 16 characters that are made from the
+	// `change_key` of the data source, and the same until the mapping of that field changes. Two rows with the same
+	// key have the same id, and a row without a key has null. Without a `change_key`, 422 `rows_not_compared`.
+	// Cannot be combined with `raw`.
+	Ids bool
+	// Whether the ids of rows that were removed are returned, too: those that the comparisons after `since` no
+	// longer found, whatever `filter` and `limit` say. A page has them in `removed`. A stream of lines of JSON
+	// begins with a line `{"$removed":"…"}` for each. Requires `since`, and cannot be combined with CSV or Arrow.
+	// The 50,000 rows that were removed last are known; for an older cursor, 409 `source_changed`.
+	Removed bool
 	// What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
 	// `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row does.
 	OnInvalid string
@@ -9798,6 +9812,8 @@ func (q DataSourcesRowsQuery) values() url.Values {
 	addValue(v, "fields", q.Fields)
 	addValue(v, "filter", q.Filter)
 	addValue(v, "since", q.Since)
+	addValue(v, "ids", q.Ids)
+	addValue(v, "removed", q.Removed)
 	addValue(v, "on_invalid", q.OnInvalid)
 	addValue(v, "raw", q.Raw)
 	addValue(v, "cursor", q.Cursor)
@@ -9817,6 +9833,16 @@ type DataSourcesRowsStreamQuery struct {
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
 	// with `raw`. If the mapping has changed since, 409 `source_changed`.
 	Since string
+	// Whether each row has its id as the last member or column `$id`: 16 characters that are made from the
+	// `change_key` of the data source, and the same until the mapping of that field changes. Two rows with the same
+	// key have the same id, and a row without a key has null. Without a `change_key`, 422 `rows_not_compared`.
+	// Cannot be combined with `raw`.
+	Ids bool
+	// Whether the ids of rows that were removed are returned, too: those that the comparisons after `since` no
+	// longer found, whatever `filter` and `limit` say. A page has them in `removed`. A stream of lines of JSON
+	// begins with a line `{"$removed":"…"}` for each. Requires `since`, and cannot be combined with CSV or Arrow.
+	// The 50,000 rows that were removed last are known; for an older cursor, 409 `source_changed`.
+	Removed bool
 	// What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
 	// `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row does.
 	OnInvalid string
@@ -9831,6 +9857,8 @@ func (q DataSourcesRowsStreamQuery) values() url.Values {
 	addValue(v, "fields", q.Fields)
 	addValue(v, "filter", q.Filter)
 	addValue(v, "since", q.Since)
+	addValue(v, "ids", q.Ids)
+	addValue(v, "removed", q.Removed)
 	addValue(v, "on_invalid", q.OnInvalid)
 	addValue(v, "raw", q.Raw)
 	return v

@@ -94,6 +94,27 @@ func TestRowsAreStreamed(t *testing.T) {
 				t.Errorf("the attempts were %q", got)
 			}
 		})
+		t.Run("after lines with the ids of those that were removed", func(t *testing.T) {
+			write := func(text string) {
+				if err := os.WriteFile(filepath.Join(folder, "team.csv"), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("Mail;Name\nada@example.com;Ada\nbob@example.com;Bob\n")
+			id := attach("team.csv")
+			defer s.must(t, command{Name: "dataSources.detach", Args: []string{id}})
+			s.comparesRows(t, id, 1)
+			query := object{"fields": "email", "ids": true}
+			before := s.must(t, stream(id, query, all)).Value.([]any)
+			write("Mail;Name\nada@example.com;Augusta\n")
+			s.comparesRows(t, id, 2)
+			query["since"], query["removed"] = "1", true
+			got := fmt.Sprint(s.must(t, stream(id, query, all)).Value)
+			ada, bob := before[0].(map[string]any)["$id"], before[1].(map[string]any)["$id"]
+			if want := fmt.Sprintf("[map[$removed:%s] map[$id:%s email:ada@example.com]]", bob, ada); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 		t.Run("not of a source that is not there", func(t *testing.T) {
 			r := s.call(t, stream("of-nothing", object{}, all))
 			if r.Error == nil || r.Error.Code != "source_not_found" {
@@ -101,6 +122,25 @@ func TestRowsAreStreamed(t *testing.T) {
 			}
 		})
 	})
+}
+
+// comparesRows compares the rows of a source by their address, and waits until it has a number of changes.
+func (s *session) comparesRows(t *testing.T, id string, changes int) {
+	t.Helper()
+	for _, key := range []any{nil, "email"} {
+		s.must(t, command{Name: "dataSources.update", Args: []string{id}, HasBody: true,
+			Body: object{"change_key": key}})
+	}
+	for until := time.Now().Add(proof.Patience); ; time.Sleep(20 * time.Millisecond) {
+		found := s.must(t, command{Name: "dataSources.changes.list", Args: []string{id},
+			Options: callOptions{All: true}}).Value.([]any)
+		if len(found) == changes {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the changes are %v, want %d", found, changes)
+		}
+	}
 }
 
 func last(all []seen) seen { return all[len(all)-1] }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -18,6 +19,55 @@ func compared(t *testing.T, c *client, path string, changes int) *answer {
 	}
 	t.Fatalf("no %d changes: %s\n%s", changes, c.get(t, path+"/changes").text, c.get(t, path+"/jobs").text)
 	return nil
+}
+
+// TestRemovedRowsAreReported reads the rows of a table as an application does that keeps a copy of them.
+func TestRemovedRowsAreReported(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, toShops)
+		ann, shop := s.user(t, "member"), newShop(t)
+		people := shop.people(t, ann.create(t, connections, shop.connection(fixture.Canary)).at("id"))
+		people["mapping"] = []object{{"field": "email", "column": "email"},
+			{"field": "first_name", "column": "First Name"}}
+		table := people["location"].(object)["table"].(string)
+		id := ann.create(t, sources, people).at("id")
+		refreshed(t, ann, id)
+		path := sources + "/" + id
+		rows := path + "/rows?fields=first_name"
+		ann.do(t, "GET", rows+"&ids=true", nil).problem(t, 422, "rows_not_compared")
+		ann.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200)
+		compared(t, ann, path, 1)
+		all := ann.get(t, rows+"&ids=true") // Ada, Emmy and one without a name
+		ada, emmy := all.at("data.0.$id"), all.at("data.1.$id")
+		if len(ada) != 16 || len(emmy) != 16 || ada == emmy || all.at("removed") != "[]" {
+			t.Fatal(all)
+		}
+		csv := ann.do(t, "GET", rows+"&ids=true&filter[first_name]=Ada", nil, "Accept: text/csv").is(t, 200).text
+		if csv != "first_name,$id\r\nAda,"+ada+"\r\n" {
+			t.Errorf("%q", csv)
+		}
+		shop.sql(t, shop.name, `DELETE FROM `+table+` WHERE email = 'emmy@example.com'`)
+		shop.sql(t, shop.name, `UPDATE `+table+` SET "First Name" = 'Augusta' WHERE email = 'ada@example.com'`)
+		ann.do(t, "PATCH", path, object{"change_key": nil}).is(t, 200)
+		ann.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200) // compares, as a refresh does
+		cursor := compared(t, ann, path, 2).has(t, map[string]string{"data.0.removed": "1"}).at("data.0.cursor")
+		shop.sql(t, shop.name, `INSERT INTO `+table+` VALUES ('zoe@example.com', 'Zoe', 1)`)
+		since := rows + "&ids=true&removed=true&since=" + cursor
+		first := ann.get(t, since+"&limit=1").has(t, map[string]string{"removed": `["` + emmy + `"]`,
+			"data": `[{"$id":"` + ada + `","first_name":"Augusta"}]`, "has_more": "true"})
+		ann.get(t, since+"&limit=1&cursor="+first.at("next_cursor")).has(t, map[string]string{"removed": "[]",
+			"data.0.first_name": "Zoe", "has_more": "false"})
+		lines := ann.do(t, "GET", since+"&filter[first_name]=Augusta", nil, "Accept: application/x-ndjson").is(t, 200)
+		if want := `{"$removed":"` + emmy + `"}` + "\n" + `{"first_name":"Augusta","$id":"` + ada + `"}` +
+			"\n"; lines.text != want {
+			t.Errorf("%q, want %q", lines.text, want)
+		}
+		for _, accept := range []string{"text/csv", "application/vnd.apache.arrow.stream"} {
+			ann.do(t, "GET", since, nil, "Accept: "+accept).problem(t, 400, "invalid_parameter")
+		}
+		ann.do(t, "GET", rows+"&removed=true", nil).problem(t, 400, "invalid_parameter")
+		ann.do(t, "GET", rows+"&ids=true&raw=true", nil).problem(t, 400, "invalid_parameter")
+	})
 }
 
 // rowsAreCompared follows the changes of a file's rows.

@@ -4776,6 +4776,9 @@ type SourceRows struct {
 
 	// NextCursor The cursor of the next page. `null` after the last page, and for a table whose rows have no unique field to go on by.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+
+	// Removed The ids of the rows that were removed, if `removed` is asked for. Only the first page has them. A row that is here and in `data` was added again.
+	Removed []string `json:"removed"`
 }
 
 // SourceSplit Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one column. A text without a separator has only `first` and `last`.

@@ -158,6 +158,7 @@ Code = Union[
         "revision_mismatch",
         "role_ceiling",
         "rollout_limit_reached",
+        "rows_not_compared",
         "rows_unsupported",
         "scope_required",
         "session_not_found",
@@ -6299,6 +6300,11 @@ class SourceRows(TypedDict):
     invalid: List[SourceInvalidValue]
     """The values that are none of their field, if `on_invalid` is `report`."""
 
+    removed: List[str]
+    """The ids of the rows that were removed, if `removed` is asked for. Only the first page has them. A row
+    that is here and in `data` was added again.
+    """
+
     has_more: bool
     """Whether there are more rows."""
 
@@ -12021,6 +12027,8 @@ class DataSourcesResource(Resource):
         fields: Optional[str] = None,
         filter: Optional[Dict[str, str]] = None,
         since: Optional[str] = None,
+        ids: Optional[bool] = None,
+        removed: Optional[bool] = None,
         on_invalid: Optional[Union[Literal["null", "skip", "report"], str]] = None,
         raw: Optional[bool] = None,
         cursor: Optional[str] = None,
@@ -12049,12 +12057,12 @@ class DataSourcesResource(Resource):
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
         file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
-        rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
-        source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-        table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
-        url_not_allowed; and those that every call can have.
+        rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
+        source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
+        tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
+        upstream_timeout, url_not_allowed; and those that every call can have.
         """
-        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
+        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
     def rows_stream(
         self,
@@ -12064,6 +12072,8 @@ class DataSourcesResource(Resource):
         fields: Optional[str] = None,
         filter: Optional[Dict[str, str]] = None,
         since: Optional[str] = None,
+        ids: Optional[bool] = None,
+        removed: Optional[bool] = None,
         on_invalid: Optional[Union[Literal["null", "skip", "report"], str]] = None,
         raw: Optional[bool] = None,
         **options: Unpack[Options],
@@ -12091,12 +12101,12 @@ class DataSourcesResource(Resource):
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
         file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
-        rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
-        source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-        table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
-        url_not_allowed; and those that every call can have.
+        rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
+        source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
+        tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
+        upstream_timeout, url_not_allowed; and those that every call can have.
         """
-        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "on_invalid": on_invalid, "raw": raw}, options=options))
+        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
 
     def update(
         self,

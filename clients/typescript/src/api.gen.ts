@@ -151,6 +151,7 @@ export type Code =
   | 'revision_mismatch'
   | 'role_ceiling'
   | 'rollout_limit_reached'
+  | 'rows_not_compared'
   | 'rows_unsupported'
   | 'scope_required'
   | 'session_not_found'
@@ -5076,6 +5077,11 @@ export type SourceRows = {
   data: Record<string, unknown>[]
   /** The values that are none of their field, if `on_invalid` is `report`. */
   invalid: SourceInvalidValue[]
+  /**
+   * The ids of the rows that were removed, if `removed` is asked for. Only the first page has them. A row that
+   * is here and in `data` was added again.
+   */
+  removed: string[]
   /** Whether there are more rows. */
   has_more: boolean
   /**
@@ -9311,10 +9317,10 @@ export class DataSourcesResource extends Resource {
    * `source_changed`.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
-   * sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-   * source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
-   * upstream_timeout, url_not_allowed; and those that every call can have.
+   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
+   * rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
+   * source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+   * too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
    */
   rows(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -9332,6 +9338,20 @@ export class DataSourcesResource extends Resource {
        * combined with `raw`. If the mapping has changed since, 409 `source_changed`.
        */
       since?: string
+      /**
+       * Whether each row has its id as the last member or column `$id`: 16 characters that are made from the
+       * `change_key` of the data source, and the same until the mapping of that field changes. Two rows with the
+       * same key have the same id, and a row without a key has null. Without a `change_key`, 422
+       * `rows_not_compared`. Cannot be combined with `raw`.
+       */
+      ids?: boolean
+      /**
+       * Whether the ids of rows that were removed are returned, too: those that the comparisons after `since` no
+       * longer found, whatever `filter` and `limit` say. A page has them in `removed`. A stream of lines of JSON
+       * begins with a line `{"$removed":"…"}` for each. Requires `since`, and cannot be combined with CSV or
+       * Arrow. The 50,000 rows that were removed last are known; for an older cursor, 409 `source_changed`.
+       */
+      removed?: boolean
       /**
        * What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
        * `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row
@@ -9371,10 +9391,10 @@ export class DataSourcesResource extends Resource {
    * `source_changed`.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_unsupported, scope_required,
-   * sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-   * source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
-   * upstream_timeout, url_not_allowed; and those that every call can have.
+   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
+   * rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
+   * source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+   * too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
    */
   rowsStream(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -9392,6 +9412,20 @@ export class DataSourcesResource extends Resource {
        * combined with `raw`. If the mapping has changed since, 409 `source_changed`.
        */
       since?: string
+      /**
+       * Whether each row has its id as the last member or column `$id`: 16 characters that are made from the
+       * `change_key` of the data source, and the same until the mapping of that field changes. Two rows with the
+       * same key have the same id, and a row without a key has null. Without a `change_key`, 422
+       * `rows_not_compared`. Cannot be combined with `raw`.
+       */
+      ids?: boolean
+      /**
+       * Whether the ids of rows that were removed are returned, too: those that the comparisons after `since` no
+       * longer found, whatever `filter` and `limit` say. A page has them in `removed`. A stream of lines of JSON
+       * begins with a line `{"$removed":"…"}` for each. Requires `since`, and cannot be combined with CSV or
+       * Arrow. The 50,000 rows that were removed last are known; for an older cursor, 409 `source_changed`.
+       */
+      removed?: boolean
       /**
        * What happens with a value that is none of its field. `null`: it is null. `skip`: its row is left out.
        * `report`: it is null, and `invalid` names it; in a stream, the member or column `$invalid` of its row
