@@ -1,1 +1,1 @@
-import{O as e}from"./index.js";import{mt as t,u as n}from"./workspace.js";var r=t();function i({to:t,children:i}){return(0,r.jsx)(e,{to:`/w/${n()}/${t}`,children:i})}export{i as t};
+import{O as e}from"./index.js";import{ht as t,u as n}from"./workspace.js";var r=t();function i({to:t,children:i}){return(0,r.jsx)(e,{to:`/w/${n()}/${t}`,children:i})}export{i as t};

@@ -1,5 +1,5 @@
 import { AtriumError, type ChatItem, type ChatTemplate, responseOf } from '@atrium-hq/client'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useIsMutating, useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { atrium, queries } from '../api'
@@ -11,7 +11,7 @@ import { words } from '../text/chats'
 import { Button, fieldErrors, Problem } from '../ui/basics'
 import { Form, Input, TextArea } from '../ui/form'
 import { check, same, type Schema } from '../ui/schema'
-import { Items, refusals, Workflows } from './chat-items'
+import { attaching, Items, refusals, Workflows } from './chat-items'
 
 type Picked = Record<'agents' | 'tools' | 'capabilities', ChatItem[]>
 
@@ -36,7 +36,9 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
   const [typed, setTyped] = useState(!!begun.typed)
   const [round, setRound] = useState(0)
   const last = useRef(begun.typed)
-  const newer = latest.revision > begun.revision
+  // Until it ends, it is not known whether a newer revision is only this person's own change of a workflow.
+  const attaches = useIsMutating({ mutationKey: attaching(latest.id) }) > 0
+  const newer = latest.revision > begun.revision && !attaches
   const restart = (chat: ChatTemplate) => { forget(); setBegun(begin(chat)); setTyped(false); setRound(round + 1) }
   const keep = (from: Begun, fields: Record<string, string>, picked: Picked) => {
     last.current = { etag: from.etag, revision: from.revision, fields, picked }
@@ -61,7 +63,7 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
         </p>
       )}
       <Edit
-        key={round} begun={begun} mayEdit={mayEdit} onSaved={restart} onSavedBefore={rebase}
+        key={round} begun={begun} mayEdit={mayEdit} waits={attaches} onSaved={restart} onSavedBefore={rebase}
         onType={(fields, picked) => { setTyped(true); keep(begun, fields, picked) }}
       />
       <Workflows
@@ -71,9 +73,11 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
   )
 }
 
-function Edit({ begun, mayEdit, onType, onSaved, onSavedBefore }: {
+function Edit({ begun, mayEdit, waits, onType, onSaved, onSavedBefore }: {
   begun: Begun
   mayEdit: boolean
+  /** Whether nothing can be saved for a moment. */
+  waits: boolean
   onType: (fields: Record<string, string>, picked: Picked) => void
   onSaved: (chat: ChatTemplate) => void
   /** Called instead if more was typed while it was saved. */
@@ -131,7 +135,7 @@ function Edit({ begun, mayEdit, onType, onSaved, onSavedBefore }: {
   const text = (name: string, stored: string | null | undefined) => typed?.fields[name] ?? stored ?? ''
   return (
     <Form
-      saves send={t.save} busy={save.isPending || !mayEdit}
+      saves send={t.save} busy={save.isPending || waits || !mayEdit}
       onSend={(v) => broken('agents') || broken('tools') ? setRefused(refused + 1) : save.mutate({ v, picked })}
     >
       <fieldset ref={box} disabled={!mayEdit} onInput={type} className="m-0 grid min-w-0 gap-x-6 border-0 p-0 lg:grid-cols-2">

@@ -124,12 +124,16 @@ const short = (value: unknown) => {
   return text.length > 40 ? text.slice(0, 40) + '…' : text
 }
 
+/** The key of changes of a chat's workflows. */
+export const attaching = (chat: string) => ['attaching', chat]
+
 /** The workflows of a chat. Each is attached and detached at once. */
 export function Workflows({ chat, mayEdit, onChanged }: { chat: ChatTemplate; mayEdit: boolean; onChanged: (chat: ChatTemplate) => void }) {
   const workspace = useWorkspace()
   const o = { workspace }
   const registry = useQuery({ queryKey: ['registry', workspace], queryFn: () => atrium.chatTemplates.getRegistry(o) })
   const set = useMutation({
+    mutationKey: attaching(chat.id),
     mutationFn: async ({ id, on }: { id: string; on: boolean }) => {
       await (on ? atrium.chatTemplates.workflows.attach(chat.id, id, o) : atrium.chatTemplates.workflows.detach(chat.id, id, o))
       return atrium.chatTemplates.get(chat.id, o)
