@@ -118,6 +118,8 @@ const wide = `(() => {
 // usable expects that axe finds nothing on the page, and that nothing of it is beyond its width.
 func usable(ctx context.Context, t *testing.T, v looks) {
 	t.Helper()
+	// What fades in has no contrast until then.
+	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('.fade-in')`))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete window.axeFound, axe.run(document,
 		{resultTypes: ['violations']}).then((r) => {
 			const places = (v) => v.nodes.map((n) => n.html).join(' ; ')
