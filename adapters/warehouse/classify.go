@@ -91,3 +91,11 @@ func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
+
+// UnlessCanceled returns err, or the error of ctx if its owner cancelled it.
+func UnlessCanceled(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -49,35 +48,7 @@ func (g GoogleSignIn) Token(ctx context.Context, n Network, key secret.String, s
 	}
 	defer web.Close()
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+g.Host+"/token",
-		strings.NewReader(form.Encode()))
-	if err != nil {
-		return "", connection.Internal
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("User-Agent", "atrium")
-	answer, err := web.Do(ctx, r)
-	if errors.Is(err, connection.QueryTimeout) {
-		err = connection.ConnectTimeout
-	}
-	if err != nil {
-		return "", err
-	}
-	if answer.Status != http.StatusOK {
-		return "", grantRefused(answer)
-	}
-	var granted struct {
-		AccessToken string `json:"access_token"`
-	}
-	if err := json.Unmarshal(answer.Body, &granted); err != nil || !isToken(granted.AccessToken) {
-		return "", connection.NotThisDatabase
-	}
-	return granted.AccessToken, nil
-}
-
-// isToken reports whether s can be in a header (RFC 6750, section 2.1).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	return web.Grant(ctx, "https://"+g.Host+"/token", form, nil, grantRefused)
 }
 
 // grantRefused returns the error for a response of the token endpoint (RFC 6749, section 5.2).

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -134,4 +135,10 @@ func (f Failure) withTokens(config map[string]any, secrets []string) Failure {
 		f.Hint = hint
 	}
 	return f
+}
+
+// IsBearerToken reports whether s can be an access token in a header (RFC 6750, section 2.1), of at most 8 KiB.
+func IsBearerToken(s string) bool {
+	const most = 8192
+	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
 }

@@ -100,3 +100,14 @@ func TestATokenReplacesThePasswordOnlyInACopy(t *testing.T) {
 		t.Error("the credential itself has the token")
 	}
 }
+
+func TestABearerTokenIsTextThatAHeaderCanHave(t *testing.T) {
+	for token, want := range map[string]bool{
+		"ya29.a0Af_-~+/=": true, strings.Repeat("x", 8192): true, "": false, strings.Repeat("x", 8193): false,
+		"two words": false, "line\r\nbreak": false, "tab\t": false, "ü": false, "\x7f": false,
+	} {
+		if got := connection.IsBearerToken(token); got != want {
+			t.Errorf("%.20q: %v, want %v", token, got, want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (c Config) token(ctx context.Context, client *http.Client, account connecti
 	}
 	decoded := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer)
 	switch {
-	case response.StatusCode == http.StatusOK && decoded == nil && isToken(answer.Token):
+	case response.StatusCode == http.StatusOK && decoded == nil && connection.IsBearerToken(answer.Token):
 		return answer.Token, nil
 	case response.StatusCode == http.StatusTooManyRequests:
 		return "", &signInError{code: connection.QuotaExceeded}
@@ -92,11 +92,6 @@ func (c Config) token(ctx context.Context, client *http.Client, account connecti
 		refused.code = connection.AuthRejected // such as a rule of Conditional Access
 	}
 	return "", refused
-}
-
-// isToken reports whether s can be in a header (RFC 6750, section 2.1).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // failure returns the code of an error of token.

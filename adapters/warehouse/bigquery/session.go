@@ -41,13 +41,13 @@ func open(
 	defer cancel()
 	web, err := dial(starting, n, at.api, at, trace)
 	if err != nil {
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	s := &session{ctx: ctx, to: to, web: web, host: at.api.host, project: to.Credential.Text("project"),
 		dataset: to.Credential.Text("dataset")}
 	if err := s.begin(n, at, trace); err != nil {
 		web.Close()
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	return s, nil
 }
@@ -125,7 +125,7 @@ func (s *session) call(method, path string, query url.Values, in, out any) error
 	}
 	answer, err := s.web.Do(ctx, r)
 	if err != nil {
-		return unlessCanceled(s.ctx, err)
+		return warehouse.UnlessCanceled(s.ctx, err)
 	}
 	if answer.Status != http.StatusOK {
 		return refusal(answer)

@@ -2,8 +2,6 @@ package clickhouse
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -73,12 +71,4 @@ func refusal(a warehouse.Answer) connection.Code {
 		return code
 	}
 	return connection.Internal
-}
-
-// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
-func unlessCanceled(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return context.Canceled
-	}
-	return err
 }

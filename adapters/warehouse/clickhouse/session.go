@@ -48,7 +48,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	c := to.Credential
 	web, err := warehouse.OpenWeb(starting, n, c.Text(connection.FieldHost), c.Port(), config, trace)
 	if err != nil {
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	s := &session{ctx: ctx, network: n, to: to, web: web}
 	if err := s.begin(starting, trace); err != nil {
@@ -56,7 +56,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 			err = connection.TLSRequired
 		}
 		s.Close()
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	return s, nil
 }
@@ -150,7 +150,7 @@ func (s *session) query(sql string) ([][]*string, error) {
 	case errors.Is(err, connection.DatabaseNotFound): // as before
 		err = connection.TableNotFound
 	}
-	return rows, unlessCanceled(s.ctx, err)
+	return rows, warehouse.UnlessCanceled(s.ctx, err)
 }
 
 // end makes the server end a statement, which would otherwise run until its timeout: another one with the same

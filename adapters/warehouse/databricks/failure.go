@@ -119,7 +119,7 @@ func (r response) failure() error {
 }
 
 // grantRefused returns the error for a response of the token endpoint (RFC 6749, section 5.2).
-func grantRefused(a warehouse.Answer) error {
+func grantRefused(a warehouse.Answer) connection.Code {
 	var body struct {
 		Error string `json:"error"`
 	}

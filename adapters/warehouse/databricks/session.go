@@ -3,7 +3,6 @@ package databricks
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -44,12 +43,12 @@ func (p place) open(
 		catalog: to.Credential.Text("catalog"), warehouse: path[strings.LastIndexByte(path, '/')+1:]}
 	web, err := s.dial(starting, trace)
 	if err != nil {
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	s.web = web
 	if err := s.begin(trace); err != nil {
 		web.Close()
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	return s, nil
 }
@@ -106,48 +105,12 @@ func (s *session) authenticate() error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Connect)
 	defer cancel()
 	form := url.Values{"grant_type": {"client_credentials"}, "scope": {"all-apis"}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+s.at.host+"/oidc/v1/token",
-		strings.NewReader(form.Encode()))
-	if err != nil {
-		return connection.Internal
-	}
-	r.SetBasicAuth(url.QueryEscape(c.Text("client_id")), url.QueryEscape(c.Secret("client_secret").Reveal()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Accept", "application/json")
-	r.Header.Set("User-Agent", "atrium")
-	answer, err := s.web.Do(ctx, r)
-	if errors.Is(err, connection.QueryTimeout) {
-		err = connection.ConnectTimeout
-	}
-	if err != nil {
-		return err
-	}
-	if answer.Status != http.StatusOK {
-		return grantRefused(answer)
-	}
-	var granted struct {
-		AccessToken string `json:"access_token"`
-	}
-	if err := json.Unmarshal(answer.Body, &granted); err != nil || !isToken(granted.AccessToken) {
-		return connection.NotThisDatabase
-	}
-	s.token = granted.AccessToken
-	return nil
-}
-
-// isToken reports whether s can be in a header (RFC 6750, section 2.1).
-func isToken(s string) bool {
-	const most = 8192
-	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
+	token, err := s.web.Grant(ctx, "https://"+s.at.host+"/oidc/v1/token", form, func(r *http.Request) {
+		r.SetBasicAuth(url.QueryEscape(c.Text("client_id")), url.QueryEscape(c.Secret("client_secret").Reveal()))
+	}, grantRefused)
+	s.token = token
+	return err
 }
 
 // view returns the name of a view of the catalog's information schema.
 func (s *session) view(name string) string { return quote(s.catalog) + `.information_schema.` + name }
-
-// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
-func unlessCanceled(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return context.Canceled
-	}
-	return err
-}

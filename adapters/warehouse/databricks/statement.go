@@ -93,11 +93,11 @@ func (s *session) run(sql string, parameters []parameter, each func([][]*string)
 		Wait: "0s", Bytes: maxResult, Parameters: parameters,
 	})
 	if err != nil {
-		return unlessCanceled(s.ctx, err)
+		return warehouse.UnlessCanceled(s.ctx, err)
 	}
 	if r, err = s.await(ctx, r); err != nil {
 		s.end(r.ID)
-		return unlessCanceled(s.ctx, err)
+		return warehouse.UnlessCanceled(s.ctx, err)
 	}
 	if err := r.failure(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *session) run(sql string, parameters []parameter, each func([][]*string)
 		err := s.call(fetching, http.MethodGet, "/"+r.ID+"/result/chunks/"+strconv.Itoa(index), nil, &part)
 		cancel()
 		if err != nil {
-			return unlessCanceled(s.ctx, err)
+			return warehouse.UnlessCanceled(s.ctx, err)
 		}
 	}
 }

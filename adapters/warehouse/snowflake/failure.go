@@ -1,9 +1,7 @@
 package snowflake
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -76,12 +74,4 @@ func refusal(a warehouse.Answer) error {
 		return code
 	}
 	return connection.Internal
-}
-
-// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
-func unlessCanceled(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return context.Canceled
-	}
-	return err
 }

@@ -96,7 +96,7 @@ func (s *session) finished(limit time.Duration, sql string, args ...string) (war
 		}
 		select {
 		case <-ctx.Done():
-			err = unlessCanceled(s.ctx, connection.QueryTimeout)
+			err = warehouse.UnlessCanceled(s.ctx, connection.QueryTimeout)
 		case <-time.After(pollInterval):
 			answer, err = s.call(ctx, http.MethodGet, statements+"/"+url.PathEscape(running.Handle), nil)
 		}

@@ -48,12 +48,12 @@ func (p place) open(
 		if errors.Is(err, connection.TLSUnsupported) { // all of Snowflake's servers have it
 			err = connection.NotThisDatabase
 		}
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	s := &session{ctx: ctx, to: to, web: web, host: at.host, database: to.Credential.Text(connection.FieldDatabase)}
 	if err := s.begin(trace); err != nil {
 		web.Close()
-		return nil, unlessCanceled(ctx, err)
+		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
 	return s, nil
 }
@@ -200,7 +200,7 @@ func (s *session) call(ctx context.Context, method, path string, body []byte) (w
 	r.Header.Set("User-Agent", "atrium/1")
 	answer, err := s.web.Do(ctx, r)
 	if err != nil {
-		return answer, unlessCanceled(s.ctx, err)
+		return answer, warehouse.UnlessCanceled(s.ctx, err)
 	}
 	return answer, nil
 }
