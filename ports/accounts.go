@@ -65,9 +65,8 @@ type People interface {
 	// List lists the people of org by e-mail address, without the users that service keys act as.
 	List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error)
 
-	// Search lists the people of org that f matches, newest first, with what is counted as of now. Up to 500 people
-	// that
-	// an older release has written are found once it was called.
+	// Search lists the people of org that f matches, newest first, with what is counted as of now. People whom a node
+	// of an older release has stored are indexed by the call itself, at most 500 in each call.
 	Search(
 		ctx context.Context, org identity.OrgID, f account.PeopleFilter, now time.Time, q page.Query,
 	) (account.PersonPage, error)
@@ -88,16 +87,14 @@ type People interface {
 type Erasures interface {
 	// Export calls emit with everything that is stored about a person, in sections of at most account.MaxExported rows.
 	// A section can come in several parts. It ends with the first error of emit. account.ErrUserNotFound if the org
-	// has no
-	// such person.
+	// has no such person.
 	Export(
 		ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error,
 	) error
 
 	// Erase loads the account of a person of by's org as account.Leaver, locked as in ChangeAccess. It calls change,
-	// saves
-	// what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's sessions,
-	// sign-ins, links, tickets, shares and invitations, which it counts in the erasure's report, all in one
+	// saves what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's
+	// sessions, sign-ins, links, tickets, shares and invitations, which it counts in the erasure's report, all in one
 	// transaction. account.ErrUserNotFound if the org has no such user.
 	Erase(ctx context.Context, by identity.Actor, id identity.UserID,
 		change func(*account.Leaver) (*account.Erasure, error)) error
@@ -241,9 +238,9 @@ type Events interface {
 	// already read. A part can hold fewer events than its limit, or none, and still have More.
 	Feed(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery) (event.Feed, error)
 
-	// Verify checks at most limit links of the chain of org's workspace, those with a higher Seq than after, in one
-	// snapshot. Once no link is left, it also checks the events that are not linked yet.
-	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, most int) (event.Part, error)
+	// Verify checks the links of the chain of org's workspace that have a higher Seq than after, at most limit of them,
+	// in one snapshot. Once no link is left, it also checks the events that are not linked yet.
+	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, limit int) (event.Part, error)
 
 	// Follow returns a channel that receives when events of a workspace that were stored through this process may have
 	// got their Seq, until stop is called. While there is a follower, that takes less than 250 ms. Events of other

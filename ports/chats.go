@@ -18,6 +18,7 @@ type Chats interface {
 	// Add stores a new template.
 	Add(ctx context.Context, t *chat.Template) error
 
+	// Get returns a template without its members.
 	Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error)
 
 	// Update loads a template, locks it, calls change and saves what it recorded, with ChangedMembers,

@@ -34,7 +34,7 @@ type PromptFolders interface {
 	// those of the whole workspace.
 	Shares(ctx context.Context, ws identity.WorkspaceID, path string, q page.Query) (prompt.FolderSharePage, error)
 
-	// Reshares reports whether a template that is renamed gets in the reach of other shares of folders that have not
-	// expired at by.At, or out of the reach of some.
+	// Reshares reports whether renaming a template from before to after changes which shares of folders apply to it.
+	// Shares that have expired at by.At do not count.
 	Reshares(ctx context.Context, by identity.Actor, before, after string) (bool, error)
 }

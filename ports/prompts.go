@@ -22,6 +22,7 @@ type Prompts interface {
 	// Add stores a new template. prompt.ErrNameTaken if a live one has its name.
 	Add(ctx context.Context, t *prompt.Template) error
 
+	// Get returns a template without its versions and shares.
 	Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error)
 
 	// Update changes a template, and saves its ChangedShares. prompt.ErrNameTaken as in Add.

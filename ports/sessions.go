@@ -14,10 +14,9 @@ import (
 // Sessions stores the sessions of browsers, and the links that open them.
 type Sessions interface {
 	// Update loads a user of by's org with all memberships, and the user's sessions that are live at by's time, oldest
-	// first. It calls change, and saves the session that change opened, if any, and those that it ended or
-	// confirmed, all in one
-	// transaction. Concurrent calls for one user wait for each other. account.ErrUserNotFound if the org has no such
-	// user.
+	// first. It calls change, and saves the session that change opened, if any, and those that it ended or confirmed,
+	// all in one transaction. Concurrent calls for one user wait for each other. account.ErrUserNotFound if the org
+	// has no such user.
 	Update(ctx context.Context, by identity.Actor, user identity.UserID,
 		change func(p *account.Person, live []*account.Session) (opened *account.Session, err error)) error
 

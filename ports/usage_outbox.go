@@ -28,7 +28,7 @@ type UsageOutbox interface {
 	// RestoreUsage stores that an event was not tried.
 	RestoreUsage(ctx context.Context, ws identity.WorkspaceID, id string) error
 
-	// SentUsage deletes an event.
+	// SentUsage deletes an event that the gateway has counted, or has refused for good.
 	SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error
 }
 

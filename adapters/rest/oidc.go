@@ -177,8 +177,7 @@ func (r *request) flowCookie(org *identity.Org) (name string, secure bool, err e
 }
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
-// comes
-// back from the provider, so it is not SameSite=Strict.
+// comes back from the provider, so it is not SameSite=Strict.
 func (r *request) setFlow(org *identity.Org, f flow, lasts time.Duration) error {
 	name, secure, err := r.flowCookie(org)
 	if err != nil {

@@ -54,8 +54,7 @@ type HostileScript struct {
 var hostileLimits = ports.Limits{Connect: time.Second, Statement: time.Second, Total: 2 * time.Second, Bytes: 1 << 20}
 
 // limits returns hostileLimits, and four times as much for a server that must not be refused because time was up: a
-// busy
-// machine needs it. Some clients wait for the first words of these servers, which takes most of Connect.
+// busy machine needs it. Some clients wait for the first words of these servers, which takes most of Connect.
 func (s HostileScript) limits() ports.Limits {
 	l := hostileLimits
 	late := slices.Contains(s.Codes, connection.ConnectTimeout) || slices.Contains(s.Codes, connection.QueryTimeout)

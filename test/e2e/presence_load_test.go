@@ -8,8 +8,7 @@ import (
 )
 
 // idleStreams compares PostgreSQL's rate of transactions while one idle stream is open and while 400 are. What one
-// costs
-// is counted without a clock by tests of rest and sqlstore.
+// costs is counted without a clock by tests of rest and sqlstore.
 func idleStreams(t *testing.T, d *deployment, nodes []*server) {
 	t.Helper()
 	const people, streams, during = 20, 20, 20 * time.Second

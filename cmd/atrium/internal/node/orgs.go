@@ -50,8 +50,7 @@ func (o *Orgs) load(ctx context.Context, c configs.Config) error {
 }
 
 // MissingWorkspaces describes the rules about claims and domains whose workspace does not exist. They have no effect
-// until it is
-// created.
+// until it is created.
 func MissingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
 	var missing []string
 	for _, org := range d.All() {
