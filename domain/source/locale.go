@@ -50,7 +50,7 @@ var localeDates = map[string]LocaleDate{
 	"tr-TR": {"d.mm.yyyy", "hh:mm"},
 	"uk-UA": {"dd.mm.yyyy", "h:mm"},
 	"zh-CN": {"yyyy/m/d", "h:mm"},
-	"zh-TW": {"yyyy/m/d", "h:mm"},
+	"zh-TW": {"yyyy/m/d", "hh:mm"},
 }
 
 // DefaultLocale is the locale of sheets where neither the caller nor the org names one.

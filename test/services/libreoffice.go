@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,12 @@ import (
 // installs it, which takes some minutes.
 func Convert(t testing.TB, name string, content []byte, format string) []byte {
 	t.Helper()
+	return ConvertIn(t, "en-US", name, content, format)
+}
+
+// ConvertIn is Convert by a LibreOffice that runs in a locale (BCP 47).
+func ConvertIn(t testing.TB, locale, name string, content []byte, format string) []byte {
+	t.Helper()
 	program, err := libreOffice()
 	if err != nil {
 		t.Fatalf("this test needs LibreOffice Calc: %v\nInstall it (Debian: apt-get install libreoffice-calc).", err)
@@ -26,8 +33,17 @@ func Convert(t testing.TB, name string, content []byte, format string) []byte {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// With a profile of its own it minds no other that runs.
-	convert := exec.CommandContext(ctx, program, "-env:UserInstallation=file://"+folder+"/profile", "--headless",
+	// Its profile is its own, so that it does not hand the document to another LibreOffice that runs.
+	profile := filepath.Join(folder, "profile")
+	if err := os.MkdirAll(filepath.Join(profile, "user"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := fmt.Sprintf(localeSetting, locale)
+	file := filepath.Join(profile, "user", "registrymodifications.xcu")
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	convert := exec.CommandContext(ctx, program, "-env:UserInstallation=file://"+profile, "--headless",
 		"--norestore",
 		"--convert-to", format, "--outdir", filepath.Join(folder, "out"), in)
 	convert.WaitDelay = time.Second
@@ -44,5 +60,13 @@ func Convert(t testing.TB, name string, content []byte, format string) []byte {
 	}
 	return written
 }
+
+// localeSetting is the file of a profile that sets the locale of documents and of the system.
+const localeSetting = `<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Setup/L10N"><prop oor:name="ooSetupSystemLocale" oor:op="fuse">
+<value>%s</value></prop></item>
+</oor:items>
+`
 
 var libreOffice = sync.OnceValues(func() (string, error) { return installed("soffice", "libreoffice-calc") })
