@@ -121,22 +121,26 @@ func TestTheLogLineOfARequest(t *testing.T) {
 }
 
 func TestWhatIsCountedOfRequests(t *testing.T) {
-	h := newEnv(t)
+	h := newEnv(t, func(c *Config) { c.RateLimit.UnauthenticatedPerMinute = 1 })
 	h.unchecked = true
 	h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, prompt.ErrNotFound)
 	for i := range 3 {
 		h.call(http.MethodGet, fmt.Sprintf("%s/ptpl_01jb4rqnx1e5btz2s1v2j9k3m%d", promptsPath, i), "")
 		h.call(fmt.Sprint("BREW", i), fmt.Sprint("/nothing/", i), "")
 	}
-	stranger := httptest.NewRequestWithContext(t.Context(), http.MethodGet, promptsPath, nil)
-	stranger.Header.Set("Authorization", "Bearer atk_unknown")
-	h.ServeHTTP(httptest.NewRecorder(), stranger)
+	for range 2 { // the second one is beyond the limit
+		stranger := httptest.NewRequestWithContext(t.Context(), http.MethodGet, promptsPath, nil)
+		stranger.Header.Set("Authorization", "Bearer atk_unknown")
+		h.ServeHTTP(httptest.NewRecorder(), stranger)
+	}
 	for name, want := range map[string]map[string]float64{
 		"atrium_problems_total": {
 			"code=" + prompt.ErrNotFound.Code:          3,
 			"code=" + errNoSuchPath.Code:               3,
 			"code=" + identity.ErrUnauthenticated.Code: 1,
+			"code=" + errRateLimited.Code:              1,
 		},
+		"atrium_refusals_total": {"reason=address_rate": 1},
 		"atrium_authentications_total": {
 			"credential=api_key outcome=accepted": 3,
 			"credential=api_key outcome=refused":  1,
@@ -145,6 +149,7 @@ func TestWhatIsCountedOfRequests(t *testing.T) {
 			"method=GET route=" + promptsPath + "/{prompt_template_id} status=404": 3,
 			"method=other route=unmatched status=404":                              3,
 			"method=GET route=" + promptsPath + " status=401":                      1,
+			"method=GET route=" + promptsPath + " status=429":                      1,
 		},
 	} {
 		if diff := cmp.Diff(want, h.samples(name)); diff != "" {

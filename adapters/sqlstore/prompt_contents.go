@@ -2,13 +2,20 @@ package sqlstore
 
 import (
 	"sync"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// maxContents bounds the memory of contents, in bytes as stored; decoded they need about twice that.
-const maxContents = 16 << 20
+const (
+	// maxContents bounds the memory of contents, in bytes as stored; decoded they need about twice that.
+	maxContents = 16 << 20
+
+	// contentsFresh is how long a half of contents is filled. So a version that no one reads is kept for at most twice
+	// that, and memory does not grow for hours until it reaches maxContents.
+	contentsFresh = 5 * time.Minute
+)
 
 // contentKey always holds the tenant. Every change of the cached content changes the version's revision, so an entry
 // stays valid forever, on every node, and needs no invalidation.
@@ -23,7 +30,8 @@ type contentKey struct {
 type contents struct {
 	mu          sync.Mutex
 	young, aged map[contentKey]content
-	size        int // of the young, in bytes
+	size        int       // of the young, in bytes
+	begun       time.Time // when the young generation was empty
 }
 
 type content struct {
@@ -32,7 +40,7 @@ type content struct {
 }
 
 // recall returns the cached version, or nil if there is none.
-func (c *contents) recall(key contentKey) *prompt.Version {
+func (c *contents) recall(key contentKey, now time.Time) *prompt.Version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found, ok := c.young[key]; ok {
@@ -40,22 +48,24 @@ func (c *contents) recall(key contentKey) *prompt.Version {
 	}
 	found, ok := c.aged[key]
 	if ok {
-		c.add(key, found)
+		c.add(key, found, now)
 	}
 	return found.version
 }
 
 // remember caches v, which needs size bytes, as the most recently used.
-func (c *contents) remember(key contentKey, v *prompt.Version, size int) {
+func (c *contents) remember(key contentKey, v *prompt.Version, size int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(key, content{version: v, size: size})
+	c.add(key, content{version: v, size: size}, now)
 }
 
-// add starts a new generation when the young one fills half of the memory, and drops the old one.
-func (c *contents) add(key contentKey, entry content) {
-	if c.young == nil || c.size+entry.size > maxContents/2 {
-		c.aged, c.young, c.size = c.young, map[contentKey]content{}, 0
+// add starts a new generation when the young one fills half of the memory or is contentsFresh old, and drops the old
+// one.
+func (c *contents) add(key contentKey, entry content, now time.Time) {
+	expired := now.Sub(c.begun).Abs() >= contentsFresh // the clock may have been set back
+	if c.young == nil || expired || c.size+entry.size > maxContents/2 {
+		c.aged, c.young, c.size, c.begun = c.young, map[contentKey]content{}, 0, now
 	}
 	c.young[key] = entry
 	c.size += entry.size

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -9,11 +10,12 @@ import (
 func TestContentsKeepWhatIsAskedForWithinTheirRoom(t *testing.T) {
 	var c contents
 	const size = 64 << 10
+	now := time.Now()
 	often := contentKey{workspace: "w", version: "often", revision: 1}
-	c.remember(often, &prompt.Version{VersionInfo: prompt.VersionInfo{Number: 1}}, size)
+	c.remember(often, &prompt.Version{VersionInfo: prompt.VersionInfo{Number: 1}}, size, now)
 	for i := range 10 * maxContents / size {
-		c.remember(contentKey{workspace: "w", version: "once", revision: int64(i)}, &prompt.Version{}, size)
-		if v := c.recall(often); v == nil || v.Number != 1 {
+		c.remember(contentKey{workspace: "w", version: "once", revision: int64(i)}, &prompt.Version{}, size, now)
+		if v := c.recall(often, now); v == nil || v.Number != 1 {
 			t.Fatalf("after %d others, what is asked for all the time is %+v", i+1, v)
 		}
 		held := c.size
@@ -26,8 +28,35 @@ func TestContentsKeepWhatIsAskedForWithinTheirRoom(t *testing.T) {
 	}
 	for _, other := range []contentKey{{workspace: "x", version: "often", revision: 1},
 		{workspace: "w", version: "often", revision: 2}} {
-		if v := c.recall(other); v != nil {
+		if v := c.recall(other, now); v != nil {
 			t.Errorf("%+v recalls %+v", other, v)
 		}
+	}
+}
+
+func TestContentsDropWhatNoOneReadsLongBeforeTheyAreFull(t *testing.T) {
+	for name, direction := range map[string]time.Duration{
+		"as time passes": 1, "while the clock is set back": -1,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c contents
+			const perMinute = 600 // new versions, each of which is read once
+			now := time.Now()
+			often := contentKey{workspace: "w", version: "often", revision: 1}
+			c.remember(often, &prompt.Version{}, 600, now)
+			for minute := range 60 {
+				now = now.Add(direction * time.Minute)
+				for i := range perMinute {
+					c.remember(contentKey{workspace: "w", version: "once", revision: int64(minute*perMinute + i)},
+						&prompt.Version{}, 600, now)
+				}
+				if c.recall(often, now) == nil {
+					t.Fatalf("after %d minutes, the version that is read each minute is gone", minute+1)
+				}
+				if held, most := len(c.young)+len(c.aged), perMinute*10+2; held > most {
+					t.Fatalf("after %d minutes, %d versions are held, want at most %d", minute+1, held, most)
+				}
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -240,7 +241,7 @@ var versionQueries = func() map[versionQuery]string {
 // then be used for other content.
 func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
 	head versionHead) (*prompt.Version, error) {
-	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}); known != nil {
+	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}, time.Now()); known != nil {
 		v := *known
 		v.Labels = labelList(head.Labels)
 		return &v, nil
@@ -254,7 +255,7 @@ func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template pro
 	v, err := row.version()
 	if err == nil && db.tx == nil {
 		kept := *v
-		db.contents.remember(contentKey{ws, v.ID, v.Revision}, &kept, row.size())
+		db.contents.remember(contentKey{ws, v.ID, v.Revision}, &kept, row.size(), time.Now())
 	}
 	return v, err
 }
