@@ -124,33 +124,3 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 	}
 	keep(ctx, t, "console-long")
 }
-
-// longTyped types into the longest prompt.
-func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
-	t.Helper()
-	line := "You answer {{customer}} as a patient colleague would, and use only what the articles say.\n"
-	template := owner.create(t, templates, object{"name": "console/long", "visibility": "workspace"}).at("id")
-	owner.create(t, templates+"/"+template+"/versions",
-		object{"text": strings.Repeat(line, (256<<10-100)/len(line))})
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
-	reads(ctx, t, "Preview of v1")
-	toFront(ctx, t)
-	on(ctx, t, `document.querySelector('.cm-content')`, "focus")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`(() => {
-		window.frameTimes = []
-		let last = performance.now()
-		const frame = (now) => { window.frameTimes.push(now - last); last = now; requestAnimationFrame(frame) }
-		requestAnimationFrame(frame)
-	})()`))
-	drive(ctx, t, chromedp.Poll[bool](`window.frameTimes.length > 5`))
-	keys := proof.Sample(5, 60)
-	for range keys {
-		drive(ctx, t, chromedp.KeyEvent("x"))
-		time.Sleep(30 * time.Millisecond)
-	}
-	reads(ctx, t, "Not saved yet.")
-	longest := drive(ctx, t, chromedp.Evaluate[float64](`Math.max(...window.frameTimes.slice(5))`))
-	t.Logf("%d keys into 256 KiB: the longest frame took %.0f ms (budget: 50 ms)", keys, longest)
-	proof.Within(t, "the longest frame", time.Duration(longest*float64(time.Millisecond)), 50*time.Millisecond)
-	presses(ctx, t, "Discard")
-}

@@ -296,6 +296,7 @@ func TestChangesInTheConsole(t *testing.T) {
 	t.Run("what was done can be undone", func(t *testing.T) { undone(ctx, t, s, owner) })
 	t.Run("a session that ended elsewhere is renewed over the page", func(t *testing.T) { renewed(t, s, chromium) })
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
+	t.Run("nothing typed into the messages of a prompt is lost", func(t *testing.T) { messagesTyped(ctx, t, s, owner) })
 	t.Run("a prompt of 256 KiB is typed in", func(t *testing.T) { longTyped(ctx, t, s, owner) })
 	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })
 }

@@ -15,8 +15,18 @@ const space = /^[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
 const trim = (text: string) => text.replace(space, '')
 const maxNesting = 32
 const maxDelimiter = 16 // bytes
-const bytes = (text: string) => new TextEncoder().encode(text).length
 const spaces = /[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/
+
+/** The length in UTF-8. TextEncoder needs longer for the many short parts of a long text. @internal */
+export function bytes(text: string): number {
+  let n = text.length
+  for (let i = 0; i < text.length; i++) {
+    const c = text.codePointAt(i) as number
+    if (c >= 0x80) n += c < 0x800 ? 1 : 2
+    if (c > 0xffff) i++
+  }
+  return n
+}
 
 /** Parses the part of Mustache that prompts use, as the server does. @internal */
 export function parse(text: string): Node[] {

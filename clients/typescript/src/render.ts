@@ -1,5 +1,5 @@
 import type { FieldError, PromptMessage, PromptVariable, RenderMode } from './api.gen.js'
-import { MustacheError, type Node, parse } from './mustache.js'
+import { bytes, MustacheError, type Node, parse } from './mustache.js'
 
 /** What a prompt consists of: a version of the API has all of it. */
 export interface RenderableVersion {
@@ -37,7 +37,6 @@ type Values = Map<string, Value>
 
 const maxBytes = 1 << 20
 const maxWork = 64 << 20 // as on the server: see domain/mustache/render.go
-const bytes = (text: string) => new TextEncoder().encode(text).length
 const roles = ['system', 'developer', 'user', 'assistant', 'tool']
 
 interface Part {

@@ -1,37 +1,72 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 
-/**
- * A text that is typed but not saved yet. It survives a reload: it is kept in this browser at each pause, and when the page
- * is left, because keeping a long text at each key would delay the keys.
- */
-export function useDraft(key: string): [draft: string | undefined, set: (draft: string | undefined) => void, forget: () => void] {
-  const [draft, setDraft] = useState<string>()
-  const unkept = useRef<{ key: string; draft: string | undefined }>(null)
-  const keep = useCallback(() => {
-    const now = unkept.current
-    unkept.current = null
-    if (!now) return
-    if (now.draft === undefined) localStorage.removeItem(now.key)
-    else localStorage.setItem(now.key, now.draft)
-  }, [])
+/** A text that somebody types and has not saved yet. It survives a reload of the page. */
+export interface Draft {
+  /** What was typed until the last pause. Undefined if there is nothing to save. */
+  text: string | undefined
+  /** Whether more was typed since then. */
+  isBehind: boolean
+  /** Reports a change. The text is read at the next pause: to read a long one at each key would delay the keys. */
+  change: (read: () => string | undefined) => void
+  /** Reads at once what was typed since the last pause. Returns the text. */
+  settle: () => string | undefined
+  /** Removes it. */
+  forget: () => void
+  /** Keeps it with another key, which the caller then uses. */
+  move: (to: string) => void
+}
+
+/** The draft with a key of this browser's storage, which gets it at each pause and when the page is left. */
+export function useDraft(key: string): Draft {
+  const [text, setText] = useState<string>()
+  const [isBehind, setBehind] = useState(false)
+  const last = useRef<string>(undefined)
+  const unread = useRef<{ key: string; read: () => string | undefined }>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => {
-    setDraft(localStorage.getItem(key) ?? undefined)
-    addEventListener('pagehide', keep)
-    return () => {
-      removeEventListener('pagehide', keep)
-      keep()
-    }
-  }, [key, keep])
-  const set = useCallback((next: string | undefined) => {
-    setDraft(next)
-    unkept.current = { key, draft: next }
+  const take = useCallback((next: string | undefined) => {
     clearTimeout(timer.current)
-    timer.current = setTimeout(keep, 300)
-  }, [key, keep])
+    unread.current = null
+    last.current = next
+    setText(next)
+    setBehind(false)
+  }, [])
+  const settle = useCallback(() => {
+    const next = unread.current
+    if (!next) return last.current
+    take(next.read())
+    keep(next.key, last.current)
+    return last.current
+  }, [take])
+  useEffect(() => {
+    take(localStorage.getItem(key) ?? undefined)
+    addEventListener('pagehide', settle)
+    return () => {
+      removeEventListener('pagehide', settle)
+      settle()
+    }
+  }, [key, take, settle])
+  const change = useCallback((read: () => string | undefined) => {
+    if (!unread.current) setBehind(true)
+    unread.current = { key, read }
+    clearTimeout(timer.current)
+    timer.current = setTimeout(settle, 200)
+  }, [key, settle])
   const forget = useCallback(() => {
-    set(undefined)
-    keep()
-  }, [set, keep])
-  return [draft, set, forget]
+    take(undefined)
+    keep(key, undefined)
+  }, [key, take])
+  const move = useCallback((to: string) => {
+    keep(to, settle())
+    keep(key, undefined)
+  }, [key, settle])
+  return useMemo(() => ({ text, isBehind, change, settle, forget, move }), [text, isBehind, change, settle, forget, move])
+}
+
+function keep(key: string, text: string | undefined) {
+  try {
+    if (text === undefined) localStorage.removeItem(key)
+    else localStorage.setItem(key, text)
+  } catch {
+    // The storage is full. Then a reload loses the draft, but it can still be saved.
+  }
 }

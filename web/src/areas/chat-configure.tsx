@@ -31,7 +31,7 @@ function resume(chat: ChatTemplate, draft: string | null): Begun {
 /** Edits what a chat is. What somebody else changes meanwhile never replaces what is typed, nor does a reload. */
 export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: boolean }) {
   const key = `atrium_draft_chat_${latest.id}`
-  const [, setDraft, forget] = useDraft(key)
+  const { change, forget } = useDraft(key)
   const [begun, setBegun] = useState(() => resume(latest, mayEdit ? localStorage.getItem(key) : null))
   const [typed, setTyped] = useState(!!begun.typed)
   const [round, setRound] = useState(0)
@@ -42,7 +42,7 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
   const restart = (chat: ChatTemplate) => { forget(); setBegun(begin(chat)); setTyped(false); setRound(round + 1) }
   const keep = (from: Begun, fields: Record<string, string>, picked: Picked) => {
     last.current = { etag: from.etag, revision: from.revision, fields, picked }
-    setDraft(JSON.stringify(last.current))
+    change(() => JSON.stringify(last.current))
   }
   /** Goes on with what is typed, on a state of the chat that the same person has just made. */
   const rebase = (chat: ChatTemplate) => {

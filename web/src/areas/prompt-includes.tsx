@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { atrium } from '../api'
 import { useWorkspace } from '../app/workspace'
 import { words } from '../text/prompts'
+import { Said } from './prompt-preview'
 
 /** Whether a text has an include. */
 export const includesIn = (text: string) => /\{\{\s*>/.test(text)
@@ -45,11 +46,7 @@ export function Includes({ version, whole }: { version: PromptVersion; whole: Pr
       {whole && (
         <details className="mt-2">
           <summary>{words.theTextWithWhat}</summary>
-          <div className="mt-2 rounded-md border border-line bg-card p-3 break-words whitespace-pre-wrap">
-            {whole.text ?? whole.messages?.map((m, i) => (
-              <p key={i} className="m-0 mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>
-            ))}
-          </div>
+          <div className="mt-2"><Said text={whole.text} messages={whole.messages} /></div>
         </details>
       )}
     </section>

@@ -1,10 +1,12 @@
 import { type PromptMessage, type PromptVariable, type PromptVersion, render, RenderError, type RenderedPrompt } from '@atrium-hq/client'
-import { useEffect, useMemo, useState } from 'react'
+import { useDeferredValue, useMemo, useState } from 'react'
 import { t } from '../text'
 import { words } from '../text/prompts'
+import { LongText } from '../ui/basics'
 import { Input } from '../ui/form'
 
-type Content = { text: string } | { messages: PromptMessage[] }
+/** What a version says. */
+export type Content = { text: string } | { messages: PromptMessage[] }
 
 /** A text that is JSON where the variable wants that. */
 function valueOf(text: string, type: string | undefined): unknown {
@@ -39,37 +41,40 @@ export function variablesOf(version: PromptVersion, draft: Content | undefined):
 export const declared = (version: PromptVersion) =>
   version.variables.some((v) => v.type !== 'any' || v.description || v.default !== undefined || v.enum?.length)
 
-/** A draft as it was at the last pause of typing. A long text takes longer to render than the next key takes to come. */
-function useSettled(draft: Content | undefined): Content | undefined {
-  const [settled, setSettled] = useState(draft)
-  const text = JSON.stringify(draft)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text === undefined ? undefined : JSON.parse(text) as Content), 200)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
+/** A text or messages, as applications get them. */
+export function Said({ text, messages }: { text: string | undefined; messages: PromptMessage[] | undefined }) {
+  return (
+    <div className="rounded-md border border-line bg-card p-3">
+      {text === undefined
+        ? messages?.map((m, i) => (
+          <div key={i} className="mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b><LongText text={m.content ?? ''} /></div>
+        ))
+        : <LongText text={text} />}
+    </div>
+  )
 }
 
 /** What applications get, as the page renders it itself: of the draft, if there is one. */
 export function Preview({ version, draft }: { version: PromptVersion; draft?: Content }) {
   const [values, setValues] = useState<Record<string, string>>({})
-  const content = useSettled(draft)
-  const variables = useMemo(() => variablesOf(version, content), [version, content])
+  const settled = useDeferredValue(values) // a long text takes longer to render than the next key takes to come
+  const variables = useMemo(() => variablesOf(version, draft), [version, draft])
+  const whole = useMemo(() => ({ ...(draft ?? version), format: version.format, variables }), [version, draft, variables])
   const shown = useMemo((): RenderedPrompt | RenderError => {
-    const given = Object.entries(values).filter(([name, v]) => v !== '' && variables.some((x) => x.name === name))
+    const given = Object.entries(settled).filter(([name, v]) => v !== '' && variables.some((x) => x.name === name))
     try {
       return render(
-        { ...(content ?? version), format: version.format, variables },
-        Object.fromEntries(given.map(([name, v]) => [name, valueOf(v, variables.find((x) => x.name === name)?.type)])), 'partial',
+        whole, Object.fromEntries(given.map(([name, v]) => [name, valueOf(v, variables.find((x) => x.name === name)?.type)])),
+        'partial',
       )
     } catch (e) {
       if (e instanceof RenderError) return e
       throw e
     }
-  }, [version, content, variables, values])
+  }, [whole, variables, settled])
   return (
     <section className="min-w-0" aria-label={words.preview}>
-      <h2 className="mt-0 text-base font-semibold">{draft ? t.previewOfDraft : words.previewOfVersion(version.number)}</h2>
+      <h2 className="m-0 mb-2 flex min-h-8 items-center text-base font-semibold">{draft ? t.previewOfDraft : words.previewOfVersion(version.number)}</h2>
       {variables.map((v) => (
         <Input
           key={v.name} label={v.name + (v.required ? words.required : '')} hint={v.description}
@@ -86,11 +91,7 @@ export function Preview({ version, draft }: { version: PromptVersion; draft?: Co
         )
         : (
           <>
-            <div className="rounded-md border border-line bg-card p-3 break-words whitespace-pre-wrap">
-              {shown.text ?? shown.messages?.map((m, i) => (
-                <p key={i} className="m-0 mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b>{'\n'}{m.content}</p>
-              ))}
-            </div>
+            <Said text={shown.text} messages={shown.messages} />
             {shown.missing.length > 0 && <p className="text-warn">{words.missingMissingMissing(shown.missing.join(', '))}</p>}
           </>
         )}

@@ -1,6 +1,6 @@
 import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersionSummary } from '@atrium-hq/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
 import { useDraft } from '../app/draft'
@@ -10,13 +10,13 @@ import { t } from '../text'
 import { words } from '../text/prompts'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
-import { Form, InlineSelect, Input, Select, TextArea } from '../ui/form'
+import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { Menu } from '../ui/menu'
 import { Dialog, Tabs } from '../ui/overlays'
 import { Delete, Duplicate } from './prompt-more'
 import { Ledger } from './prompt-history'
 import { Outdated } from './prompt-outdated'
-import { declared, Preview, variablesOf } from './prompt-preview'
+import { type Content, declared, Preview, variablesOf } from './prompt-preview'
 import { Includes, includesIn, useWhole } from './prompt-includes'
 import { Settings } from './prompt-settings'
 import { Reads } from './prompt-reads'
@@ -29,24 +29,43 @@ function editedOf(v: PromptVersion | undefined): string {
   return v?.messages ? JSON.stringify(v.messages) : (v?.text ?? '')
 }
 
+/** What editedOf returned, as the API has it. */
+function contentOf(edited: string, isChat: boolean): Content {
+  return isChat ? { messages: edited ? JSON.parse(edited) as PromptMessage[] : [] } : { text: edited }
+}
+
 /** What editedOf returned, as people read it. */
 function readable(edited: string, isChat: boolean): string {
   if (!isChat || edited === '') return edited
   return (JSON.parse(edited) as PromptMessage[]).map((m) => `${m.role ?? m.placeholder}:\n${m.content ?? ''}`).join('\n\n')
 }
 
-/** The messages of a chat prompt, each in a field of its own. */
-function Messages({ messages, onChange }: { messages: PromptMessage[]; onChange?: (messages: PromptMessage[]) => void }) {
+/** The messages of a chat prompt, each in an editor of its own. */
+function Messages({ messages, isBehind, onChange }: {
+  messages: PromptMessage[]
+  isBehind: boolean
+  onChange?: (read: () => string) => void
+}) {
+  const typed = useRef(new Map<number, () => string>())
+  const read = () => JSON.stringify(messages.map((m, i) => {
+    const content = typed.current.get(i)?.()
+    return content === undefined ? m : { ...m, content }
+  }))
   return messages.map((m, i) => m.placeholder
     ? <p key={i} className="my-3 text-soft">{words.hereTheApplicationPuts} <code>{m.placeholder}</code>.</p>
     : (
-      <TextArea
-        key={i} label={m.role ?? words.message} rows={Math.min(12, (m.content ?? '').split('\n').length + 2)} value={m.content ?? ''}
-        readOnly={!onChange}
-        onChange={(e) => onChange?.(messages.map((old, j) => (j === i ? { ...old, content: e.target.value } : old)))}
-      />
+      <div key={i} className="mb-3">
+        <div className="mb-1 font-medium" aria-hidden="true">{m.role ?? words.message}</div>
+        <Editor
+          label={m.role ?? words.message} value={m.content ?? ''} isBehind={isBehind}
+          {...(onChange && { onChange: (one: () => string) => { typed.current.set(i, one); onChange(read) } })}
+        />
+      </div>
     ))
 }
+
+/** A draft belongs to the version that it began with. */
+const draftKeyOf = (prompt: string, version = 'none') => `atrium_draft_${prompt}_${version}`
 
 export function Prompt() {
   const workspace = useWorkspace()
@@ -71,34 +90,45 @@ export function Prompt() {
   const whole = useWhole(version.data)
   const isChat = prompt.data?.type === 'chat'
   const stored = editedOf(version.data)
-  // A draft survives a reload. It belongs to the version that it began with.
-  const draftKey = `atrium_draft_${id}_${version.data?.id ?? 'none'}`
-  const [draft, setDraft, forget] = useDraft(draftKey)
+  const draft = useDraft(draftKeyOf(id, version.data?.id))
+  const isDraft = draft.isBehind || draft.text !== undefined
   // Whoever edits or activates a version keeps it on the screen, also when somebody saves a later one.
   const pin = () => {
     if (!version.data || ref !== 'latest') return
     queries.setQueryData(['version', id, 'v' + version.data.number], version.data)
     setRef('v' + version.data.number)
   }
-  const type = (value: string) => {
+  const type = (read: () => string) => {
     pin()
-    setDraft(value === stored ? undefined : value)
+    draft.change(() => {
+      const text = read()
+      return text === stored ? undefined : text
+    })
   }
-  const text = draft ?? stored
-  const edited = draft === undefined ? undefined : isChat ? { messages: JSON.parse(draft) as PromptMessage[] } : { text: draft }
+  const text = draft.text ?? stored
+  const content = useMemo(() => contentOf(text, isChat), [text, isChat])
+  const edited = draft.text === undefined ? undefined : content
+  const sent = useRef(stored)
   const save = useMutation({
-    mutationFn: ({ message, base }: { message: string; base?: string }) => atrium.promptTemplates.versions.create(id, {
-      ...(isChat ? { messages: JSON.parse(text) as PromptMessage[] } : { text }),
-      ...(version.data && {
-        format: version.data.format, model_config: version.data.model_config, tools: version.data.tools,
-        base_version_id: base ?? version.data.id,
-        ...(declared(version.data) && { variables: variablesOf(version.data, edited) }),
-        ...(version.data.response_format && { response_format: version.data.response_format }),
-      }),
-      ...(message && { commit_message: message }),
-    }, o),
+    mutationFn: ({ message, base }: { message: string; base?: string }) => {
+      sent.current = draft.settle() ?? stored
+      const now = contentOf(sent.current, isChat)
+      return atrium.promptTemplates.versions.create(id, {
+        ...now,
+        ...(version.data && {
+          format: version.data.format, model_config: version.data.model_config, tools: version.data.tools,
+          base_version_id: base ?? version.data.id,
+          ...(declared(version.data) && { variables: variablesOf(version.data, now) }),
+          ...(version.data.response_format && { response_format: version.data.response_format }),
+        }),
+        ...(message && { commit_message: message }),
+      }, o)
+    },
     onSuccess: async (made) => {
-      forget()
+      const now = draft.settle() ?? stored
+      if (now === sent.current) draft.forget()
+      else draft.move(draftKeyOf(id, made.id)) // typed while it was saved
+      queries.setQueryData(['version', id, 'v' + made.number], made)
       setRef('v' + made.number)
       await queries.invalidateQueries()
     },
@@ -136,7 +166,7 @@ export function Prompt() {
         />
         {mayActivate && (
           <Button
-            tone="act" disabled={!version.data || version.data.is_active || draft !== undefined || (!!prompt.data.active_version && !active.data)}
+            tone="act" disabled={!version.data || version.data.is_active || isDraft || (!!prompt.data.active_version && !active.data)}
             onClick={() => { pin(); setActivating(true) }}
           >
             {words.activateDialog}
@@ -145,24 +175,24 @@ export function Prompt() {
       </Heading>
       <Problem error={version.error} />
       <Tabs
-        value={tab} onChange={setTab}
+        value={tab} onChange={(next) => { draft.settle(); setTab(next) }}
         tabs={[
           {
             id: 'edit', label: t.edit,
             body: (
               <div className="grid gap-6 lg:grid-cols-2">
                 <div className="min-w-0">
-                  {draft !== undefined && (
-                    <p className="mt-0 text-warn">
-                      {words.notSavedYet} <Button tone="quiet" onClick={() => type(stored)}>{words.discard}</Button>
-                    </p>
-                  )}
-                  {isChat
-                    ? <Messages messages={text ? JSON.parse(text) as PromptMessage[] : []} {...(mayEdit && { onChange: (m: PromptMessage[]) => type(JSON.stringify(m)) })} />
-                    : <Editor label={words.promptText} value={text} {...(mayEdit && { onChange: type })} />}
+                  <div className="mb-2 flex min-h-8 items-center gap-2">
+                    <h2 className="m-0 me-auto text-base font-semibold">{isChat ? t.messages : words.promptText}</h2>
+                    {isDraft && <span className="text-warn">{words.notSavedYet}</span>}
+                    {isDraft && <Button tone="quiet" onClick={draft.forget}>{words.discard}</Button>}
+                  </div>
+                  {'messages' in content
+                    ? <Messages key={version.data?.id} messages={content.messages} isBehind={draft.isBehind} {...(mayEdit && { onChange: type })} />
+                    : <Editor label={words.promptText} value={text} isBehind={draft.isBehind} {...(mayEdit && { onChange: type })} />}
                   {mayEdit && (
                     <div className="mt-3">
-                      <Form saves send={words.saveAsANew} busy={save.isPending || draft === undefined} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
+                      <Form saves send={words.saveAsANew} busy={save.isPending || !isDraft} onSend={(v) => save.mutate({ message: v.message ?? '' })}>
                         <Input name="message" label={words.whatChanged} maxLength={500} />
                         {AtriumError.is(save.error, 'base_outdated')
                           ? (
@@ -178,7 +208,7 @@ export function Prompt() {
                 </div>
                 {version.data && (
                   <div className="min-w-0">
-                    {draft !== undefined && includesIn(readable(text, isChat))
+                    {draft.text !== undefined && includesIn(readable(text, isChat))
                       ? <p className="mt-0 text-soft">{t.savedForIncludes}</p>
                       : <Preview version={whole.data ?? version.data} {...(edited && { draft: edited })} />}
                     <Problem error={whole.error} />
@@ -190,9 +220,9 @@ export function Prompt() {
           },
           {
             id: 'diff', label: words.compareWithActive,
-            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[words.activeTitle, draft === undefined ? ref : words.yourDraft]} />,
+            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[words.activeTitle, isDraft ? words.yourDraft : ref]} />,
           },
-          { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} {...(mayActivate && draft === undefined && { onAgain: again })} /><Reads id={id} /></> },
+          { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} {...(mayActivate && !isDraft && { onAgain: again })} /><Reads id={id} /></> },
           ...(mayEdit
             ? [{ id: 'requests', label: prompt.data.open_requests > 0 ? words.requestsOpenRequestsOpen(prompt.data.open_requests) : words.requests, body: <Requests id={id} manages={manages} /> }]
             : []),

@@ -171,3 +171,28 @@ export function Secret({ value, hint }: { value: string; hint: string }) {
     </div>
   )
 }
+
+/** After how many characters a piece of a long text ends with the line. */
+const pieceLength = 4096
+
+/**
+ * A text as people have written it. A long one consists of pieces: the browser lays out those that are on the screen, and
+ * React replaces those that change.
+ */
+export function LongText({ text }: { text: string }) {
+  const pieces: string[] = []
+  for (let start = 0; start < text.length;) {
+    const end = text.indexOf('\n', start + pieceLength)
+    const next = end < 0 ? text.length : end + 1
+    pieces.push(text.slice(start, next))
+    start = next
+  }
+  const isLong = pieces.length > 1
+  return pieces.map((piece, i) => (
+    <div
+      key={i} className={'break-words whitespace-pre-wrap' + (isLong ? ' [content-visibility:auto] [contain-intrinsic-block-size:auto_50lh]' : '')}
+    >
+      {piece}
+    </div>
+  ))
+}

@@ -4,7 +4,7 @@ import { Annotation, EditorState } from '@codemirror/state'
 import {
   Decoration, type DecorationSet, EditorView, keymap, lineNumbers, MatchDecorator, ViewPlugin, type ViewUpdate,
 } from '@codemirror/view'
-import { useEffect, useRef } from 'react'
+import { useEffect, useLayoutEffect, useRef } from 'react'
 import { t } from '../text'
 
 // CodeMirror adds style elements, which the policy of the page allows by this nonce.
@@ -43,7 +43,14 @@ const common = (label: string) => [
 const fromProps = Annotation.define<boolean>()
 
 /** A text with its variables marked. It can be changed if there is an onChange. */
-export function Editor({ value, onChange, label }: { value: string; onChange?: (value: string) => void; label: string }) {
+export function Editor({ value, isBehind = false, onChange, label }: {
+  value: string
+  /** Whether `value` lacks what was typed last, and so must not replace it. */
+  isBehind?: boolean
+  /** Called at each key. Its argument reads the text, which takes long if the text is long. */
+  onChange?: (read: () => string) => void
+  label: string
+}) {
   const at = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const changed = useRef(onChange)
@@ -59,7 +66,7 @@ export function Editor({ value, onChange, label }: { value: string; onChange?: (
           ...common(label), history(), keymap.of([...defaultKeymap, ...historyKeymap]), EditorState.readOnly.of(readOnly),
           EditorView.updateListener.of((u) => {
             const given = u.transactions.some((tr) => tr.annotation(fromProps))
-            if (u.docChanged && !given) changed.current?.(u.state.doc.toString())
+            if (u.docChanged && !given) changed.current?.(() => u.view.state.doc.toString())
           }),
         ],
       }),
@@ -67,15 +74,16 @@ export function Editor({ value, onChange, label }: { value: string; onChange?: (
     view.current = made
     return () => made.destroy()
   }, [label, readOnly])
-  useEffect(() => {
+  // Not after the page is painted: a key between the two would be lost.
+  useLayoutEffect(() => {
     const made = view.current
-    if (made && made.state.doc.toString() !== value) {
+    if (made && !isBehind && made.state.doc.toString() !== value) {
       made.dispatch({
         changes: { from: 0, to: made.state.doc.length, insert: value }, annotations: fromProps.of(true),
       })
     }
     first.current = value
-  }, [value])
+  }, [value, isBehind])
   return <div ref={at} />
 }
 
