@@ -14,9 +14,9 @@ import (
 
 // Users stores the people of an org and the workspaces that they belong to.
 type Users interface {
-	// Add stores a user with memberships granted by hand, in workspaces that exist. It returns
-	// account.ErrEmailTaken, and stores nothing, if a user of the org has the same e-mail address.
-	Add(ctx context.Context, u *account.User, m []account.Membership) error
+	// Add stores a user without memberships. It returns account.ErrEmailTaken, and stores nothing, if a user of the org
+	// has the same e-mail address.
+	Add(ctx context.Context, u *account.User) error
 
 	// Get returns a user with all memberships, oldest first. account.ErrUserNotFound if org has no such
 	// user.

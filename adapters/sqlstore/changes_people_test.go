@@ -227,24 +227,24 @@ func TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		var in []account.Membership
-		for range 24 {
-			in = append(in, account.Membership{Workspace: fixture.Workspace(t, s, u.Org, id.New("w")[2:]),
-				Role: identity.Member})
-		}
-		if err := s.Users.Add(t.Context(), u, in); err != nil {
+		if err := s.Users.Add(t.Context(), u); err != nil {
 			t.Fatal(err)
+		}
+		var in []identity.WorkspaceID
+		for range 24 {
+			in = append(in, fixture.Workspace(t, s, u.Org, id.New("w")[2:],
+				map[identity.UserID]identity.Role{u.ID: identity.Member}).ID)
 		}
 		by := identity.Actor{Org: u.Org, User: u.ID, Role: identity.Member, Ceiling: identity.Owner, At: fixture.At}
 		before := make([]uint64, len(in))
-		for i, m := range in {
-			before[i], _ = db.Generation(m.Workspace.ID)
+		for i, ws := range in {
+			before[i], _ = db.Generation(ws)
 		}
 		if err := renamePerson(t, s, by); err != nil {
 			t.Fatal(err)
 		}
-		for i, m := range in {
-			if after, settled := db.Generation(m.Workspace.ID); after <= before[i] || !settled {
+		for i, ws := range in {
+			if after, settled := db.Generation(ws); after <= before[i] || !settled {
 				t.Errorf("workspace %d: generation %d, then %d, settled: %v", i, before[i], after, settled)
 			}
 		}

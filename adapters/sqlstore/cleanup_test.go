@@ -77,7 +77,7 @@ func TestSweep(t *testing.T) {
 			old.Record(fixture.Later(team.Member, -500*day), "old", "old", nil)
 		}
 		if err := s.Users.Add(ctx, &account.User{Log: old, ID: "usr_old", Org: team.Org, CreatedAt: fixture.At,
-			UpdatedAt: fixture.At}, nil); err != nil {
+			UpdatedAt: fixture.At}); err != nil {
 			t.Fatal(err)
 		}
 		once := func(at time.Time, reveals string) {

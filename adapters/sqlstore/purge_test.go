@@ -154,9 +154,18 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		}
 		// Four workspaces with the same things in them: one lives, and the others were deleted one after another.
 		own := map[string]identity.Actor{}
+		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At,
+			UpdatedAt: fixture.At}
+		if err := a.Users.Add(ctx, both); err != nil {
+			t.Fatal(err)
+		}
 		for i, name := range []string{"lives", "first", "second", "restored"} {
 			w, err := account.NewWorkspace(team.Owner, nil, name, "")
 			if err == nil {
+				if name == "lives" || name == "first" {
+					w.Members[both.ID] = account.Member{User: both.ID, Service: true, Role: identity.Member,
+						ByHand: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
+				}
 				err = a.Workspaces.Add(ctx, w)
 			}
 			if err != nil {
@@ -184,13 +193,6 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		back := fixture.Later(system, day)
 		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil,
 			func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
-			t.Fatal(err)
-		}
-		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At,
-			UpdatedAt: fixture.At}
-		if err := a.Users.Add(ctx, both,
-			[]account.Membership{{Workspace: account.Workspace{ID: own["first"].Workspace}, Role: identity.Member},
-				{Workspace: account.Workspace{ID: own["lives"].Workspace}, Role: identity.Member}}); err != nil {
 			t.Fatal(err)
 		}
 		things := map[string]int{

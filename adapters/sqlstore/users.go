@@ -48,19 +48,8 @@ func (r *userRow) user() account.User {
 }
 
 // Add implements ports.Users.
-func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.Membership) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		if err := tx.addUser(ctx, u); err != nil {
-			return err
-		}
-		for _, m := range memberships {
-			if err := tx.saveMember(ctx, &m.Workspace, account.Member{User: u.ID, Role: m.Role, ByHand: m.Role,
-				Revision: 1, CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+func (s *Users) Add(ctx context.Context, u *account.User) error {
+	return s.db.inTx(ctx, func(tx *DB) error { return tx.addUser(ctx, u) })
 }
 
 func (db *DB) addUser(ctx context.Context, u *account.User) error {

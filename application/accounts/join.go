@@ -52,7 +52,7 @@ func (s *Service) Join(
 	person := by
 	person.User = u.ID
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := tx.Users.Add(ctx, u, nil); err != nil {
+		if err := tx.Users.Add(ctx, u); err != nil {
 			return err
 		}
 		if _, err := acceptIn(ctx, tx, person, i.Workspace, t, limits); err != nil {

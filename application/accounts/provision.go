@@ -90,31 +90,36 @@ func workspaceFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Pro
 
 func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *account.Workspace,
 	p Provision) (identity.UserID, error) {
-	u, _, err := tx.Users.FindByEmail(ctx, by.Org, p.Email)
-	if errors.Is(err, account.ErrUserNotFound) {
-		if u, err = account.NewUser(by, p.Email, p.Name, p.Operator); err != nil {
-			return "", err
-		}
-		if !p.Verified {
-			u.EmailVerified, u.EmailVerifiedBy = false, ""
-		}
-		return u.ID, tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}})
-	}
-	if err == nil && !u.Enabled() {
-		err = errDisabled
-	}
+	u, err := personFor(ctx, tx, by, p)
 	if err != nil {
 		return "", err
-	}
-	if p.Operator {
-		if _, err := tx.Users.Update(ctx, by.Org, u.ID,
-			func(u *account.User, m []account.Membership) error { return u.Appoint(by, m) }); err != nil {
-			return "", err
-		}
 	}
 	_, err = tx.Workspaces.Update(ctx, by, ws.ID, []identity.UserID{u.ID},
 		func(w *account.Workspace) error { return w.Admit(by, u.ID, p.Role) })
 	return u.ID, err
+}
+
+// personFor returns the person with the address of p, who is created if there is none.
+func personFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Provision) (*account.User, error) {
+	u, _, err := tx.Users.FindByEmail(ctx, by.Org, p.Email)
+	switch {
+	case errors.Is(err, account.ErrUserNotFound):
+		if u, err = account.NewUser(by, p.Email, p.Name, p.Operator); err != nil {
+			return nil, err
+		}
+		if !p.Verified {
+			u.EmailVerified, u.EmailVerifiedBy = false, ""
+		}
+		return u, tx.Users.Add(ctx, u)
+	case err != nil:
+		return nil, err
+	case !u.Enabled():
+		return nil, errDisabled
+	case p.Operator:
+		return tx.Users.Update(ctx, by.Org, u.ID,
+			func(u *account.User, m []account.Membership) error { return u.Appoint(by, m) })
+	}
+	return u, nil
 }
 
 // errDisabled is returned for a new API key of a person whose account is disabled.

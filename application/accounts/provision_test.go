@@ -27,9 +27,8 @@ func TestProvision(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 2) // the second run must not depend on the first
 			var u *account.User
-			var m []account.Membership
 			var k *account.Key
-			var made *account.Workspace
+			made := found
 			if found == nil {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil,
 					identity.ErrWorkspaceNotFound).Times(2)
@@ -39,30 +38,33 @@ func TestProvision(t *testing.T) {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
 			}
 			nobody(s, tx, 2)
-			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User,
-				memberships []account.Membership) {
-				u, m = user, memberships
-			}).Times(2)
+			tx.users.EXPECT().Add(s.ctx, gomock.Any()).
+				Do(func(_ context.Context, user *account.User) { u = user }).Times(2)
+			var joined *account.Workspace
+			tx.expectAdmits(&joined, 2)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 				func(_ context.Context, by identity.Actor, user identity.UserID,
 					change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
 					w := acme()
-					w.ID, w.Members = by.Workspace,
-						map[identity.UserID]account.Member{user: {User: user, Role: m[0].Role}}
+					w.ID, w.Members = by.Workspace, joined.Members
 					_, k, err = change(w)
 					return err
 				}).Times(2)
 			got, err := s.Provision(s.ctx, system, open, ask)
 			wantErr(t, err, nil)
-			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 ||
-				m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
-				t.Errorf("user %+v in %+v", u, m)
+			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator {
+				t.Errorf("user %+v", u)
 			}
-			if found != nil && m[0].Workspace.ID != "acme" || found == nil &&
-				(made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
-				t.Errorf("workspace %+v", m[0].Workspace)
+			added := joined.Recorded()
+			if m := joined.Members[u.ID]; joined.ID != made.ID || m.Role != identity.Owner ||
+				m.ByHand != identity.Owner || len(added) != 1 || added[0].Type != "member.added" ||
+				added[0].Data["user_id"] != u.ID {
+				t.Errorf("member %+v of %s, recorded %+v", m, joined.ID, added)
 			}
-			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Owner || k.Name != "first" {
+			if found == nil && (made.Slug != "acme-slug" || len(made.Recorded()) != 1) {
+				t.Errorf("workspace %+v", made)
+			}
+			if k.User != u.ID || k.Workspace != made.ID || k.Ceiling != identity.Owner || k.Name != "first" {
 				t.Errorf("key %+v", k)
 			}
 			if got.User != u.ID || got.Workspace != k.Workspace || got.Token.Hash() != k.Hash {
@@ -76,10 +78,8 @@ func TestProvision(t *testing.T) {
 		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
 		nobody(s, tx, 1)
 		var u *account.User
-		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User,
-			_ []account.Membership) {
-			u = user
-		})
+		tx.users.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, user *account.User) { u = user })
+		tx.expectAdmits(new(*account.Workspace), 1)
 		tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any())
 		p := ask
 		p.Verified = false
@@ -91,8 +91,7 @@ func TestProvision(t *testing.T) {
 		for _, operator := range []bool{false, true} {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			known, ws := &account.User{ID: "ann", Org: "org", Email: "new@example.com"},
-				&account.Workspace{ID: "acme", Org: "org", Members: map[identity.UserID]account.Member{}}
+			known := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}
 			tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(&here, nil)
 			tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "new@example.com").Return(known, nil, nil)
 			tx.users.EXPECT().Update(s.ctx, identity.OrgID("org"), known.ID, gomock.Any()).DoAndReturn(
@@ -100,12 +99,8 @@ func TestProvision(t *testing.T) {
 					change func(*account.User, []account.Membership) error) (*account.User, error) {
 					return known, change(known, nil)
 				}).MaxTimes(1)
-			tx.workspaces.EXPECT().Update(s.ctx, gomock.Any(), here.ID, []identity.UserID{"ann"},
-				gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID,
-					change func(*account.Workspace) error) (*account.Workspace, error) {
-					return ws, change(ws)
-				})
+			var ws *account.Workspace
+			tx.expectAdmits(&ws, 1)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), identity.UserID("ann"), gomock.Any())
 			p := ask
 			p.Role, p.Operator = identity.Viewer, operator
@@ -141,7 +136,8 @@ func TestProvision(t *testing.T) {
 			tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(nil, identity.ErrWorkspaceNotFound)
 			tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
 			nobody(s, tx, 1)
-			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
+			tx.users.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
+			tx.expectAdmits(new(*account.Workspace), 1)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 				func(_ context.Context, by identity.Actor, user identity.UserID,
 					change func(*account.Workspace) (*account.User, *account.Key, error)) error {
@@ -158,6 +154,16 @@ func TestProvision(t *testing.T) {
 			}
 		})
 	}
+}
+
+// expectAdmits runs changes of workspaces without members, up to some times, and records the last one.
+func (s *env) expectAdmits(changed **account.Workspace, most int) {
+	s.workspaces.EXPECT().Update(s.ctx, gomock.Any(), gomock.Any(), gomock.Len(1), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, ws identity.WorkspaceID, _ []identity.UserID,
+			change func(*account.Workspace) error) (*account.Workspace, error) {
+			*changed = &account.Workspace{ID: ws, Org: "org", Members: map[identity.UserID]account.Member{}}
+			return *changed, change(*changed)
+		}).MaxTimes(most)
 }
 
 func TestKeyFor(t *testing.T) {

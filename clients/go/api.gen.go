@@ -5451,7 +5451,8 @@ type WorkspaceCreate struct {
 	Slug *string `json:"slug,omitzero"`
 }
 
-// WorkspaceCreatedData is a type of the API. The data of workspace.created: The workspace was created.
+// WorkspaceCreatedData is a type of the API. The data of workspace.created: The workspace was created. If a
+// person did, that person is its owner.
 type WorkspaceCreatedData struct {
 	Slug string `json:"slug"`
 }

@@ -40,17 +40,17 @@ func (m *MockUsers) EXPECT() *MockUsersMockRecorder {
 }
 
 // Add mocks base method.
-func (m_2 *MockUsers) Add(ctx context.Context, u *account.User, m []account.Membership) error {
-	m_2.ctrl.T.Helper()
-	ret := m_2.ctrl.Call(m_2, "Add", ctx, u, m)
+func (m *MockUsers) Add(ctx context.Context, u *account.User) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Add", ctx, u)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Add indicates an expected call of Add.
-func (mr *MockUsersMockRecorder) Add(ctx, u, m interface{}) *gomock.Call {
+func (mr *MockUsersMockRecorder) Add(ctx, u interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockUsers)(nil).Add), ctx, u, m)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockUsers)(nil).Add), ctx, u)
 }
 
 // FindByEmail mocks base method.

@@ -25,18 +25,17 @@ func Users(t *testing.T, open Opener) {
 		must(t, err)
 		return u
 	}
-	workspace := func(t *testing.T, slug string) account.Workspace {
-		t.Helper()
-		return fixture.Workspace(t, a.Stores, system.Org, slug)
-	}
 
 	t.Run("a user is read with all memberships, the oldest first", func(t *testing.T) {
-		first, second := workspace(t, "first"), workspace(t, "second")
-		memberships := []account.Membership{{Workspace: first, Role: identity.Viewer, ByHand: identity.Viewer},
-			{Workspace: second, Role: identity.Owner, ByHand: identity.Owner}}
 		u := user(t, system, "Ann@Example.com")
-		u.DefaultWorkspace = second.ID
-		must(t, a.Users.Add(ctx, u, []account.Membership{memberships[1], memberships[0]}))
+		must(t, a.Users.Add(ctx, u))
+		var memberships []account.Membership
+		for _, m := range []account.Membership{{Role: identity.Viewer, ByHand: identity.Viewer},
+			{Role: identity.Owner, ByHand: identity.Owner}} {
+			m.Workspace = fixture.Workspace(t, a.Stores, system.Org, m.Role.String()+"s",
+				map[identity.UserID]identity.Role{u.ID: m.Role})
+			memberships = append(memberships, m)
+		}
 		got, m, err := a.Users.Get(ctx, system.Org, u.ID)
 		must(t, err)
 		same(t, "user", got, u)
@@ -51,41 +50,23 @@ func Users(t *testing.T, open Opener) {
 			same(t, "memberships", m, memberships)
 		}
 	})
-	t.Run("an existing workspace is unchanged and gets the new member", func(t *testing.T) {
-		ws := workspace(t, "joined")
-		renamed := ws
-		renamed.Log, renamed.Name = event.Log{}, "another name"
-		u := user(t, system, "joins@example.com")
-		must(t, a.Users.Add(ctx, u, []account.Membership{{Workspace: renamed, Role: identity.Member}}))
-		_, m, err := a.Users.Get(ctx, system.Org, u.ID)
-		must(t, err)
-		same(t, "membership", m, []account.Membership{{Workspace: ws, Role: identity.Member, ByHand: identity.Member}})
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(ws.ID))), []string{})
-	})
 	t.Run("a user with a taken e-mail address, in any case, is not stored", func(t *testing.T) {
-		must(t, a.Users.Add(ctx, user(t, system, "äNN@example.com"), nil))
-		ws := workspace(t, "not-joined")
+		must(t, a.Users.Add(ctx, user(t, system, "äNN@example.com")))
 		second := user(t, system, "änn@EXAMPLE.com")
-		wantErr(t, a.Users.Add(ctx, second, []account.Membership{{Workspace: ws, Role: identity.Owner}}),
-			account.ErrEmailTaken)
+		wantErr(t, a.Users.Add(ctx, second), account.ErrEmailTaken)
 		if _, _, err := a.Users.Get(ctx, system.Org, second.ID); !errors.Is(err, account.ErrUserNotFound) {
 			t.Errorf("the user was made: %v", err)
 		}
-		members, err := a.Workspaces.Members(ctx, system.Org, ws.ID, page.Query{Limit: 9})
-		must(t, err)
-		if len(members.Items) != 0 {
-			t.Errorf("members = %v", members.Items)
-		}
 		there := identity.System(a.Orgs[1], "", "contract", fixture.At)
-		must(t, a.Users.Add(ctx, user(t, there, "änn@example.com"), nil))
-		must(t, a.Users.Add(ctx, user(t, system, "ÄNN@example.com"), nil)) // not ASCII, so it is another address
+		must(t, a.Users.Add(ctx, user(t, there, "änn@example.com")))
+		must(t, a.Users.Add(ctx, user(t, system, "ÄNN@example.com"))) // not ASCII, so it is another address
 	})
 	t.Run("of many concurrent users with one address one is stored", func(t *testing.T) {
 		var wg sync.WaitGroup
 		results := make(chan error, 16)
 		for range cap(results) {
 			u := user(t, system, "contended@example.com")
-			wg.Go(func() { results <- a.Users.Add(ctx, u, nil) })
+			wg.Go(func() { results <- a.Users.Add(ctx, u) })
 		}
 		wg.Wait()
 		close(results)
@@ -105,7 +86,7 @@ func Users(t *testing.T, open Opener) {
 		for range 2 {
 			u := user(t, system, "x@example.com")
 			u.Email = ""
-			must(t, a.Users.Add(ctx, u, nil))
+			must(t, a.Users.Add(ctx, u))
 		}
 		_, _, err := a.Users.FindByEmail(ctx, system.Org, "")
 		wantErr(t, err, account.ErrUserNotFound)
@@ -208,12 +189,12 @@ func Events(t *testing.T, open Opener) {
 		log.Record(by, []string{"a.made", "a.changed", "b.made"}[i%3], fmt.Sprint("subject", i%4),
 			map[string]any{"n": float64(i), "ä": []any{nil, true}, "deep": map[string]any{"x": "y"}})
 		must(t, a.Users.Add(ctx, &account.User{Log: log, ID: identity.UserID(fmt.Sprint("usr_", i)), Org: team.Org,
-			CreatedAt: by.At, UpdatedAt: by.At}, nil))
+			CreatedAt: by.At, UpdatedAt: by.At}))
 		want = append([]event.Event{log.Recorded()[0]}, want...)
 	}
 	elsewhere := event.Log{}
 	elsewhere.Record(other.Member, "a.made", "subject1", nil)
-	must(t, a.Users.Add(ctx, &account.User{Log: elsewhere, ID: "usr_elsewhere", Org: team.Org}, nil))
+	must(t, a.Users.Add(ctx, &account.User{Log: elsewhere, ID: "usr_elsewhere", Org: team.Org}))
 
 	for _, f := range []event.Filter{
 		{}, {Type: "a.made"}, {Type: "a.%"}, {Actor: team.Peer.User}, {Subject: "subject1"}, {Subject: "subject"},

@@ -35,13 +35,16 @@ func Atomic(t *testing.T, open Opener) {
 	for name, fail := range map[string]error{"all is saved": nil, "or nothing is": errBoom} {
 		t.Run(name, func(t *testing.T) {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-			by := team.Member
+			by, system := team.Member, identity.System(team.Org, team.Workspace.ID, "contract", fixture.At)
 			u, err := account.NewUser(by, "new@"+team.Workspace.Slug+".example", "", false)
 			must(t, err)
 			var made *prompt.Template
 			var k *account.Key
 			err = a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-				must(t, tx.Users.Add(ctx, u, []account.Membership{{Workspace: team.Workspace, Role: identity.Member}}))
+				must(t, tx.Users.Add(ctx, u))
+				_, err := tx.Workspaces.Update(ctx, system, team.Workspace.ID, []identity.UserID{u.ID},
+					func(w *account.Workspace) error { return w.Admit(system, u.ID, identity.Member) })
+				must(t, err)
 				k = addKey(t, tx, by, account.KeyDraft{Name: "k"})
 				made = fixture.Template(t, tx, by, prompt.Draft{})
 				fixture.Version(t, tx, by, made.ID, "text")
@@ -63,7 +66,7 @@ func Atomic(t *testing.T, open Opener) {
 				func(q page.Query) (event.Page, error) { return a.Events.List(ctx, by.Workspace, event.Filter{}, q) })
 			if fail == nil {
 				must(t, errors.Join(errTemplate, errKey, errUser))
-				same(t, "events", len(events), 5)
+				same(t, "events", len(events), 6)
 				return
 			}
 			if !errors.Is(errTemplate, prompt.ErrNotFound) || !errors.Is(errKey, account.ErrKeyNotFound) ||

@@ -26,7 +26,7 @@ func listed(t testing.TB, a Adapter, name, external string) *account.DirectoryUs
 	must(t, err)
 	person, err := account.NewUser(by, name, "Ann Lee", false)
 	must(t, err)
-	must(t, a.Users.Add(t.Context(), person, nil))
+	must(t, a.Users.Add(t.Context(), person))
 	u.ID = person.ID
 	must(t, a.DirectoryUsers.AddUser(t.Context(), by, u))
 	return u

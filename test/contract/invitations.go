@@ -70,7 +70,7 @@ func newcomer(t testing.TB, s ports.Stores, org identity.OrgID, email string) id
 	t.Helper()
 	u, err := account.NewUser(identity.System(org, "", "contract", fixture.At), email, "Neu", false)
 	must(t, err)
-	must(t, s.Users.Add(t.Context(), u, nil))
+	must(t, s.Users.Add(t.Context(), u))
 	return identity.Actor{Org: org, User: u.ID, Ceiling: identity.Owner, At: fixture.At}
 }
 

@@ -140,7 +140,7 @@ func operatorsRace(t *testing.T, a Adapter) {
 	for i := range 2 {
 		u, err := account.NewUser(system, "operator-"+string(rune('a'+i))+"@example.com", "", true)
 		must(t, err)
-		must(t, a.Users.Add(ctx, u, nil))
+		must(t, a.Users.Add(ctx, u))
 		operators = append(operators, identity.Actor{Org: u.Org, User: u.ID, Operator: true, Ceiling: identity.Owner,
 			At: fixture.At})
 	}

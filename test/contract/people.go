@@ -31,7 +31,7 @@ func addPeople(t testing.TB, s ports.Stores, org identity.OrgID, names ...string
 		u, err := account.NewUser(identity.System(org, "", "test", fixture.At), "person"+string(rune('a'+i))+
 			"@search.example", name, false)
 		must(t, err)
-		must(t, s.Users.Add(t.Context(), u, nil))
+		must(t, s.Users.Add(t.Context(), u))
 		ids = append(ids, u.ID)
 	}
 	return ids
@@ -151,7 +151,7 @@ func personErased(t *testing.T, a Adapter) {
 	t.Run("the address is free", func(t *testing.T) {
 		next, err := account.NewUser(by, u.Email, "", false)
 		must(t, err)
-		must(t, a.Users.Add(ctx, next, nil))
+		must(t, a.Users.Add(ctx, next))
 	})
 	t.Run("the report counts what is gone, and the terms go with its end", func(t *testing.T) {
 		got, err := a.Erasures.Erasure(ctx, team.Org, who)

@@ -132,7 +132,7 @@ func captures(t *testing.T, a Adapter) {
 	rule := identity.Capture{Domain: "corp.test", Workspace: team.Workspace.Slug, Role: identity.Member}
 	newcomer, err := account.NewUser(by, "new@"+team.Workspace.Slug+".example", "New", false)
 	must(t, err)
-	must(t, a.Users.Add(ctx, newcomer, nil))
+	must(t, a.Users.Add(ctx, newcomer))
 	capture := func(slug string) bool {
 		t.Helper()
 		captured, err := a.Captures.Capture(ctx, by, slug, newcomer.ID,

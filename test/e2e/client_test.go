@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -150,6 +151,18 @@ func (c *client) version(t *testing.T, template, text string, labels ...string) 
 func (c *client) events(t *testing.T, filter string) []any {
 	t.Helper()
 	return c.get(t, "/api/events?limit=100"+filter).items(t)
+}
+
+// recordsJoins expects that events say how the members of c's workspace came into it: they were added, or created it.
+func (c *client) recordsJoins(t *testing.T) {
+	t.Helper()
+	joined := append(c.get(t, "/api/events?limit=100&type=member.added").each(t, "data.user_id"),
+		c.get(t, "/api/events?type=workspace.created").each(t, "actor")...)
+	for _, m := range c.get(t, "/api/workspaces/"+c.workspace+"/members?limit=100").items(t) {
+		if m := m.(object); m["kind"] == "person" && !slices.Contains(joined, m["user_id"].(string)) {
+			t.Errorf("no event says that %v joined", m)
+		}
+	}
 }
 
 const templates = "/api/prompt-templates"

@@ -137,9 +137,10 @@ func TestCommands(t *testing.T) {
 			(&client{server: s, token: made.Token}).get(t, "/api/me").has(t,
 				map[string]string{"user.id": ann.id, "user.operator": "true", "role": "admin",
 					"workspace.id": other.workspace})
-			if added := other.events(t, "&type=member.added"); len(added) != 1 {
+			if added := other.events(t, "&type=member.added"); len(added) != 2 { // the owner is new, ann is not
 				t.Errorf("the trail says %v", added)
 			}
+			other.recordsJoins(t)
 		})
 	})
 	t.Run("the lifetime of a key can be given in days", func(t *testing.T) {

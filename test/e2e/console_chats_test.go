@@ -12,8 +12,7 @@ import (
 // embedded looks at a chat as its visitors do, on a page of the console, and makes a token that signs visitors.
 func embedded(t *testing.T, s *server, owner *client) {
 	t.Helper()
-	// Before the page lists the people: it is not told of those that the program's commands make.
-	boss, first, second := s.user(t, "owner"), s.user(t, "member"), s.user(t, "member")
+	boss := s.user(t, "owner")
 	at := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/"
 	ctx, _ := tab(t, browser(t), at+"sign-in#token="+s.link(t, boss.email))
 	reads(ctx, t, "Sign in to")
@@ -38,7 +37,7 @@ func embedded(t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "days in UTC")
 	keep(ctx, t, "console-usage")
 	clicks(ctx, t, `[role=dialog] [aria-label="Close"]`)
-	chatMembers(ctx, t, first, second)
+	chatMembers(ctx, t, s.user(t, "member"), s.user(t, "member"))
 	moved(ctx, t)
 }
 

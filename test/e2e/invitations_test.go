@@ -127,6 +127,7 @@ func TestInvitations(t *testing.T) {
 		t.Run("the audit trail records invitations without link and address", func(t *testing.T) {
 			r.leaves(t, []string{"invitation.created", "invitation.renewed", "invitation.withdrawn",
 				"invitation.accepted", "member.added"}, "ann@", "bob@", "carl@", "dora@", "eve@", "Ann@", "BOB@")
+			owner.recordsJoins(t)
 		})
 	})
 }

@@ -64,6 +64,8 @@ func TestJoining(t *testing.T) {
 			second := invite(other, "bob@example.com")
 			preview(second).is(t, 200).has(t, map[string]string{"sign_in": "true"})
 			bob.do(t, "POST", "/api/invitations/accept", object{"token": second}).is(t, 200)
+			owner.recordsJoins(t)
+			other.recordsJoins(t)
 		})
 		t.Run("an inviter does not become a person who has an account", func(t *testing.T) {
 			victim, other := s.user(t, "owner", "--workspace", "theirs"), s.user(t, "owner", "--workspace", "trap")

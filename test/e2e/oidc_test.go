@@ -269,6 +269,7 @@ orgs:
 			defer p.SignIn(object{"email": ann.email, "sid": "laptop"})
 			carl := s.signsInAt(t, "main")
 			carl.get(t, "/api/me").has(t, map[string]string{"role": "member", "user.email": "carl@capture.example"})
+			ann.recordsJoins(t)
 			ann.do(t, "DELETE", "/api/workspaces/"+ann.workspace+"/members/"+carl.id, nil).is(t, 204)
 			again := s.signsInAt(t, "main")
 			again.get(t, "/api/workspaces").has(t, map[string]string{"data": "[]"})

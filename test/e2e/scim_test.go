@@ -114,6 +114,7 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			}
 			scimmer.do(t, "PATCH", group, patch(object{"op": "Add", "path": "members",
 				"value": []object{{"value": ann}}})).is(t, 200).has(t, map[string]string{"members.0.value": ann})
+			owner.recordsJoins(t)
 		})
 		t.Run("a list is filtered and paged", func(t *testing.T) {
 			scimmer.do(t, "POST", scimUsers, scimUser("bob@example.com")).is(t, 201)

@@ -262,6 +262,8 @@ func TestClaimRules(t *testing.T) {
 					t.Errorf("there is no %s in %s", kind, seen)
 				}
 			}
+			r.person(t, "kim", groups("engineering"))
+			keeper.recordsJoins(t)
 		})
 	})
 }

@@ -7622,7 +7622,7 @@ class WorkspaceCreate(TypedDict):
 
 
 class WorkspaceCreatedData(TypedDict):
-    """The data of workspace.created: The workspace was created."""
+    """The data of workspace.created: The workspace was created. If a person did, that person is its owner."""
 
     slug: str
     """"""

@@ -6116,7 +6116,7 @@ export type WorkspaceCreate = {
   slug?: string
 }
 
-/** The data of workspace.created: The workspace was created. */
+/** The data of workspace.created: The workspace was created. If a person did, that person is its owner. */
 export type WorkspaceCreatedData = {
   /**  */
   slug: string
