@@ -53,7 +53,8 @@ const typesWithoutPause = `(async () => {
 	return counts
 })()`
 
-// watchesFrames records how long frames take, and what takes the time in those of more than 50 ms.
+// watchesFrames records how long frames take, and what takes the time in those of more than 50 ms. If scripts and layout
+// are quick, the browser draws, or another program has the processor.
 const watchesFrames = `(() => {
 	window.frames_ = []
 	window.causes = []
@@ -83,6 +84,11 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Preview of v1")
 	toFront(ctx, t)
 	on(ctx, t, `document.querySelector('.cm-content')`, "focus")
+	drive(ctx, t, chromedp.Poll[bool](`!!document.querySelector('.cm-focused')`))
+	if style := drive(ctx, t, chromedp.Evaluate[string](
+		`getComputedStyle(document.querySelector('.cm-focused')).outlineStyle`)); style != "solid" {
+		t.Errorf("the line around a focused editor is %s: beside a long text, the browser needs frames to draw it", style)
+	}
 
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](watchesFrames))
 	keys, passes, longest := proof.Sample(5, 60), proof.Sample(1, 3), math.Inf(1)
