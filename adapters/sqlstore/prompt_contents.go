@@ -14,7 +14,7 @@ const (
 
 	// contentsFresh is how long a half of contents is filled. So a version that no one reads is kept for at most twice
 	// that, and memory does not grow for hours until it reaches maxContents.
-	contentsFresh = 5 * time.Minute
+	contentsFresh = time.Minute
 )
 
 // contentKey always holds the tenant. Every change of the cached content changes the version's revision, so an entry

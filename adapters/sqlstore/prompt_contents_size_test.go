@@ -40,21 +40,21 @@ func TestContentsDropWhatNoOneReadsLongBeforeTheyAreFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c contents
-			const perMinute = 600 // new versions, each of which is read once
+			const perStep = 600 // new versions, each of which is read once
 			now := time.Now()
 			often := contentKey{workspace: "w", version: "often", revision: 1}
 			c.remember(often, &prompt.Version{}, 600, now)
-			for minute := range 60 {
-				now = now.Add(direction * time.Minute)
-				for i := range perMinute {
-					c.remember(contentKey{workspace: "w", version: "once", revision: int64(minute*perMinute + i)},
+			for step := range 60 {
+				now = now.Add(direction * contentsFresh / 5)
+				for i := range perStep {
+					c.remember(contentKey{workspace: "w", version: "once", revision: int64(step*perStep + i)},
 						&prompt.Version{}, 600, now)
 				}
 				if c.recall(often, now) == nil {
-					t.Fatalf("after %d minutes, the version that is read each minute is gone", minute+1)
+					t.Fatalf("after %d steps, the version that is read in each is gone", step+1)
 				}
-				if held, most := len(c.young)+len(c.aged), perMinute*10+2; held > most {
-					t.Fatalf("after %d minutes, %d versions are held, want at most %d", minute+1, held, most)
+				if held, most := len(c.young)+len(c.aged), perStep*10+2; held > most {
+					t.Fatalf("after %d steps, %d versions are held, want at most %d", step+1, held, most)
 				}
 			}
 		})

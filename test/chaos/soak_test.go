@@ -195,13 +195,14 @@ func report(t *testing.T, seen []sample, length time.Duration) {
 	for name, of := range map[string]struct {
 		value func(sample) int
 		unit  int
-		spare int // that it may grow by, besides a tenth
+		share int // the part of itself that it may grow by: one in so many
+		spare int // that it may grow by, besides
 	}{
-		"memory in MiB":           {func(s sample) int { return s.memory }, 1 << 20, 16 << 20},
-		"goal of the heap in MiB": {func(s sample) int { return s.heap }, 1 << 20, 8 << 20},
-		"descriptors":             {func(s sample) int { return s.descriptors }, 1, 20},
-		"goroutines":              {func(s sample) int { return s.goroutines }, 1, 40},
-		"database log in MiB":     {func(s sample) int { return s.wal }, 1 << 20, 64 << 20},
+		"memory in MiB":           {func(s sample) int { return s.memory }, 1 << 20, 10, 16 << 20},
+		"goal of the heap in MiB": {func(s sample) int { return s.heap }, 1 << 20, 20, 4 << 20},
+		"descriptors":             {func(s sample) int { return s.descriptors }, 1, 10, 20},
+		"goroutines":              {func(s sample) int { return s.goroutines }, 1, 10, 40},
+		"database log in MiB":     {func(s sample) int { return s.wal }, 1 << 20, 10, 64 << 20},
 	} {
 		quarter := len(seen) / 4
 		median := func(some []sample) int {
@@ -221,7 +222,7 @@ func report(t *testing.T, seen []sample, length time.Duration) {
 		}
 		t.Logf("%s, medians of the quarters: %s", name, strings.Join(quarters, ", "))
 		second, last := median(seen[quarter:2*quarter]), median(seen[3*quarter:])
-		if length >= flatFrom && last > second+second/10+of.spare {
+		if length >= flatFrom && last > second+second/of.share+of.spare {
 			t.Errorf("%s grows: %s", name, strings.Join(quarters, ", "))
 		}
 	}
