@@ -26,8 +26,8 @@ check: ## run the quick tests, without any server
 prove-quick: ## run only the tests that try to break the whole program, as small as in make test, raced
 	@.ci/run prove-quick
 
-prove: ## run every test with all of its samples, and assert durations; takes hours
-	@.ci/run prove
+prove: ## run every test with all of its samples, and assert durations; takes hours (PARTS="soak image": only these)
+	@.ci/run prove $(PARTS)
 
 fuzz: ## run every fuzz target for a minute, keeping what fails as a test
 	@.ci/run fuzz
