@@ -49,9 +49,10 @@ func (r *ttlCache[K, V]) get(ctx context.Context, key K, read func() (V, error))
 			return value, nil
 		}
 	}
+	begun := time.Now() // a read that takes long returns what was true when it began
 	value, err := read()
 	if err == nil {
-		r.remember(key, value, era)
+		r.remember(key, value, era, begun)
 	}
 	return value, err
 }
@@ -87,7 +88,8 @@ func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, era uint64) {
 	return k.value, ok && time.Now().Before(k.until), r.era
 }
 
-func (r *ttlCache[K, V]) remember(key K, value V, era uint64) {
+// remember caches a value whose read began at a time, in an era.
+func (r *ttlCache[K, V]) remember(key K, value V, era uint64, begun time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if era != r.era {
@@ -96,7 +98,7 @@ func (r *ttlCache[K, V]) remember(key K, value V, era uint64) {
 	if r.known == nil || len(r.known) >= maxRemembered {
 		r.known = map[K]known[V]{}
 	}
-	r.known[key] = known[V]{value: value, until: time.Now().Add(principalsFresh)}
+	r.known[key] = known[V]{value: value, until: begun.Add(principalsFresh)}
 }
 
 func (r *ttlCache[K, V]) forget() {

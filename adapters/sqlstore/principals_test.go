@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestConcurrentLookUpsOfACredentialReadItOnce(t *testing.T) {
@@ -81,5 +82,28 @@ func TestALookUpThatWaitsEndsWithItsContext(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 		close(goOn)
+	})
+}
+
+func TestACredentialIsTrustedForASecondAfterItsReadBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r ttlCache[string, int]
+		reads := 0
+		get := func(takes time.Duration) {
+			_, err := r.get(t.Context(), "key", func() (int, error) {
+				reads++
+				time.Sleep(takes) // the clock of synctest
+				return reads, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		get(principalsFresh)
+		get(principalsFresh - 1)
+		get(0)
+		if reads != 2 {
+			t.Errorf("%d reads, want 2: what took a second to read is too old, what took less is cached", reads)
+		}
 	})
 }

@@ -65,6 +65,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	settle func(*account.SignIn) error) (*account.Person, error) {
 	cacheKey := signInKey{org, in.Claims.Issuer, in.Claims.Subject}
 	_, _, era := s.db.signIns.recall(cacheKey)
+	begun := time.Now()
 	var p *account.Person
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		try := in
@@ -87,7 +88,8 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	if err == nil && s.db.tx == nil {
 		met := *p
 		met.LastSettled = &in.Claims
-		s.db.signIns.remember(cacheKey, &met, era) // ignored if the sign-in changed anything: that starts a new era
+		// It is ignored if the sign-in changed anything: that starts a new era.
+		s.db.signIns.remember(cacheKey, &met, era, begun)
 	}
 	return p, err
 }
