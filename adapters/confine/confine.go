@@ -129,13 +129,7 @@ func (r *Runner) Run(
 		return err
 	}
 	answer, used, err := r.do(timed, text)
-	r.refill()
-	r.filled.Go(func() { // the end of a process takes a millisecond or two, for which no caller waits
-		defer release()
-		if used != nil {
-			used.end()
-		}
-	})
+	r.finish(used, release)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -146,6 +140,18 @@ func (r *Runner) Run(
 		return ports.ErrJobCrashed // without err, which may quote the answer
 	}
 	return nil
+}
+
+// finish ends the child of a job, if it has not ended, and then calls release. It does so in the background: the end of
+// a process takes a millisecond or two, for which no caller waits.
+func (r *Runner) finish(used *child, release func()) {
+	r.refill()
+	r.filled.Go(func() {
+		defer release()
+		if used != nil {
+			used.end()
+		}
+	})
 }
 
 // request returns what a child reads to do a job.

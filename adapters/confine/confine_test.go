@@ -109,6 +109,11 @@ func served() map[string]confine.Job {
 		all[name] = confine.Job{Stream: stream}
 	}
 	maps.Copy(all, hostileJobs())
+	var warmed bool
+	all["is warm"] = confine.Job{
+		Do:   func(context.Context, json.RawMessage) (any, error) { return warmed, nil },
+		Warm: func() { warmed = true },
+	}
 	return all
 }
 
@@ -312,6 +317,21 @@ func TestRun(t *testing.T) {
 		defer stop()
 		if err := r.Run(short, "wsp_1", "pid", time.Hour, 1, &pid); !errors.Is(err, ports.ErrJobRefused) {
 			t.Errorf("one more of theirs: %v", err)
+		}
+	})
+
+	t.Run("a child that waits is warm", func(t *testing.T) {
+		fresh := runner(t, confine.DefaultLimits())
+		isWarm := func() (warm bool) {
+			if err := fresh.Run(t.Context(), "wsp_1", "is warm", time.Hour, 1, &warm); err != nil {
+				t.Fatal(err)
+			}
+			return warm
+		}
+		for begun := time.Now(); !isWarm(); time.Sleep(10 * time.Millisecond) { // it has not yet waited
+			if time.Since(begun) > proof.Patience {
+				t.Fatal("none is warm")
+			}
 		}
 	})
 

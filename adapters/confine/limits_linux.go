@@ -52,10 +52,19 @@ func Hide() error {
 	return nil
 }
 
+// readable reports whether a read of f would not wait.
+func readable(f *os.File) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}, 0) //nolint:gosec // it is small
+	return err != nil || n > 0
+}
+
 // prepare is what a child does before it reads its request.
 func prepare() error {
 	if err := Hide(); err != nil {
 		return err
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	// The group has all threads; PRIO_PROCESS would affect only this one.
 	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // an error means that the priority is already lower
@@ -71,9 +80,6 @@ func bind(l Limits, needs ports.JobNeeds) error {
 	}
 	if err := limit(l); err != nil {
 		return err
-	}
-	if err := dropCapabilities(); err != nil {
-		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	if err := restrictAccess(needs); err != nil {
 		return fmt.Errorf("landlock: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -23,6 +24,8 @@ type Job struct {
 	Stream func(ctx context.Context, input json.RawMessage, emit func(part any) error) error
 	// Needs returns what the job needs for an input. nil: neither files nor a network.
 	Needs func(input json.RawMessage) ports.JobNeeds
+	// Warm does what takes longer the first time, in a child that waits for a job. nil: nothing.
+	Warm func()
 }
 
 // The exit codes of a child. Go's runtime exits with 2 on a fatal error, mostly out of memory, since panics of a job
@@ -45,9 +48,13 @@ const ack = '+'
 // Serve is the main function of a child. It reads the request from standard input, restricts itself to its
 // limits and the job's needs, does the job, and writes the answer to standard output. It returns the process's
 // exit code. If the input is empty, the parent has ended.
-func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
+func Serve(jobs map[string]Job, in *os.File, out io.Writer) (code int) {
+	debug.SetGCPercent(gcPercent)
 	if err := prepare(); err != nil {
 		return exitFailed
+	}
+	if !readable(in) {
+		warm(jobs)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxRequest))
 	if err != nil || len(text) == 0 {
@@ -76,7 +83,6 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	// Near the limit the garbage collector works harder, so that the kernel does not refuse memory. Far below the
 	// limit there is little to gain from it.
 	debug.SetMemoryLimit(o.Limits.Memory * 3 / 4)
-	debug.SetGCPercent(gcPercent)
 	ctx, cancel := context.WithTimeout(asked, o.Within)
 	defer cancel()
 	if o.Stream {
@@ -93,6 +99,17 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 		return exitFailed
 	}
 	return 0
+}
+
+// warm prepares a child that was started ahead. The code and the memory that it has used are then mapped, and the
+// memory is free.
+func warm(jobs map[string]Job) {
+	for _, job := range jobs {
+		if job.Warm != nil {
+			job.Warm()
+		}
+	}
+	runtime.GC()
 }
 
 func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err error) {

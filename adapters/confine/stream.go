@@ -36,25 +36,28 @@ func (r *Runner) Stream(
 	if err != nil {
 		return err
 	}
-	defer release()
-	defer r.refill()
+	var used *child
+	defer func() { r.finish(used, release) }()
 	for {
 		c, ahead, err := r.take()
 		if err != nil {
 			return err
 		}
 		err = c.stream(timed, text, limits, each)
-		if ahead && errors.Is(err, errGone) && timed.Err() == nil {
+		switch {
+		case err == nil:
+			used = c
+		case ahead && errors.Is(err, errGone) && timed.Err() == nil:
 			continue
-		}
-		if err != nil && ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return ctx.Err()
 		}
 		return err
 	}
 }
 
-// stream sends the child its request, and each part of its answer to each. Then the child is gone.
+// stream sends the child its request, and each part of its answer to each. If the answer is complete, the caller ends
+// the child; otherwise it is gone.
 func (c *child) stream(
 	ctx context.Context, text []byte, limits Limits, each func(json.RawMessage) error,
 ) error {
@@ -73,10 +76,11 @@ func (c *child) stream(
 		}
 		return each(part)
 	})
-	if err != nil {
-		c.kill()
+	if err == nil && ctx.Err() == nil {
+		return nil
 	}
-	ended := c.wait()
+	c.kill()
+	_ = c.wait()
 	switch {
 	case handled != nil:
 		return handled
@@ -86,14 +90,12 @@ func (c *child) stream(
 		return errGone
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return err
-	case err != nil || ended != nil:
-		return exitError(c.cmd.ProcessState, limits)
 	}
-	return nil
+	return exitError(c.cmd.ProcessState, limits)
 }
 
-// parts reads the parts of an answer. It returns whether the child has begun, the error of each, and the error of
-// reading.
+// parts reads the parts of an answer, up to the empty one at its end. It returns whether the child has begun, the error
+// of each, and the error of reading.
 func parts(from io.Reader, each func(json.RawMessage) error) (begun bool, handled, err error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	if _, err := in.ReadByte(); err != nil { // ack
@@ -101,13 +103,14 @@ func parts(from io.Reader, each func(json.RawMessage) error) (begun bool, handle
 	}
 	for {
 		var length [partLength]byte
-		if _, err := io.ReadFull(in, length[:]); errors.Is(err, io.EOF) {
-			return true, nil, nil
-		} else if err != nil {
+		if _, err := io.ReadFull(in, length[:]); err != nil {
 			return true, nil, err
 		}
 		n := binary.BigEndian.Uint32(length[:])
-		if n > maxPart {
+		switch {
+		case n == 0:
+			return true, nil, nil
+		case n > maxPart:
 			return true, nil, ports.ErrJobTooLarge
 		}
 		part := make([]byte, n)
@@ -120,7 +123,7 @@ func parts(from io.Reader, each func(json.RawMessage) error) (begun bool, handle
 	}
 }
 
-// stream does a streamed job. Each part is written with its length before it.
+// stream does a streamed job. Each part is written with its length before it, and an empty one at the end.
 func stream(ctx context.Context, job Job, input json.RawMessage, out io.Writer) (err error) {
 	defer func() {
 		if recover() != nil { // the panic value may hold the tenant's data
@@ -130,16 +133,23 @@ func stream(ctx context.Context, job Job, input json.RawMessage, out io.Writer) 
 	if job.Stream == nil {
 		return errors.New("the job cannot be streamed")
 	}
-	return job.Stream(ctx, input, func(part any) (err error) {
+	if err := job.Stream(ctx, input, func(part any) (err error) {
 		text, isBytes := part.([]byte)
 		if !isBytes {
 			if text, err = json.Marshal(part); err != nil {
 				return err
 			}
 		}
+		if len(text) == 0 {
+			return errors.New("an empty part would end the answer")
+		}
 		_, err = out.Write(framed(text))
 		return err
-	})
+	}); err != nil {
+		return err
+	}
+	_, err = out.Write(framed(nil))
+	return err
 }
 
 // framed returns a text with its length before it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,14 @@ var streams = map[string]func(ctx context.Context, input json.RawMessage, emit f
 		}
 		panic("c4n4ry")
 	},
+	"cut stream": func(_ context.Context, _ json.RawMessage, emit func(any) error) error {
+		if err := emit(0); err != nil {
+			return err
+		}
+		os.Exit(0)
+		return nil
+	},
+	"empty part": func(_ context.Context, _ json.RawMessage, emit func(any) error) error { return emit([]byte{}) },
 	"endless stream": func(_ context.Context, _ json.RawMessage, emit func(any) error) error {
 		for {
 			if err := emit(strings.Repeat("x", 1<<10)); err != nil {
@@ -66,6 +75,12 @@ func TestAStreamedAnswerComesInParts(t *testing.T) {
 	}
 	if n, err := read(t.Context(), "broken stream", 0, all); !errors.Is(err, ports.ErrJobCrashed) || n != 1 {
 		t.Errorf("a job that panics: %d parts, %v", n, err)
+	}
+	if n, err := read(t.Context(), "cut stream", 0, all); !errors.Is(err, ports.ErrJobCrashed) || n != 1 {
+		t.Errorf("an answer without its end: %d parts, %v", n, err)
+	}
+	if _, err := read(t.Context(), "empty part", 0, all); !errors.Is(err, ports.ErrJobCrashed) {
+		t.Errorf("an empty part, which would be the end: %v", err)
 	}
 	if _, err := read(t.Context(), "wait", 0, all); !errors.Is(err, ports.ErrJobCrashed) {
 		t.Errorf("a job that has no parts: %v", err)

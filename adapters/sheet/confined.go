@@ -77,7 +77,7 @@ func (r request) target() (ports.SheetTarget, error) {
 		return of, nil
 	}
 	var err error
-	if of.Account, err = connection.ParseCredential(r.Kind, r.Account); err != nil {
+	if of.Account, err = connection.RestoreCredential(r.Kind, r.Account); err != nil {
 		return ports.SheetTarget{}, errors.New("a credential that cannot be read") // without err, which may quote it
 	}
 	return of, nil

@@ -242,7 +242,7 @@ func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
 		if r.Kind == connection.SQLite {
 			return ports.JobNeeds{Folders: []string{folder}}
 		}
-		c, err := connection.ParseCredential(r.Kind, r.Credential)
+		c, err := connection.RestoreCredential(r.Kind, r.Credential)
 		if err != nil {
 			return ports.JobNeeds{}
 		}
@@ -271,7 +271,7 @@ func Job(kinds map[connection.Kind]ports.Warehouse) func(ctx context.Context, in
 
 func (r *request) target(kinds map[connection.Kind]ports.Warehouse) (ports.Warehouse, ports.Target, bool) {
 	w, ok := kinds[r.Kind]
-	c, err := connection.ParseCredential(r.Kind, r.Credential)
+	c, err := connection.RestoreCredential(r.Kind, r.Credential)
 	return w, ports.Target{Credential: c, Egress: r.Egress, Limits: r.Limits}, ok && err == nil
 }
 

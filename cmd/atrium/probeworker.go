@@ -24,6 +24,7 @@ func (c *probeWorkerCommand) Run() error {
 			Do:     warehouse.Job(kinds),
 			Stream: warehouse.StreamJob(kinds),
 			Needs:  warehouse.Needs(c.Warehouses),
+			Warm:   warehouse.Warm,
 		},
 		sheet.JobName: {Do: sheet.Job(documents), Stream: sheet.RowsJob(documents), Needs: sheet.Needs(c.Sheets)},
 	}, os.Stdin, os.Stdout))

@@ -164,10 +164,20 @@ func TestReveal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := parse(t, string(text))
-	if again.Secret("password").Reveal() != canary || again.Port() != 6432 ||
-		fmt.Sprint(again.Config()) != fmt.Sprint(c.Config()) {
-		t.Errorf("%s is not what was revealed", text)
+	restored, err := connection.RestoreCredential(c.Kind(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []connection.Credential{parse(t, string(text)), restored} {
+		if again.Secret("password").Reveal() != canary || again.Port() != 6432 || again.Kind() != c.Kind() ||
+			fmt.Sprint(again.Config()) != fmt.Sprint(c.Config()) {
+			t.Errorf("%s is not what was revealed", text)
+		}
+	}
+	for kind, text := range map[connection.Kind]string{"oracle": `{}`, connection.Postgres: `[]`} {
+		if _, err := connection.RestoreCredential(kind, []byte(text)); err == nil {
+			t.Errorf("%s of kind %s is restored", text, kind)
+		}
 	}
 }
 
