@@ -23,7 +23,7 @@ var ambiguous = []connection.Code{
 }
 
 // recognise returns err, the failure of step, or connection.NotThisDatabase with the service that really listens at
-// the address. For this it opens up to three more connections, for half of the target's connect time in total, and
+// the address. For this it opens up to four more connections, for half of the target's connect time in total, and
 // sends nothing secret.
 func recognise(ctx context.Context, n Network, to ports.Target, step connection.Step, err error) error {
 	code, ok := errors.AsType[connection.Code](err)
@@ -38,7 +38,7 @@ func recognise(ctx context.Context, n Network, to ports.Target, step connection.
 
 // service returns the service that listens at a target's address, "" if it is not recognised.
 func service(ctx context.Context, n Network, to ports.Target) connection.Service {
-	// All known services answer this at once; PostgreSQL and TLS close the connection.
+	// All known services answer this at once; PostgreSQL, SQL Server and TLS close the connection.
 	first, closed := knock(ctx, n, to, "PING\r\n\r\n")
 	if s := serviceOf(first); s != "" || !closed {
 		return s
@@ -48,6 +48,13 @@ func service(ctx context.Context, n Network, to ports.Target) connection.Service
 	request := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, sslRequest)
 	if a, _ := knock(ctx, n, to, string(request)); len(a) == 1 && (a[0] == 'S' || a[0] == 'N') {
 		return connection.ServicePostgres
+	}
+	// SQL Server answers a PRELOGIN packet, here one with only a version and no encryption, by a response (MS-TDS,
+	// section 2.2.6.5).
+	const prelogin = "\x12\x01\x00\x1a\x00\x00\x01\x00" + "\x00\x00\x0b\x00\x06" + "\x01\x00\x11\x00\x01" + "\xff" +
+		"\x00\x00\x00\x00\x00\x00" + "\x02"
+	if a, _ := knock(ctx, n, to, prelogin); len(a) > 8 && a[0] == 4 && a[1] == 1 {
+		return connection.ServiceSQLServer
 	}
 	if speaksTLS(ctx, n, to) {
 		return connection.ServiceTLS

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/adapters/warehouse/sqlserver"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
@@ -36,6 +37,7 @@ var wires = map[connection.Kind]ports.Warehouse{
 	connection.Postgres:   postgres.New(guard),
 	connection.MySQL:      mysql.New(guard),
 	connection.ClickHouse: clickhouse.New(guard),
+	connection.SQLServer:  sqlserver.New(guard),
 }
 
 // probe tries a connection of a kind to a port, as a person does who has entered the wrong one.
@@ -87,19 +89,21 @@ func portOf(t *testing.T, address string) uint16 {
 }
 
 func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
-	const pg, my, ch = connection.Postgres, connection.MySQL, connection.ClickHouse
+	const pg, my, ch, ms = connection.Postgres, connection.MySQL, connection.ClickHouse, connection.SQLServer
 	t.Run("Redis", func(t *testing.T) {
 		t.Parallel()
-		wantService(t, portOf(t, services.Redis(t).URL), connection.ServiceRedis, pg, my, ch)
+		wantService(t, portOf(t, services.Redis(t).URL), connection.ServiceRedis, pg, my, ch, ms)
 	})
 	t.Run("SSH", func(t *testing.T) {
 		t.Parallel()
-		wantService(t, portOf(t, services.SSH(t)), connection.ServiceSSH, pg, my, ch)
+		port := portOf(t, services.SSH(t))
+		wantService(t, port, connection.ServiceSSH, pg, my, ch)
+		wantService(t, port, connection.ServiceSSH, ms) // afterwards: the server drops some of many connections at once
 	})
 	t.Run("a web server", func(t *testing.T) {
 		t.Parallel()
 		address := services.Nginx(t, "server { listen 127.0.0.1:PORT; location / { return 404; } }", nil)
-		wantService(t, portOf(t, address), connection.ServiceHTTP, pg, my)
+		wantService(t, portOf(t, address), connection.ServiceHTTP, pg, my, ms)
 		if f := probe(t, ch, portOf(t, address), "disable"); f.Answered != connection.ServiceHTTP {
 			t.Errorf("ClickHouse: %+v", f)
 		}
@@ -110,7 +114,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 		server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 		server.StartTLS()
 		t.Cleanup(server.Close)
-		wantService(t, portOf(t, server.URL), connection.ServiceTLS, pg, my)
+		wantService(t, portOf(t, server.URL), connection.ServiceTLS, pg, my, ms)
 	})
 	t.Run("the native protocol of ClickHouse", func(t *testing.T) {
 		t.Parallel()
@@ -120,11 +124,11 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Stop)
-		wantService(t, native, connection.ServiceClickHouseNative, pg, my, ch)
+		wantService(t, native, connection.ServiceClickHouseNative, pg, my, ch, ms)
 		if f := probe(t, ch, native, "require"); !strings.Contains(f.Hint, "8443") {
 			t.Errorf("hint: %s", f.Hint)
 		}
-		wantService(t, portOf(t, strings.Trim(server.URL, "/")), connection.ServiceHTTP, pg, my)
+		wantService(t, portOf(t, strings.Trim(server.URL, "/")), connection.ServiceHTTP, pg, my, ms)
 		f := probe(t, ch, portOf(t, strings.Trim(server.URL, "/")), "require")
 		if f.Code != connection.TLSUnsupported || !strings.Contains(f.Hint, "TLS mode") {
 			t.Errorf("the right port without TLS: %+v", f)
@@ -138,7 +142,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 		}
 		t.Cleanup(server.Stop)
 		port := portOf(t, server.URL[:strings.LastIndexByte(server.URL, '/')])
-		wantService(t, port, connection.ServiceMySQL, pg, ch)
+		wantService(t, port, connection.ServiceMySQL, pg, ch, ms)
 		if f := probe(t, my, port, "require"); f.Code != connection.TLSUnsupported ||
 			f.Answered != connection.ServiceMySQL || !strings.Contains(f.Hint, "TLS mode") {
 			t.Errorf("the right port without TLS: %+v", f)
@@ -151,9 +155,21 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 			t.Fatal(err)
 		}
 		port := portOf(t, u.Host)
-		wantService(t, port, connection.ServicePostgres, my, ch)
+		wantService(t, port, connection.ServicePostgres, my, ch, ms)
 		if f := probe(t, pg, port, "require"); f.Code != connection.TLSUnsupported ||
 			f.Answered != connection.ServicePostgres || !strings.Contains(f.Hint, "TLS mode") {
+			t.Errorf("the right port without TLS: %+v", f)
+		}
+	})
+	t.Run("SQL Server", func(t *testing.T) {
+		t.Parallel()
+		secured := fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")
+		port := fixture.NewSQLServer(t, fixture.SQLServerMandatory, secured).Port
+		wantService(t, port, connection.ServiceSQLServer, pg, my, ch)
+		wantService(t, fixture.NewSQLServer(t, fixture.SQLServerStrict, secured).Port, connection.ServiceTLS, pg, my)
+		plain := fixture.NewSQLServer(t, fixture.SQLServerPlain, nil).Port
+		if f := probe(t, ms, plain, "require"); f.Code != connection.TLSUnsupported ||
+			f.Answered != connection.ServiceSQLServer || !strings.Contains(f.Hint, "TLS mode") {
 			t.Errorf("the right port without TLS: %+v", f)
 		}
 	})
@@ -169,7 +185,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 		wantService(t, fixture.Listener(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "220 mail.example.com ESMTP\r\n")
 			_, _ = io.Copy(io.Discard, c)
-		}), connection.ServiceMail, pg, my, ch)
+		}), connection.ServiceMail, pg, my, ch, ms)
 	})
 }
 

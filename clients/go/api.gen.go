@@ -1436,7 +1436,7 @@ type ConnectionFailure struct {
 	Hint string `json:"hint"`
 	// What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`, `tls`
 	// (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres`,
-	// `redshift` or `mail`. Otherwise null.
+	// `redshift`, `sqlserver` or `mail`. Otherwise null.
 	Answered *string   `json:"answered"`
 	At       time.Time `json:"at"`
 }

@@ -31,6 +31,7 @@ const (
 	Redshift     Kind = "redshift"
 	Snowflake    Kind = "snowflake"
 	SQLite       Kind = "sqlite"
+	SQLServer    Kind = "sqlserver" // and Azure SQL
 
 	OpenAICompatible Kind = "openai_compatible" // a server of POST {base_url}/chat/completions
 	ReplyEndpoint    Kind = "reply_endpoint"    // the organisation's own program that answers chats

@@ -18,7 +18,8 @@ const (
 	ServiceMySQL            Service = "mysql"             // and MariaDB
 	ServicePostgres         Service = "postgres"
 	ServiceRedshift         Service = "redshift" // which speaks PostgreSQL's protocol; only its version shows it
-	ServiceMail             Service = "mail"     // SMTP, IMAP, POP3; FTP begins in the same way
+	ServiceSQLServer        Service = "sqlserver"
+	ServiceMail             Service = "mail" // SMTP, IMAP, POP3; FTP begins in the same way
 )
 
 // services says how hints name a service.
@@ -31,6 +32,7 @@ var services = map[Service]string{
 	ServiceMySQL:            "A MySQL or MariaDB server",
 	ServicePostgres:         "A PostgreSQL server",
 	ServiceRedshift:         "Amazon Redshift",
+	ServiceSQLServer:        "A Microsoft SQL Server",
 	ServiceMail:             "A mail or file server",
 }
 
@@ -40,6 +42,7 @@ var spoken = map[Kind][]Service{
 	MySQL:      {ServiceMySQL},
 	Postgres:   {ServicePostgres},
 	Redshift:   {ServicePostgres}, // before it tells its version
+	SQLServer:  {ServiceSQLServer},
 }
 
 // Speaks reports whether a server of kind k can be recognised as s.

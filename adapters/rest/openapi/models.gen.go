@@ -1811,7 +1811,7 @@ type ConnectionCreate struct {
 
 // ConnectionFailure defines model for ConnectionFailure.
 type ConnectionFailure struct {
-	// Answered What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`, `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres`, `redshift` or `mail`. Otherwise null.
+	// Answered What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`, `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`, `postgres`, `redshift`, `sqlserver` or `mail`. Otherwise null.
 	Answered nullable.Nullable[string] `json:"answered"`
 	At       Time                      `json:"at"`
 

@@ -1824,7 +1824,7 @@ class ConnectionFailure(TypedDict):
     answered: Optional[str]
     """What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`:
     `http`, `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`,
-    `mysql`, `postgres`, `redshift` or `mail`. Otherwise null.
+    `mysql`, `postgres`, `redshift`, `sqlserver` or `mail`. Otherwise null.
     """
 
     at: str

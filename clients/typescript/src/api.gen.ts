@@ -1501,7 +1501,7 @@ export type ConnectionFailure = {
   /**
    * What a probe recognised at the address, with the code `not_this_database` or `tls_unsupported`: `http`,
    * `tls` (a server that expects TLS from the first byte), `ssh`, `redis`, `clickhouse_native`, `mysql`,
-   * `postgres`, `redshift` or `mail`. Otherwise null.
+   * `postgres`, `redshift`, `sqlserver` or `mail`. Otherwise null.
    */
   answered: string | null
   /**  */

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
+	"github.com/atrium-hq/atrium/adapters/warehouse/sqlserver"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -30,6 +31,7 @@ func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
 		connection.Redshift:   postgres.NewRedshift(guard),
 		connection.Snowflake:  snowflake.New(guard),
 		connection.SQLite:     sqlite.New(folder),
+		connection.SQLServer:  sqlserver.New(guard),
 	}
 }
 

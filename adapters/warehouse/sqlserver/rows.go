@@ -1,0 +1,93 @@
+package sqlserver
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may read, each cut by the
+// server.
+func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
+	var p connection.Preview
+	all, err := s.readable(q.Table)
+	if err != nil {
+		return p, err
+	}
+	chosen := connection.Choose(q, all, func(c column) string { return c.Name })
+	p.Total, p.Truncated = chosen.Total, chosen.Truncated
+	for _, c := range chosen.Columns {
+		p.Columns = append(p.Columns, c.Column)
+	}
+	if q.Rows <= 0 || len(p.Columns) == 0 {
+		return p, nil
+	}
+	var rows [][]*string
+	err = s.each(selected(q.Table, chosen.Columns, connection.MaxCell, min(q.Rows, connection.MaxSampleRows)), nil,
+		chosen.Columns, func(row []*string) error {
+			rows = append(rows, row)
+			return nil
+		})
+	if err != nil {
+		return p, err
+	}
+	p.Rows, err = warehouse.Cells(rows, len(p.Columns))
+	return p, err
+}
+
+// readable returns the columns of a table that the user may read.
+func (s *session) readable(ref connection.TableRef) ([]column, error) {
+	columns, err := s.columns(ref)
+	if err == nil && len(columns) == 0 {
+		err = connection.TableNotFound
+	}
+	return columns, err
+}
+
+// selected returns the beginning of the statement that reads columns, each cut to at least size characters.
+func selected(ref connection.TableRef, columns []column, size, limit int) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c.cell(size)
+	}
+	return `SELECT TOP (` + strconv.Itoa(limit) + `) ` + strings.Join(list, `, `) + ` FROM ` + quote(ref.Schema) + `.` +
+		quote(ref.Name)
+}
+
+// Rows implements warehouse.RowSession. The server streams the rows of one statement.
+func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
+	all, err := s.readable(q.Table)
+	if err != nil {
+		return err
+	}
+	have := make([]connection.Column, len(all))
+	for i, c := range all {
+		have[i] = c.Column
+	}
+	if len(out.Begin(q, have)) == 0 {
+		return nil
+	}
+	find := func(name string) column {
+		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]
+	}
+	columns := make([]column, len(q.Columns))
+	for i, name := range q.Columns {
+		columns[i] = find(name)
+	}
+	sql, args := selected(q.Table, columns, warehouse.MaxValue, q.Limit), []string(nil)
+	if q.Key != "" {
+		key, c := quote(q.Key), find(q.Key)
+		empty, last := ``, ``
+		if c.Nullable { // the server puts them first, and could not use an index
+			empty, last = ` OR `+key+` IS NULL`, `CASE WHEN `+key+` IS NULL THEN 1 ELSE 0 END, `
+		}
+		if q.After != nil {
+			sql, args = sql+` WHERE `+key+` > `+c.parameter()+empty, []string{*q.After}
+		}
+		sql += ` ORDER BY ` + last + key
+	}
+	return s.each(sql, args, columns, out.Add)
+}

@@ -1,0 +1,165 @@
+package sqlserver
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// column is a column with the name of its type. base is the type that an alias type stands for.
+type column struct {
+	connection.Column
+	base  string
+	clr   bool // base is a type of the CLR, such as hierarchyid
+	size  int  // bytes; -1 for (max)
+	width [2]int
+}
+
+// typeOf returns how values can be used.
+func typeOf(base string) connection.Type {
+	switch base {
+	case "bit":
+		return connection.Boolean
+	case "tinyint", "smallint", "int", "bigint":
+		return connection.Integer
+	case "decimal", "numeric", "money", "smallmoney", "float", "real":
+		return connection.Number
+	case "date":
+		return connection.Date
+	case "datetime", "smalldatetime", "datetime2", "datetimeoffset":
+		return connection.DateTime
+	case "json":
+		return connection.JSON
+	}
+	return connection.Text
+}
+
+// declared writes a type as a declaration does, with its length, precision or scale.
+func (c column) declared() string {
+	length := func(perCharacter int) string {
+		if c.size < 0 {
+			return c.base + "(max)"
+		}
+		return c.base + "(" + strconv.Itoa(c.size/perCharacter) + ")"
+	}
+	switch c.base {
+	case "char", "varchar", "binary", "varbinary":
+		return length(1)
+	case "nchar", "nvarchar":
+		return length(2)
+	case "decimal", "numeric":
+		return c.base + "(" + strconv.Itoa(c.width[0]) + "," + strconv.Itoa(c.width[1]) + ")"
+	case "time", "datetime2", "datetimeoffset":
+		return c.base + "(" + strconv.Itoa(c.width[1]) + ")"
+	case "timestamp":
+		return "rowversion" // the same type, without the standard's name for another one
+	}
+	return c.base
+}
+
+// isBytes reports whether values are bytes.
+func (c column) isBytes() bool {
+	switch c.base {
+	case "binary", "varbinary", "image", "timestamp":
+		return true
+	}
+	return false
+}
+
+// cell returns the expression for a column's value, cut to at least most characters. Values of a fixed size are
+// selected as they are.
+func (c column) cell(most int) string {
+	name := quote(c.Name)
+	switch {
+	case c.isBytes():
+		return `SUBSTRING(CONVERT(varbinary(max), ` + name + `), 1, ` + strconv.Itoa(most/2-1) + `)`
+	case c.base == "sql_variant": // it cannot be converted to a type with (max)
+		return `CONVERT(nvarchar(4000), ` + name + `)`
+	case c.base == "geometry", c.base == "geography":
+		name += `.STAsText()`
+	case c.clr:
+		name += `.ToString()`
+	case c.Type != connection.Text && c.Type != connection.JSON, c.base == "time", c.base == "uniqueidentifier":
+		return name
+	}
+	// The server counts units of UTF-16, of which a character has one or two.
+	return `LEFT(CONVERT(nvarchar(max), ` + name + `), ` + strconv.Itoa(2*most) + `)`
+}
+
+// parameter returns the expression of a text that is compared with the column. A parameter of another type than the
+// column would keep the server from using an index.
+func (c column) parameter() string {
+	switch {
+	case c.isBytes():
+		return `CONVERT(varbinary(8000), @p1, 1)` // 0x…
+	case c.Type == connection.Date, c.Type == connection.DateTime:
+		return `CONVERT(` + c.declared() + `, @p1, 121)` // year-month-day, whatever the user's language
+	case c.base == "text", c.base == "ntext", c.base == "xml", c.base == "sql_variant", c.clr:
+		return `@p1`
+	}
+	return `CONVERT(` + c.declared() + `, @p1)`
+}
+
+// Layouts of moments. Trailing zeros of a second are not written.
+const (
+	layoutDate     = "2006-01-02"
+	layoutTime     = "15:04:05.9999999"
+	layoutDateTime = layoutDate + " " + layoutTime
+	layoutOffset   = layoutDateTime + "-07:00"
+)
+
+// text returns a value of the driver as text, and whether it can be one of this column. A column without a type has
+// texts and integers.
+func (c column) text(v driver.Value) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case bool:
+		return strconv.FormatBool(v), true
+	case float64:
+		bits := 64
+		if c.base == "real" {
+			bits = 32
+		}
+		return strconv.FormatFloat(v, 'g', -1, bits), true
+	case time.Time:
+		return c.moment(v), true
+	case []byte:
+		return c.bytes(v)
+	}
+	return "", false
+}
+
+// moment writes a date or a time. Those with an offset are written in UTC.
+func (c column) moment(v time.Time) string {
+	switch c.base {
+	case "date":
+		return v.Format(layoutDate)
+	case "time":
+		return v.Format(layoutTime)
+	case "datetimeoffset":
+		return v.UTC().Format(layoutOffset)
+	}
+	return v.Format(layoutDateTime)
+}
+
+func (c column) bytes(v []byte) (string, bool) {
+	switch {
+	case c.Type == connection.Number: // the driver writes decimals and money as digits
+		return string(v), true
+	case c.base == "uniqueidentifier":
+		id, err := uuid.FromBytes(v)
+		return strings.ToUpper(id.String()), err == nil
+	case c.isBytes():
+		return "0x" + hex.EncodeToString(v), true
+	}
+	return "", false
+}
