@@ -53,8 +53,8 @@ const typesWithoutPause = `(async () => {
 	return counts
 })()`
 
-// watchesFrames records how long frames take, and what takes the time in those of more than 50 ms. If scripts and layout
-// are quick, the browser draws, or another program has the processor.
+// watchesFrames records how long frames take, and what takes the time in those of more than 50 ms. If scripts and
+// layout are quick, the browser draws, or another program has the processor.
 const watchesFrames = `(() => {
 	window.frames_ = []
 	window.causes = []
@@ -87,7 +87,7 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 	drive(ctx, t, chromedp.Poll[bool](`!!document.querySelector('.cm-focused')`))
 	if style := drive(ctx, t, chromedp.Evaluate[string](
 		`getComputedStyle(document.querySelector('.cm-focused')).outlineStyle`)); style != "solid" {
-		t.Errorf("the line around a focused editor is %s: beside a long text, the browser needs frames to draw it", style)
+		t.Errorf("the line around a focused editor is %s, which takes long to draw beside a long text", style)
 	}
 
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](watchesFrames))

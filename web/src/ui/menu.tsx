@@ -1,4 +1,5 @@
 import { Menu as M } from '@base-ui/react/menu'
+import { useRef } from 'react'
 import { t } from '../text'
 import { MoreIcon } from './icons'
 
@@ -7,6 +8,7 @@ export interface MenuItem { label: string; onClick: () => void; danger?: boolean
 /** The rarer actions of a page, behind one button. */
 export function Menu({ items }: { items: (MenuItem | false | undefined)[] }) {
   const shown = items.filter((item): item is MenuItem => !!item)
+  const box = useRef<HTMLDivElement>(null)
   if (shown.length === 0) return null
   return (
     <M.Root>
@@ -16,7 +18,9 @@ export function Menu({ items }: { items: (MenuItem | false | undefined)[] }) {
       >
         <MoreIcon size={16} aria-hidden="true" />
       </M.Trigger>
-      <M.Portal>
+      {/* In the main part of the page, which screen readers know as a region. */}
+      <div ref={box} className="contents" />
+      <M.Portal container={box}>
         <M.Positioner sideOffset={4} align="end" className="z-20 outline-none">
           <M.Popup className="min-w-40 rounded-lg border border-line bg-card p-1 shadow-xl outline-none">
             {shown.map((item) => (
