@@ -180,6 +180,7 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 		HeaderConfidence: p.Preview.Confidence,
 		Charset:          openapi.OrNull(p.Charset),
 		Delimiter:        openapi.OrNull(p.Delimiter),
+		Locale:           openapi.OrNull(openapi.SheetLocale(p.Locale)),
 		Tabs: mapSlice(p.Tabs, func(t *source.Tab) openapi.SheetTab {
 			return openapi.SheetTab{
 				ID:      t.ID,

@@ -51,17 +51,11 @@ func (a *API) updateSource(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var name, key *string
+	p := sources.Patch{ChangeKey: orZero(in.ChangeKey), Locale: (*string)(orZero(in.Locale))}
 	if in.Name != "" {
-		name = &in.Name
+		p.Name = &in.Name
 	}
-	if in.ChangeKey.IsSpecified() {
-		key = new(string)
-		if given, err := in.ChangeKey.Get(); err == nil {
-			*key = given
-		}
-	}
-	s, err := r.Sources.Change(r.Context(), r.by, sourceID(r), r.match, name, key)
+	s, err := r.Sources.Change(r.Context(), r.by, sourceID(r), r.match, p)
 	if err != nil {
 		return reply{}, err
 	}

@@ -64,7 +64,7 @@ func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, 
 }
 
 // trackedOf returns a text that changes when rows can no longer be compared.
-func trackedOf(src *source.Source) string { return shapeOf(src) + " " + src.ChangeKey }
+func (s *Service) trackedOf(src *source.Source) string { return s.shapeOf(src) + " " + src.ChangeKey }
 
 // Compare reads all rows of a source, compares their hashes with those of the comparison before, and records how many
 // were added, changed and removed. by is the system. It does nothing for a source that is gone, paused or not compared.
@@ -98,7 +98,7 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 			if at.Revision != src.Revision {
 				return nil, nil //nolint:nilnil // it was mapped again: the next refresh compares
 			}
-			c := t.Compare(by.At, trackedOf(src), now)
+			c := t.Compare(by.At, s.trackedOf(src), now)
 			at.Compared(by, c)
 			return c, nil
 		})
@@ -177,7 +177,7 @@ func (s *Service) newSince(
 	if err != nil {
 		return nil, err
 	}
-	if err := tracked.Allows(trackedOf(src), uint32(since)); err != nil {
+	if err := tracked.Allows(s.trackedOf(src), uint32(since)); err != nil {
 		return nil, err
 	}
 	return &sinceFilter{rowHasher{s, src.ID, -1}, src.ChangeKey, tracked, uint32(since)}, nil

@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -78,6 +79,41 @@ func TestRowsAreComparedByTheirHashes(t *testing.T) {
 	wantErr(t, ask(sources.RowsQuery{Since: "1"}), source.ErrSourceChanged)
 	if c := compare(ada, bob); !c.First {
 		t.Errorf("another mapping: %+v", c)
+	}
+}
+
+func TestRowsInAnotherLocaleAreNotCompared(t *testing.T) {
+	s := newEnv(t)
+	s.types = []source.Type{guests}
+	src := guestSource(t)
+	src.ChangeKey = "id"
+	s.expectGet(src)
+	saved := s.expectTracked(src, new(source.Tracked))
+	s.expectLiveWorkspace()
+	s.expectRows([][]*string{texts("1", "Ada", "36")}, nil)
+	wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	for _, tt := range []struct {
+		own, org string
+		want     error
+	}{
+		{"", "de-DE", source.ErrSourceChanged}, {"de-DE", "", source.ErrSourceChanged}, {"", "", nil},
+	} {
+		src.Location.Sheet.Locale, s.locale, s.tried = tt.own, tt.org, connection.Attempts{}
+		if tt.want == nil {
+			s.expectRows(nil, nil)
+		}
+		_, err := s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Since: "1"},
+			func(context.Context, sources.RowsStart) error { return nil }, nil)
+		if !errors.Is(err, tt.want) {
+			t.Errorf("own locale %q, org's %q: %v", tt.own, tt.org, err)
+		}
+	}
+	src.Location.Sheet.Locale, s.locale = "fr-FR", "de-DE"
+	s.expectLiveWorkspace()
+	s.expectRows([][]*string{texts("1", "Ada", "37")}, nil)
+	wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	if last := (*saved)[len(*saved)-1]; !last.First {
+		t.Errorf("%+v", last)
 	}
 }
 

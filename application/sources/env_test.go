@@ -81,6 +81,7 @@ type env struct {
 	ctx         context.Context
 	types       []source.Type // of the org
 	mostRows    int           // that the org allows; 100 if it is 0
+	locale      string        // of the org's sheets
 }
 
 func newEnv(t *testing.T) *env {
@@ -121,7 +122,7 @@ func newEnv(t *testing.T) *env {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)
 			}
-			return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true},
+			return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true, Locale: s.locale},
 				Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: 1 << 30, Seconds: time.Minute}}
 		}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1,
 			TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {

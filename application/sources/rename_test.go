@@ -3,9 +3,11 @@ package sources_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -16,7 +18,7 @@ func TestRename(t *testing.T) {
 		s, src := newEnv(t), stored(t, table)
 		s.expectAtomic()
 		s.expectUpdate(src)
-		got, err := s.Change(s.ctx, owner, "src", revision.Match{1}, new("Customers"), nil)
+		got, err := s.Change(s.ctx, owner, "src", revision.Match{1}, sources.Patch{Name: new("Customers")})
 		wantErr(t, err, nil)
 		if got.Source.Name != "Customers" || src.Name != "Customers" {
 			t.Errorf("Change = %q, stored %q", got.Source.Name, src.Name)
@@ -32,9 +34,34 @@ func TestRename(t *testing.T) {
 			}
 			return nil
 		})
-		got, err := s.Change(s.ctx, owner, "src", revision.Match{1}, new("Customers"), new("email"))
+		got, err := s.Change(s.ctx, owner, "src", revision.Match{1},
+			sources.Patch{Name: new("Customers"), ChangeKey: new("email")})
 		wantErr(t, err, nil)
 		if got.ChangeKey != "email" || got.Source.Name != "Customers" {
+			t.Errorf("%+v", got.Source)
+		}
+	})
+	t.Run("in another locale, it is read again", func(t *testing.T) {
+		s, src := newEnv(t), stored(t, sheetAt)
+		src.LastRefreshedAt = now.Add(-time.Second)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(time.Minute - time.Second) // as a refresh that is requested
+		got, err := s.Change(s.ctx, owner, "src", revision.Match{1},
+			sources.Patch{Name: new("Dates"), Locale: new("de-DE")})
+		wantErr(t, err, nil)
+		if got.Location.Sheet.Locale != "de-DE" || got.Source.Name != "Dates" {
+			t.Errorf("%+v", got.Source)
+		}
+	})
+	t.Run("in another locale, it is not read while it is paused", func(t *testing.T) {
+		s, src := newEnv(t), stored(t, sheetAt)
+		src.Paused = source.BreakingDrift
+		s.expectAtomic()
+		s.expectUpdate(src)
+		got, err := s.Change(s.ctx, owner, "src", nil, sources.Patch{Locale: new("de-DE")})
+		wantErr(t, err, nil)
+		if got.Location.Sheet.Locale != "de-DE" {
 			t.Errorf("%+v", got.Source)
 		}
 	})
@@ -42,7 +69,7 @@ func TestRename(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
-		_, err := s.Change(s.ctx, peer, "src", nil, new("Mine"), nil)
+		_, err := s.Change(s.ctx, peer, "src", nil, sources.Patch{Name: new("Mine")})
 		wantErr(t, err, source.ErrForbidden)
 	})
 }

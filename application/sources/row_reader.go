@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,12 +60,12 @@ type rowReader struct {
 	withID  []column.Value // of the row that is read
 }
 
-func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, error) {
+func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string) (*rowReader, error) {
 	mapped, err := src.MappedFields(t)
 	if err != nil {
 		return nil, err
 	}
-	r := &rowReader{query: q, key: -1, idFrom: -1, shape: shapeOf(src), filters: map[int]column.Value{}}
+	r := &rowReader{query: q, key: -1, idFrom: -1, shape: shape, filters: map[int]column.Value{}}
 	if q.Distinct {
 		r.distinct = newDistinct()
 	}
@@ -139,9 +140,13 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery) (*rowReader, 
 	return r, nil
 }
 
-// shapeOf returns a text that changes with what is read and how it is mapped.
-func shapeOf(src *source.Source) string {
-	text, _ := json.Marshal([]any{src.Location, src.Mapping}) //nolint:errchkjson // texts and numbers
+// shapeOf returns a text that changes with what is read, in which locale, and how it is mapped.
+func (s *Service) shapeOf(src *source.Source) string {
+	at := src.Location
+	if at.Backend() == source.SheetBackend {
+		at.Sheet.Locale = cmp.Or(at.Sheet.Locale, s.offers(src.Org).Sheets.Locale)
+	}
+	text, _ := json.Marshal([]any{at, src.Mapping}) //nolint:errchkjson // texts and numbers
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }

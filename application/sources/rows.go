@@ -86,7 +86,7 @@ func (s *Service) ReadRows(
 	if err != nil {
 		return RowsEnd{}, err
 	}
-	r, err := newRowReader(src, s.typeOf(by.Org, src.Type), q)
+	r, err := newRowReader(src, s.typeOf(by.Org, src.Type), q, s.shapeOf(src))
 	if err != nil {
 		return RowsEnd{}, err
 	}

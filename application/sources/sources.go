@@ -287,29 +287,35 @@ func (s *Service) Map(
 	return out, rows, nil
 }
 
-// Change gives a source another name, and another field by which its rows are recognised in comparisons, empty for no
-// comparisons; nil leaves either. Requires the admin role, unless by owns it.
+// Patch is a change of a source; nil leaves a value as it is.
+type Patch struct {
+	Name      *string
+	ChangeKey *string // the field by which its rows are recognised in comparisons; empty: they are not compared
+	Locale    *string // of the dates of a workbook; empty: that of the org
+}
+
+// Change changes a source. With another locale, it also queues a refresh. Requires the admin role, unless by owns it.
 func (s *Service) Change(
-	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, name, key *string,
+	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, p Patch,
 ) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
-			match := at
-			if name != nil {
-				if err := src.Rename(by, match, *name); err != nil {
-					return err
-				}
-				match = nil // it was checked
-			}
-			if key != nil {
-				return src.TrackChanges(by, match, *key)
-			}
-			return nil
+		reread := false
+		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) (err error) {
+			reread, err = s.change(src, by, at, p)
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		if out = s.seen(src); key == nil || *key == "" || src.Paused != "" {
+		if out = s.seen(src); src.Paused != "" {
+			return nil
+		}
+		if reread {
+			if err := tx.Jobs.Enqueue(ctx, refreshOf(src, by)); err != nil {
+				return err
+			}
+		}
+		if p.ChangeKey == nil || *p.ChangeKey == "" {
 			return nil
 		}
 		return tx.Jobs.Enqueue(ctx, job.New(by, source.CompareJob, string(id), by.At))
@@ -318,6 +324,29 @@ func (s *Service) Change(
 		return Seen{}, err
 	}
 	return out, nil
+}
+
+// change applies p, and reports whether the source must be read again.
+func (s *Service) change(src *source.Source, by identity.Actor, at revision.Match, p Patch) (reread bool, err error) {
+	if p.Name != nil {
+		if err := src.Rename(by, at, *p.Name); err != nil {
+			return false, err
+		}
+		at = nil // it was checked
+	}
+	if p.ChangeKey != nil {
+		if err := src.TrackChanges(by, at, *p.ChangeKey); err != nil {
+			return false, err
+		}
+		at = nil
+	}
+	if p.Locale == nil {
+		return false, nil
+	}
+	if reread, err = src.SetLocale(by, at, *p.Locale); err != nil || !reread || src.Paused != "" {
+		return false, err
+	}
+	return true, src.Due(by, s.limits.Refresh)
 }
 
 // DetachSource removes a source and cancels its queued jobs in the same transaction. Requires the owner

@@ -4176,8 +4176,11 @@ type SheetPreview struct {
 	// The character encoding that a CSV file was read with. `null` for other files.
 	Charset *string `json:"charset"`
 	// The character between values that a CSV file was read with. `null` for other files.
-	Delimiter *string        `json:"delimiter"`
-	Headers   []SourceColumn `json:"headers"`
+	Delimiter *string `json:"delimiter"`
+	// The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. `null`
+	// for other files.
+	Locale  *SheetLocale   `json:"locale"`
+	Headers []SourceColumn `json:"headers"`
 	// Number of columns of the tab, of a CSV file in the rows that were read.
 	ColumnsTotal int `json:"columns_total"`
 	// Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot be
@@ -4485,6 +4488,12 @@ type SourceList struct {
 	NextCursor *string  `json:"next_cursor"`
 }
 
+// SourceLocaleChangedData is a type of the API. The data of source.locale_changed: The locale in which dates of
+// a data source are shown was changed.
+type SourceLocaleChangedData struct {
+	Locale ChangedText `json:"locale"`
+}
+
 // SourceLocation is a type of the API. The location of the data. For a sheet: `url`, `tab` and `header_row`, for
 // CSV also `charset` and `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and
 // `table`.
@@ -4558,6 +4567,8 @@ type SourcePatch struct {
 	// A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are compared
 	// after each refresh. `null` ends that. A mapping without the field ends it, too.
 	ChangeKey Opt[string] `json:"change_key,omitzero"`
+	// As `locale` of `location`; `null` for that of the organisation. Refused for tables.
+	Locale Opt[SheetLocale] `json:"locale,omitzero"`
 }
 
 // SourcePauseReason is a type of the API. `connection_revoked`: the connection is revoked. Verify it with a new
@@ -5608,6 +5619,7 @@ const (
 	EventTypeSourceDetached                    = "source.detached"
 	EventTypeSourceDrifted                     = "source.drifted"
 	EventTypeSourceFailing                     = "source.failing"
+	EventTypeSourceLocaleChanged               = "source.locale_changed"
 	EventTypeSourceMapped                      = "source.mapped"
 	EventTypeSourcePaused                      = "source.paused"
 	EventTypeSourcePreviewed                   = "source.previewed"
@@ -5841,6 +5853,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(SourceDriftedData)
 	case EventTypeSourceFailing:
 		data = new(SourceFailingData)
+	case EventTypeSourceLocaleChanged:
+		data = new(SourceLocaleChangedData)
 	case EventTypeSourceMapped:
 		data = new(SourceMappedData)
 	case EventTypeSourcePaused:
@@ -7442,8 +7456,11 @@ func (s *DataSourcesService) RowsStream(ctx context.Context, sourceID string, qu
 
 // Update: Change a data source.
 //
-// Requires the admin role in the workspace, unless the caller owns the data source. Changes its name, or the
-// field by which its rows are compared.
+// Requires the admin role in the workspace, unless the caller owns the data source. Changes its name, the field
+// by which its rows are compared, or the locale in which dates of an .xlsx file are shown.
+//
+// With another locale the file is read again, as by a refresh. Cursors of its rows and of its changes become
+// invalid (409 `source_changed`), and the next comparison of its rows counts no changes.
 //
 // Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found; and those that
 // every call can have.

@@ -100,6 +100,7 @@ var subjects = map[string]string{
 	"source.detached":                     "data_source",
 	"source.drifted":                      "data_source",
 	"source.failing":                      "data_source",
+	"source.locale_changed":               "data_source",
 	"source.mapped":                       "data_source",
 	"source.paused":                       "data_source",
 	"source.previewed":                    "data_source",

@@ -3,6 +3,11 @@ package source
 import (
 	"maps"
 	"slices"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // LocaleDate says how a place writes a date and a time in numbers, in the letters of Excel's number formats.
@@ -65,4 +70,26 @@ func DateOf(locale string) LocaleDate {
 		return found
 	}
 	return localeDates[DefaultLocale]
+}
+
+// ErrNoLocale is returned for a locale of a table.
+var ErrNoLocale = fault.InField("/locale", "not_allowed_value",
+	"Must not be set for a table. Only workbooks have dates that depend on the reader's system.")
+
+// SetLocale sets the locale in which dates of a workbook are shown (SheetLocation.Locale); empty for the org's. It
+// reports whether s must be read again. Requires the admin role, unless by owns s. ErrNoLocale for a table.
+func (s *Source) SetLocale(by identity.Actor, at revision.Match, locale string) (changed bool, err error) {
+	switch err := s.allow(by, Manage, at); {
+	case err != nil:
+		return false, err
+	case s.Location.Backend() != SheetBackend:
+		return false, ErrNoLocale
+	case locale == s.Location.Sheet.Locale:
+		return false, nil
+	}
+	s.Record(by, "source.locale_changed", string(s.ID),
+		map[string]any{"locale": event.Change{From: s.Location.Sheet.Locale, To: locale}})
+	s.Location.Sheet.Locale = locale
+	s.touch(by)
+	return true, nil
 }

@@ -45,6 +45,7 @@ type Sheet struct {
 
 	Charset   string // that CSV was read with, as in SheetLocation; "" for other files
 	Delimiter string // likewise
+	Locale    string // that .xlsx was read in, as in SheetLocation; "" for other files
 }
 
 // Tab is one table of a sheet.

@@ -133,6 +133,24 @@ func TestDatesOfAWorkbookAreShownInALocale(t *testing.T) {
 	reads(ctx, t, "14.03.2026")
 	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": "de-DE"})
 	keep(ctx, t, "console-locale-source")
+	choosesLocale := func(locale string) {
+		drive(ctx, t, chromedp.Poll[bool](field+`?.disabled === false`))
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+			const field = %s
+			field.value = %q
+			field.dispatchEvent(new Event('change', {bubbles: true}))
+		})()`, field, locale)))
+	}
+	choosesLocale("")
+	reads(ctx, t, "3/14/2026")
+	drive(ctx, t, chromedp.Poll[bool](field+
+		`?.selectedOptions[0].text === 'As the organisation says: English (United States)'`))
+	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": ""})
+	presses(ctx, t, "Undo")
+	reads(ctx, t, "dates as in German (Germany)")
+	choosesLocale("ja-JP")
+	reads(ctx, t, "2026/03/14")
+	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": "ja-JP"})
 }
 
 func TestRequestsWithAKeyAreASparkline(t *testing.T) {

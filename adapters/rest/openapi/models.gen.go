@@ -4359,6 +4359,9 @@ type SheetPreview struct {
 	// LeadingRows The rows directly above the header, so that a person can point to another one: the last has the number `header_row` minus 1. Empty rows are included, and empty cells at the end of a row are omitted. There are fewer than 20 if they have more than 131,072 characters.
 	LeadingRows [][]nullable.Nullable[string] `json:"leading_rows"`
 
+	// Locale The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. `null` for other files.
+	Locale nullable.Nullable[SheetLocale] `json:"locale"`
+
 	// Rows The first rows below the header, two unless `sample_rows` asks for more. Each cell is its displayed text, or `null`.
 	Rows        [][]nullable.Nullable[string] `json:"rows"`
 	Suggestions []SourceSuggestion            `json:"suggestions"`
@@ -4757,7 +4760,10 @@ type SourcePair struct {
 type SourcePatch struct {
 	// ChangeKey A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are compared after each refresh. `null` ends that. A mapping without the field ends it, too.
 	ChangeKey nullable.Nullable[string] `json:"change_key,omitempty,omitzero"`
-	Name      string                    `json:"name,omitempty,omitzero"`
+
+	// Locale As `locale` of `location`; `null` for that of the organisation. Refused for tables.
+	Locale nullable.Nullable[SheetLocale] `json:"locale,omitempty,omitzero"`
+	Name   string                         `json:"name,omitempty,omitzero"`
 }
 
 // SourcePauseReason `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the connection now leads to another server or database. The owner must map the data source again. `breaking_drift`: mapped columns are gone or have changed. Map the data source again.

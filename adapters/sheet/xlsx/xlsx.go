@@ -5,6 +5,7 @@
 package xlsx
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
 	"path"
@@ -76,7 +77,8 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if seen.all {
 		tabs[i].Rows, tabs[i].Columns = seen.rows, seen.columns
 	}
-	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, at.HeaderRow),
+		Locale: cmp.Or(at.Locale, source.DefaultLocale)}, nil
 }
 
 // The types of relationships, which have one name in the transitional and another in the strict form

@@ -5652,6 +5652,11 @@ class SheetPreview(TypedDict):
     delimiter: Optional[str]
     """The character between values that a CSV file was read with. `null` for other files."""
 
+    locale: Optional[SheetLocale]
+    """The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system.
+    `null` for other files.
+    """
+
     headers: List[SourceColumn]
     """"""
 
@@ -6126,6 +6131,13 @@ class SourceList(TypedDict):
     """"""
 
 
+class SourceLocaleChangedData(TypedDict):
+    """The data of source.locale_changed: The locale in which dates of a data source are shown was changed."""
+
+    locale: ChangedText
+    """"""
+
+
 class SourceLocation(TypedDict):
     """The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and
     `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
@@ -6244,6 +6256,9 @@ class SourcePatch(TypedDict):
     """A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are
     compared after each refresh. `null` ends that. A mapping without the field ends it, too.
     """
+
+    locale: NotRequired[Optional[SheetLocale]]
+    """As `locale` of `location`; `null` for that of the organisation. Refused for tables."""
 
 # `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the
 # connection now leads to another server or database. The owner must map the data source again.
@@ -8450,6 +8465,13 @@ class SourceFailingEvent(_EventBase):
     data: SourceFailingData
 
 
+class SourceLocaleChangedEvent(_EventBase):
+    """An event of the type source.locale_changed."""
+
+    type: Literal["source.locale_changed"]
+    data: SourceLocaleChangedData
+
+
 class SourceMappedEvent(_EventBase):
     """An event of the type source.mapped."""
 
@@ -8839,6 +8861,7 @@ KnownEvent = Union[
     SourceDetachedEvent,
     SourceDriftedEvent,
     SourceFailingEvent,
+    SourceLocaleChangedEvent,
     SourceMappedEvent,
     SourcePausedEvent,
     SourcePreviewedEvent,
@@ -12117,7 +12140,12 @@ class DataSourcesResource(Resource):
         """Change a data source.
 
         Requires the admin role in the workspace, unless the caller owns the data source. Changes its
-        name, or the field by which its rows are compared.
+        name, the field by which its rows are compared, or the locale in which dates of an .xlsx file are
+        shown.
+
+        With another locale the file is read again, as by a refresh. Cursors of its rows and of its
+        changes become invalid (409 `source_changed`), and the next comparison of its rows counts no
+        changes.
 
         Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found;
         and those that every call can have.

@@ -4557,6 +4557,11 @@ export type SheetPreview = {
   charset: string | null
   /** The character between values that a CSV file was read with. `null` for other files. */
   delimiter: string | null
+  /**
+   * The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. `null`
+   * for other files.
+   */
+  locale: SheetLocale | null
   /**  */
   headers: SourceColumn[]
   /** Number of columns of the tab, of a CSV file in the rows that were read. */
@@ -4932,6 +4937,12 @@ export type SourceList = {
   next_cursor: string | null
 }
 
+/** The data of source.locale_changed: The locale in which dates of a data source are shown was changed. */
+export type SourceLocaleChangedData = {
+  /**  */
+  locale: ChangedText
+}
+
 /**
  * The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`,
  * for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
@@ -5028,6 +5039,8 @@ export type SourcePatch = {
    * compared after each refresh. `null` ends that. A mapping without the field ends it, too.
    */
   change_key?: string | null
+  /** As `locale` of `location`; `null` for that of the organisation. Refused for tables. */
+  locale?: SheetLocale | null
 }
 
 /**
@@ -6271,6 +6284,7 @@ export type EventData = {
   'source.detached': SourceDetachedData
   'source.drifted': SourceDriftedData
   'source.failing': SourceFailingData
+  'source.locale_changed': SourceLocaleChangedData
   'source.mapped': SourceMappedData
   'source.paused': SourcePausedData
   'source.previewed': SourcePreviewedData
@@ -9444,8 +9458,11 @@ export class DataSourcesResource extends Resource {
   /**
    * Change a data source.
    *
-   * Requires the admin role in the workspace, unless the caller owns the data source. Changes its name, or the
-   * field by which its rows are compared.
+   * Requires the admin role in the workspace, unless the caller owns the data source. Changes its name, the
+   * field by which its rows are compared, or the locale in which dates of an .xlsx file are shown.
+   *
+   * With another locale the file is read again, as by a refresh. Cursors of its rows and of its changes become
+   * invalid (409 `source_changed`), and the next comparison of its rows counts no changes.
    *
    * Errors: invalid_fields, revision_mismatch, scope_required, source_forbidden, source_not_found; and those
    * that every call can have.

@@ -44,7 +44,7 @@ export function useSheet(location: SourceLocation | undefined, type: string) {
     queryKey: ['sheet', workspace, location, type], enabled: !!location && type !== '', staleTime: 30_000,
     refetchOnWindowFocus: false,
     placeholderData: (before, query) => (query && same(query.queryKey, ['sheet', workspace, location, type]) ? before : undefined),
-    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string; charset?: string | null; delimiter?: string | null }> => {
+    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string; charset?: string | null; delimiter?: string | null; locale?: string | null }> => {
       const at = location!
       if (at.url) {
         return atrium.dataSources.previewSheet({
@@ -82,9 +82,20 @@ const locales = ([
 /** The name of the locale in which the dates of a sheet are shown. */
 export const localeName = (locale: string) => locales.find((l) => l.value === locale)?.label ?? locale
 
-/** Whether the dates of a sheet can depend on its reader: those of workbooks, not those of CSV files and Google Sheets. */
-const hasLocale = (location: SourceLocation | undefined, charset: string | null | undefined) =>
-  !!location?.url && !charset && !/^https:\/\/docs\.google\.com\//.test(location.url)
+/** Chooses the locale of a workbook: its own, or none for that of the organisation. shown is the one that was read in. */
+export function DatesAs({ own, shown, busy, onChange }: {
+  own: string | undefined; shown: string | null | undefined; busy: boolean; onChange: (locale: string) => void
+}) {
+  if (!shown) return null
+  return (
+    <div className="mb-4 max-w-sm">
+      <Select
+        label={words.datesAsIn} hint={words.datesAsInHint} value={own ?? ''} disabled={busy} onChange={(e) => onChange(e.target.value)}
+        choices={[{ value: '', label: own ? words.asTheOrganisation : words.asTheOrganisationShows(localeName(shown)) }, ...locales]}
+      />
+    </div>
+  )
+}
 
 export function NewSource() {
   const workspace = useWorkspace()
@@ -165,18 +176,13 @@ export function NewSource() {
               />
             </div>
           )}
-          {hasLocale(location, sheet.data.charset) && (
-            <div className="mb-4 max-w-sm">
-              <Select
-                label={words.datesAsIn} hint={words.datesAsInHint} value={location?.locale ?? ''} disabled={sheet.isFetching}
-                onChange={(e) => {
-                  const { locale: _, ...rest } = location!
-                  setLocation(e.target.value ? { ...rest, locale: e.target.value } : rest)
-                }}
-                choices={[{ value: '', label: words.asTheOrganisation }, ...locales]}
-              />
-            </div>
-          )}
+          <DatesAs
+            own={location?.locale} shown={sheet.data.locale} busy={sheet.isFetching}
+            onChange={(locale) => {
+              const { locale: _, ...rest } = location!
+              setLocation(locale ? { ...rest, locale } : rest)
+            }}
+          />
           <Mapper
             key={type + JSON.stringify(location)} fields={fields} sheet={sheet.data} pairs={mapping} onChange={setPairs} after={transformed.after}
             onHeaderRow={(row) => {

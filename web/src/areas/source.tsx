@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Source as Data, SourcePair } from '@atrium-hq/client'
+import type { SheetLocale, Source as Data, SourceChanges, SourcePair } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { toast } from '../app/toast'
 import { useList, useOwns, useParam, usePermission, useWorkspace } from '../app/workspace'
@@ -13,7 +13,7 @@ import { Mapper } from '../ui/mapper'
 import { Confirm, Tabs } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
-import { headerOf, localeName, useSheet, useTypes } from './mapping'
+import { DatesAs, headerOf, localeName, useSheet, useTypes } from './mapping'
 import { Changes } from './source-changes'
 import { Rows } from './source-rows'
 import { Validate } from './source-validate'
@@ -28,6 +28,7 @@ export function Source() {
   const owns = useOwns()
   const o = { workspace }
   const [tab, setTab] = useState('mapping')
+  const [since, setSince] = useState<SourceChanges>() // the comparison whose rows are shown
   const source = useQuery({
     queryKey: ['source', id], queryFn: () => atrium.dataSources.get(id, o), refetchInterval: 10_000,
   })
@@ -66,9 +67,9 @@ export function Source() {
         value={tab} onChange={setTab}
         tabs={[
           { id: 'mapping', label: words.mapping, body: mayChange ? <Mapping source={s} /> : <Mapped source={s} /> },
-          ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: words.rows, body: <Rows source={s} /> }] : []),
+          ...(may('sources.create') && s.mapping.length > 0 ? [{ id: 'rows', label: words.rows, body: <Rows source={s} since={since} onAll={() => setSince(undefined)} /> }] : []),
           ...(s.mapping.length > 0 ? [{ id: 'validate', label: words.validate, body: <Validate source={s} mayRead={may('sources.create')} /> }] : []),
-          { id: 'jobs', label: words.reads, body: <><Changes source={s} mayChange={mayChange} /><Jobs id={id} /></> },
+          { id: 'jobs', label: words.reads, body: <><Changes source={s} mayChange={mayChange} {...(may('sources.create') && { onShow: (c) => { setSince(c); setTab('rows') } })} /><Jobs id={id} /></> },
         ]}
       />
     </>
@@ -143,12 +144,24 @@ function Mapping({ source }: { source: Data }) {
     },
   })
   const refresh = () => queries.invalidateQueries({ queryKey: ['source', source.id] })
+  const dates = useMutation({
+    mutationFn: (locale: string) => atrium.dataSources.update(
+      source.id, { locale: (locale || null) as SheetLocale | null }, { workspace, ifMatch: source }),
+    onSuccess: async (saved) => {
+      setEdited((e) => e && { ...e, from: saved })
+      toast(t.saved, () => atrium.dataSources.update(
+        source.id, { locale: source.location.locale ?? null }, { workspace, ifMatch: saved }).then(refresh))
+      await refresh()
+    },
+  })
   const fields = types.data?.find((x) => x.type === source.type)?.fields
   const transformed = useTransformed(source.type, source.location.url ? 'sheet' : 'warehouse', sheet.data, pairs ?? source.mapping)
   if (sheet.error) return <Problem error={sheet.error} />
   if (!sheet.data || !fields) return <Loading />
   return (
     <>
+      <DatesAs own={source.location.locale} shown={sheet.data.locale} busy={dates.isPending || sheet.isFetching} onChange={dates.mutate} />
+      <Problem error={dates.error} />
       <Mapper fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} after={transformed.after} />
       <div className="mt-6"><Transforms fields={fields} sheet={sheet.data} pairs={pairs ?? source.mapping} onChange={setPairs} /></div>
       <Problem error={transformed.error} />
