@@ -1,14 +1,15 @@
-import type { Source } from '@atrium-hq/client'
+import type { Source, SourceChanges } from '@atrium-hq/client'
 import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { useList, useWorkspace } from '../app/workspace'
-import { Loading, Problem, When } from '../ui/basics'
+import { Button, Loading, Problem, When } from '../ui/basics'
 import { Select } from '../ui/form'
 import { More, Table } from '../ui/table'
+import { t } from '../text'
 import { words } from '../text/sources'
 
 /** How many rows were added, changed and removed between refreshes, and the field that tells rows apart. */
-export function Changes({ source, mayChange }: { source: Source; mayChange: boolean }) {
+export function Changes({ source, mayChange, onShow }: { source: Source; mayChange: boolean; onShow?: (c: SourceChanges) => void }) {
   const workspace = useWorkspace()
   const list = useList(['changes', source.id], (cursor) => atrium.dataSources.changes.list(
     source.id, { limit: 20, ...(cursor && { cursor }) }, { workspace }))
@@ -42,6 +43,10 @@ export function Changes({ source, mayChange }: { source: Source; mayChange: bool
             { title: words.addedRows, narrow: true, cell: (c) => (c.first ? words.firstComparison : c.added) },
             { title: words.changedRows, narrow: true, cell: (c) => (c.first ? '' : c.changed) },
             { title: words.removedRows, narrow: true, cell: (c) => (c.first ? '' : c.removed) },
+            ...(onShow && source.mapping.length > 0 ? [{
+              title: t.actions, narrow: true,
+              cell: (c: SourceChanges) => !c.first && <Button onClick={() => onShow(c)}>{words.showRows}</Button>,
+            }] : []),
           ]}
         />
       )}

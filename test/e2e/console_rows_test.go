@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestChangedAndRemovedRowsAreShown follows the rows of a file from one comparison to the next.
+func TestChangedAndRemovedRowsAreShown(t *testing.T) {
+	t.Parallel()
+	s := deployMigrated(t, sqlite).start(t)
+	owner := s.user(t, "owner")
+	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Bob\ncy@example.com;Cy\n")
+	id := owner.create(t, sources, object{"type": "contacts",
+		"location": object{"url": "file:guild.csv", "header_row": 1},
+		"mapping":  []object{{"field": "email", "column": "Mail"}, {"field": "first_name", "column": "Name"}}}).at("id")
+	path := sources + "/" + id
+	refreshed(t, owner, id)
+	owner.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200)
+	compared(t, owner, path, 1)
+	removed := owner.get(t, path+"/rows?ids=true").at("data.2.$id")
+	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Robert\ndee@example.com;Dee\n")
+	owner.do(t, "PATCH", path, object{"change_key": nil}).is(t, 200)
+	owner.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200) // compares, as a refresh does
+	compared(t, owner, path, 2)
+
+	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "There are no prompts yet.")
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+owner.workspace+"/sources/"+id))
+	opensTab(ctx, t, "Reads")
+	reads(ctx, t, "first comparison")
+	keep(ctx, t, "console-changes")
+	presses(ctx, t, "Show rows")
+	reads(ctx, t, "Added or changed rows, found")
+	reads(ctx, t, "Robert")
+	reads(ctx, t, "dee@example.com")
+	if drive(ctx, t, chromedp.Evaluate[bool](`document.body.innerText.includes('ada@example.com')`)) {
+		t.Error("a row that did not change is shown")
+	}
+	clicks(ctx, t, "details summary")
+	reads(ctx, t, "1 row was removed")
+	reads(ctx, t, removed)
+	keep(ctx, t, "console-changed-rows")
+	presses(ctx, t, "Show all rows")
+	reads(ctx, t, "ada@example.com")
+	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('1 row was removed')`))
+}
