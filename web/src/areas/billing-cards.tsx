@@ -41,7 +41,7 @@ export function Methods() {
           {list.data?.data.map((m) => (
             <li key={m.id} className="flex flex-wrap items-center gap-2 border-b border-line py-2 last:border-0">
               <span className="me-auto flex flex-wrap items-center gap-2">
-                <span className="font-medium capitalize">{m.brand ?? m.type}</span> {m.last4 && <span>•••• {m.last4}</span>}
+                <span className="font-medium capitalize">{m.brand ?? m.type}</span> {m.last4 && <bdi dir="ltr">•••• {m.last4}</bdi>}
                 {m.exp_month && <span className="text-soft">{String(m.exp_month).padStart(2, '0')}/{m.exp_year}</span>}
                 {m.is_default && <Pill tone="ok">{t.default}</Pill>} {m.is_expired && <Pill tone="bad">{t.expired}</Pill>}
               </span>
@@ -149,7 +149,7 @@ function TestCards({ onClose }: { onClose: () => void }) {
                     shadow-xs hover:bg-hover disabled:cursor-default disabled:opacity-50"
                 >
                   <span className="w-24 font-medium">{c.brand}</span>
-                  <span className="tabular-nums">•••• {c.number.slice(-4)}</span>
+                  <bdi dir="ltr" className="tabular-nums">•••• {c.number.slice(-4)}</bdi>
                   <span className="ms-auto text-soft">{c.does}</span>
                 </button>
               </li>

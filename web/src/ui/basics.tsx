@@ -80,7 +80,7 @@ export function Heading({ title, up, children }: { title: ReactNode; up?: ReactN
       {up && <p className="m-0 mb-1 text-[0.8125rem] text-soft [&_a]:text-soft [&_a]:no-underline [&_a]:hover:underline">{up}</p>}
       <div className="flex flex-wrap items-center gap-2">
         <h1 className="m-0 me-auto min-w-0 text-xl font-semibold tracking-tight break-words">{title}</h1>
-        {children}
+        {children && <div className="flex min-w-0 flex-wrap items-center gap-2">{children}</div>}
       </div>
     </header>
   )
@@ -102,7 +102,7 @@ export function Card({ title, children, actions }: { title?: ReactNode; children
       {(title || actions) && (
         <div className="mb-3 flex flex-wrap items-center gap-2">
           <h2 className="m-0 me-auto text-base font-semibold">{title}</h2>
-          {actions}
+          <div className="flex flex-wrap items-center gap-2">{actions}</div>
         </div>
       )}
       {children}

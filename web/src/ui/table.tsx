@@ -64,7 +64,8 @@ export function Table<T>({ label, items, columns, id, csv }: {
                         ${c.title === t.actions ? 'py-0.5 text-end' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
                     >
                       {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
-                      <div className="min-w-0">{c.cell(item)}</div>
+                      {/* On a phone, the text of a button without a border begins where the other cells do. */}
+                      <div className={'min-w-0' + (c.title === t.actions ? ' max-sm:-mx-3' : '')}>{c.cell(item)}</div>
                     </td>
                   ))}
                 </tr>
