@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // TestWhatDocumentsShowIsValid loads each configuration that an operator may copy: files of deploy, and
@@ -59,4 +62,38 @@ func passwordFor(text string) []string {
 		return []string{"ATRIUM_MAIL_SMTP_PASSWORD=hunter2"}
 	}
 	return nil
+}
+
+// TestTheComposeFileHasValidSettings loads what deploy/compose.yaml sets. No Docker runs it here.
+func TestTheComposeFileHasValidSettings(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "deploy", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Services struct {
+			Atrium struct {
+				Environment     map[string]string
+				StopGracePeriod time.Duration `yaml:"stop_grace_period"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	atrium, defaults := file.Services.Atrium, regexp.MustCompile(`\$\{\w+:-(.*)\}`)
+	var environ []string
+	for name, value := range atrium.Environment {
+		environ = append(environ, name+"="+defaults.ReplaceAllString(value, "$1"))
+	}
+	c, err := Load(Source{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Log.Format != "json" {
+		t.Errorf("logs are %q, want what the file sets", c.Log.Format)
+	}
+	if needs := c.Server.Drain + c.Server.ShutdownTimeout; atrium.StopGracePeriod <= needs {
+		t.Errorf("Docker kills the server after %s, which takes up to %s to stop", atrium.StopGracePeriod, needs)
+	}
 }
