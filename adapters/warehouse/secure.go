@@ -29,7 +29,7 @@ func TLSConfig(c connection.Credential) (*tls.Config, error) {
 	case connection.VerifyFull:
 	case connection.VerifyCA:
 		config.InsecureSkipVerify = true // and verify all but the name
-		config.VerifyConnection = func(s tls.ConnectionState) error { return verifyChain(s, config.RootCAs) }
+		config.VerifyConnection = func(s tls.ConnectionState) error { return VerifyChain(s, config.RootCAs, "") }
 	case connection.Require:
 		config.InsecureSkipVerify = true // as the credential asks
 	default:
@@ -38,12 +38,14 @@ func TLSConfig(c connection.Credential) (*tls.Config, error) {
 	return config, nil
 }
 
-func verifyChain(s tls.ConnectionState, roots *x509.CertPool) error {
+// VerifyChain verifies the certificate of a server: that an authority of roots signed it, and that it is for name, if
+// there is one.
+func VerifyChain(s tls.ConnectionState, roots *x509.CertPool, name string) error {
 	between := x509.NewCertPool()
 	for _, c := range s.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
+	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: name})
 	return err
 }
 

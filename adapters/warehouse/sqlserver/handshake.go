@@ -3,7 +3,6 @@ package sqlserver
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"strconv"
@@ -99,7 +98,7 @@ func (h *handshake) encryption() (msdsn.Encryption, *tls.Config, error) {
 	}
 	verify := config.VerifyConnection
 	if !config.InsecureSkipVerify {
-		verify = func(state tls.ConnectionState) error { return verifyFull(state, config.RootCAs, h.name) }
+		verify = func(state tls.ConnectionState) error { return warehouse.VerifyChain(state, config.RootCAs, h.name) }
 	}
 	config.InsecureSkipVerify = true // and verify in VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
@@ -113,15 +112,6 @@ func (h *handshake) encryption() (msdsn.Encryption, *tls.Config, error) {
 		return msdsn.EncryptionStrict, config, nil
 	}
 	return msdsn.EncryptionRequired, config, nil
-}
-
-func verifyFull(state tls.ConnectionState, roots *x509.CertPool, name string) error {
-	between := x509.NewCertPool()
-	for _, c := range state.PeerCertificates[1:] {
-		between.AddCert(c)
-	}
-	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: name})
-	return err
 }
 
 // wire is a connection that the driver uses.

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -242,14 +243,4 @@ func recoverPanics(fn func() error) (err error) {
 func (s *session) Close() { _ = s.wire.Close() }
 
 // filled reports whether a row has n values, none of them NULL.
-func filled(row []*string, n int) bool {
-	if len(row) != n {
-		return false
-	}
-	for _, v := range row {
-		if v == nil {
-			return false
-		}
-	}
-	return true
-}
+func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }
