@@ -39,7 +39,12 @@ func (u *KeyUsage) Flush(ctx context.Context) error {
 }
 
 // Run writes recorded uses and counts until ctx ends, and reports errors.
-func (u *KeyUsage) Run(ctx context.Context, report func(error)) { flushing(ctx, u.Flush, report) }
+func (u *KeyUsage) Run(ctx context.Context, report func(error)) {
+	var counting sync.WaitGroup
+	counting.Go(func() { flushing(ctx, requestsFlushed, u.requests.flush, report) })
+	flushing(ctx, flushInterval, u.last.Flush, report)
+	counting.Wait()
+}
 
 // SessionUsage records when sessions are used, as KeyUsage does.
 type SessionUsage struct {
@@ -115,11 +120,15 @@ func (u *usage[ID, Use]) Flush(ctx context.Context) error {
 }
 
 // Run writes recorded uses until ctx ends, and reports errors.
-func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) { flushing(ctx, u.Flush, report) }
+func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) {
+	flushing(ctx, flushInterval, u.Flush, report)
+}
 
-// flushing flushes until ctx ends, and reports errors.
-func flushing(ctx context.Context, flush func(context.Context) error, report func(error)) {
-	ticker := time.NewTicker(flushInterval)
+// flushing flushes at an interval until ctx ends, and reports errors.
+func flushing(
+	ctx context.Context, every time.Duration, flush func(context.Context) error, report func(error),
+) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
