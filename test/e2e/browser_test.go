@@ -17,11 +17,13 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
 // chromium is the browser of all tests of this package, which starts with the first of them and reaches only this
-// machine.
+// machine. Only make prove runs the whole browser, which needs twice the processor time of its headless shell
+// (ADR 123).
 var chromium struct {
 	once sync.Once
 	ctx  context.Context
@@ -64,7 +66,13 @@ func startChromium(path string) (ctx context.Context, end func(), err error) {
 // browser returns a browser with cookies, storage and cache of its own, all empty, which ends with the test.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	chromium.once.Do(func() { chromium.ctx, chromium.end, chromium.err = startChromium(services.Chromium(t)) })
+	chromium.once.Do(func() {
+		find := services.HeadlessChromium
+		if proof.Running() {
+			find = services.Chromium
+		}
+		chromium.ctx, chromium.end, chromium.err = startChromium(find(t))
+	})
 	if chromium.err != nil || chromium.ctx == nil {
 		t.Fatalf("start Chromium: %v", chromium.err)
 	}
