@@ -109,6 +109,9 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		{"billing", nil, "Billing details", func() {
 			eve.do(t, "PUT", "/api/payments/details", object{"name": "Live Limited"}).is(t, 200)
 		}, "Live Limited"},
+		{"settings/sessions", nil, "this one", func() { // boss signs in with another browser
+			s.anonymous().create(t, openSessions, object{"token": s.link(t, boss.email)})
+		}, anotherRow},
 		{"presence", nil, "Say that you are here", func() {
 			eve.create(t, presences, object{"text": "On the board"})
 		}, "On the board"},
@@ -136,6 +139,10 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		{"settings/workspace", nil, "Another workspace", func() {
 			eve.do(t, "PATCH", "/api/workspaces/"+eve.workspace, object{"name": "Live workspace"}).is(t, 200)
 		}, "Live workspace"},
+		{"billing", nil, "Billing details", func() { // last: the plan limits what the others add
+			eve.card(t, "4242424242424242")
+			eve.subscribe(t, eve.get(t, payments+"/plans").at("data.0.id"))
+		}, "Manage cards and details"},
 	}
 	open := func(at shownLive) string {
 		return strings.Join(append([]string{screen{path: at.path}.name()}, at.presses...), ", ")
