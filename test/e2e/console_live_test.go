@@ -110,8 +110,13 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			eve.do(t, "PUT", "/api/payments/details", object{"name": "Live Limited"}).is(t, 200)
 		}, "Live Limited"},
 		{"settings/sessions", nil, "this one", func() { // boss signs in with another browser
-			s.anonymous().create(t, openSessions, object{"token": s.link(t, boss.email)})
+			s.opens(t, s.link(t, boss.email))
 		}, anotherRow},
+		{"settings/passkeys", nil, "You have no passkeys.", func() {
+			local := s.onLocalhost()
+			in, _ := s.opens(t, s.link(t, boss.email), local)
+			in.addsPasskey(t, s.authenticator(t), "Live passkey", local)
+		}, "Live passkey"},
 		{"presence", nil, "Say that you are here", func() {
 			eve.create(t, presences, object{"text": "On the board"})
 		}, "On the board"},
