@@ -141,6 +141,6 @@ func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
 		reads(ctx, t, laterText)
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Not saved yet.")
-		reads(ctx, t, "Second First Hello")
+		reads(ctx, t, "First Second Hello") // the caret stays where it was
 	})
 }
