@@ -36,7 +36,8 @@ func TestTheLocaleOfAWorkbookIsSetByWhoManagesIt(t *testing.T) {
 			if tt.changed {
 				want = tt.to
 			}
-			if s.Location.Sheet.Locale != want || (s.Revision == 2) != tt.changed || (len(s.Recorded()) == 1) != tt.changed {
+			changed, recorded := s.Revision == 2, len(s.Recorded()) == 1
+			if s.Location.Sheet.Locale != want || changed != tt.changed || recorded != tt.changed {
 				t.Errorf("locale %q, revision %d, events %v", s.Location.Sheet.Locale, s.Revision, s.Recorded())
 			}
 		})
