@@ -91,7 +91,8 @@ func NewBind(pool ports.Stores, e External) Bind {
 	return func(s ports.Stores) Services {
 		pay := payments.NewService(s, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas)
 		connect := connections.NewService(
-			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits, pay.Quotas,
+			s.Atomic, s.Connections, s.ConsentStates, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits,
+			pay.Quotas,
 		)
 		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries, e.Digester, s.EmbedUses)
 		return Services{

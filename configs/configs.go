@@ -102,6 +102,7 @@ type Org struct {
 	Egress          identity.Egress
 	SourceTypes     []SourceType  // empty: source.CommonTypes
 	GoogleAPIKey    secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
+	GoogleConsent   GoogleConsent // for people's consent to read their Google Sheets
 	SheetLocale     string        // of dates in workbooks, one of source.Locales; empty: source.DefaultLocale
 	Payments        Payments
 	Rows            source.RowLimits // of one request for the rows of a data source; 0: see completeRows

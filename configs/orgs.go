@@ -88,6 +88,7 @@ func (c *Config) validateOrgs(found *problems) {
 		}
 		o.Registry.validate(found, key+".registry")
 		o.validateSourceTypes(found, key)
+		o.validateGoogleConsent(found, key)
 		o.validateSignIn(found, key)
 		o.validateAPIKeys(found, key)
 		if o.BaseURL != "" && !isBaseURL(o.BaseURL) {

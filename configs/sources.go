@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/column"
@@ -31,14 +32,21 @@ type SourceField struct {
 	Example  string
 }
 
+// GoogleConsent is an org's OAuth client at Google; both empty: none.
+type GoogleConsent struct {
+	ClientID     string
+	ClientSecret secret.String
+}
+
 // SourceOffer has the source types of an org's workspaces, and how their sheets and warehouses are reached.
 type SourceOffer struct {
-	Types        []source.Type
-	Files        bool          // whether they may read the data directory's folder sheets
-	GoogleAPIKey secret.String // zero: none
-	Rows         source.RowLimits
-	Locale       string // of workbooks
-	Timeouts     connection.Timeouts
+	Types         []source.Type
+	Files         bool          // whether they may read the data directory's folder sheets
+	GoogleAPIKey  secret.String // zero: none
+	GoogleConsent GoogleConsent
+	Rows          source.RowLimits
+	Locale        string // of workbooks
+	Timeouts      connection.Timeouts
 }
 
 // completeRows sets the limits that are left out.
@@ -78,7 +86,8 @@ func (c Config) SourceOffers(ids func(slug string) identity.OrgID) map[identity.
 	all := make(map[identity.OrgID]SourceOffer, len(c.Orgs))
 	for _, o := range c.Orgs {
 		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.readsTenantFiles(),
-			GoogleAPIKey: o.GoogleAPIKey, Rows: o.Rows, Locale: o.SheetLocale, Timeouts: o.WarehouseTimeouts}
+			GoogleAPIKey: o.GoogleAPIKey, GoogleConsent: o.GoogleConsent, Rows: o.Rows, Locale: o.SheetLocale,
+			Timeouts: o.WarehouseTimeouts}
 	}
 	return all
 }
@@ -105,6 +114,22 @@ func (o Org) sourceTypes() []source.Type {
 		}
 	}
 	return types
+}
+
+// validateGoogleConsent finds an incomplete client, and a base_url at which Google would refuse it
+// (https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation).
+func (o Org) validateGoogleConsent(found *problems, key string) {
+	key += ".google_consent"
+	id, withSecret := o.GoogleConsent.ClientID, !o.GoogleConsent.ClientSecret.IsZero()
+	if id != "" && !strings.HasSuffix(id, ".apps.googleusercontent.com") {
+		found.add(key+".client_id", "must end with .apps.googleusercontent.com")
+	}
+	if id != "" && !withSecret {
+		found.add(key+".client_secret", "must be set with client_id")
+	}
+	if id == "" && withSecret {
+		found.add(key+".client_id", "must be set with client_secret")
+	}
 }
 
 func (o Org) validateSourceTypes(found *problems, key string) {

@@ -1,6 +1,7 @@
 package configs_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,20 @@ func TestSourceOffers(t *testing.T) {
 		o := sourceOffers(t, "")["org_default"]
 		if diff := cmp.Diff(source.CommonTypes(), o.Types); diff != "" || !o.Files || !o.GoogleAPIKey.IsZero() {
 			t.Errorf("files %v: %s", o.Files, diff)
+		}
+	})
+	t.Run("an OAuth client needs an ID of Google's and a secret, and no error quotes either", func(t *testing.T) {
+		for text, want := range map[string]string{
+			"{client_id: x.apps.googleusercontent.com}":                        ".client_secret: must be set",
+			"{client_secret: " + canary + "}":                                  ".client_id: must be set",
+			"{client_id: " + canary + ", client_secret: " + canary + "}":       ".client_id: must end with",
+			"{client_id: a.apps.googleusercontent.com, client_secret: secret}": "",
+		} {
+			_, err := configs.Load(configs.Source{File: inFile(t, "orgs: [{slug: acme, google_consent: "+text+"}]")})
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) ||
+				err != nil && strings.Contains(err.Error(), canary) {
+				t.Errorf("%s: error %v", text, err)
+			}
 		}
 	})
 	t.Run("several orgs have no files: each would read the others'", func(t *testing.T) {

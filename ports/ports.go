@@ -71,5 +71,6 @@ type Stores struct {
 	DirectoryUsers   DirectoryUsers
 	DirectoryGroups  DirectoryGroups
 	ProviderSessions ProviderSessions
+	ConsentStates    ConsentStates
 	Captures         Captures
 }

@@ -50,7 +50,8 @@ type SheetTarget struct {
 
 // SheetOffer is what an org's configuration adds to the sheets that its workspaces can read.
 type SheetOffer struct {
-	Files        bool          // whether the data directory's folder "sheets" can be read
-	GoogleAPIKey secret.String // for Google Sheets that are shared with everyone who has the link; zero: none
-	Locale       string        // of sheets whose location names none, as there; empty: source.DefaultLocale
+	Files        bool                   // whether the data directory's folder "sheets" can be read
+	GoogleAPIKey secret.String          // for Google Sheets that are shared with everyone who has the link; zero: none
+	GoogleClient connection.OAuthClient // to which people gave their consents; zero: none
+	Locale       string                 // of sheets whose location names none, as there; empty: source.DefaultLocale
 }

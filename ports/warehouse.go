@@ -44,7 +44,8 @@ type Warehouse interface {
 type Target struct {
 	Workspace  identity.WorkspaceID // the caller's workspace
 	Credential connection.Credential
-	Egress     identity.Egress // of the caller's org
+	OAuth      connection.OAuthClient // to which the consent was given that Credential is, if it is one
+	Egress     identity.Egress        // of the caller's org
 	Limits     Limits
 
 	// Watch is called with checks of a probe, in order, as soon as their steps have ended; it may be nil. The report

@@ -90,7 +90,8 @@ func toCodes(codes []connection.Code) []string {
 	return mapSlice(codes, func(c *connection.Code) string { return string(*c) })
 }
 
-func toKind(d *connection.Descriptor) openapi.ConnectionKind {
+// toKind returns a kind as the caller's org offers it.
+func (r *request) toKind(d *connection.Descriptor) openapi.ConnectionKind {
 	return openapi.ConnectionKind{
 		Kind:             string(d.Kind),
 		Title:            d.Title,
@@ -98,6 +99,7 @@ func toKind(d *connection.Descriptor) openapi.ConnectionKind {
 		Capabilities:     nonNil(d.Capabilities),
 		Grants:           d.Grants,
 		CredentialSchema: d.Schema,
+		Consent:          r.Connections.AsksConsent(r.by.Org, d.Kind),
 		Ports:            mapSlice(d.Ports, func(p *uint16) int { return int(*p) }),
 	}
 }

@@ -14,6 +14,7 @@ func (a *API) connectionOperations() []operation {
 	return []operation{
 		{http.MethodGet, "/api/connections", remembered(a.listConnections)},
 		{http.MethodPost, "/api/connections", probing{dryRunnable{a.createConnection, a.testConnection}}},
+		{http.MethodPost, "/api/connections/consents", query(a.requestConsent)},
 		{http.MethodGet, one, remembered(a.getConnection)},
 		{http.MethodPatch, one, command(a.updateConnection)},
 		{http.MethodDelete, one, command(a.revokeConnection)},
@@ -40,7 +41,7 @@ func (a *API) listConnections(r *request) (reply, error) {
 	return ok(openapi.ConnectionList{
 		Data:       mapSlice(all, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
-		Kinds:      mapSlice(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
+		Kinds:      mapSlice(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return r.toKind(*d) }),
 	}), nil
 }
 
@@ -80,7 +81,10 @@ func (r *request) probe() (connection.Trial, error) {
 	if err != nil {
 		return connection.Trial{}, err
 	}
-	d := connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Credential: in.Credential}
+	d := connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Entry: entry(in.Credential, in.Consent)}
+	if d.Consent != nil && r.query.Get("dry_run") == "true" {
+		return connection.Trial{}, errConsentDryRun
+	}
 	return r.Connections.Probe(r.Context(), r.by, d, r.watch)
 }
 
@@ -95,7 +99,7 @@ func (a *API) verifyConnection(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), in.Credential, r.watch)
+	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), entry(in.Credential, in.Consent), r.watch)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,7 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 	return ok(openapi.ConnectionRevocation{
 		Connection:    toConnection(out.Connection, out.Paused),
 		PausedSources: mapSlice(out.Paused, toConnectionSource),
-		CancelledJobs: out.CancelledJobs,
+		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: orNullPtr(out.Withdrawn),
 	}).withRevision(out.Connection.Revision), nil
 }
 

@@ -55,6 +55,14 @@ func mapSlice[From, To any](from []From, f func(*From) To) []To {
 
 func orNullTime(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }
 
+// orNullPtr returns what v points to, and null if it points to nothing.
+func orNullPtr[T any](v *T) nullable.Nullable[T] {
+	if v == nil {
+		return nullable.NewNullNullable[T]()
+	}
+	return nullable.NewNullableWithValue(*v)
+}
+
 func patchField[T any](field *T, n nullable.Nullable[T]) {
 	if v := orZero(n); v != nil {
 		*field = *v

@@ -47,6 +47,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		{"logout_tokens", "org_id, hash", "expires_at < ?", now, 1000},
 		{"sessions", "id", "expires_at < ?", now, 1000},
 		{"passkey_challenges", "hash", "expires_at < ?", now, 1000},
+		{"consent_states", "hash", "expires_at < ?", now, 1000},
 		{"erased_sign_ins", "org_id, digest", "erased_at < ?", now.Add(-erasedSignInsKept), 1000},
 		{"stream_resumptions", "hash", "expires_at < ?", now, 1000},
 		{"api_keys", "id", "revoked_at > 0 AND revoked_at < ? AND " + madeNone, now.Add(-endedKeysKept), 1000},

@@ -91,6 +91,7 @@ func (db *DB) Stores() ports.Stores {
 		Usage: &Usage{db}, Meters: &Meters{db}, Trials: &Trials{db},
 		StreamSeats: &StreamSeats{db}, Groups: &Groups{db},
 		ProviderSessions: &ProviderSessions{db}, Captures: &Captures{db},
+		ConsentStates: &ConsentStates{db},
 	}
 }
 

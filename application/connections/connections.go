@@ -24,6 +24,7 @@ type Warehouses map[connection.Kind]ports.Warehouse
 type Offer struct {
 	Kinds  []connection.Kind
 	Egress identity.Egress
+	Google connection.OAuthClient // for people's consent; zero: none
 	// Timeouts of the org; a zero one is that of ports.DefaultLimits.
 	Timeouts connection.Timeouts
 }
@@ -35,6 +36,7 @@ type Offers func(identity.OrgID) Offer
 type Service struct {
 	atomic      ports.Atomic
 	connections ports.Connections
+	states      ports.ConsentStates
 	sealer      ports.CredentialSealer
 	warehouses  Warehouses
 	offers      Offers
@@ -44,10 +46,12 @@ type Service struct {
 
 // NewService returns the use cases on these stores.
 func NewService(
-	a ports.Atomic, c ports.Connections, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits,
-	q ports.Quotas,
+	a ports.Atomic, c ports.Connections, states ports.ConsentStates, s ports.CredentialSealer, w Warehouses, o Offers,
+	l connection.ProbeLimits, q ports.Quotas,
 ) *Service {
-	return &Service{atomic: a, connections: c, sealer: s, warehouses: w, offers: o, limits: l, quotas: q}
+	return &Service{
+		atomic: a, connections: c, states: states, sealer: s, warehouses: w, offers: o, limits: l, quotas: q,
+	}
 }
 
 // List returns the workspace's connections, newest first, and the kinds that its org offers.
@@ -85,7 +89,7 @@ func (s *Service) Probe(
 	if err := s.offered(by.Org, d.Kind); err != nil {
 		return connection.Trial{}, err
 	}
-	credential, err := connection.ParseCredential(d.Kind, d.Credential)
+	credential, err := parse(d.Kind, d.Entry)
 	if err := bothInvalid(d.Check(), err); err != nil {
 		return connection.Trial{}, err
 	}
@@ -97,6 +101,11 @@ func (s *Service) Probe(
 	}
 	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
 		return connection.Trial{}, err
+	}
+	if d.Consent != nil {
+		if credential, err = s.exchange(ctx, by, d.Kind, *d.Consent); err != nil {
+			return connection.Trial{}, err
+		}
 	}
 	t := connection.Trial{ID: connection.NewID(), Name: d.Name, At: by.At}
 	if t.Report, err = s.reach(ctx, by, credential, watch); err != nil {

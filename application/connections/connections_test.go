@@ -52,7 +52,7 @@ func TestGet(t *testing.T) {
 }
 
 func draft() connection.Draft {
-	return connection.Draft{Kind: connection.Postgres, Name: "The shop", Credential: []byte(submitted)}
+	return connection.Draft{Kind: connection.Postgres, Name: "The shop", Entry: entered(submitted)}
 }
 
 func TestProbe(t *testing.T) {
@@ -148,7 +148,7 @@ func TestProbe(t *testing.T) {
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
 		s := newEnv(t)
 		_, err := s.Probe(s.ctx, maker, connection.Draft{Kind: connection.Postgres, Name: strings.Repeat("x", 121),
-			Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)}, nil)
+			Entry: entered(`{"port": 0, "dsn": "` + canary + `"}`)}, nil)
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 6 || f.Fields[0].Pointer != "/name" {
 			t.Fatalf("error %+v", err)

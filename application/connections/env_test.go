@@ -40,16 +40,23 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 
 const submitted = `{"host": "db.example.com", "database": "shop", "username": "reader", "password": "` + canary + `"}`
 
+// entered is a credential as a caller gives it.
+func entered(credential string) connection.Entry {
+	return connection.Entry{Credential: []byte(credential)}
+}
+
 // env is a Service on mocked ports. A call that a test does not expect fails it.
 type env struct {
 	*connections.Service
 	atomic      *mocks.MockAtomic
 	connections *mocks.MockConnections
+	states      *mocks.MockConsentStates
 	sources     *mocks.MockSources
 	jobs        *mocks.MockJobs
 	sealer      *mocks.MockCredentialSealer
 	beside      bool // nodes of v0.1.0 may run
 	warehouse   *mocks.MockWarehouse
+	warehouses  connections.Warehouses // with warehouse
 	offer       connections.Offer
 	used        quota.Amounts // of the workspace, which may have one connection
 	usage       *mocks.MockUsage
@@ -61,15 +68,16 @@ type ctxKey struct{}
 func newEnv(t *testing.T) *env {
 	c := gomock.NewController(t)
 	s := &env{
-		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), sources: mocks.NewMockSources(c),
+		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c),
+		states: mocks.NewMockConsentStates(c), sources: mocks.NewMockSources(c),
 		jobs: mocks.NewMockJobs(c), sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
 		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
 	s.sealer.EXPECT().Digest("probe target", gomock.Any()).AnyTimes().DoAndReturn(fixture.Digester{}.Digest)
 	s.sealer.EXPECT().Compatible().AnyTimes().DoAndReturn(func() bool { return s.beside })
-	s.Service = connections.NewService(s.atomic, s.connections, s.sealer,
-		connections.Warehouses{connection.Postgres: s.warehouse},
+	s.warehouses = connections.Warehouses{connection.Postgres: s.warehouse}
+	s.Service = connections.NewService(s.atomic, s.connections, s.states, s.sealer, s.warehouses,
 		func(org identity.OrgID) connections.Offer {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)

@@ -18,19 +18,31 @@ type Revocation struct {
 	Connection    *connection.Connection
 	Paused        []source.Source // sources that wait until the connection is reactivated, newest first
 	CancelledJobs int
+
+	// Withdrawn says whether the service has ended the consent that was the credential; nil if the credential was none.
+	// If false, the connection is revoked all the same, and the person can end the consent at the service.
+	Withdrawn *bool
 }
 
 // Revoke ends a connection: in one transaction it erases the credential, pauses the sources that read
 // through the connection, and cancels the queued jobs of all of them. Running work is interrupted and
 // stores nothing, because its revisions have changed. When Revoke returns, no one opens a connection
-// with the credential any more.
+// with the credential any more. Then it ends a consent at the service that it was given at.
 func (s *Service) Revoke(
 	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match,
 ) (out Revocation, err error) {
+	var given consent
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		out = Revocation{}
 		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id,
-			func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {
+			func(c *connection.Connection, _ int) error {
+				before := *c
+				if err := c.Revoke(by, at); err != nil {
+					return err
+				}
+				given = s.consent(ctx, tx.Connections, by, &before) // which is erased after this
+				return nil
+			}); err != nil {
 			return err
 		}
 		if err = tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
@@ -57,6 +69,7 @@ func (s *Service) Revoke(
 	if err != nil {
 		return Revocation{}, err
 	}
+	out.Withdrawn = s.withdraw(ctx, given)
 	select {
 	case <-ctx.Done(): // the revocation is committed in any case
 	case <-time.After(revokeGrace):

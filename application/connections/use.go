@@ -55,6 +55,7 @@ func (s *Service) target(by identity.Actor, credential connection.Credential) po
 	return ports.Target{
 		Workspace:  by.Workspace,
 		Credential: credential,
+		OAuth:      offer.Google,
 		Egress:     offer.Egress,
 		Limits:     limits,
 	}
@@ -65,7 +66,14 @@ func (s *Service) target(by identity.Actor, credential connection.Credential) po
 func (s *Service) open(
 	ctx context.Context, by identity.Actor, c *connection.Connection,
 ) (connection.Credential, int64, error) {
-	stored, err := s.connections.Sealed(ctx, by.Workspace, c.ID)
+	return s.opened(ctx, s.connections, by, c)
+}
+
+// opened is open in a transaction.
+func (s *Service) opened(
+	ctx context.Context, all ports.Connections, by identity.Actor, c *connection.Connection,
+) (connection.Credential, int64, error) {
+	stored, err := all.Sealed(ctx, by.Workspace, c.ID)
 	if err != nil {
 		return connection.Credential{}, 0, err
 	}
@@ -73,7 +81,7 @@ func (s *Service) open(
 	if err != nil {
 		return connection.Credential{}, 0, fmt.Errorf("the credential of %s: %w", c.ID, err)
 	}
-	credential, err := connection.ParseCredential(c.Kind, plain)
+	credential, err := connection.ParseStored(c.Kind, plain)
 	if err != nil {
 		// Not %w: the caller must not take it for an error in the request.
 		return connection.Credential{}, 0, fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above

@@ -11,34 +11,39 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Reprobe tries a connection's stored credential, or the new one if fresh is not nil. A trial of the
+// Reprobe tries a connection's stored credential, or the new one if fresh is not zero. A trial of the
 // stored one may have failed. A trial of a new one has passed, or the error is a
 // *connection.ProbeError. watch is as in Probe.
 func (s *Service) Reprobe(
-	ctx context.Context, by identity.Actor, id connection.ID, fresh []byte, watch func(connection.Check),
+	ctx context.Context, by identity.Actor, id connection.ID, fresh connection.Entry, watch func(connection.Check),
 ) (connection.Trial, error) {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
 		return connection.Trial{}, err
 	}
-	if err := c.MayTry(by, fresh != nil); err != nil {
+	if err := c.MayTry(by, !fresh.IsZero()); err != nil {
 		return connection.Trial{}, err
 	}
 	if err := s.offered(by.Org, c.Kind); err != nil {
 		return connection.Trial{}, err
 	}
-	if fresh == nil {
+	if fresh.IsZero() {
 		if err := s.admit(ctx, by, c.Target()); err != nil {
 			return connection.Trial{}, err
 		}
 		return s.tryStored(ctx, by, c, watch)
 	}
-	credential, err := connection.ParseCredential(c.Kind, fresh)
+	credential, err := parse(c.Kind, fresh)
 	if err != nil {
 		return connection.Trial{}, err
 	}
 	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
 		return connection.Trial{}, err
+	}
+	if fresh.Consent != nil {
+		if credential, err = s.exchange(ctx, by, c.Kind, *fresh.Consent); err != nil {
+			return connection.Trial{}, err
+		}
 	}
 	t, err := s.try(ctx, by, c, c.CredentialRevision, credential, watch)
 	if err != nil {

@@ -40,7 +40,7 @@ func TestReprobe(t *testing.T) {
 				s.expectAttempt(t, peer, 0)
 				s.expectOpen()
 				s.expectProbe(t, report)
-				got, err := s.Reprobe(s.ctx, peer, "con", nil, nil)
+				got, err := s.Reprobe(s.ctx, peer, "con", connection.Entry{}, nil)
 				wantErr(t, err, nil)
 				if got.ID != "con" || got.Of != 1 || got.New != nil || got.Report.Failure() != report.Failure() {
 					t.Errorf("Reprobe = %+v", got)
@@ -55,7 +55,7 @@ func TestReprobe(t *testing.T) {
 		s.expectProbe(t, passed())
 		s.sealer.EXPECT().Seal(gomock.Any(), connection.SealRevision(place, 3)).Return([]byte("sealed again"), nil)
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), place).Return("f")
-		got, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted), nil)
+		got, err := s.Reprobe(s.ctx, maker, "con", entered(submitted), nil)
 		wantErr(t, err, nil)
 		if got.Of != 2 || string(got.New.Sealed) != "sealed again" {
 			t.Errorf("Reprobe = %+v", got)
@@ -66,19 +66,19 @@ func TestReprobe(t *testing.T) {
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, authFailed)
-		_, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted), nil)
+		_, err := s.Reprobe(s.ctx, maker, "con", entered(submitted), nil)
 		wantErr(t, err, connection.ErrProbeFailed)
 	})
 	for name, tt := range map[string]struct {
 		by    identity.Actor
 		of    func(*testing.T) *connection.Connection
-		fresh []byte
+		fresh connection.Entry
 		want  error
 	}{
-		"a viewer tries nothing":                        {viewer, stored, nil, connection.ErrForbidden},
-		"a peer gives no new credential":                {peer, stored, []byte(submitted), connection.ErrForbidden},
-		"a revoked one has nothing to try":              {maker, revoked, nil, connection.ErrRevoked},
-		"what is wrong with a credential is told first": {maker, stored, []byte(`[]`), nil},
+		"a viewer tries nothing":                        {viewer, stored, connection.Entry{}, connection.ErrForbidden},
+		"a peer gives no new credential":                {peer, stored, entered(submitted), connection.ErrForbidden},
+		"a revoked one has nothing to try":              {maker, revoked, connection.Entry{}, connection.ErrRevoked},
+		"what is wrong with a credential is told first": {maker, stored, entered(`[]`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
@@ -96,7 +96,7 @@ func TestReprobe(t *testing.T) {
 		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectGet(stored(t))
-		_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
+		_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
 		wantErr(t, err, connection.ErrKindNotOffered)
 	})
 	t.Run("nor is one that was revoked a moment ago", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestReprobe(t *testing.T) {
 		s.expectAttempt(t, maker, 0)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
 			connection.ErrRevoked)
-		_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
+		_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestReprobe(t *testing.T) {
 				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(),
 					gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 				open(s)
-				_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
+				_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
 				if err == nil || isFault(err) {
 					t.Errorf("error %v", err)
 				}
@@ -133,13 +133,15 @@ func TestReprobe(t *testing.T) {
 		}
 	})
 	t.Run("a probe under way ends within a second of a revocation", func(t *testing.T) {
-		for name, fresh := range map[string][]byte{"of the stored credential": nil, "of a new one": []byte(submitted)} {
+		for name, fresh := range map[string]connection.Entry{
+			"of the stored credential": {}, "of a new one": entered(submitted),
+		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newEnv(t)
 					s.expectGet(stored(t))
 					s.expectAttempt(t, maker, 0)
-					if fresh == nil {
+					if fresh.IsZero() {
 						s.expectOpen()
 					}
 					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"),
@@ -173,7 +175,7 @@ func TestReprobe(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				return passed()
 			})
-			_, err := s.Reprobe(s.ctx, maker, "con", nil, nil)
+			_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
 			wantErr(t, err, nil)
 		})
 	})

@@ -44,6 +44,10 @@ const (
 	CodeConnectionNotFound            Code = "connection_not_found"             // Connection not found
 	CodeConnectionNotRevoked          Code = "connection_not_revoked"           // Connection not revoked
 	CodeConnectionRevoked             Code = "connection_revoked"               // Connection revoked
+	CodeConsentEnded                  Code = "consent_ended"                    // Consent ended
+	CodeConsentIncomplete             Code = "consent_incomplete"               // Consent incomplete
+	CodeConsentInvalid                Code = "consent_invalid"                  // Consent invalid
+	CodeConsentNotOffered             Code = "consent_not_offered"              // Consent not offered
 	CodeContractBreak                 Code = "contract_break"                   // Contract break
 	CodeCopyTooLarge                  Code = "copy_too_large"                   // Copy too large
 	CodeCredentialChanged             Code = "credential_changed"               // Credential changed
@@ -1387,14 +1391,35 @@ type Connection struct {
 	UpdatedAt time.Time  `json:"updated_at"`
 }
 
+// ConnectionConsent is a type of the API. What the service gave the browser on its way back from
+// `authorization_url`.
+type ConnectionConsent struct {
+	State string `json:"state"`
+	Code  string `json:"code"`
+}
+
+// ConnectionConsentRequest is a type of the API.
+type ConnectionConsentRequest struct {
+	Kind string `json:"kind"`
+}
+
+// ConnectionConsentRequested is a type of the API.
+type ConnectionConsentRequested struct {
+	// The address at the service to which the browser is sent.
+	AuthorizationURL string `json:"authorization_url"`
+	// When the consent can no longer be used.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // ConnectionCreate is a type of the API.
 type ConnectionCreate struct {
 	Kind string `json:"kind"`
 	// At most 120 characters, without control characters. Default: a name made from the kind and the target of the
 	// connection.
 	Name *string `json:"name,omitzero"`
-	// The credential. Must match the kind's `credential_schema`.
-	Credential map[string]any `json:"credential"`
+	// The credential. Must match the kind's `credential_schema`. Must be given unless there is a `consent`.
+	Credential map[string]any     `json:"credential,omitzero"`
+	Consent    *ConnectionConsent `json:"consent,omitzero"`
 }
 
 // ConnectionCreatedData is a type of the API. The data of connection.created: A connection was created.
@@ -1454,6 +1479,8 @@ type ConnectionKind struct {
 	// grants are needed.
 	Grants           string         `json:"grants"`
 	CredentialSchema map[string]any `json:"credential_schema"`
+	// Whether a person can give consent in place of a credential.
+	Consent bool `json:"consent"`
 }
 
 // ConnectionList is a type of the API.
@@ -1494,6 +1521,9 @@ type ConnectionRevocation struct {
 	PausedSources []ConnectionSource `json:"paused_sources"`
 	// Number of queued jobs that were cancelled.
 	CancelledJobs int `json:"cancelled_jobs"`
+	// Whether the service has ended the person's consent. `false`: it could not be reached, or refused. The person
+	// can end the consent in their account there. `null`: the credential was not a consent.
+	ConsentWithdrawn *bool `json:"consent_withdrawn"`
 }
 
 // ConnectionRevokedData is a type of the API. The data of connection.revoked: A connection was revoked and its
@@ -1550,7 +1580,8 @@ type ConnectionVerifiedData struct {
 // ConnectionVerify is a type of the API.
 type ConnectionVerify struct {
 	// The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
-	Credential map[string]any `json:"credential,omitzero"`
+	Credential map[string]any     `json:"credential,omitzero"`
+	Consent    *ConnectionConsent `json:"consent,omitzero"`
 }
 
 // Delimiter is a type of the API. A character between values.
@@ -7154,14 +7185,17 @@ func (s *ChatTemplatesWorkflowsService) Detach(ctx context.Context, templateID s
 // why. Secrets are never returned. With `dry_run`, the server tests the credential and stores nothing. It then
 // ignores `Idempotency-Key`.
 //
+// A person's `consent` can take the place of the `credential` of kinds with `consent`. It works once, so a dry
+// run refuses it.
+//
 // With `Accept: text/event-stream`, the response has an event `check` for each step as soon as it has ended,
 // with a `ProbeCheck`, and then one event `result`: the `status` and the `body` that the response would have
 // without this header. If no step runs, for example because the request is invalid or repeated, the response is
 // not a stream.
 //
-// Errors: connection_forbidden, connection_limit_reached, invalid_fields, kind_not_offered, plan_limit_reached,
-// probe_failed, probe_rate_limited, quota_exceeded, scope_required, too_many_reads; and those that every call
-// can have.
+// Errors: connection_forbidden, connection_limit_reached, consent_incomplete, consent_invalid,
+// consent_not_offered, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited,
+// quota_exceeded, scope_required, session_required, too_many_reads; and those that every call can have.
 func (s *ConnectionsService) Create(ctx context.Context, body ConnectionCreate, query ConnectionsCreateQuery, opts ...Option) (*ConnectionsServiceCreateResult, error) {
 	return send[ConnectionsServiceCreateResult](ctx, s.client, &call{name: "connections.create", method: "POST", path: []string{"/api/connections"}, body: body, keyed: true, query: query.values()}, opts)
 }
@@ -7204,6 +7238,20 @@ func (s *ConnectionsService) ListPage(ctx context.Context, query ConnectionsList
 	return send[ConnectionList](ctx, s.client, &call{name: "connections.list", method: "GET", path: []string{"/api/connections"}, query: query.values()}, opts)
 }
 
+// RequestConsent: Request a person's consent.
+//
+// Requires the member role in the workspace, and a session. Returns the `authorization_url` at which a person
+// gives consent to read their data, for kinds with `consent`. Send the browser there. The service sends it back
+// to `/console/consent`, with the parameters `state` and `code`. Give both as `consent` when you create or
+// verify a connection: within 10 minutes, once, and in the same session and workspace. Nothing is stored until
+// then.
+//
+// Errors: connection_forbidden, consent_not_offered, invalid_fields, kind_not_offered, scope_required,
+// session_required; and those that every call can have.
+func (s *ConnectionsService) RequestConsent(ctx context.Context, body ConnectionConsentRequest, opts ...Option) (*ConnectionConsentRequested, error) {
+	return send[ConnectionConsentRequested](ctx, s.client, &call{name: "connections.requestConsent", method: "POST", path: []string{"/api/connections/consents"}, body: body, repeatable: true}, opts)
+}
+
 // Revoke: Revoke a connection.
 //
 // Requires the admin role in the workspace, unless the caller created the connection.
@@ -7212,6 +7260,9 @@ func (s *ConnectionsService) ListPage(ctx context.Context, query ConnectionsList
 // connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
 // credential after the response. Reads that are in progress are cancelled within two seconds, also at the server
 // where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
+//
+// If the credential is a person's consent, the server then also ends the consent at the service.
+// `consent_withdrawn` says whether that worked: the connection is revoked in any case.
 //
 // To use the connection again, verify it with a new credential. Revoking a revoked connection changes nothing.
 //
@@ -7242,14 +7293,17 @@ func (s *ConnectionsService) Update(ctx context.Context, connectionID string, bo
 // returns 422 `probe_failed` and changes nothing. Requires the admin role in the workspace, unless the caller
 // created the connection.
 //
+// A `consent` can take the place of the `credential`, as in `createConnection`.
+//
 // Returns 409 `credential_changed` if the credential was replaced or revoked during the test. The results are
 // then discarded.
 //
 // With `Accept: text/event-stream`, the response has an event for each step, as in `createConnection`.
 //
 // Errors: connection_forbidden, connection_limit_reached, connection_not_found, connection_revoked,
-// credential_changed, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited,
-// quota_exceeded, scope_required, too_many_reads; and those that every call can have.
+// consent_incomplete, consent_invalid, consent_not_offered, credential_changed, invalid_fields,
+// kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited, quota_exceeded, scope_required,
+// session_required, too_many_reads; and those that every call can have.
 func (s *ConnectionsService) Verify(ctx context.Context, connectionID string, body *ConnectionVerify, opts ...Option) (*Connection, error) {
 	return send[Connection](ctx, s.client, &call{name: "connections.verify", method: "POST", path: []string{"/api/connections/", connectionID, "/verify"}, body: optional(body), keyed: true}, opts)
 }
@@ -7263,12 +7317,12 @@ func (s *ConnectionsService) Verify(ctx context.Context, connectionID string, bo
 // With a `mapping`, the data source is `active` immediately. Without one, it is `unmapped` until its columns are
 // mapped. It is refreshed immediately, and then once a day.
 //
-// Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-// file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
-// plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared,
-// source_forbidden, source_limit_reached, tab_not_found, table_not_found, table_unreadable, too_many_reads,
-// unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
-// have.
+// Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+// credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
+// permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found,
+// sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found, table_unreadable,
+// too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) Attach(ctx context.Context, body SourceAttach, opts ...Option) (*Source, error) {
 	return send[Source](ctx, s.client, &call{name: "dataSources.attach", method: "POST", path: []string{"/api/datasources"}, body: body, keyed: true}, opts)
 }
@@ -7320,11 +7374,12 @@ func (s *DataSourcesService) ListPage(ctx context.Context, query DataSourcesList
 // connection is revoked. If the pause reason is `connection_changed`, only the owner of the data source or an
 // owner of the workspace can map it. Other callers get 409 `source_paused`.
 //
-// Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-// file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied, preview_rate_limited,
-// revision_mismatch, scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found,
-// source_paused, tab_not_found, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
-// unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+// Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+// credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
+// preview_rate_limited, revision_mismatch, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
+// source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+// unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
+// have.
 func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body SourceMap, opts ...Option) (*SourceMapped, error) {
 	return send[SourceMapped](ctx, s.client, &call{name: "dataSources.map", method: "PUT", path: []string{"/api/datasources/", sourceID}, body: body}, opts)
 }
@@ -7341,10 +7396,11 @@ func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body Sour
 //
 // With a `type`, suggests which column holds each field of that type, and gives the reasons.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-// invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited, scope_required, sheet_not_found,
-// sheet_not_shared, source_forbidden, source_not_found, tab_not_found, too_many_reads, unknown_source_type,
-// unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
+// file_too_large, invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited, scope_required,
+// sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, tab_not_found, too_many_reads,
+// unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
+// have.
 func (s *DataSourcesService) PreviewSheet(ctx context.Context, query DataSourcesPreviewSheetQuery, opts ...Option) (*SheetPreview, error) {
 	return send[SheetPreview](ctx, s.client, &call{name: "dataSources.previewSheet", method: "GET", path: []string{"/api/datasources/sheet-preview"}, query: query.values()}, opts)
 }
@@ -7411,8 +7467,8 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
 // `source_changed`.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
+// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
+// file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
 // rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
 // source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
 // too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
@@ -7445,8 +7501,8 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
 // `source_changed`.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-// invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
+// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
+// file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
 // rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
 // source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
 // too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.

@@ -81,9 +81,9 @@ type Connection struct {
 
 // Draft is the caller's request for a new connection.
 type Draft struct {
-	Kind       Kind
-	Name       string // empty: derived from the kind and the target
-	Credential []byte // a JSON object
+	Kind Kind
+	Name string // empty: derived from the kind and the target
+	Entry
 }
 
 // Check returns everything that is wrong with the fields of d except the credential.

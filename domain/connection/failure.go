@@ -158,6 +158,9 @@ var causes = map[Code]cause{
 	TokenUnavailable: {Transient, true, nothing,
 		"Google's server for tokens cannot be reached, or reports a failure, so there is nothing to sign in with. " +
 			"Check that Atrium's network allows connections to oauth2.googleapis.com."},
+	ConsentEnded: {Config, false, nothing,
+		"Google no longer accepts the consent: the person withdrew it, it was not used for six months, or the app is " +
+			"in testing, where consents last 7 days. Connect with Google again."},
 	SSHHostKeyMismatch: {Config, false, sshKey,
 		"The SSH server has another host key than the connection. If the server was set up again, replace the host " +
 			"key. If it was not, another server may be intercepting the connection."},

@@ -47,6 +47,7 @@ type Descriptor struct {
 	Capabilities []string
 	Grants       string          // the script that gives read access only; values to fill in are in <angle brackets>
 	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
+	Consent      bool            // whether a person's consent at the service can take the place of a credential
 
 	fields   map[about][]string        // credential fields that a failure can be about
 	schema   func() *jsonschema.Schema // compiled at its first use, because a child process uses only one kind
@@ -130,6 +131,7 @@ func load(text []byte) (*Descriptor, error) {
 		Fields       map[about][]string `json:"fields"`
 		SSH          bool               `json:"ssh"` // whether a server may be reached through an SSH server
 		IAM          bool               `json:"iam"` // whether a user may sign in with tokens of AWS or Google
+		Consent      bool               `json:"consent"`
 		Schema       json.RawMessage    `json:"credential_schema"`
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
@@ -152,8 +154,8 @@ func load(text []byte) (*Descriptor, error) {
 	}
 	d := &Descriptor{
 		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts,
-		Capabilities: f.Capabilities,
-		Grants:       strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
+		Capabilities: f.Capabilities, Consent: f.Consent,
+		Grants: strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
 	}
 	d.schema = sync.OnceValue(func() *jsonschema.Schema {
 		schema, err := compile(d.Schema)

@@ -16,6 +16,12 @@ var (
 		Detail: "Atrium cannot read this sheet because its host requires a sign-in. Share it with everyone who has " +
 			"the link, or use a download link.",
 	}
+	ErrSheetConsentEnded = &fault.Error{
+		Kind: fault.Forbidden,
+		Code: "consent_ended",
+		Detail: "Google no longer accepts the consent with which this workspace reads the sheet. Connect with Google " +
+			"again: verify the connection with a new consent.",
+	}
 	ErrSheetNotFound = &fault.Error{
 		Kind:   fault.NotFound,
 		Code:   "sheet_not_found",

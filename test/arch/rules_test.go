@@ -126,6 +126,8 @@ var unscoped = map[string]string{
 	"Warehouse.Tables":                    "as Warehouse.Probe",
 	"Warehouse.Preview":                   "as Warehouse.Probe",
 	"Warehouse.Rows":                      "as Warehouse.Probe",
+	"Consents.Exchange":                   "reaches a service with the client of one org, which it is given",
+	"Consents.Withdraw":                   "as Warehouse.Probe",
 	"Replier.Reply":                       "as Warehouse.Probe",
 	"GatewayCustomers.CreateCustomer":     "a gateway is the account of one org, and a customer there is one workspace",
 	"GatewayCustomers.CancelSetupIntents": "as GatewayCustomers.CreateCustomer",

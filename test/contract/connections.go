@@ -22,7 +22,14 @@ func Connections(t *testing.T, open Opener) {
 	t.Run("credentials", func(t *testing.T) { connectionCredentials(t, a) })
 	t.Run("the limit", func(t *testing.T) { connectionLimit(t, a) })
 	t.Run("a lock waits for changes, and changes wait for it", func(t *testing.T) { connectionLock(t, a) })
+	t.Run("a consent works once", func(t *testing.T) { consentsUsed(t, a) })
 	t.Run("attempts", func(t *testing.T) { connectionAttempts(t, a) })
+}
+
+func consentsUsed(t *testing.T, a Adapter) {
+	usedOnce(t, a, connection.ErrConsentInvalid, func(s ports.Stores, h [32]byte, expires time.Time) error {
+		return s.ConsentStates.Use(t.Context(), a.Orgs[0], h, expires)
+	})
 }
 
 // revokeConnection revokes a connection as by.

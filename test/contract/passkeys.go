@@ -175,28 +175,38 @@ func passkeysAtOnce(t *testing.T, a Adapter) {
 }
 
 func challengesUsed(t *testing.T, a Adapter) {
-	ctx, second := t.Context(), a.Second()
-	h, used := sha256.Sum256([]byte("challenge")), 0
+	usedOnce(t, a, account.ErrPasskeyInvalid, func(s ports.Stores, h [32]byte, expires time.Time) error {
+		return s.Passkeys.UseChallenge(t.Context(), a.Orgs[0], h, expires)
+	})
+}
+
+// usedOnce checks that use returns nil once for each hash, and want for all other calls.
+func usedOnce(
+	t *testing.T, a Adapter, want error, use func(s ports.Stores, h [32]byte, expires time.Time) error,
+) {
+	t.Helper()
+	h, second, used := sha256.Sum256([]byte("used once")), a.Second(), 0
 	for _, err := range atOnce(8, func(i int) error {
 		s := a.Stores
 		if i%2 == 1 {
 			s = second
 		}
-		return s.Passkeys.UseChallenge(ctx, a.Orgs[0], h, fixture.At.Add(time.Minute))
+		return use(s, h, fixture.At.Add(time.Minute))
 	}) {
 		if err == nil {
 			used++
 			continue
 		}
-		wantErr(t, err, account.ErrPasskeyInvalid)
+		wantErr(t, err, want)
 	}
 	if used != 1 {
 		t.Errorf("it was used %d times", used)
 	}
-	must(t, a.Passkeys.UseChallenge(ctx, a.Orgs[0], sha256.Sum256([]byte("another")), fixture.At))
-	wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-		must(t, tx.Passkeys.UseChallenge(ctx, a.Orgs[0], sha256.Sum256([]byte("undone")), fixture.At))
+	must(t, use(a.Stores, sha256.Sum256([]byte("another")), fixture.At))
+	undone := sha256.Sum256([]byte("undone"))
+	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
+		must(t, use(tx, undone, fixture.At))
 		return errBoom
 	}), errBoom)
-	must(t, a.Passkeys.UseChallenge(ctx, a.Orgs[0], sha256.Sum256([]byte("undone")), fixture.At))
+	must(t, use(a.Stores, undone, fixture.At))
 }

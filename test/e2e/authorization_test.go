@@ -149,6 +149,8 @@ var exceptions = []struct {
 	{"getPasskey", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"renamePasskey", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"removePasskey", withoutOwnSession, 403, "as getStepUpOptions"},
+	{"requestConnectionConsent", func(c *testCaller) bool { return !c.session && c.role >= identity.Member }, 403,
+		"a person gives consent in a browser"},
 	{"acceptInvitation", func(c *testCaller) bool { return c.host == onBlue }, 409,
 		"where no issuer is configured nobody can prove an address"},
 	{"acceptInvitation", func(c *testCaller) bool { return !c.jwt }, 403, "a key proves no address: anybody may hold it"},

@@ -33,6 +33,11 @@ const home = createRoute({
 
 const shell = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: Shell })
 
+const consent = createRoute({
+  getParentRoute: () => root, path: '/consent',
+  component: lazyRouteComponent(async () => ({ default: (await import('./areas/consent')).Consent })),
+})
+
 function screen<P extends string>(path: P, load: () => Promise<Record<string, unknown>>, name: string) {
   return createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load as never, name as never) })
 }
@@ -55,7 +60,7 @@ const screens = [
 ]
 
 const router = createRouter({
-  routeTree: root.addChildren([home, shell.addChildren(screens)]),
+  routeTree: root.addChildren([home, consent, shell.addChildren(screens)]),
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: 'intent',
 })

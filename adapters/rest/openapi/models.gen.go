@@ -1799,10 +1799,33 @@ type Connection struct {
 	Warnings []string `json:"warnings"`
 }
 
+// ConnectionConsent What the service gave the browser on its way back from `authorization_url`.
+type ConnectionConsent struct {
+	Code  string `json:"code"`
+	State string `json:"state"`
+}
+
+// ConnectionConsentRequest defines model for ConnectionConsentRequest.
+type ConnectionConsentRequest struct {
+	Kind string `json:"kind"`
+}
+
+// ConnectionConsentRequested defines model for ConnectionConsentRequested.
+type ConnectionConsentRequested struct {
+	// AuthorizationURL The address at the service to which the browser is sent.
+	AuthorizationURL string `json:"authorization_url"`
+
+	// ExpiresAt When the consent can no longer be used.
+	ExpiresAt Time `json:"expires_at"`
+}
+
 // ConnectionCreate defines model for ConnectionCreate.
 type ConnectionCreate struct {
-	// Credential The credential. Must match the kind's `credential_schema`.
-	Credential json.RawMessage `json:"credential"`
+	// Consent What the service gave the browser on its way back from `authorization_url`.
+	Consent ConnectionConsent `json:"consent,omitempty,omitzero"`
+
+	// Credential The credential. Must match the kind's `credential_schema`. Must be given unless there is a `consent`.
+	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
 	Kind       string          `json:"kind"`
 
 	// Name At most 120 characters, without control characters. Default: a name made from the kind and the target of the connection.
@@ -1833,7 +1856,10 @@ type ConnectionFailure struct {
 
 // ConnectionKind A kind of warehouse. `credential_schema` is a JSON Schema. In it, `x-secret` marks secret fields and `x-order` gives their order in a form.
 type ConnectionKind struct {
-	Capabilities     []string        `json:"capabilities"`
+	Capabilities []string `json:"capabilities"`
+
+	// Consent Whether a person can give consent in place of a credential.
+	Consent          bool            `json:"consent"`
 	CredentialSchema json.RawMessage `json:"credential_schema"`
 	DocsURL          string          `json:"docs_url"`
 
@@ -1865,6 +1891,9 @@ type ConnectionRevocation struct {
 	// CancelledJobs Number of queued jobs that were cancelled.
 	CancelledJobs int        `json:"cancelled_jobs"`
 	Connection    Connection `json:"connection"`
+
+	// ConsentWithdrawn Whether the service has ended the person's consent. `false`: it could not be reached, or refused. The person can end the consent in their account there. `null`: the credential was not a consent.
+	ConsentWithdrawn nullable.Nullable[bool] `json:"consent_withdrawn"`
 
 	// PausedSources The data sources that were paused.
 	PausedSources []ConnectionSource `json:"paused_sources"`
@@ -1902,6 +1931,9 @@ type ConnectionStatus string
 
 // ConnectionVerify defines model for ConnectionVerify.
 type ConnectionVerify struct {
+	// Consent What the service gave the browser on its way back from `authorization_url`.
+	Consent ConnectionConsent `json:"consent,omitempty,omitzero"`
+
 	// Credential The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
 	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
 }

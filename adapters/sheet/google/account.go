@@ -1,12 +1,14 @@
 package google
 
 import (
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -38,8 +40,8 @@ type key [sha256.Size]byte
 // account is an identity with which Google is called.
 type account struct {
 	key    key
-	email  string             // of a service account, which sheets are shared with
-	tokens oauth2.TokenSource // nil for an API key
+	email  string     // of a service account or a person, which sheets are shared with
+	tokens *renewable // nil for an API key
 	apiKey secret.String
 	budget *rate.Limiter
 	used   time.Time
@@ -63,7 +65,10 @@ func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 		if err != nil {
 			return nil, source.ErrSheetFailed
 		}
-		text = append([]byte("service account "), revealed...)
+		text = append([]byte("account "), revealed...)
+		if to.Account.IsConsent() {
+			text = fmt.Appendf(text, " of %s %s", to.Offer.GoogleClient.ID, to.Offer.GoogleClient.Secret.Reveal())
+		}
 	case !to.Offer.GoogleAPIKey.IsZero():
 		text = append([]byte("API key "), to.Offer.GoogleAPIKey.Reveal()...)
 	default:
@@ -79,7 +84,10 @@ func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 			apiKey: to.Offer.GoogleAPIKey}
 		if to.Account.Kind() == connection.GoogleSheets {
 			found.apiKey = secret.String{}
-			found.email, found.tokens = to.Account.Text("client_email"), a.config.tokens(to.Account)
+			found.email = cmp.Or(to.Account.Text("client_email"), to.Account.Text(connection.FieldGoogleAccount))
+			found.tokens = &renewable{source: func() oauth2.TokenSource {
+				return a.config.tokens(to.Offer.GoogleClient, to.Account)
+			}}
 		}
 		a.evict()
 		a.all[k] = found
@@ -101,8 +109,12 @@ func (a *accounts) evict() {
 	}
 }
 
-// tokens signs in as a service account (RFC 7523), at a URL that the credential cannot choose.
-func (c Config) tokens(credential connection.Credential) oauth2.TokenSource {
+// tokens signs in for a person who gave consent to client, or as a service account (RFC 7523), at a URL that the
+// credential cannot choose.
+func (c Config) tokens(client connection.OAuthClient, credential connection.Credential) oauth2.TokenSource {
+	if credential.IsConsent() {
+		return c.consentTokens(client, credential)
+	}
 	if !isPrivateKey(credential.Secret("private_key").Reveal()) {
 		return keyless{}
 	}
@@ -144,6 +156,8 @@ func (a *account) sign(r *http.Request) error {
 	token, err := a.tokens.Token()
 	switch failure(err) {
 	case "":
+	case connection.ConsentEnded:
+		return source.ErrSheetConsentEnded
 	case connection.AuthFailed:
 		return source.ErrSheetNotShared.Because("Google does not accept the key of this workspace's service account. " +
 			"Verify its connection with a new one.")

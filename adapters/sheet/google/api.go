@@ -93,20 +93,15 @@ func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Va
 func (s *Sheets) read(
 	ctx context.Context, as *account, path string, query url.Values, most int64, into any,
 ) error {
-	if wait := s.wait(as); wait > 0 {
-		return source.ErrSheetRateLimited.After(wait)
+	response, err := s.send(ctx, as, path, query)
+	if err == nil && response.StatusCode == http.StatusUnauthorized && as.tokens != nil {
+		// Google ended the token early. A new one shows whether it also ended what the token was for.
+		_ = response.Body.Close()
+		as.tokens.forget()
+		response, err = s.send(ctx, as, path, query)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+
-		query.Encode(), nil)
 	if err != nil {
-		return source.ErrSheetFailed
-	}
-	if err := as.sign(request); err != nil {
 		return err
-	}
-	response, err := s.config.Client.Do(request)
-	if err != nil {
-		return upstream.Unreachable(err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
 	body := &io.LimitedReader{R: response.Body, N: most}
@@ -120,6 +115,26 @@ func (s *Sheets) read(
 		return upstream.Unreachable(err)
 	}
 	return nil
+}
+
+// send sends one request, if the account's budget permits it.
+func (s *Sheets) send(ctx context.Context, as *account, path string, query url.Values) (*http.Response, error) {
+	if wait := s.wait(as); wait > 0 {
+		return nil, source.ErrSheetRateLimited.After(wait)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+
+		query.Encode(), nil)
+	if err != nil {
+		return nil, source.ErrSheetFailed
+	}
+	if err := as.sign(request); err != nil {
+		return nil, err
+	}
+	response, err := s.config.Client.Do(request)
+	if err != nil {
+		return nil, upstream.Unreachable(err)
+	}
+	return response, nil
 }
 
 // wait returns how long to wait before the account may ask again, 0 if it may now.

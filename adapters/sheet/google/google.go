@@ -17,16 +17,20 @@ const patience = 15 * time.Second
 
 // Config has the addresses of Google. It is not a setting: only tests use other addresses.
 type Config struct {
-	API      string // the base of its REST interface
-	TokenURL string // where service accounts sign in; the address in their keys is ignored
-	Client   *http.Client
+	API        string // the base of its REST interface
+	TokenURL   string // where service accounts sign in, and consents are exchanged; the address in keys is ignored
+	ConsentURL string // where people give their consent, in a browser
+	RevokeURL  string // where consents are ended
+	Client     *http.Client
 }
 
 // Default has Google's addresses.
 func Default() Config {
 	return Config{ //nolint:gosec // of addresses
-		API:      "https://sheets.googleapis.com",
-		TokenURL: "https://oauth2.googleapis.com/token",
+		API:        "https://sheets.googleapis.com",
+		TokenURL:   "https://oauth2.googleapis.com/token",
+		ConsentURL: "https://accounts.google.com/o/oauth2/v2/auth",
+		RevokeURL:  "https://oauth2.googleapis.com/revoke",
 		Client: &http.Client{
 			Timeout: patience,
 			// there is none to follow

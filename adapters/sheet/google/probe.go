@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Accounts implements ports.Warehouse for service accounts. They have no tables, since Google does not list the
-// sheets that are shared with an account. A probe signs in as the account.
+// Accounts implements ports.Warehouse for service accounts and for people's consents. They have no tables: Google does
+// not list the sheets that an account can read without a further permission. A probe gets an access token.
 type Accounts struct {
 	config Config
 }
@@ -28,7 +28,7 @@ func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report
 	begun := time.Now()
 	signedIn := make(chan error, 1)
 	go func() { // a token source takes no context; its client has a timeout
-		_, err := a.config.tokens(to.Credential).Token()
+		_, err := a.config.tokens(to.OAuth, to.Credential).Token()
 		signedIn <- err
 	}()
 	var err error
@@ -52,6 +52,9 @@ func (*Accounts) Rows(context.Context, ports.Target, connection.RowsQuery, func(
 func failure(err error) connection.Code {
 	if err == nil {
 		return ""
+	}
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		return code
 	}
 	if errors.Is(err, errKeyless) {
 		return connection.AuthFailed

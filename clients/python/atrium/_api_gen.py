@@ -40,6 +40,10 @@ Code = Union[
         "connection_not_found",
         "connection_not_revoked",
         "connection_revoked",
+        "consent_ended",
+        "consent_incomplete",
+        "consent_invalid",
+        "consent_not_offered",
         "contract_break",
         "copy_too_large",
         "credential_changed",
@@ -1748,6 +1752,33 @@ class Connection(TypedDict):
     """"""
 
 
+class ConnectionConsent(TypedDict):
+    """What the service gave the browser on its way back from `authorization_url`."""
+
+    state: str
+    """"""
+
+    code: str
+    """"""
+
+
+class ConnectionConsentRequest(TypedDict):
+    """A type of the API."""
+
+    kind: str
+    """"""
+
+
+class ConnectionConsentRequested(TypedDict):
+    """A type of the API."""
+
+    authorization_url: str
+    """The address at the service to which the browser is sent."""
+
+    expires_at: str
+    """When the consent can no longer be used."""
+
+
 class ConnectionCreate(TypedDict):
     """A type of the API."""
 
@@ -1759,8 +1790,11 @@ class ConnectionCreate(TypedDict):
     of the connection.
     """
 
-    credential: Dict[str, Any]
-    """The credential. Must match the kind's `credential_schema`."""
+    credential: NotRequired[Dict[str, Any]]
+    """The credential. Must match the kind's `credential_schema`. Must be given unless there is a `consent`."""
+
+    consent: NotRequired[ConnectionConsent]
+    """"""
 
 
 class ConnectionCreatedData(TypedDict):
@@ -1859,6 +1893,9 @@ class ConnectionKind(TypedDict):
     credential_schema: Dict[str, Any]
     """"""
 
+    consent: bool
+    """Whether a person can give consent in place of a credential."""
+
 
 class ConnectionList(TypedDict):
     """A type of the API."""
@@ -1914,6 +1951,11 @@ class ConnectionRevocation(TypedDict):
 
     cancelled_jobs: int
     """Number of queued jobs that were cancelled."""
+
+    consent_withdrawn: Optional[bool]
+    """Whether the service has ended the person's consent. `false`: it could not be reached, or refused. The
+    person can end the consent in their account there. `null`: the credential was not a consent.
+    """
 
 
 class ConnectionRevokedData(TypedDict):
@@ -1986,6 +2028,9 @@ class ConnectionVerify(TypedDict):
 
     credential: NotRequired[Dict[str, Any]]
     """The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one."""
+
+    consent: NotRequired[ConnectionConsent]
+    """"""
 
 # A character between values.
 Delimiter = Union[Literal["comma", "semicolon", "tab", "pipe"], str]
@@ -11861,11 +11906,12 @@ class DataSourcesResource(Resource):
         its columns are mapped. It is refreshed immediately, and then once a day.
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
-        credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered,
-        mapping_invalid, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded,
-        scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached,
-        tab_not_found, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
-        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+        consent_ended, credential_changed, file_too_large, header_uncertain, invalid_fields,
+        kind_not_offered, mapping_invalid, permission_denied, plan_limit_reached, preview_rate_limited,
+        quota_exceeded, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
+        source_limit_reached, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+        unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every
+        call can have.
         """
         return cast("Source", self._caller.send("dataSources.attach", "POST", path("/api/datasources"), body=body, keyed=True, options=options))
 
@@ -11934,11 +11980,11 @@ class DataSourcesResource(Resource):
         `source_paused`.
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
-        credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid,
-        permission_denied, preview_rate_limited, revision_mismatch, scope_required, sheet_not_found,
-        sheet_not_shared, source_forbidden, source_not_found, source_paused, tab_not_found,
-        table_not_found, table_unreadable, too_many_reads, unknown_source_type, unsupported_format,
-        upstream_timeout, url_not_allowed; and those that every call can have.
+        consent_ended, credential_changed, file_too_large, invalid_fields, kind_not_offered,
+        mapping_invalid, permission_denied, preview_rate_limited, revision_mismatch, scope_required,
+        sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, source_paused,
+        tab_not_found, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
+        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("SourceMapped", self._caller.send("dataSources.map", "PUT", path("/api/datasources/{}", source_id), body=body, options=options))
 
@@ -11968,11 +12014,11 @@ class DataSourcesResource(Resource):
 
         With a `type`, suggests which column holds each field of that type, and gives the reasons.
 
-        Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-        file_too_large, invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited,
-        scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found,
-        tab_not_found, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
-        url_not_allowed; and those that every call can have.
+        Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+        credential_changed, file_too_large, invalid_fields, kind_not_offered, not_a_sheet,
+        preview_rate_limited, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
+        source_not_found, tab_not_found, too_many_reads, unknown_source_type, unsupported_format,
+        upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("SheetPreview", self._caller.send("dataSources.previewSheet", "GET", path("/api/datasources/sheet-preview"), query={"url": url, "source_id": source_id, "tab": tab, "header_row": header_row, "charset": charset, "delimiter": delimiter, "locale": locale, "sample_rows": sample_rows, "type": type}, options=options))
 
@@ -12078,12 +12124,12 @@ class DataSourcesResource(Resource):
         that is unique is mapped. If the file, the columns or the mapping have changed since, the next
         page is a 409 `source_changed`.
 
-        Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-        file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
-        rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
-        source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
-        tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
-        upstream_timeout, url_not_allowed; and those that every call can have.
+        Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+        credential_changed, file_too_large, invalid_fields, kind_not_offered, permission_denied,
+        preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
+        sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
+        source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
@@ -12122,12 +12168,12 @@ class DataSourcesResource(Resource):
         that is unique is mapped. If the file, the columns or the mapping have changed since, the next
         page is a 409 `source_changed`.
 
-        Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-        file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
-        rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
-        source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
-        tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format,
-        upstream_timeout, url_not_allowed; and those that every call can have.
+        Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+        credential_changed, file_too_large, invalid_fields, kind_not_offered, permission_denied,
+        preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
+        sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
+        source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
 
@@ -12205,14 +12251,18 @@ class ConnectionsResource(Resource):
         fails: `failure` and `checks` say why. Secrets are never returned. With `dry_run`, the server
         tests the credential and stores nothing. It then ignores `Idempotency-Key`.
 
+        A person's `consent` can take the place of the `credential` of kinds with `consent`. It works
+        once, so a dry run refuses it.
+
         With `Accept: text/event-stream`, the response has an event `check` for each step as soon as it
         has ended, with a `ProbeCheck`, and then one event `result`: the `status` and the `body` that the
         response would have without this header. If no step runs, for example because the request is
         invalid or repeated, the response is not a stream.
 
-        Errors: connection_forbidden, connection_limit_reached, invalid_fields, kind_not_offered,
-        plan_limit_reached, probe_failed, probe_rate_limited, quota_exceeded, scope_required,
-        too_many_reads; and those that every call can have.
+        Errors: connection_forbidden, connection_limit_reached, consent_incomplete, consent_invalid,
+        consent_not_offered, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed,
+        probe_rate_limited, quota_exceeded, scope_required, session_required, too_many_reads; and those
+        that every call can have.
         """
         return cast("Union[ProbeReport, Connection]", self._caller.send("connections.create", "POST", path("/api/connections"), body=body, query={"dry_run": dry_run}, keyed=True, options=options))
 
@@ -12265,6 +12315,24 @@ class ConnectionsResource(Resource):
         """
         return cast("Pages[Connection, ConnectionList]", self._caller.pages("connections.list", "GET", path("/api/connections"), query={"limit": limit, "cursor": cursor}, options=options))
 
+    def request_consent(
+        self,
+        body: ConnectionConsentRequest,
+        **options: Unpack[Options],
+    ) -> ConnectionConsentRequested:
+        """Request a person's consent.
+
+        Requires the member role in the workspace, and a session. Returns the `authorization_url` at
+        which a person gives consent to read their data, for kinds with `consent`. Send the browser
+        there. The service sends it back to `/console/consent`, with the parameters `state` and `code`.
+        Give both as `consent` when you create or verify a connection: within 10 minutes, once, and in
+        the same session and workspace. Nothing is stored until then.
+
+        Errors: connection_forbidden, consent_not_offered, invalid_fields, kind_not_offered,
+        scope_required, session_required; and those that every call can have.
+        """
+        return cast("ConnectionConsentRequested", self._caller.send("connections.requestConsent", "POST", path("/api/connections/consents"), body=body, repeatable=True, options=options))
+
     def revoke(
         self,
         connection_id: str,
@@ -12279,6 +12347,9 @@ class ConnectionsResource(Resource):
         connection uses the credential after the response. Reads that are in progress are cancelled
         within two seconds, also at the server where its kind permits that (PostgreSQL, MySQL,
         ClickHouse), and their results are discarded.
+
+        If the credential is a person's consent, the server then also ends the consent at the service.
+        `consent_withdrawn` says whether that worked: the connection is revoked in any case.
 
         To use the connection again, verify it with a new credential. Revoking a revoked connection
         changes nothing.
@@ -12320,6 +12391,8 @@ class ConnectionsResource(Resource):
         at once. If the test fails, returns 422 `probe_failed` and changes nothing. Requires the admin
         role in the workspace, unless the caller created the connection.
 
+        A `consent` can take the place of the `credential`, as in `createConnection`.
+
         Returns 409 `credential_changed` if the credential was replaced or revoked during the test. The
         results are then discarded.
 
@@ -12327,9 +12400,9 @@ class ConnectionsResource(Resource):
         `createConnection`.
 
         Errors: connection_forbidden, connection_limit_reached, connection_not_found, connection_revoked,
-        credential_changed, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed,
-        probe_rate_limited, quota_exceeded, scope_required, too_many_reads; and those that every call can
-        have.
+        consent_incomplete, consent_invalid, consent_not_offered, credential_changed, invalid_fields,
+        kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited, quota_exceeded,
+        scope_required, session_required, too_many_reads; and those that every call can have.
         """
         return cast("Connection", self._caller.send("connections.verify", "POST", path("/api/connections/{}/verify", connection_id), body=body, keyed=True, options=options))
 

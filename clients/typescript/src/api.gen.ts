@@ -33,6 +33,10 @@ export type Code =
   | 'connection_not_found'
   | 'connection_not_revoked'
   | 'connection_revoked'
+  | 'consent_ended'
+  | 'consent_incomplete'
+  | 'consent_invalid'
+  | 'consent_not_offered'
   | 'contract_break'
   | 'copy_too_large'
   | 'credential_changed'
@@ -1441,6 +1445,28 @@ export type Connection = {
   updated_at: string
 }
 
+/** What the service gave the browser on its way back from `authorization_url`. */
+export type ConnectionConsent = {
+  /**  */
+  state: string
+  /**  */
+  code: string
+}
+
+/**  */
+export type ConnectionConsentRequest = {
+  /**  */
+  kind: string
+}
+
+/**  */
+export type ConnectionConsentRequested = {
+  /** The address at the service to which the browser is sent. */
+  authorization_url: string
+  /** When the consent can no longer be used. */
+  expires_at: string
+}
+
 /**  */
 export type ConnectionCreate = {
   /**  */
@@ -1450,8 +1476,10 @@ export type ConnectionCreate = {
    * connection.
    */
   name?: string
-  /** The credential. Must match the kind's `credential_schema`. */
-  credential: Record<string, unknown>
+  /** The credential. Must match the kind's `credential_schema`. Must be given unless there is a `consent`. */
+  credential?: Record<string, unknown>
+  /**  */
+  consent?: ConnectionConsent
 }
 
 /** The data of connection.created: A connection was created. */
@@ -1530,6 +1558,8 @@ export type ConnectionKind = {
   grants: string
   /**  */
   credential_schema: Record<string, unknown>
+  /** Whether a person can give consent in place of a credential. */
+  consent: boolean
 }
 
 /**  */
@@ -1575,6 +1605,11 @@ export type ConnectionRevocation = {
   paused_sources: ConnectionSource[]
   /** Number of queued jobs that were cancelled. */
   cancelled_jobs: number
+  /**
+   * Whether the service has ended the person's consent. `false`: it could not be reached, or refused. The person
+   * can end the consent in their account there. `null`: the credential was not a consent.
+   */
+  consent_withdrawn: boolean | null
 }
 
 /** The data of connection.revoked: A connection was revoked and its credential was deleted. */
@@ -1633,6 +1668,8 @@ export type ConnectionVerifiedData = {
 export type ConnectionVerify = {
   /** The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one. */
   credential?: Record<string, unknown>
+  /**  */
+  consent?: ConnectionConsent
 }
 
 /** A character between values. */
@@ -9109,7 +9146,7 @@ export class DataSourcesResource extends Resource {
    * With a `mapping`, the data source is `active` immediately. Without one, it is `unmapped` until its columns
    * are mapped. It is refreshed immediately, and then once a day.
    *
-   * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
+   * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
    * credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
    * permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
    * sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
@@ -9174,7 +9211,7 @@ export class DataSourcesResource extends Resource {
    * connection is revoked. If the pause reason is `connection_changed`, only the owner of the data source or an
    * owner of the workspace can map it. Other callers get 409 `source_paused`.
    *
-   * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
+   * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
    * credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
    * preview_rate_limited, revision_mismatch, scope_required, sheet_not_found, sheet_not_shared,
    * source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable,
@@ -9198,10 +9235,11 @@ export class DataSourcesResource extends Resource {
    *
    * With a `type`, suggests which column holds each field of that type, and gives the reasons.
    *
-   * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-   * invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited, scope_required, sheet_not_found,
-   * sheet_not_shared, source_forbidden, source_not_found, tab_not_found, too_many_reads, unknown_source_type,
-   * unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+   * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
+   * file_too_large, invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited, scope_required,
+   * sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, tab_not_found, too_many_reads,
+   * unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
+   * have.
    */
   previewSheet(query?: {
       /** The URL of the sheet. */
@@ -9330,11 +9368,12 @@ export class DataSourcesResource extends Resource {
    * unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
    * `source_changed`.
    *
-   * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
-   * rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
-   * source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
-   * too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+   * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
+   * file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
+   * rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
+   * source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
+   * table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   rows(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -9404,11 +9443,12 @@ export class DataSourcesResource extends Resource {
    * unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
    * `source_changed`.
    *
-   * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, file_too_large,
-   * invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
-   * rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
-   * source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
-   * too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+   * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
+   * file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited,
+   * rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
+   * source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
+   * table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   rowsStream(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -9513,14 +9553,17 @@ export class ConnectionsResource extends Resource {
    * `checks` say why. Secrets are never returned. With `dry_run`, the server tests the credential and stores
    * nothing. It then ignores `Idempotency-Key`.
    *
+   * A person's `consent` can take the place of the `credential` of kinds with `consent`. It works once, so a dry
+   * run refuses it.
+   *
    * With `Accept: text/event-stream`, the response has an event `check` for each step as soon as it has ended,
    * with a `ProbeCheck`, and then one event `result`: the `status` and the `body` that the response would have
    * without this header. If no step runs, for example because the request is invalid or repeated, the response
    * is not a stream.
    *
-   * Errors: connection_forbidden, connection_limit_reached, invalid_fields, kind_not_offered,
-   * plan_limit_reached, probe_failed, probe_rate_limited, quota_exceeded, scope_required, too_many_reads; and
-   * those that every call can have.
+   * Errors: connection_forbidden, connection_limit_reached, consent_incomplete, consent_invalid,
+   * consent_not_offered, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited,
+   * quota_exceeded, scope_required, session_required, too_many_reads; and those that every call can have.
    */
   create(body: ConnectionCreate, query?: {
       /** Test the credential, and store nothing. */
@@ -9574,6 +9617,22 @@ export class ConnectionsResource extends Resource {
   }
 
   /**
+   * Request a person's consent.
+   *
+   * Requires the member role in the workspace, and a session. Returns the `authorization_url` at which a person
+   * gives consent to read their data, for kinds with `consent`. Send the browser there. The service sends it
+   * back to `/console/consent`, with the parameters `state` and `code`. Give both as `consent` when you create
+   * or verify a connection: within 10 minutes, once, and in the same session and workspace. Nothing is stored
+   * until then.
+   *
+   * Errors: connection_forbidden, consent_not_offered, invalid_fields, kind_not_offered, scope_required,
+   * session_required; and those that every call can have.
+   */
+  requestConsent(body: ConnectionConsentRequest, options?: Options): Promise<ConnectionConsentRequested> {
+    return this.caller.send({ name: 'connections.requestConsent', method: 'POST', path: path`/api/connections/consents`, body, repeatable: true }, options)
+  }
+
+  /**
    * Revoke a connection.
    *
    * Requires the admin role in the workspace, unless the caller created the connection.
@@ -9582,6 +9641,9 @@ export class ConnectionsResource extends Resource {
    * connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
    * credential after the response. Reads that are in progress are cancelled within two seconds, also at the
    * server where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
+   *
+   * If the credential is a person's consent, the server then also ends the consent at the service.
+   * `consent_withdrawn` says whether that worked: the connection is revoked in any case.
    *
    * To use the connection again, verify it with a new credential. Revoking a revoked connection changes nothing.
    *
@@ -9616,14 +9678,17 @@ export class ConnectionsResource extends Resource {
    * returns 422 `probe_failed` and changes nothing. Requires the admin role in the workspace, unless the caller
    * created the connection.
    *
+   * A `consent` can take the place of the `credential`, as in `createConnection`.
+   *
    * Returns 409 `credential_changed` if the credential was replaced or revoked during the test. The results are
    * then discarded.
    *
    * With `Accept: text/event-stream`, the response has an event for each step, as in `createConnection`.
    *
    * Errors: connection_forbidden, connection_limit_reached, connection_not_found, connection_revoked,
-   * credential_changed, invalid_fields, kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited,
-   * quota_exceeded, scope_required, too_many_reads; and those that every call can have.
+   * consent_incomplete, consent_invalid, consent_not_offered, credential_changed, invalid_fields,
+   * kind_not_offered, plan_limit_reached, probe_failed, probe_rate_limited, quota_exceeded, scope_required,
+   * session_required, too_many_reads; and those that every call can have.
    */
   verify(connectionId: string, body?: ConnectionVerify, options?: Options): Promise<Connection> {
     return this.caller.send({ name: 'connections.verify', method: 'POST', path: path`/api/connections/${connectionId}/verify`, body, keyed: true }, options)

@@ -1,1 +1,1 @@
-import{O as e}from"./index.js";import{ht as t,u as n}from"./workspace.js";var r=t();function i({to:t,children:i}){return(0,r.jsx)(e,{to:`/w/${n()}/${t}`,children:i})}export{i as t};
+import{O as e}from"./index.js";import{u as t}from"./workspace.js";import{B as n}from"./api.js";var r=n();function i({to:n,children:i}){return(0,r.jsx)(e,{to:`/w/${t()}/${n}`,children:i})}export{i as t};

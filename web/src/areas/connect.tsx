@@ -10,6 +10,7 @@ import { words } from '../text/connections'
 import { Button, Card, Copy, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, Select, TextArea } from '../ui/form'
 import { Checks } from './connections'
+import { requestConsent } from './consent'
 
 interface Property {
   title?: string
@@ -76,6 +77,12 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
       void navigate({ to: `/w/${workspace}/connections` as string })
     },
   })
+  const consent = useMutation({
+    mutationFn: () => {
+      const { connection_name: name } = values()
+      return requestConsent({ workspace, kind: kind.kind, ...(name && { name }) })
+    },
+  })
   const error = store.error ?? trial.error
   const checks = probed(trial.data, error) ?? (steps.length > 0 ? steps : undefined)
   const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
@@ -102,6 +109,14 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
       <Heading title={words.connectTitleTitle(kind.title)} up={<Up to="connections">{t.connections}</Up>} />
       <div className="grid gap-4 lg:grid-cols-2">
         <Card>
+          {kind.consent && (
+            <>
+              <p className="mt-0">{words.aPersonConsents}</p>
+              <Button tone="act" disabled={consent.isPending} onClick={() => consent.mutate()}>{words.connectWithGoogle}</Button>
+              <Problem error={consent.error} />
+              <h2 className="mt-6 text-base">{words.orAServiceAccount}</h2>
+            </>
+          )}
           <div ref={form}>
             <Form
               send={words.connect} busy={busy} onSend={() => { trial.reset(); store.mutate(values()) }}

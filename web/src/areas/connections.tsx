@@ -7,6 +7,8 @@ import { t } from '../text'
 import { words } from '../text/connections'
 import { Button, Card, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { Confirm } from '../ui/overlays'
+import { requestConsent } from './consent'
+import { toast } from '../app/toast'
 import { Steps } from '../ui/pictures'
 
 const tones = { active: 'ok', failing: 'bad', revoked: 'plain' } as Record<string, 'ok' | 'bad' | 'plain'>
@@ -70,11 +72,16 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
   const owns = useOwns()
   const refresh = () => queries.invalidateQueries({ queryKey: ['connections'] })
   const verify = useMutation({ mutationFn: () => atrium.connections.verify(c.id, undefined, { workspace }), onSettled: refresh })
+  const account = c.config['google_account'] as string | undefined // of a person who gave consent
+  const consent = useMutation({ mutationFn: () => requestConsent({ workspace, kind: c.kind, connection: c.id }) })
   return (
     <Card
       title={<>{c.name} <Pill tone={tones[c.status] ?? 'plain'}>{c.status}</Pill></>}
       actions={mayChange && c.status !== 'revoked' && (
         <>
+          {account && owns(c.created_by, 'admin') && (
+            <Button disabled={consent.isPending} onClick={() => consent.mutate()}>{words.connectAgain}</Button>
+          )}
           <Button disabled={verify.isPending} onClick={() => verify.mutate()}>{verify.isPending ? words.verifyingDialog : words.verify}</Button>
           {owns(c.created_by, 'admin') && (
             <Confirm
@@ -82,7 +89,11 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
               body={c.sources.length > 0
                 ? words.theCredentialIsErased(c.sources.map((s) => s.name).join(', '))
                 : words.theCredentialIsErasedNo}
-              run={() => atrium.connections.revoke(c.id, { workspace }).then(refresh)}
+              run={async () => {
+                const { consent_withdrawn: withdrawn } = await atrium.connections.revoke(c.id, { workspace })
+                if (withdrawn === false) toast(words.consentNotEnded)
+                await refresh()
+              }}
             />
           )}
         </>
@@ -90,6 +101,7 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
     >
       <p className="m-0 text-soft">
         {words.verifiedKindKindProduct(c.kind, c.server.product, c.server.version)} <When at={c.last_verified_at} />
+        {account && <> {words.asPerson(account)}</>}
         {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? words.source : words.sources}</>}
         {c.consecutive_failures > 0 && <span className="text-bad"> {words.failedConsecutiveFailuresConsecutive(c.consecutive_failures)} {c.consecutive_failures === 1 ? words.time : words.times} {words.inARow}</span>}
       </p>
@@ -100,7 +112,7 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
       )}
       {c.server.can_write && c.status !== 'revoked' && <p className="m-0 mt-2 text-warn">{words.thisRoleCanWrite}</p>}
       {c.failure && <p role="alert" className="m-0 mt-2 text-bad">{c.failure.code}: {c.failure.hint}</p>}
-      <Problem error={verify.error} />
+      <Problem error={verify.error ?? consent.error} />
       <details className="mt-2">
         <summary className="cursor-default text-act">{words.lastCheckTitle}</summary>
         <Checks checks={c.checks} />

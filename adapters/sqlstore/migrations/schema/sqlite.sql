@@ -1254,6 +1254,12 @@ CREATE TABLE key_requests (
     PRIMARY KEY (key_id, day)
 );
 CREATE INDEX key_requests_day ON key_requests (day);
+CREATE TABLE consent_states (
+    hash       BLOB PRIMARY KEY,
+    org_id     TEXT NOT NULL REFERENCES orgs (id),
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX consent_states_expiry ON consent_states (expires_at);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1325,3 +1331,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (142, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (147, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (151, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (153, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (158, 1);

@@ -38,7 +38,7 @@ func seedShop(ctx context.Context, app *node.Core, by identity.Actor, site *Site
 		return err
 	}
 	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.SQLite, Name: "Demo shop",
-		Credential: []byte(`{"file":"` + shopFile + `"}`)}, nil)
+		Entry: connection.Entry{Credential: []byte(`{"file":"` + shopFile + `"}`)}}, nil)
 	if errors.Is(err, connection.ErrKindNotOffered) {
 		return nil
 	}

@@ -105,7 +105,7 @@ func (s *Site) connect(ctx context.Context, service *connections.Service, by ide
 		return err
 	}
 	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.ReplyEndpoint, Name: "Sample site",
-		Credential: credential}, nil)
+		Entry: connection.Entry{Credential: credential}}, nil)
 	if err != nil {
 		return err
 	}

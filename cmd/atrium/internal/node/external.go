@@ -17,6 +17,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/replier"
+	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
@@ -205,7 +206,8 @@ func (o *Orgs) connectionOffer(id identity.OrgID) connections.Offer {
 	if !ok {
 		return connections.Offer{}
 	}
-	out := connections.Offer{Egress: org.Egress, Timeouts: (*o.sources.Load())[id].Timeouts}
+	configured := (*o.sources.Load())[id]
+	out := connections.Offer{Egress: org.Egress, Timeouts: configured.Timeouts, Google: googleClient(org, configured)}
 	for _, kind := range org.ConnectionKinds {
 		out.Kinds = append(out.Kinds, connection.Kind(kind))
 	}
@@ -224,6 +226,16 @@ func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 		Egress: org.Egress,
 		Rows:   configured.Rows,
 		Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey,
-			Locale: configured.Locale},
+			GoogleClient: googleClient(org, configured), Locale: configured.Locale},
+	}
+}
+
+// googleClient returns the org's OAuth client at Google; zero if it has none.
+func googleClient(org *identity.Org, c configs.SourceOffer) connection.OAuthClient {
+	if c.GoogleConsent.ClientID == "" {
+		return connection.OAuthClient{}
+	}
+	return connection.OAuthClient{
+		ID: c.GoogleConsent.ClientID, Secret: c.GoogleConsent.ClientSecret, RedirectURI: rest.ConsentURI(org),
 	}
 }

@@ -1,0 +1,37 @@
+package rest
+
+import (
+	"encoding/json"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// errConsentDryRun is returned for a consent in a dry run, which would use it up.
+var errConsentDryRun = fault.InField("/consent", "not_allowed_value", "A consent works once: leave out dry_run.")
+
+// ConsentURI returns the redirect URI of an org's OAuth client at Google. It is a page of the console, which completes
+// the connection in the session that requested the consent.
+func ConsentURI(org *identity.Org) string { return org.BaseURL + "/console/consent" }
+
+func (a *API) requestConsent(r *request) (reply, error) {
+	in, err := decode[openapi.ConnectionConsentRequest](r)
+	if err != nil {
+		return reply{}, err
+	}
+	to, err := r.Connections.RequestConsent(r.Context(), r.by, connection.Kind(in.Kind))
+	return ok(openapi.ConnectionConsentRequested{
+		AuthorizationURL: to.URL, ExpiresAt: openapi.Time(to.ExpiresAt),
+	}), err
+}
+
+// entry returns a credential or a consent as the caller gave it.
+func entry(credential json.RawMessage, consent openapi.ConnectionConsent) connection.Entry {
+	e := connection.Entry{Credential: credential}
+	if consent != (openapi.ConnectionConsent{}) {
+		e.Consent = &connection.Consent{State: consent.State, Code: consent.Code}
+	}
+	return e
+}
