@@ -149,7 +149,7 @@ var exceptions = []struct {
 	{"getPasskey", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"renamePasskey", withoutOwnSession, 403, "as getStepUpOptions"},
 	{"removePasskey", withoutOwnSession, 403, "as getStepUpOptions"},
-	{"requestConnectionConsent", func(c *testCaller) bool { return !c.session && c.role >= identity.Member }, 403,
+	{"requestConnectionConsent", func(c *testCaller) bool { return !c.session }, 403,
 		"a person gives consent in a browser"},
 	{"acceptInvitation", func(c *testCaller) bool { return c.host == onBlue }, 409,
 		"where no issuer is configured nobody can prove an address"},
