@@ -4,8 +4,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net"
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +20,7 @@ import (
 // made without a request to AWS (Amazon RDS User Guide, "IAM database authentication").
 func rdsToken(c connection.Credential, now time.Time) string {
 	const lifetime = "900" // seconds, the maximum
-	key := awsKey{id: c.Text(connection.FieldAWSAccessKeyID),
-		secret: c.Secret(connection.FieldAWSSecretAccessKey).Reveal(), region: c.Text(connection.FieldAWSRegion)}
+	key := awsKeyOf(c, c.Text(connection.FieldAWSRegion))
 	host := strings.ToLower(strings.TrimSuffix(c.Text(connection.FieldHost), "."))
 	host = net.JoinHostPort(host, strconv.Itoa(int(c.Port())))
 	return host + "/?" + key.presign("rds-db", host, "/", lifetime, url.Values{
@@ -29,29 +31,65 @@ func rdsToken(c connection.Credential, now time.Time) string {
 // awsKey signs requests by AWS Signature Version 4.
 type awsKey struct{ id, secret, region string }
 
+const (
+	awsAlgorithm = "AWS4-HMAC-SHA256"
+	awsTime      = "20060102T150405Z"
+)
+
+func awsKeyOf(c connection.Credential, region string) awsKey {
+	return awsKey{id: c.Text(connection.FieldAWSAccessKeyID),
+		secret: c.Secret(connection.FieldAWSSecretAccessKey).Reveal(), region: region}
+}
+
 // presign returns the query of a GET request with its signature, which is valid for lifetime seconds. payload is the
 // hash of the body (IAM User Guide, "Create a signed AWS API request").
 func (k awsKey) presign(
 	service, host, path, lifetime string, query url.Values, payload string, now time.Time,
 ) string {
-	const algorithm = "AWS4-HMAC-SHA256"
-	at := now.UTC().Format("20060102T150405Z")
-	day := at[:8]
-	scope := strings.Join([]string{day, k.region, service, "aws4_request"}, "/")
-	query.Set("X-Amz-Algorithm", algorithm)
-	query.Set("X-Amz-Credential", k.id+"/"+scope)
+	at := now.UTC().Format(awsTime)
+	query.Set("X-Amz-Algorithm", awsAlgorithm)
+	query.Set("X-Amz-Credential", k.id+"/"+k.scope(service, at))
 	query.Set("X-Amz-Date", at)
 	query.Set("X-Amz-Expires", lifetime)
 	query.Set("X-Amz-SignedHeaders", "host")
 	// Encode sorts by key and writes a space as +, which AWS wants as %20; a plus itself is %2B.
 	signed := strings.ReplaceAll(query.Encode(), "+", "%20")
 	request := strings.Join([]string{"GET", path, signed, "host:" + host, "", "host", payload}, "\n")
-	toSign := strings.Join([]string{algorithm, at, scope, hexSum(request)}, "\n")
+	return signed + "&X-Amz-Signature=" + k.signature(service, at, request)
+}
+
+// authorize signs a request to the path / with a body, and all headers that it has.
+func (k awsKey) authorize(r *http.Request, service, body string, now time.Time) {
+	at := now.UTC().Format(awsTime)
+	r.Header.Set("X-Amz-Date", at)
+	values := map[string]string{"host": r.URL.Host}
+	for name := range r.Header {
+		values[strings.ToLower(name)] = r.Header.Get(name)
+	}
+	names := slices.Sorted(maps.Keys(values))
+	var headers strings.Builder
+	for _, name := range names {
+		headers.WriteString(name + ":" + values[name] + "\n")
+	}
+	signed := strings.Join(names, ";")
+	request := strings.Join([]string{r.Method, "/", r.URL.RawQuery, headers.String(), signed, hexSum(body)}, "\n")
+	r.Header.Set("Authorization", awsAlgorithm+" Credential="+k.id+"/"+k.scope(service, at)+", SignedHeaders="+signed+
+		", Signature="+k.signature(service, at, request))
+}
+
+// scope limits a signature to a day, a region and a service.
+func (k awsKey) scope(service, at string) string {
+	return strings.Join([]string{at[:8], k.region, service, "aws4_request"}, "/")
+}
+
+// signature signs a canonical request at a time.
+func (k awsKey) signature(service, at, request string) string {
+	scope := k.scope(service, at)
 	key := []byte("AWS4" + k.secret)
-	for _, part := range []string{day, k.region, service, "aws4_request"} {
+	for part := range strings.SplitSeq(scope, "/") {
 		key = mac(key, part)
 	}
-	return signed + "&X-Amz-Signature=" + hex.EncodeToString(mac(key, toSign))
+	return hex.EncodeToString(mac(key, strings.Join([]string{awsAlgorithm, at, scope, hexSum(request)}, "\n")))
 }
 
 func mac(key []byte, text string) []byte {

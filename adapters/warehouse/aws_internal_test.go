@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -34,6 +35,24 @@ func TestAPresignedRequestIsThatOfTheManual(t *testing.T) {
 	const want = "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
 	if !strings.HasSuffix(got, "&X-Amz-Signature="+want) {
 		t.Errorf("request %s", got)
+	}
+}
+
+// TestASignedRequestIsThatOfTheTestSuite is the request post-x-www-form-urlencoded of AWS's test suite of Signature
+// Version 4.
+func TestASignedRequestIsThatOfTheTestSuite(t *testing.T) {
+	key := awsKey{id: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", region: "us-east-1"}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.amazonaws.com/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	key.authorize(r, "service", "Param1=value1", time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC))
+	const want = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, " +
+		"SignedHeaders=content-type;host;x-amz-date, " +
+		"Signature=ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a"
+	if got := r.Header.Get("Authorization"); got != want {
+		t.Errorf("Authorization %s", got)
 	}
 }
 

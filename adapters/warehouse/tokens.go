@@ -15,7 +15,7 @@ import (
 const cloudSQLScope = "https://www.googleapis.com/auth/sqlservice.login"
 
 // withToken returns the target with the password that it signs in with: if it has a key for tokens, a token for this
-// call. A token that cannot be had fails the step authenticate; the steps before it are then skipped.
+// call.
 func (w *Sessions) withToken(
 	ctx context.Context, n Network, to ports.Target, trace *Trace,
 ) (ports.Target, error) {
@@ -24,24 +24,38 @@ func (w *Sessions) withToken(
 	case c.UsesAWSTokens():
 		to.Credential = c.WithPassword(secret.New(rdsToken(c, time.Now())))
 	case c.UsesGoogleTokens():
-		if through, ok := n.(*tunnel); ok { // the SSH server leads only to the database
-			n = through.Network
-		}
-		starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
-		defer cancel()
-		token, err := w.google.Token(starting, n, c.Secret(connection.FieldCloudSQLKey), cloudSQLScope)
-		if err != nil {
-			for _, step := range connection.Steps() {
-				if step == connection.Authenticate {
-					break
-				}
-				trace.Skipped(step)
-			}
-			return to, tokenFailure(ctx, err)
-		}
-		to.Credential = c.WithPassword(secret.New(token))
+		err := FetchToken(ctx, n, to, trace, func(ctx context.Context, n Network) error {
+			token, err := w.google.Token(ctx, n, c.Secret(connection.FieldCloudSQLKey), cloudSQLScope)
+			to.Credential = c.WithPassword(secret.New(token))
+			return err
+		})
+		return to, err
 	}
 	return to, nil
+}
+
+// FetchToken gets what a call signs in with from another server than the database. fetch gets a network without the
+// SSH server, which leads only to the database, and as much time as a connection. If it fails, the step authenticate
+// fails, and the steps before it are skipped.
+func FetchToken(
+	ctx context.Context, n Network, to ports.Target, trace *Trace, fetch func(context.Context, Network) error,
+) error {
+	if through, ok := n.(*tunnel); ok {
+		n = through.Network
+	}
+	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	defer cancel()
+	err := fetch(starting, n)
+	if err == nil {
+		return nil
+	}
+	for _, step := range connection.Steps() {
+		if step == connection.Authenticate {
+			break
+		}
+		trace.Skipped(step)
+	}
+	return tokenFailure(ctx, err)
 }
 
 // tokenFailure returns why there is no token. Failures of the network are not those of the database's host.

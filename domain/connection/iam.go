@@ -11,7 +11,7 @@ import (
 )
 
 // The fields of an AWS key that signs tokens in the place of a password. Every kind has them whose descriptor says
-// "iam".
+// "iam". Redshift has them for temporary passwords.
 const (
 	FieldAWSAccessKeyID     = "aws_access_key_id"
 	FieldAWSSecretAccessKey = "aws_secret_access_key" //nolint:gosec // the name of a field
@@ -22,10 +22,11 @@ const (
 // password. The same kinds have it.
 const FieldCloudSQLKey = "cloud_sql_service_account_key"
 
-// googlePort is the port of Google's token endpoint.
-const googlePort = 443
+// tokenPort is the port of the servers of Google and Amazon that give tokens or temporary passwords.
+const tokenPort = 443
 
-// TokenUnavailable is the code of a sign-in for which Google's token endpoint gave neither a token nor a refusal.
+// TokenUnavailable is the code of a sign-in for which the server of Google or Amazon gave neither a token or password
+// nor a refusal.
 const TokenUnavailable Code = "token_unavailable" //nolint:gosec // the name of a failure
 
 var awsFields = []string{FieldAWSAccessKeyID, FieldAWSSecretAccessKey, FieldAWSRegion}
@@ -66,15 +67,17 @@ func withProperties(schema json.RawMessage, more []byte) (json.RawMessage, error
 }
 
 // UsesAWSTokens reports whether c signs in with tokens that an AWS key signs.
-func (c Credential) UsesAWSTokens() bool { return c.Text(FieldAWSAccessKeyID) != "" }
+func (c Credential) UsesAWSTokens() bool {
+	return c.kind != Redshift && c.Text(FieldAWSAccessKeyID) != ""
+}
 
 // UsesGoogleTokens reports whether c signs in with tokens that Google gives for a service account's key.
 func (c Credential) UsesGoogleTokens() bool { return !c.secrets[FieldCloudSQLKey].IsZero() }
 
-// TokenPort returns the port of the server that gives tokens for c; 0 if there is none.
+// TokenPort returns the port of the server that gives tokens or temporary passwords for c; 0 if there is none.
 func (c Credential) TokenPort() uint16 {
-	if c.UsesGoogleTokens() {
-		return googlePort
+	if c.UsesGoogleTokens() || c.UsesTemporaryPasswords() {
+		return tokenPort
 	}
 	return 0
 }
@@ -102,7 +105,8 @@ func (c Credential) checkTokens() (wrong []fault.Field) {
 		return nil
 	}
 	for _, field := range awsFields {
-		if withAWS && !isSet(field) {
+		known := isSet(field) || field == FieldAWSRegion && c.RedshiftDatabase().Region != ""
+		if withAWS && !known {
 			note(field, "required", "Give all fields of the AWS key, or none.")
 		}
 	}
@@ -119,17 +123,26 @@ func (c Credential) checkTokens() (wrong []fault.Field) {
 	return wrong
 }
 
-// withTokens returns a failure of a connection that signs in with tokens. secrets are the names of its secrets.
-func (f Failure) withTokens(config map[string]any, secrets []string) Failure {
+// withTokens returns a failure of a connection that signs in with tokens or temporary passwords. c has only the
+// configuration of the connection, and secrets are the names of its secrets.
+func (f Failure) withTokens(c Credential, secrets []string) Failure {
 	fields, hint := awsFields, awsTokenHint
 	switch {
 	case slices.Contains(secrets, FieldCloudSQLKey):
 		fields, hint = []string{FieldCloudSQLKey}, googleTokenHint
-	case !(Credential{config: config}).UsesAWSTokens():
+	case c.UsesTemporaryPasswords():
+		fields, hint = redshiftFields, redshiftHint
+		if f.Code == TokenUnavailable {
+			f.Hint = redshiftUnavailableHint
+		}
+	case !c.UsesAWSTokens():
 		return f
 	}
 	if i := slices.Index(f.Fields, FieldPassword); i >= 0 {
 		f.Fields = slices.Concat(f.Fields[:i:i], fields, f.Fields[i+1:])
+	}
+	if c.RedshiftDatabase().Workgroup != "" { // whose user is not a field
+		f.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(field string) bool { return field == FieldUsername })
 	}
 	if f.Code == AuthFailed || f.Code == AuthRejected {
 		f.Hint = hint

@@ -31,6 +31,20 @@ func keyed(kind connection.Kind, changes map[string]any) (connection.Credential,
 	return connection.ParseCredential(kind, text)
 }
 
+// wantWrong checks which fields of a credential an error is about.
+func wantWrong(t *testing.T, err error, want []string) {
+	t.Helper()
+	var got []string
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		for _, field := range f.Fields {
+			got = append(got, field.Pointer[len("/credential/"):])
+		}
+	}
+	if !slices.Equal(got, want) || err != nil && got == nil {
+		t.Errorf("wrong fields %q, want %q: %v", got, want, err)
+	}
+}
+
 func TestFieldsOfAnAWSKey(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind    connection.Kind
@@ -54,15 +68,7 @@ func TestFieldsOfAnAWSKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := keyed(tt.kind, tt.changes)
-			var got []string
-			if f, ok := errors.AsType[*fault.Error](err); ok {
-				for _, field := range f.Fields {
-					got = append(got, field.Pointer[len("/credential/"):])
-				}
-			}
-			if !slices.Equal(got, tt.wrong) || err != nil && got == nil {
-				t.Errorf("wrong %q, want %q (%v)", got, tt.wrong, err)
-			}
+			wantWrong(t, err, tt.wrong)
 		})
 	}
 }

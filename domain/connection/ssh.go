@@ -147,7 +147,8 @@ func sameTunnel(a, b map[string]any) bool {
 func (k Kind) failureIn(
 	config map[string]any, secrets []string, checks []Check, code Code, at time.Time,
 ) Failure {
-	f := k.failureOf(checks, code, at).withTokens(config, secrets).withConsent(config)
+	f := k.failureOf(checks, code, at).withTokens(Credential{kind: k, config: config}, secrets).
+		withConsent(config)
 	if !(Credential{config: config}).HasTunnel() {
 		return f
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	fixture.WarehouseMain(m, map[connection.Kind]ports.Warehouse{
-		connection.Postgres: postgres.New(guard), connection.Redshift: postgres.NewRedshift(guard),
+		connection.Postgres: postgres.New(guard), connection.Redshift: postgres.NewRedshiftAtOnePort(guard),
 	})
 }
 

@@ -2,9 +2,11 @@
 package postgres
 
 import (
+	"context"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // New returns ports.Warehouse for connection.Postgres, which reaches servers through guard.
@@ -12,7 +14,10 @@ func New(guard warehouse.Guard) *warehouse.Sessions { return warehouse.NewSessio
 
 // NewRedshift returns ports.Warehouse for connection.Redshift, which reaches servers through guard.
 func NewRedshift(guard warehouse.Guard) *warehouse.Sessions {
-	return warehouse.NewSessions(guard, openRedshift)
+	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, to ports.Target,
+		t *warehouse.Trace) (*redshift, error) {
+		return openRedshift(ctx, n, to, t, warehouse.RedshiftAPI{})
+	})
 }
 
 // quote writes a name that the catalogue confirmed as an identifier.

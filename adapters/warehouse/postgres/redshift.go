@@ -20,7 +20,18 @@ type redshift struct{ *session }
 // redshiftMark is in what version() returns: "PostgreSQL 8.0.2 on i686-pc-linux-gnu, …, Redshift 1.0.48805".
 const redshiftMark = "Redshift "
 
-func openRedshift(ctx context.Context, n warehouse.Network, to ports.Target, t *warehouse.Trace) (*redshift, error) {
+// openRedshift opens a session. api gives the password if the credential has an AWS key.
+func openRedshift(
+	ctx context.Context, n warehouse.Network, to ports.Target, t *warehouse.Trace, api warehouse.RedshiftAPI,
+) (*redshift, error) {
+	if c := to.Credential; c.UsesTemporaryPasswords() {
+		if err := warehouse.FetchToken(ctx, n, to, t, func(ctx context.Context, n warehouse.Network) (err error) {
+			to.Credential, err = api.SignIn(ctx, n, c)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
 	s, err := open(ctx, n, to, t)
 	if err != nil {
 		return nil, err
