@@ -73,7 +73,7 @@ const (
 // state returns the state of a new request of by.
 func (s *Service) state(by identity.Actor, kind connection.Kind, expires time.Time) string {
 	b := make([]byte, stateRandom, stateLength)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b)                                          // it never fails
 	b = binary.BigEndian.AppendUint64(b, uint64(expires.Unix())) //nolint:gosec // G115: after 1970
 	sum := s.signature(by, kind, b)
 	return base64.RawURLEncoding.EncodeToString(append(b, sum[:]...))
