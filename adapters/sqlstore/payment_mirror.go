@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -276,6 +277,9 @@ func (r *invoiceRow) invoice() (billing.Invoice, error) {
 // Invoice implements ports.Payments.
 func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string,
 	id billing.InvoiceID) (*billing.Invoice, error) {
+	if strings.ContainsRune(string(id), 0) || !utf8.ValidString(string(id)) { // PostgreSQL refuses such a parameter
+		return nil, billing.ErrInvoiceNotFound
+	}
 	var row invoiceRow
 	found, err := s.db.get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ?
 		AND account = ? AND id = ?`, ws, account, id)

@@ -27,8 +27,10 @@ func invoicesAreFound(t *testing.T, a Adapter) {
 	got, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
 	must(t, err)
 	same(t, "the invoice", *got, want)
-	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_2")
-	wantErr(t, err, billing.ErrInvoiceNotFound)
+	for _, id := range []billing.InvoiceID{"in_2", "in_1\x00", "in_\xff"} {
+		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, id)
+		wantErr(t, err, billing.ErrInvoiceNotFound)
+	}
 	_, err = a.Payments.Invoice(t.Context(), other.Owner.Workspace, sandboxAccount, "in_1")
 	wantErr(t, err, billing.ErrInvoiceNotFound)
 	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, "another account", "in_1")
