@@ -53,7 +53,8 @@ const runFramed = (tag, home, key) => {
     if (data === 'atrium:open') main.querySelector('textarea')?.focus()
     else if (data.type === 'atrium:send') send(data.text)
   })
-  new ResizeObserver(() => tell('size', page.offsetHeight)).observe(document.body)
+  // The frame is hidden, and 0 pixels wide, until it has loaded: each letter has a line of its own then.
+  new ResizeObserver(() => innerWidth && tell('size', page.offsetHeight)).observe(document.body)
   if (code) return tell('refused', code)
   const kept = key(history, visitor, signature)
   const hold = holder(kept && kept + ' ' + site) // some browsers share the storage of a frame between sites
