@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,6 +163,9 @@ func (w *Sessions) withSession(ctx context.Context, to ports.Target, trace *Trac
 	defer s.Close()
 	return fn(s)
 }
+
+// Filled reports whether a row has n values, none of them NULL.
+func Filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }
 
 // Cells returns what a server sent as the rows of a preview, each value cut to the length that is shown. It returns
 // connection.NotThisDatabase if a row does not have width values.

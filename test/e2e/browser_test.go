@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -343,5 +344,25 @@ func untold(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if told := drive(ctx, t, chromedp.Evaluate[string](`JSON.stringify(told)`)); strings.Contains(told, "ready") {
 		t.Errorf("the page was told %s", told)
+	}
+}
+
+// saysNothing expects that the browser has logged nothing that is not allowed, up to now.
+func saysNothing(
+	ctx context.Context, t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], allowed ...string,
+) {
+	t.Helper()
+	// All earlier messages arrive before this one.
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
+	for m, err := range console {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Text == "that was all" {
+			return
+		}
+		if !slices.ContainsFunc(allowed, func(start string) bool { return strings.HasPrefix(m.Text, start) }) {
+			t.Errorf("the browser says %s", m)
+		}
 	}
 }

@@ -105,16 +105,7 @@ orgs:
 	reads(ctx, t, "Your card was declined.")
 	presses(ctx, t, "Save the payment method")
 	reads(ctx, t, "A new payment method can take a moment to appear here.")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
-	for m, err := range console {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Text == "that was all" {
-			break
-		}
-		t.Errorf("the browser says %s", m)
-	}
+	saysNothing(ctx, t, console)
 	card, other := policyOf(t, s.url+"/console/card", 200), policyOf(t, s.url+"/console/w/default/billing", 200)
 	for _, has := range []string{"script-src 'self' https://js.stripe.com", "frame-ancestors 'none'"} {
 		if !strings.Contains(card, has) {

@@ -98,19 +98,8 @@ func pressed(t *testing.T, person, owner *client, role string, made []screen) {
 			t.Errorf("%s: %s", role, wrong)
 		}
 	}
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
-	for m, err := range console {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Text == "that was all" {
-			break
-		}
-		// Chromium says so of every refused request: what a form says of a name that is taken, for example.
-		if !strings.HasPrefix(m.Text, "Failed to load resource") {
-			t.Errorf("%s: the browser says %s", role, m)
-		}
-	}
+	// Chromium says so of every refused request: what a form says of a name that is taken, for example.
+	saysNothing(ctx, t, console, "Failed to load resource")
 	t.Logf("%s: %d clicks in %s", role, all, time.Since(began).Round(time.Second/10))
 }
 

@@ -180,16 +180,7 @@ func demo(t *testing.T, engine string) (s *server, owner *client, chromium, ctx 
 	reads(ctx, t, "support/answer-ticket")
 	return s, owner, chromium, ctx, func() {
 		t.Helper()
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
-		for m, err := range console {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Text == "that was all" {
-				return
-			}
-			t.Errorf("the browser says %s", m)
-		}
+		saysNothing(ctx, t, console)
 	}
 }
 

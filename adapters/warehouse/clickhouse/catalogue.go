@@ -49,7 +49,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	}
 	var tables []connection.Table
 	for _, row := range rows {
-		if !filled(row, 3) {
+		if !warehouse.Filled(row, 3) {
 			return nil, connection.NotThisDatabase
 		}
 		t := connection.Table{TableRef: connection.TableRef{Schema: database, Name: *row[0]}, Kind: kindOf(*row[1])}
@@ -77,7 +77,7 @@ func (s *session) estimate() string {
 func (s *session) parts(tables [][]*string) (map[string]string, error) {
 	var names []string
 	for _, row := range tables {
-		if filled(row, 3) {
+		if warehouse.Filled(row, 3) {
 			names = append(names, literal(*row[0]))
 		}
 	}
@@ -88,7 +88,7 @@ func (s *session) parts(tables [][]*string) (map[string]string, error) {
 	}
 	counts := map[string]string{}
 	for _, row := range rows {
-		if !filled(row, 2) {
+		if !warehouse.Filled(row, 2) {
 			return nil, connection.NotThisDatabase
 		}
 		counts[*row[0]] = *row[1]

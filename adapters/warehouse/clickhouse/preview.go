@@ -51,7 +51,7 @@ func (s *session) columns(table string) ([]connection.Column, error) {
 	}
 	var columns []connection.Column
 	for _, row := range rows {
-		if !filled(row, 2) {
+		if !warehouse.Filled(row, 2) {
 			return nil, connection.NotThisDatabase
 		}
 		c := connection.Column{Name: *row[0], DatabaseType: *row[1]}

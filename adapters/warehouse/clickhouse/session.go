@@ -88,7 +88,7 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 		}
 		return err
 	}
-	if len(rows) != 1 || !filled(rows[0], 4) {
+	if len(rows) != 1 || !warehouse.Filled(rows[0], 4) {
 		return connection.NotThisDatabase
 	}
 	trace.Passed(connection.Authenticate)
@@ -230,6 +230,3 @@ func (s *session) request(ctx context.Context, sql string, more url.Values) (*ht
 }
 
 func (s *session) Close() { s.web.Close() }
-
-// filled reports whether a row has n values, none of them NULL.
-func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }

@@ -35,7 +35,7 @@ func (s *session) CanWrite() (bool, error) {
 		return false, err
 	}
 	for _, row := range rows {
-		if !filled(row, 1) {
+		if !warehouse.Filled(row, 1) {
 			return false, connection.NotThisDatabase
 		}
 		if !slices.Contains(reading, strings.ReplaceAll(*row[0], "_", " ")) {
@@ -60,7 +60,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	}
 	var tables []connection.Table
 	for _, row := range rows {
-		if !filled(row, 3) {
+		if !warehouse.Filled(row, 3) {
 			return nil, connection.NotThisDatabase
 		}
 		tables = append(tables, connection.Table{TableRef: connection.TableRef{Schema: *row[0], Name: *row[1]},
@@ -97,7 +97,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 	}
 	var columns []connection.Column
 	for _, row := range rows {
-		if !filled(row, 3) {
+		if !warehouse.Filled(row, 3) {
 			return nil, connection.NotThisDatabase
 		}
 		columns = append(columns, connection.Column{Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[1]),
@@ -108,6 +108,3 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 
 // isText reports whether s can be a name.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// filled reports whether a row has n values, none of them NULL.
-func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }

@@ -86,7 +86,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	}
 	var tables []connection.Table
 	for _, row := range rows {
-		if !filled(row, 4) {
+		if !warehouse.Filled(row, 4) {
 			return nil, connection.NotThisDatabase
 		}
 		t := connection.Table{TableRef: connection.TableRef{Schema: s.database, Name: *row[0]},
@@ -109,19 +109,6 @@ func kindOf(tableType, engine string) connection.TableKind {
 		return connection.ExternalTable
 	}
 	return connection.BaseTable
-}
-
-// filled reports whether a row has n values, none of them NULL.
-func filled(row []*string, n int) bool {
-	if len(row) != n {
-		return false
-	}
-	for _, v := range row {
-		if v == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // isText reports whether s can be a name.

@@ -72,7 +72,7 @@ func (s *session) columns(table string) ([]column, error) {
 	}
 	var columns []column
 	for _, row := range rows {
-		if !filled(row, 4) {
+		if !warehouse.Filled(row, 4) {
 			return nil, connection.NotThisDatabase
 		}
 		columns = append(columns, column{dataType: *row[2], Column: connection.Column{

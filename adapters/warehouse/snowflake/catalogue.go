@@ -67,7 +67,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	}
 	var tables []connection.Table
 	for _, row := range rows {
-		if !filled(row, 4) {
+		if !warehouse.Filled(row, 4) {
 			return nil, connection.NotThisDatabase
 		}
 		t := connection.Table{TableRef: connection.TableRef{Schema: *row[0], Name: *row[1]}, Kind: kindOf(*row[2])}

@@ -46,7 +46,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 	}
 	var columns []connection.Column
 	for _, row := range rows {
-		if len(row) != 5 || !filled(row[:3], 3) {
+		if len(row) != 5 || !warehouse.Filled(row[:3], 3) {
 			return nil, connection.NotThisDatabase
 		}
 		c := connection.Column{Name: *row[0], DatabaseType: *row[1], Nullable: *row[2] == "YES"}

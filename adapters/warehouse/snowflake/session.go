@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -204,6 +203,3 @@ func (s *session) call(ctx context.Context, method, path string, body []byte) (w
 	}
 	return answer, nil
 }
-
-// filled reports whether a row has n values, none of them NULL.
-func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }

@@ -64,7 +64,9 @@ func (s *session) CanWrite() (bool, error) {
 	return isTrue(rows), err
 }
 
-func isTrue(rows [][]*string) bool { return len(rows) == 1 && filled(rows[0], 1) && *rows[0][0] == "1" }
+func isTrue(rows [][]*string) bool {
+	return len(rows) == 1 && warehouse.Filled(rows[0], 1) && *rows[0][0] == "1"
+}
 
 // Tables lists a page of tables. Names are compared by their code units, whatever the collation of the database.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
@@ -84,7 +86,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	}
 	var tables []connection.Table
 	for _, row := range rows {
-		if !filled(row, 4) {
+		if !warehouse.Filled(row, 4) {
 			return nil, connection.NotThisDatabase
 		}
 		t := connection.Table{TableRef: connection.TableRef{Schema: *row[0], Name: *row[1]}, Kind: kindOf(*row[2])}
@@ -131,7 +133,7 @@ func (s *session) columns(ref connection.TableRef) ([]column, error) {
 	}
 	var columns []column
 	for _, row := range rows {
-		if !filled(row, 8) {
+		if !warehouse.Filled(row, 8) {
 			return nil, connection.NotThisDatabase
 		}
 		var n [5]int

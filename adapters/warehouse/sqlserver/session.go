@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -117,7 +116,7 @@ func (s *session) prepare() error {
 	if err != nil {
 		return err
 	}
-	if len(rows) != 1 || !filled(rows[0], 4) {
+	if len(rows) != 1 || !warehouse.Filled(rows[0], 4) {
 		return connection.NotThisDatabase
 	}
 	s.version, s.database = *rows[0][0], *rows[0][2]
@@ -241,6 +240,3 @@ func recoverPanics(fn func() error) (err error) {
 
 // Close ends the session. The driver's own Close would reuse buffers that its reader may still fill.
 func (s *session) Close() { _ = s.wire.Close() }
-
-// filled reports whether a row has n values, none of them NULL.
-func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }
