@@ -180,5 +180,8 @@ func TestPromptsFromMemory(t *testing.T) {
 		if got := s.rendered(t, name, 0.000001, 0.000001, ""); got["text"] != "Stored Ann" {
 			t.Errorf("after the outage, the prompt is %v", got)
 		}
+		if got := s.rendered(t, name, 0, 0, ""); got["text"] != "Stored Ann" {
+			t.Errorf("what the server has just confirmed, but is used for no time, is %v", got)
+		}
 	})
 }

@@ -73,9 +73,7 @@ export class Prompts {
       if (Date.now() - entry.confirmed >= ttl + maxStale) {
         await this.#refresh(key, entry, name, ref, options) // too old to be used without an answer
         entry = this.#entries.get(key)
-        if (entry && Date.now() - entry.confirmed >= ttl + maxStale) {
-          return this.#fallback(name, ref, options, entry.error)
-        }
+        if (entry?.error !== undefined) return this.#fallback(name, ref, options, entry.error)
       } else if (Date.now() - entry.asked >= Math.min(ttl, pause)) void this.#refresh(key, entry, name, ref, options)
     }
     try {
