@@ -80,6 +80,26 @@ func below(t *testing.T, s *server, base string) (address string, mode *atomic.V
 	return proxy.URL + base, mode
 }
 
+// lateFailure lets calls of a page fail until it works, and the last attempt of one of them only when fail is called.
+const lateFailure = `
+	works = held = repeated = false
+	attempts = 0
+	late = new Promise((resolve) => { fail = resolve })
+	passed = fetch
+	fetch = async (url, init) => {
+		url = String(url)
+		if (!url.includes('/api/payments/')) return passed(url, init)
+		if (works) {
+			repeated = true
+			return passed(url, init)
+		}
+		if (url.includes('/plans') && ++attempts === 2) {
+			held = true
+			await late
+		}
+		return new Response('no healthy upstream', {status: 503})
+	}`
+
 // tabsTo presses the key until the element that an expression accepts has the focus, which must be visible.
 func tabsTo(ctx context.Context, t *testing.T, accepts string) {
 	t.Helper()
@@ -156,6 +176,19 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 			reads(ctx, t, "Two months less to pay.")
 		})
 	}
+	t.Run("what fails after it was asked for again is loaded, too", func(t *testing.T) {
+		drive(ctx, t, chromedp.Navigate(address+"/console/w/default/connections"))
+		reads(ctx, t, "Demo shop")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](lateFailure))
+		drive(ctx, t, chromedp.KeyEvent("gb"))
+		reads(ctx, t, "Some of this page could not be loaded.")
+		drive(ctx, t, chromedp.Poll[bool](`held`))
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`works = true`))
+		presses(ctx, t, "Try again")
+		drive(ctx, t, chromedp.Poll[bool](`repeated`))
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`fail()`))
+		reads(ctx, t, "Two months less to pay.")
+	})
 	t.Run("a page of an older build goes on in the one that has replaced it", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(address+"/console/w/default/chats"))
 		reads(ctx, t, "Customer support")

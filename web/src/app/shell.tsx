@@ -114,13 +114,21 @@ function FailingWebhooks() {
   )
 }
 
+/** Loads again what is missing. Calls that began before that can still fail: these are repeated once, too. */
+async function loadAgain() {
+  const begun = cache.findAll({ fetchStatus: 'fetching' })
+  void queries.refetchQueries({ predicate: (q) => q.state.status === 'error' })
+  await Promise.allSettled(begun.map((q) => q.promise))
+  void queries.refetchQueries({ predicate: (q) => q.state.status === 'error' && begun.includes(q) })
+}
+
 /** Offers to load again what is missing. */
 function Failed() {
   const shown = useSyncExternalStore((told) => cache.subscribe(told), failed)
   if (!shown) return null
   return (
     <p role="alert" className="mt-0 mb-4 flex flex-wrap items-center gap-3 rounded-md border border-warn bg-warnbg px-3 py-2 text-warn">
-      {t.failed}<Button onClick={() => void queries.refetchQueries({ predicate: (q) => q.state.status === 'error' })}>{t.again}</Button>
+      {t.failed}<Button onClick={() => void loadAgain()}>{t.again}</Button>
     </p>
   )
 }
