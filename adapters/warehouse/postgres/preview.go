@@ -10,31 +10,61 @@ import (
 )
 
 // Preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may
-// read, each cut by the server.
+// read, each cut by the server. See ahead.go for how one round trip does both.
 func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
-	ref := q.Table
-	all, err := s.columns(ref)
+	if !isText(q.Table.Schema) || !isText(q.Table.Name) {
+		return connection.Preview{}, connection.TableNotFound
+	}
+	catalogue, rows := []statement{columnsOf(q.Table)}, []statement(nil)
+	if q.Rows > 0 && q.Match == "" {
+		catalogue, rows = append(catalogue, composeSample(q)), []statement{runSample(q.Table)}
+	}
+	next := s.askBeforeRows(catalogue, rows...)
+	all, err := readColumns(next())
 	p := warehouse.Chosen(q, all)
 	if err != nil || q.Rows <= 0 || len(p.Columns) == 0 && len(all) > 0 {
 		return p, err
 	}
 	list := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
-		list[i] = `pg_catalog.left(` + quote(c.Name) + `::pg_catalog.text, ` + strconv.Itoa(connection.MaxCell) + `)`
+		list[i] = cut(quote(c.Name))
 	}
-	p.Rows, err = s.sample(list, q)
+	if rows == nil {
+		p.Rows, err = s.sample(list, q)
+	} else {
+		p.Rows, err = s.sampleAhead(next, list, q)
+	}
 	return p, err
 }
 
+// cut is a value of a preview, as a text that the server cuts.
+func cut(name string) string {
+	return `pg_catalog.left(` + name + `::pg_catalog.text, ` + strconv.Itoa(connection.MaxCell) + `)`
+}
+
 // sample returns the rows of a preview. list has an expression for each of its columns.
-func (s *session) sample(list []string, q connection.PreviewQuery) (rows [][]*string, err error) {
-	found, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(q.Table.Schema) + `.` +
-		quote(q.Table.Name) + ` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
+func (s *session) sample(list []string, q connection.PreviewQuery) ([][]*string, error) {
+	rows, err := s.query(selectSample(list, q))
 	if err != nil {
 		return nil, err
 	}
+	return cells(rows, len(list))
+}
+
+func selectSample(list []string, q connection.PreviewQuery) string {
+	return `SELECT ` + strings.Join(list, `, `) + fromSample(q)
+}
+
+// fromSample is where the rows of a preview are.
+func fromSample(q connection.PreviewQuery) string {
+	return ` FROM ` + quote(q.Table.Schema) + `.` + quote(q.Table.Name) +
+		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows))
+}
+
+// cells returns rows of some columns as those of a preview.
+func cells(found [][][]byte, columns int) (rows [][]*string, err error) {
 	for _, row := range found {
-		if len(row) != len(list) {
+		if len(row) != columns {
 			return nil, connection.NotThisDatabase
 		}
 		cells := make([]*string, len(row))
@@ -48,21 +78,33 @@ func (s *session) sample(list []string, q connection.PreviewQuery) (rows [][]*st
 	return rows, nil
 }
 
-// columns finds a table of exactly this name, and lists the columns of it that the user may read, in one round trip. A
-// domain has the type that it restricts. PostgreSQL would truncate a longer name to one that the catalogue has. So the
-// name is compared twice: as a name, which uses the index, and as text, which is exact.
+// columns finds a table of exactly this name, and lists the columns of it that the user may read, in one round trip.
 func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) {
 	if !isText(ref.Schema) || !isText(ref.Name) {
 		return nil, connection.TableNotFound
 	}
-	rows, err := s.askBeforeRows(statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
-		coalesce(b.typname, y.typname)::text, NOT a.attnotnull
-		FROM (SELECT t.oid, ` + readable + ` AS readable FROM (` + selectOurs + ` AND n.nspname = $1::text::name AND c.relname = $2::text::name OFFSET 0) t
-			WHERE t.schema = $1::text AND t.name = $2::text OFFSET 0) t
-		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
-		AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+	return readColumns(s.askBeforeRows([]statement{columnsOf(ref)})())
+}
+
+// fromColumns are the columns a that the user may read of the table t of exactly the name $1.$2, which is the only row
+// if there are none. PostgreSQL would truncate a longer name to one that the catalogue has. So the name is compared
+// twice: as a name, which uses the index, and as text, which is exact.
+var fromColumns = ` FROM (SELECT t.oid, ` + readable + ` AS readable
+		FROM (` + selectOurs + ` AND n.nspname = $1::text::name AND c.relname = $2::text::name OFFSET 0) t
+		WHERE t.schema = $1::text AND t.name = $2::text OFFSET 0) t
+	LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+	AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')`
+
+// columnsOf lists the columns of a table. A domain has the type that it restricts.
+func columnsOf(ref connection.TableRef) statement {
+	return statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
+		coalesce(b.typname, y.typname)::text, NOT a.attnotnull` + fromColumns + `
 		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
-		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}})()
+		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}}
+}
+
+// readColumns reads the answer to columnsOf.
+func readColumns(rows [][][]byte, err error) ([]connection.Column, error) {
 	if err != nil {
 		return nil, err
 	}

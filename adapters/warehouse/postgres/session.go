@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,6 +27,7 @@ type session struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	wire  net.Conn
+	start []string                   // begins the transaction
 	begin []string                   // what the next batch must begin with; nil if nothing
 	next  func() ([][][]byte, error) // returns the answer to Read's query
 
@@ -61,14 +64,12 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	}
 	trace.Passed(connection.Authenticate)
 	trace.Passed(connection.Database)
-	return &session{
-		ctx: ctx, conn: conn, wire: wire,
-		// No startup parameters but those that poolers pass on; these end with the transaction.
-		begin: []string{
-			`BEGIN READ ONLY`, catalogueNames, `SET LOCAL datestyle = ISO`,
-			`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
-		},
-	}, nil
+	// No startup parameters but those that poolers pass on; these end with the transaction.
+	start := []string{
+		`BEGIN READ ONLY`, catalogueNames, `SET LOCAL datestyle = ISO`,
+		`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
+	}
+	return &session{ctx: ctx, conn: conn, wire: wire, start: start, begin: start}, nil
 }
 
 // dial passes the steps up to and including tls. The TLS handshake is done here and not by pgx, whose
@@ -247,19 +248,20 @@ func (s statement) values() [][]byte {
 // ask sends statements about the catalogue in one round trip. The first call also begins the transaction. Each call of
 // the func that it returns reads the rows of the next statement, as text, nil for NULL, or returns its error.
 func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
-	return s.send(statements)
+	return s.send(statements, len(statements))
 }
 
 // askBeforeRows is ask for the last statements before those about the rows of a table, which find names as the role
-// does.
-func (s *session) askBeforeRows(statements ...statement) func() ([][][]byte, error) {
-	next := s.send(statements, roleNames)
+// does. The first of those statements can be sent in the same round trip.
+func (s *session) askBeforeRows(statements []statement, rows ...statement) func() ([][][]byte, error) {
+	all := slices.Concat(statements, []statement{{sql: roleNames}}, rows)
+	next := s.send(all, len(statements)+len(rows))
 	s.begin = []string{catalogueNames}
 	return next
 }
 
-// send sends the statements of begin, the given statements, and after, which has no rows.
-func (s *session) send(statements []statement, after ...string) func() ([][][]byte, error) {
+// send sends the statements of begin and the given ones, of which answers return rows.
+func (s *session) send(statements []statement, answers int) func() ([][][]byte, error) {
 	batch := &pgconn.Batch{}
 	for _, sql := range s.begin {
 		batch.ExecParams(sql, nil, nil, nil, nil)
@@ -268,19 +270,16 @@ func (s *session) send(statements []statement, after ...string) func() ([][][]by
 	for _, one := range statements {
 		batch.ExecParams(one.sql, one.values(), nil, nil, nil)
 	}
-	for _, sql := range after {
-		batch.ExecParams(sql, nil, nil, nil, nil)
-	}
-	results, left := s.conn.ExecBatch(s.ctx, batch), len(statements)
+	results := s.conn.ExecBatch(s.ctx, batch)
 	return func() ([][][]byte, error) {
 		for results.NextResult() {
 			r := results.ResultReader()
-			if len(r.FieldDescriptions()) == 0 { // of beginning
+			if len(r.FieldDescriptions()) == 0 { // of a statement without rows
 				continue
 			}
 			read := r.Read()
-			if left--; left == 0 && read.Err == nil {
-				read.Err = results.Close()
+			if answers--; answers == 0 || read.Err != nil {
+				read.Err = cmp.Or(read.Err, results.Close())
 			}
 			return read.Rows, classify(s.ctx, read.Err)
 		}
