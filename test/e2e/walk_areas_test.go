@@ -25,7 +25,10 @@ func (w *walk) readConnection(p *actor, _ *ladder) {
 
 func (w *walk) verifyConnection(p *actor, _ *ladder) {
 	id, th := w.pick(p, "con")
-	want := in(p, th, "con", "connection").and(p.role() >= identity.Member, 403, "connection_forbidden")
+	want := in(p, th, "con", "connection")
+	if want.allows() {
+		want = want.and(th.owner == p.id || p.role() >= identity.Member, 403, "connection_forbidden")
+	}
 	if w.chance(50) {
 		if want.allows() {
 			want = want.and(!th.gone, 409, "connection_revoked")

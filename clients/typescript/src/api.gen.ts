@@ -9670,7 +9670,7 @@ export class ConnectionsResource extends Resource {
    * Verify a connection.
    *
    * Without a `credential`, tests the stored credential and returns the connection with its new status, even if
-   * that is `failing`. Requires the member role in the workspace.
+   * that is `failing`. Requires the member role in the workspace, unless the caller created the connection.
    *
    * With a `credential`, tests that one. If the test succeeds, it replaces the stored credential. A revoked
    * connection becomes active again, and its data sources resume; they stay paused if the new credential leads
