@@ -52,9 +52,9 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 	body := toPresence(&v)
 	body.HeartbeatAfterSeconds = int(h.Every() / time.Second)
 	if begun {
-		return created("/api/presence/"+body.ID, body), nil
+		return created("/api/presence/"+body.ID, &body), nil
 	}
-	return ok(body), nil
+	return ok(&body), nil
 }
 
 func (a *API) listPresences(r *request) (reply, error) {
@@ -88,7 +88,7 @@ func (a *API) getPresence(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toPresence(&v)), nil
+	return ok(new(toPresence(&v))), nil
 }
 
 func (a *API) deletePresence(r *request) (reply, error) {

@@ -29,6 +29,14 @@ type reply struct {
 // encoded is a body that is JSON already.
 type encoded []byte
 
+// appender is a body that encodes itself, without reflection.
+type appender interface {
+	AppendJSON([]byte) []byte
+}
+
+// appendedBytes is more than most bodies have that encode themselves.
+const appendedBytes = 768
+
 // deferred is a body with values that are only known after the commit, such as whether a mail was sent. An
 // Idempotency-Key keeps what it returns before.
 type deferred func() any
@@ -80,15 +88,19 @@ func (r reply) encode() (ports.Answer, error) {
 	if late, ok := body.(deferred); ok {
 		body = late()
 	}
-	var isEncoded bool
-	if a.Body, isEncoded = body.(encoded); !isEncoded {
+	switch body := body.(type) {
+	case encoded:
+		a.Body = body
+	case appender:
+		a.Body = append(body.AppendJSON(make([]byte, 0, appendedBytes)), '\n')
+	default:
 		var buf bytes.Buffer
 		if err := encode(&buf, body); err != nil {
 			return ports.Answer{}, err
 		}
 		a.Body = buf.Bytes()
 	}
-	a.Header["Content-Type"] = "application/json"
+	a.Header["Content-Type"] = jsonType
 	if r.revision != 0 {
 		a.Header["Etag"] = etag(r.revision, a.Body)
 	}

@@ -33,9 +33,14 @@ const (
 //
 // Operations without a body ignore any that is sent.
 func (o *Operation) CheckBody(body []byte) error {
-	if !o.HasBody {
+	if !o.HasBody || o.plain().accepts(body) {
 		return nil
 	}
+	return o.checkWhole(body)
+}
+
+// checkWhole is CheckBody for any body.
+func (o *Operation) checkWhole(body []byte) error {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		if o.BodyRequired {
 			return because(ErrMalformedJSON, "The request needs a JSON body.")

@@ -72,6 +72,7 @@ type Operation struct {
 	Outbound bool
 
 	body    check
+	plain   func() *plainObject // accepts most bodies without body
 	query   map[string]parameter
 	headers []parameter
 }

@@ -114,7 +114,8 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 			return nil, errors.New("the request body has no content")
 		}
 		// all media types of a body share one schema: a test checks that
-		o.body = d.schemas.at(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema")
+		of := at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
+		o.body, o.plain = d.schemas.at(of), d.schemas.plain(of)
 	}
 	return o, nil
 }

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -18,6 +19,7 @@ type schemas struct {
 	text []byte
 
 	mu       sync.Mutex
+	resource any // the document
 	compiler *jsonschema.Compiler
 }
 
@@ -37,7 +39,7 @@ func (s *schemas) compile(pointer string) (*jsonschema.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.compiler == nil {
-		resource, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.text))
+		resource, err := s.document()
 		if err != nil {
 			return nil, err
 		}
@@ -53,3 +55,38 @@ func (s *schemas) compile(pointer string) (*jsonschema.Schema, error) {
 	}
 	return s.compiler.Compile(location + "#" + pointer)
 }
+
+// document requires s.mu. No caller changes what it returns.
+func (s *schemas) document() (resource any, err error) {
+	if s.resource == nil {
+		s.resource, err = jsonschema.UnmarshalJSON(bytes.NewReader(s.text))
+	}
+	return s.resource, err
+}
+
+// plain returns the quick check of the schema that a JSON pointer leads to, and nil if there is none.
+func (s *schemas) plain(pointer string) func() *plainObject {
+	return sync.OnceValue(func() *plainObject {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		document, err := s.document()
+		if err != nil {
+			return nil // the whole check returns the error
+		}
+		lookUp := func(ref string) map[string]any {
+			at, _ := document.(map[string]any)
+			for token := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+				at, _ = at[untoken.Replace(token)].(map[string]any)
+			}
+			return at
+		}
+		of := lookUp("#" + pointer)
+		if ref, ok := of["$ref"].(string); ok && len(of) == 1 {
+			of = lookUp(ref)
+		}
+		return newPlainObject(of, lookUp)
+	})
+}
+
+// untoken decodes a token of a JSON pointer (RFC 6901, section 4).
+var untoken = strings.NewReplacer("~1", "/", "~0", "~")

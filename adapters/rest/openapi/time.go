@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
@@ -23,9 +24,11 @@ var errTime = errors.New("not a time of RFC 3339")
 func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 
 // MarshalJSON truncates to milliseconds.
-func (t Time) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, len(timeLayout)+2), '"')
-	return append(time.Time(t).UTC().AppendFormat(b, timeLayout), '"'), nil
+func (t Time) MarshalJSON() ([]byte, error) { return t.append(nil), nil }
+
+func (t Time) append(b []byte) []byte {
+	b = append(slices.Grow(b, len(timeLayout)+2), '"')
+	return append(time.Time(t).UTC().AppendFormat(b, timeLayout), '"')
 }
 
 // UnmarshalJSON accepts any offset and any precision. Its error does not quote the input.
