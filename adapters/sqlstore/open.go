@@ -147,19 +147,20 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 		return err
 	}
 	apply := db.migrations
+	var patient *sql.DB
 	if db.dialect.Name == engine.Postgres.Name {
 		connector, err := engine.NewPostgres(c.URL.Reveal(), migrationTimeout)
 		if err != nil {
 			return err
 		}
-		patient := open(connector)
+		patient = open(connector)
 		defer func() { _ = patient.Close() }()
 		if apply, err = db.migrator(patient); err != nil {
 			return err
 		}
 	}
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
-		err := db.applyMissing(ctx, apply)
+		err := db.applyMissing(ctx, patient, apply)
 		if errors.Is(err, ErrNewerSchema) || db.dialect.Name != engine.SQLite.Name && !db.dialect.Retry(err) {
 			err = backoff.Permanent(err)
 		}
@@ -170,8 +171,8 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 }
 
 // applyMissing applies the missing migrations once.
-func (db *DB) applyMissing(ctx context.Context, apply *goose.Provider) error {
-	if err := db.createSchema(ctx); err != nil {
+func (db *DB) applyMissing(ctx context.Context, patient *sql.DB, apply *goose.Provider) error {
+	if err := db.createSchema(ctx, patient); err != nil {
 		return err
 	}
 	ours, theirs, err := db.versions(ctx)

@@ -9,8 +9,11 @@ import "embed"
 //go:embed sqlite postgres
 var Files embed.FS
 
-// SQLiteSchema is the schema after most of the migrations of SQLite, which it notes as applied. It is for an empty
-// database; the migrations after these are applied as usual.
-//
-//go:embed schema/sqlite.sql
-var SQLiteSchema string
+// SQLiteSchema and PostgresSchema are the schema after most of the migrations, which they note as applied. They are for
+// an empty database; the migrations after these are applied as usual.
+var (
+	//go:embed schema/sqlite.sql
+	SQLiteSchema string
+	//go:embed schema/postgres.sql
+	PostgresSchema string
+)
