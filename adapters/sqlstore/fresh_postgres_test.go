@@ -39,7 +39,8 @@ func TestTheSchemaOfAFreshPostgreSQLIsThatOfTheMigrations(t *testing.T) {
 	got, want := dumpOf(t, fresh), dumpOf(t, migrated)
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
-			t.Fatalf("line %d of the dump of the fresh database is\n%s\nthat of the migrated one\n%s", i+1, got[i], want[i])
+			t.Fatalf("line %d of the dump of the fresh database is\n%s\nthat of the migrated one\n%s", i+1, got[i],
+				want[i])
 		}
 	}
 	if len(got) != len(want) || !slices.Contains(want, "CREATE TABLE public.users (") {
