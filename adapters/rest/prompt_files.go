@@ -3,6 +3,7 @@ package rest
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 )
 
 const (
+	jsonType  = "application/json"
 	zipType   = "application/zip"
 	linesType = "application/x-ndjson"
 
@@ -38,16 +40,32 @@ type promptArchive interface {
 	end() error
 }
 
-// exportPrompts streams the files of prompts.
-func (a *API) exportPrompts(r *request) (reply, error) {
-	ref := refOr(r.query.Get("ref"), "latest")
-	media, name := "application/json", "prompts.json"
-	switch r.query.Get("format") {
-	case "zip":
-		media, name = zipType, "prompts.zip"
-	case "ndjson":
-		media, name = linesType, "prompts.ndjson"
+// exportFormats are the formats of an export, by their media types.
+var exportFormats = map[string]string{jsonType: "json", linesType: "ndjson", zipType: "zip"}
+
+// exportPrompts is handle for an export, in the format of the parameter format, or the one that Accept names, or JSON.
+func (a *API) exportPrompts(op *openapi.Operation) http.Handler {
+	byMedia := map[string]http.Handler{}
+	for media := range exportFormats {
+		byMedia[media] = a.handleAs(op, media, query(func(r *request) (reply, error) {
+			return r.exportPrompts(media)
+		}).perform)
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		media := preferred(hr.Header.Get("Accept"), func(media string) bool { return exportFormats[media] != "" })
+		format := hr.URL.Query().Get("format")
+		for m, f := range exportFormats {
+			if f == format {
+				media = m
+			}
+		}
+		byMedia[cmp.Or(media, jsonType)].ServeHTTP(w, hr)
+	})
+}
+
+// exportPrompts streams the files of prompts.
+func (r *request) exportPrompts(media string) (reply, error) {
+	ref := refOr(r.query.Get("ref"), "latest")
 	r.stream = func(w io.Writer) error {
 		var to promptArchive = &jsonArchive{to: w, lines: media == linesType}
 		if media == zipType {
@@ -66,7 +84,7 @@ func (a *API) exportPrompts(r *request) (reply, error) {
 		return to.end()
 	}
 	r.answer.Set("Content-Type", media)
-	r.answer.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	r.answer.Set("Content-Disposition", `attachment; filename="prompts.`+exportFormats[media]+`"`)
 	return reply{status: http.StatusOK}, nil
 }
 

@@ -7481,7 +7481,7 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 	return send[SourceRows](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
 
-// RowsStream: Read the rows of a data source.
+// RowsStream: Read the rows of a data source, as a stream.
 //
 // Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the fields,
 // and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows of files,
@@ -8684,6 +8684,34 @@ func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID st
 // Errors: scope_required; and those that every call can have.
 func (s *PromptTemplatesService) ExportFiles(ctx context.Context, query PromptTemplatesExportFilesQuery, opts ...Option) (*PromptFiles, error) {
 	return send[PromptFiles](ctx, s.client, &call{name: "promptTemplates.exportFiles", method: "GET", path: []string{"/api/prompt-templates/export"}, query: query.values()}, opts)
+}
+
+// ExportFilesStream: Export prompts, as a stream.
+//
+// Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
+// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
+// prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and history stay
+// with the server.
+//
+// If the connection is closed before the end of the body, the files are incomplete.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *PromptTemplatesService) ExportFilesStream(ctx context.Context, query PromptTemplatesExportFilesStreamQuery, opts ...Option) iter.Seq2[PromptFile, error] {
+	return lines[PromptFile](ctx, s.client, &call{name: "promptTemplates.exportFilesStream", method: "GET", path: []string{"/api/prompt-templates/export"}, query: query.values()}, opts)
+}
+
+// ExportFilesZip: Export prompts, as a zip archive.
+//
+// Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
+// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
+// prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and history stay
+// with the server.
+//
+// If the connection is closed before the end of the body, the files are incomplete.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *PromptTemplatesService) ExportFilesZip(ctx context.Context, query PromptTemplatesExportFilesZipQuery, opts ...Option) ([]byte, error) {
+	return archive(ctx, s.client, &call{name: "promptTemplates.exportFilesZip", method: "GET", path: []string{"/api/prompt-templates/export"}, query: query.values()}, opts)
 }
 
 // Get: Get a prompt template.
@@ -10259,15 +10287,42 @@ type PromptTemplatesExportFilesQuery struct {
 	Folder string
 	// Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`.
 	Ref string
-	// `json` returns one object, `ndjson` a file a line, `zip` an archive.
-	Format string
 }
 
 func (q PromptTemplatesExportFilesQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "folder", q.Folder)
 	addValue(v, "ref", q.Ref)
-	addValue(v, "format", q.Format)
+	return v
+}
+
+// PromptTemplatesExportFilesStreamQuery is the query of PromptTemplatesService.ExportFilesStream. The zero value of a field is not sent.
+type PromptTemplatesExportFilesStreamQuery struct {
+	// Return only templates in this folder or its subfolders.
+	Folder string
+	// Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`.
+	Ref string
+}
+
+func (q PromptTemplatesExportFilesStreamQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "folder", q.Folder)
+	addValue(v, "ref", q.Ref)
+	return v
+}
+
+// PromptTemplatesExportFilesZipQuery is the query of PromptTemplatesService.ExportFilesZip. The zero value of a field is not sent.
+type PromptTemplatesExportFilesZipQuery struct {
+	// Return only templates in this folder or its subfolders.
+	Folder string
+	// Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`.
+	Ref string
+}
+
+func (q PromptTemplatesExportFilesZipQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "folder", q.Folder)
+	addValue(v, "ref", q.Ref)
 	return v
 }
 

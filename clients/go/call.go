@@ -62,7 +62,8 @@ type call struct {
 	keyed        bool   // has an Idempotency-Key
 	merge        bool   // the body is a merge patch
 	repeatable   bool   // a POST that can be repeated without a key
-	accept       string // the media type of a response that is read as it comes; empty: JSON
+	accept       string // the media type of the response; empty: JSON
+	stream       bool   // the response is read as it comes
 
 	headers        http.Header
 	key, workspace string
@@ -145,10 +146,25 @@ func send[T any](ctx context.Context, client *Client, c *call, options []Option)
 	}
 	var out T
 	if err := json.Unmarshal(body, &out); err != nil {
-		return nil, &Error{Call: c.name, Problem: Problem{Type: "about:blank", Title: "Unexpected response", Status: 200,
-			Code: string(CodeUnexpectedResponse), Detail: "The body of the response is not what the API documents."}}
+		return nil, unexpected(c)
 	}
 	return &out, nil
+}
+
+// archive makes a call whose response is a zip archive, and returns the archive.
+func archive(ctx context.Context, client *Client, c *call, options []Option) ([]byte, error) {
+	c.accept = "application/zip"
+	body, err := client.do(ctx, c, options)
+	if err == nil && !bytes.HasPrefix(body, []byte("PK")) {
+		return nil, unexpected(c)
+	}
+	return body, err
+}
+
+// unexpected is the error of a response that is not from Atrium.
+func unexpected(c *call) *Error {
+	return &Error{Call: c.name, Problem: Problem{Type: "about:blank", Title: "Unexpected response", Status: 200,
+		Code: string(CodeUnexpectedResponse), Detail: "The body of the response is not what the API documents."}}
 }
 
 // sendOnly makes a call whose response has no body.
@@ -261,7 +277,7 @@ func (client *Client) attempt(ctx context.Context, c *call, number int, read fun
 		timeout = *c.timeout
 	}
 	within := ctx
-	if timeout > 0 && c.accept == "" {
+	if timeout > 0 && !c.stream {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -292,7 +308,7 @@ func (client *Client) attempt(ctx context.Context, c *call, number int, read fun
 		return nil, end, &ConnectionError{c.name, reason(err)}
 	}
 	defer func() {
-		if c.accept == "" || err != nil {
+		if !c.stream || err != nil {
 			_ = res.Body.Close()
 		}
 	}()

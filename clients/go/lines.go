@@ -17,7 +17,7 @@ func lines[T any](ctx context.Context, client *Client, c *call, options []Option
 	return func(yield func(T, error) bool) {
 		var none T
 		one := *c
-		one.accept = "application/x-ndjson"
+		one.accept, one.stream = "application/x-ndjson", true
 		err := one.prepare(options)
 		var res *http.Response
 		if err == nil {

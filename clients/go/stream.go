@@ -21,7 +21,7 @@ const silence = 50 * time.Second
 func stream[T any](ctx context.Context, client *Client, c *call, options []Option) iter.Seq2[StreamEvent[T], error] {
 	return func(yield func(StreamEvent[T], error) bool) {
 		s := &subscription[T]{client: client, call: *c, options: options, yield: yield}
-		s.call.accept = "text/event-stream"
+		s.call.accept, s.call.stream = "text/event-stream", true
 		for !s.stopped {
 			err := s.open(ctx)
 			switch {

@@ -22,6 +22,7 @@ const (
 	page         // respond with a page of another program, and status 200
 	move         // redirect to another address
 	stall        // do not respond until the client gives up
+	cut          // close the connection in the middle of the response
 )
 
 // script is what happens to the next requests: a fault, or a status with Retry-After.
@@ -143,6 +144,12 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.fault == move:
 		w.Header().Set("Location", "http://localhost:1/elsewhere")
 		w.WriteHeader(http.StatusFound)
+	case s.fault == cut:
+		whole := httptest.NewRecorder()
+		forward.ServeHTTP(whole, r)
+		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
 	case s.fault == stall:
 		<-r.Context().Done()
 	default:

@@ -90,6 +90,7 @@ type call struct {
 	item         *schema // of a list with pages
 	event        *schema // the data of a stream's events
 	line         *schema // a line of a stream of JSON objects
+	archive      bool    // the result is a zip archive
 }
 
 // names describes x-sdk, so that its parts are names in every language.
@@ -174,12 +175,26 @@ func (d *document) add(o *operation, verb, path string, seen map[string]string) 
 	if c.repeatable && (verb != "POST" || c.keyed) {
 		return wrong("x-repeatable is only for a POST without an Idempotency-Key")
 	}
+	line, archive := c.line, c.archive
+	c.line, c.archive = nil, false
 	d.calls = append(d.calls, c)
-	if c.line != nil { // it also has a page or an object
-		s := *c
-		s.name, s.method, s.result, s.item = c.name+"Stream", c.method+"Stream", nil, nil
-		c.line = nil
-		d.calls = append(d.calls, &s)
+	if line == nil && !archive {
+		return nil
+	}
+	// Each format has a method, which names it in Accept.
+	c.query = slices.DeleteFunc(c.query, func(p *parameter) bool { return p.Name == "format" })
+	variant := func(suffix, how string) *call {
+		v := *c
+		v.name, v.method, v.result, v.item = c.name+suffix, c.method+suffix, nil, nil
+		v.text = strings.Replace(c.text, ".\n\n", how+".\n\n", 1)
+		d.calls = append(d.calls, &v)
+		return &v
+	}
+	if line != nil {
+		variant("Stream", ", as a stream").line = line
+	}
+	if archive {
+		variant("Zip", ", as a zip archive").archive = true
 	}
 	return nil
 }
@@ -277,6 +292,7 @@ func (d *document) results(o *operation, c *call) error {
 		}
 		if m, ok := r.Content["application/json"]; ok {
 			c.result, c.line = either(c.result, m.Schema), r.Content["application/x-ndjson"].Line
+			_, c.archive = r.Content["application/zip"]
 		} else if m, ok := r.Content["text/event-stream"]; ok && m.Events != nil {
 			c.event = m.Events
 		} else {

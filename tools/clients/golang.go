@@ -275,6 +275,8 @@ func (w *goWriter) call(c *call) {
 	case c.line != nil:
 		t := w.typeOf(c.line, service+"_"+c.method+"_line")
 		w.print("%s iter.Seq2[%s, error] {\nreturn lines[%s](ctx, s.client, %s, opts)\n}\n", head, t, t, made)
+	case c.archive:
+		w.print("%s ([]byte, error) {\nreturn archive(ctx, s.client, %s, opts)\n}\n", head, made)
 	case c.item != nil:
 		t := w.typeOf(c.item, service+"_"+c.method+"_item")
 		w.print("%s iter.Seq2[%s, error] {\nreturn list[%s](ctx, s.client, %s, opts)\n}\n", head, t, t, made)

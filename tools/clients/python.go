@@ -257,6 +257,8 @@ func (w *pyWriter) call(c *call) {
 		result, via = "Iterator[ServerEvent["+w.typeOf(c.event, hint, false)+"]]", "stream"
 	case c.line != nil:
 		result, via = "Iterator["+w.typeOf(c.line, hint+"Line", false)+"]", "lines"
+	case c.archive:
+		result, via = "bytes", "archive"
 	case c.item != nil:
 		result, via = "Pages["+w.typeOf(c.item, hint+"Item", false)+", "+w.typeOf(c.result, hint+"Result", false)+"]",
 			"pages"

@@ -25,8 +25,8 @@ const columns = 84
 func samples(d *document) ([]byte, error) {
 	all := map[string]sample{}
 	for _, c := range d.calls {
-		if c.line != nil {
-			continue // its operation has the sample of the call without it
+		if c.line != nil || c.archive {
+			continue // its operation has the sample of the call that returns JSON
 		}
 		if c.body != nil && c.bodyRequired && c.example == nil {
 			return nil, fmt.Errorf("%s: the body needs an example", c.name)

@@ -221,6 +221,8 @@ func (w *tsWriter) call(c *call) {
 		result, via = "AsyncIterableIterator<ServerEvent<"+w.typeOf(c.event, "  ")+">>", "stream"
 	case c.line != nil:
 		result, via = "AsyncIterableIterator<"+w.typeOf(c.line, "  ")+">", "lines"
+	case c.archive:
+		result, via = "Promise<Uint8Array<ArrayBuffer>>", "archive"
 	case c.item != nil:
 		result, via = "Page<"+w.typeOf(c.item, "  ")+", "+w.typeOf(c.result, "  ")+">", "list"
 	case c.result != nil:

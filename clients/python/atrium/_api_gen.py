@@ -10165,7 +10165,6 @@ class PromptTemplatesResource(Resource):
         *,
         folder: Optional[str] = None,
         ref: Optional[str] = None,
-        format: Optional[Union[Literal["json", "ndjson", "zip"], str]] = None,
         **options: Unpack[Options],
     ) -> PromptFiles:
         """Export prompts.
@@ -10179,7 +10178,47 @@ class PromptTemplatesResource(Resource):
 
         Errors: scope_required; and those that every call can have.
         """
-        return cast("PromptFiles", self._caller.send("promptTemplates.exportFiles", "GET", path("/api/prompt-templates/export"), query={"folder": folder, "ref": ref, "format": format}, options=options))
+        return cast("PromptFiles", self._caller.send("promptTemplates.exportFiles", "GET", path("/api/prompt-templates/export"), query={"folder": folder, "ref": ref}, options=options))
+
+    def export_files_stream(
+        self,
+        *,
+        folder: Optional[str] = None,
+        ref: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Iterator[PromptFile]:
+        """Export prompts, as a stream.
+
+        Returns one Markdown file for each prompt template that the caller can see and that has the
+        version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
+        section for each message. Equal prompts give equal bytes. The files are those of `atrium prompts
+        pull`. Labels, activations and history stay with the server.
+
+        If the connection is closed before the end of the body, the files are incomplete.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("Iterator[PromptFile]", self._caller.lines("promptTemplates.exportFilesStream", "GET", path("/api/prompt-templates/export"), query={"folder": folder, "ref": ref}, options=options))
+
+    def export_files_zip(
+        self,
+        *,
+        folder: Optional[str] = None,
+        ref: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> bytes:
+        """Export prompts, as a zip archive.
+
+        Returns one Markdown file for each prompt template that the caller can see and that has the
+        version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
+        section for each message. Equal prompts give equal bytes. The files are those of `atrium prompts
+        pull`. Labels, activations and history stay with the server.
+
+        If the connection is closed before the end of the body, the files are incomplete.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("bytes", self._caller.archive("promptTemplates.exportFilesZip", "GET", path("/api/prompt-templates/export"), query={"folder": folder, "ref": ref}, options=options))
 
     def get(
         self,
@@ -12147,7 +12186,7 @@ class DataSourcesResource(Resource):
         raw: Optional[bool] = None,
         **options: Unpack[Options],
     ) -> Iterator[Dict[str, Any]]:
-        """Read the rows of a data source.
+        """Read the rows of a data source, as a stream.
 
         Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
         of the fields, and stores none of them. The audit trail has an event `source.read` for each

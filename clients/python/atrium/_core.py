@@ -231,6 +231,15 @@ class Caller:
     def lines(self, name: str, method: str, path: str, *, query: Mapping[str, Any] = {}, options: Options = {}) -> Any:
         return self._lines(_Call(name, method, path, None, query, False, False, False, options, ""))
 
+    def archive(
+        self, name: str, method: str, path: str, *, query: Mapping[str, Any] = {}, options: Options = {}
+    ) -> Any:
+        call = _Call(name, method, path, None, query, False, False, False, options, "")
+        _, archive = self._attempts(call, {"Accept": "application/zip"})
+        if not archive.startswith(b"PK"):
+            raise unexpected(name, 200, "")
+        return archive
+
     def _lines(self, call: _Call) -> Iterator[Any]:
         """The objects of a response that has one a line, as they come. Raises if the response ends too early."""
         response, _ = self._attempts(call, {"Accept": "application/x-ndjson"}, stream=True)

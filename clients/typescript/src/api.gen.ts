@@ -7490,10 +7490,50 @@ export class PromptTemplatesResource extends Resource {
       folder?: string
       /** Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`. */
       ref?: string
-      /** `json` returns one object, `ndjson` a file a line, `zip` an archive. */
-      format?: 'json' | 'ndjson' | 'zip' | (string & {})
     }, options?: Options): Promise<PromptFiles> {
     return this.caller.send({ name: 'promptTemplates.exportFiles', method: 'GET', path: path`/api/prompt-templates/export`, query }, options)
+  }
+
+  /**
+   * Export prompts, as a stream.
+   *
+   * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
+   * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
+   * Equal prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and
+   * history stay with the server.
+   *
+   * If the connection is closed before the end of the body, the files are incomplete.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  exportFilesStream(query?: {
+      /** Return only templates in this folder or its subfolders. */
+      folder?: string
+      /** Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`. */
+      ref?: string
+    }, options?: Options): AsyncIterableIterator<PromptFile> {
+    return this.caller.lines({ name: 'promptTemplates.exportFilesStream', method: 'GET', path: path`/api/prompt-templates/export`, query }, options)
+  }
+
+  /**
+   * Export prompts, as a zip archive.
+   *
+   * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
+   * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
+   * Equal prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and
+   * history stay with the server.
+   *
+   * If the connection is closed before the end of the body, the files are incomplete.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  exportFilesZip(query?: {
+      /** Return only templates in this folder or its subfolders. */
+      folder?: string
+      /** Which version of each template: `latest`, `active`, `previous`, a label, or a number such as `v12`. */
+      ref?: string
+    }, options?: Options): Promise<Uint8Array<ArrayBuffer>> {
+    return this.caller.archive({ name: 'promptTemplates.exportFilesZip', method: 'GET', path: path`/api/prompt-templates/export`, query }, options)
   }
 
   /**
@@ -9423,7 +9463,7 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Read the rows of a data source.
+   * Read the rows of a data source, as a stream.
    *
    * Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the
    * fields, and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows

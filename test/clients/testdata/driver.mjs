@@ -72,6 +72,7 @@ const does = {
       return { value: items }
     }
     const value = await called
+    if (value instanceof Uint8Array) return { value: Buffer.from(value).toString('base64') }
     const response = value && client.responseOf(value)
     return { value, etag: response?.etag ?? '', replayed: response?.replayed ?? false }
   },

@@ -1,5 +1,6 @@
 """Makes the calls that a test asks for: one JSON command a line, one JSON result a line. python3 driver.py FOLDER"""
 
+import base64
 import json
 import re
 import sys
@@ -78,7 +79,9 @@ def call(name, args=(), body=None, query=None, has_body=False, options=None, **_
             if len(names) >= options["count"]:
                 break
         return {"value": names}
-    if name.endswith(".rowsStream"):
+    if isinstance(called, bytes):
+        return {"value": base64.b64encode(called).decode()}
+    if name.endswith("Stream"):
         rows = []
         for row in called:
             rows.append(row)

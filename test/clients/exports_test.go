@@ -1,0 +1,87 @@
+package clients
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPromptsAreExportedInEachFormat compares the formats of an export.
+func TestPromptsAreExportedInEachFormat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite)
+	inEach(t, func(t *testing.T, d driver) {
+		s := w.connect(t, d)
+		s.must(t, command{Name: "promptTemplates.importFiles", HasBody: true, Body: object{"files": []object{
+			{"path": "export/first.md", "content": "---\n---\nHello {{customer}} <&> ü!\n"},
+			{"path": "export/second.md", "content": "---\n---\nBye.\n"},
+		}}})
+		export := func(suffix string, o callOptions) command {
+			return command{Name: "promptTemplates.exportFiles" + suffix, HasQuery: true,
+				Query: object{"folder": "export"}, Options: o}
+		}
+		files := s.must(t, export("", callOptions{})).Value.(object)["files"]
+		if got := len(files.([]any)); got != 2 {
+			t.Fatalf("%d files", got)
+		}
+		t.Run("as a stream", func(t *testing.T) {
+			if d := cmp.Diff(files, s.must(t, export("Stream", callOptions{All: true})).Value); d != "" {
+				t.Error(d)
+			}
+			if accept := last(s.requests()).headers.Get("Accept"); accept != "application/x-ndjson" {
+				t.Errorf("it accepts %q", accept)
+			}
+		})
+		t.Run("as a zip archive, after a server that was not available", func(t *testing.T) {
+			s.breaks(script{status: 503})
+			r := s.must(t, export("Zip", callOptions{}))
+			if got := r.statuses(); got != "503+ 200" {
+				t.Errorf("the attempts were %q", got)
+			}
+			if d := cmp.Diff(files, unpacked(t, r.Value.(string))); d != "" {
+				t.Error(d)
+			}
+		})
+		t.Run("a part of an archive is an error", func(t *testing.T) {
+			s.breaks(script{fault: cut}, script{fault: cut}, script{fault: cut})
+			if r := s.call(t, export("Zip", callOptions{})); r.Error == nil || r.Error.Kind != "connection" {
+				t.Errorf("%+v", r)
+			}
+		})
+		t.Run("a page of another program is an error", func(t *testing.T) {
+			s.breaks(script{fault: page})
+			if r := s.call(t, export("Zip", callOptions{})); r.Error == nil || r.Error.Code != "unexpected_response" {
+				t.Errorf("%+v", r)
+			}
+		})
+	})
+}
+
+// unpacked returns the files of an archive as an export as JSON does.
+func unpacked(t *testing.T, text string) (files []any) {
+	t.Helper()
+	archive, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, object{"path": f.Name, "content": string(content)})
+	}
+	return files
+}
