@@ -107,7 +107,7 @@ func TestAPersonConnectsGoogleInTheConsole(t *testing.T) {
 		given := theirs.consents(t, g, "mallory@example.com", sheetsScope)
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/consent?"+url.Values{"state": {given["state"].(string)},
 			"code": {given["code"].(string)}}.Encode()))
-		reads(ctx, t, "This consent was not begun in this tab.")
+		reads(ctx, t, "This consent was not started in this tab.")
 		if n := len(ann.get(t, connections).items(t)); n != 1 {
 			t.Errorf("%d connections", n)
 		}

@@ -117,7 +117,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			in, _ := s.opens(t, s.link(t, boss.email), local)
 			in.addsPasskey(t, s.authenticator(t), "Live passkey", local)
 		}, "Live passkey"},
-		{"presence", nil, "Say that you are here", func() {
+		{"presence", nil, "Set your status", func() {
 			eve.create(t, presences, object{"text": "On the board"})
 		}, "On the board"},
 		{"settings/members", nil, boss.email, func() { joins("Joining Jo") }, "Joining Jo"},
@@ -127,7 +127,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		{"settings/groups", nil, "Live group", func() {
 			eve.create(t, "/api/groups", object{"name": "Another group"})
 		}, "Another group"},
-		{"settings/groups", []string{"Open"}, "Nobody is in the group.", func() {
+		{"settings/groups", []string{"Open"}, "No one is in the group.", func() {
 			gil, _ := joins("Grouped Gil")
 			eve.do(t, "PUT", group+"/members/"+gil, nil).is(t, 204)
 		}, "Grouped Gil"},
@@ -141,7 +141,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			eve.create(t, "/api/groups", object{"name": "Audited"})
 		}, anotherRow},
 		{"people", nil, boss.email, func() { joins("Popular Pat") }, "Popular Pat"},
-		{"settings/workspace", nil, "Another workspace", func() {
+		{"settings/workspace", nil, "New workspace", func() {
 			eve.do(t, "PATCH", "/api/workspaces/"+eve.workspace, object{"name": "Live workspace"}).is(t, 200)
 		}, "Live workspace"},
 		{"billing", nil, "Billing details", func() { // last: the plan limits what the others add

@@ -144,7 +144,7 @@ func TestDatesOfAWorkbookAreShownInALocale(t *testing.T) {
 	choosesLocale("")
 	reads(ctx, t, "3/14/2026")
 	drive(ctx, t, chromedp.Poll[bool](field+
-		`?.selectedOptions[0].text === 'As the organisation says: English (United States)'`))
+		`?.selectedOptions[0].text === 'Default of the organisation: English (United States)'`))
 	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": ""})
 	presses(ctx, t, "Undo")
 	reads(ctx, t, "dates as in German (Germany)")

@@ -167,7 +167,7 @@ func otherTasks(t *testing.T, s *server, owner *client) []task {
 		{"say that I am away", func(h *hand) {
 			h.press("Presence")
 			h.choose(`[name=status]`, "away")
-			h.press("Report")
+			h.press("Update")
 			h.sees("you")
 		}, func(t *testing.T) {}},
 		{"add a card", func(h *hand) {

@@ -194,10 +194,10 @@ func TestWorkInTheConsole(t *testing.T) {
 		presses(ctx, t, "Create")
 		reads(ctx, t, "follows okta-reviewers")
 		presses(ctx, t, "Open")
-		reads(ctx, t, "Nobody is in the group.")
+		reads(ctx, t, "No one is in the group.")
 		keep(ctx, t, "console-group")
 		presses(ctx, t, "Add")
-		drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('Nobody is in the group.')`))
+		drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('No one is in the group.')`))
 		owner.get(t, "/api/groups").has(t, map[string]string{"data.0.name": "Reviewers", "data.0.size": "1"})
 	})
 	t.Run("the list of commands leads anywhere", func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestChangesInTheConsole(t *testing.T) {
 		slug := owner.create(t, "/api/workspaces", object{"name": "Brand new"}).at("slug")
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+slug+"/prompts"))
 		for _, says := range []string{"There are no prompts yet.", "Write a prompt", "Map a sheet or a table",
-			"Make a chat", "Give your application a key"} {
+			"Create a chat", "Give your application a key"} {
 			reads(ctx, t, says)
 		}
 		keep(ctx, t, "console-empty")
@@ -322,11 +322,11 @@ func TestRolesInTheConsole(t *testing.T) {
 		}{
 			"prompts": {"support/answer-ticket", []string{"New prompt"}}, "chats": {"Your role", []string{"New chat"}},
 			"sources":            {"Customers of the demo shop", []string{"Map a sheet"}},
-			"connections":        {"Demo shop", []string{"Connect a warehouse", "Revoke"}},
+			"connections":        {"Demo shop", []string{"New connection", "Revoke"}},
 			"billing":            {"Plans", []string{"Subscribe"}},
 			"settings/members":   {viewer.email, []string{"Invite", "Remove", "Audit trail"}},
 			"settings/groups":    {"Reviewers", []string{"New group", "Delete"}},
-			"settings/workspace": {"Another workspace", []string{"Delete the workspace", "This workspace"}},
+			"settings/workspace": {"New workspace", []string{"Delete the workspace", "This workspace"}},
 		} {
 			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+path))
 			reads(ctx, t, at.shows)

@@ -43,29 +43,29 @@ func TestATunnelIsSetUpInTheConsole(t *testing.T) {
 
 	t.Run("what is missing is said at its field", func(t *testing.T) {
 		fill(object{"ssh_host": "127.0.0.1", "ssh_port": ssh.Port})
-		presses(ctx, t, "Try, without storing")
+		presses(ctx, t, "Test connection")
 		says("ssh_username", "Must be given with ssh_host.")
 		says("ssh_host_key", "Must be given with ssh_host.")
 		says("ssh_private_key", "Give a private key or a password.")
 	})
 	t.Run("a server with another host key is refused", func(t *testing.T) {
 		fill(object{"ssh_username": ssh.Username, "ssh_host_key": other.HostKey, "ssh_private_key": ssh.Key})
-		presses(ctx, t, "Try, without storing")
+		presses(ctx, t, "Test connection")
 		reads(ctx, t, "ssh_host_key_mismatch")
 		says("ssh_host_key", "")
 	})
 	t.Run("a password that the server does not accept is refused", func(t *testing.T) {
 		fill(object{"ssh_host_key": ssh.HostKey, "ssh_private_key": "", "ssh_password": "c4n4ry-password"})
-		presses(ctx, t, "Try, without storing")
+		presses(ctx, t, "Test connection")
 		reads(ctx, t, "ssh_auth_failed")
 		says("ssh_password", "")
 	})
 	t.Run("a key in a passphrase opens the tunnel, and the connection is stored", func(t *testing.T) {
 		fill(object{"ssh_password": "", "ssh_private_key": ssh.LockedKey, "ssh_passphrase": "wrong"})
-		presses(ctx, t, "Try, without storing")
+		presses(ctx, t, "Test connection")
 		says("ssh_passphrase", "")
 		fill(object{"ssh_passphrase": services.SSHPassphrase})
-		presses(ctx, t, "Try, without storing")
+		presses(ctx, t, "Test connection")
 		reads(ctx, t, "It works. Nothing is stored yet.")
 		keep(ctx, t, "console-tunnel")
 		if kept := len(ann.get(t, connections).items(t)); kept != 0 {

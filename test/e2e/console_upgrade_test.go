@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/web"
 )
 
-// laterText is what the later build of the console says in place of "Say that you are here".
+// laterText is what the later build of the console says in place of "Set your status".
 const laterText = "Say where you are now"
 
 // laterDist is the console of a later build, in which a text of one screen is another. changed has the files that
@@ -32,7 +32,7 @@ func laterDist(t *testing.T) (all, changed fstest.MapFS) {
 			return err
 		}
 		text, err := fs.ReadFile(dist, name)
-		later := bytes.ReplaceAll(text, []byte("Say that you are here"), []byte(laterText))
+		later := bytes.ReplaceAll(text, []byte("Set your status"), []byte(laterText))
 		if all[name] = (&fstest.MapFile{Data: later}); !bytes.Equal(text, later) {
 			changed[name] = all[name]
 		}

@@ -26,8 +26,8 @@ func (at screen) name() string {
 
 var screens = []screen{
 	{"prompts", "First steps"}, {"chats", "Your role"}, {"sources", "Map a sheet or table"},
-	{"sources/new", "Look at the sheet"}, {"connections", "Connect a warehouse"},
-	{"connections/new/postgres", "step by step"}, {"presence", "Say that you are here"}, {"billing", "Plans"},
+	{"sources/new", "Look at the sheet"}, {"connections", "New connection"},
+	{"connections/new/postgres", "step by step"}, {"presence", "Set your status"}, {"billing", "Plans"},
 	{"settings/members", "Invite"}, {"settings/groups", "New group"}, {"settings/keys", "New API key"},
 	{"settings/webhooks", "New webhook"}, {"settings/sessions", "this one"}, {"settings/passkeys", "Add a passkey"},
 	{"settings/workspace", "Delete the workspace"}, {"settings/audit", "Details"},

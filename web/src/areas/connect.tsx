@@ -28,10 +28,13 @@ interface Schema { properties: Record<string, Property>; required?: string[] }
 
 /** Fields that few need, and that are therefore folded away. */
 const groups = [
-  { prefix: 'aws_', title: words.withAnAwsKey },
-  { prefix: 'cloud_sql_', title: words.withAServiceAccount },
-  { prefix: 'ssh_', title: words.throughAnSshServer },
+  { prefix: 'aws_', others: ['cluster_identifier', 'workgroup_name'], title: words.withAnAwsKey },
+  { prefix: 'cloud_sql_', others: [], title: words.withAServiceAccount },
+  { prefix: 'ssh_', others: [], title: words.throughAnSshServer },
 ]
+
+/** Fields for texts of several lines. */
+const multiline = /(private_key|service_account_key|host_key|_ca)$/
 
 /** What a probe found, in a success or in a problem. */
 function probed(result: unknown, error: unknown): ProbeCheck[] | undefined {
@@ -87,7 +90,7 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   const checks = probed(trial.data, error) ?? (steps.length > 0 ? steps : undefined)
   const failure = AtriumError.is(error) ? (error.problem as { failure?: { hint: string; fields: string[] } }).failure : undefined
   const wrong = { ...fieldErrors(error), ...Object.fromEntries((failure?.fields ?? []).map((f) => [f, failure!.hint])) }
-  const group = (name: string) => groups.find((g) => name.startsWith(g.prefix))
+  const group = (name: string) => groups.find((g) => name.startsWith(g.prefix) || (g.others as string[]).includes(name))
   // The secrets of a group are in a form of their own: in one form, browsers take two passwords for two sign-ins.
   const forms = useId()
   const field = ([name, p]: [string, Property]) => (
@@ -151,9 +154,12 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
             {trial.isSuccess && <Pill tone="ok">{words.itWorksNothingIs}</Pill>}
             {failure && <p className="m-0 text-bad">{failure.hint}</p>}
           </Card>
-          <Card title={words.makeARoleThat} actions={<Copy text={kind.grants} />}>
-            <pre tabIndex={0} className="m-0 overflow-x-auto text-xs">{kind.grants}</pre>
-            <p className="mb-0"><a href={kind.docs_url} target="_blank" rel="noopener">{words.documentation}</a></p>
+          <Card
+            title={kind.grants && kind.capabilities.includes('tables') ? words.makeARoleThat : words.beforeYouConnect}
+            actions={kind.grants && <Copy text={kind.grants} />}
+          >
+            {kind.grants && <pre className="m-0 mb-4 text-xs wrap-anywhere whitespace-pre-wrap">{kind.grants}</pre>}
+            <p className="m-0"><a href={kind.docs_url} target="_blank" rel="noopener">{words.documentation}</a></p>
           </Card>
         </div>
       </div>
@@ -169,11 +175,15 @@ function Field({ name, property: p, required, error, form }: {
   form?: string
 }) {
   const common = { name: 'credential.' + name, label: p.title ?? name, hint: p.description, error, required, form }
+  if (name === 'tls' && p.enum) {
+    const choices = p.enum.map((x) => ({ value: x, label: words.encryptions[x] ?? x }))
+    return <Select {...common} hint={undefined} defaultValue={String(p.default ?? '')} choices={choices} />
+  }
   if (p.enum) return <Select {...common} defaultValue={String(p.default ?? '')} choices={p.enum.map((x) => ({ value: x, label: x }))} />
   if (p.type === 'boolean') {
     return <Select {...common} defaultValue={String(p.default ?? false)} choices={[{ value: 'false', label: words.no }, { value: 'true', label: words.yes }]} />
   }
-  if (/key|certificate|_ca\b|pem/.test(name) && !name.startsWith('aws_') && p.type === 'string') return <TextArea {...common} autoComplete="off" spellCheck={false} />
+  if (multiline.test(name)) return <TextArea {...common} autoComplete="off" spellCheck={false} />
   return (
     <Input
       {...common} type={p['x-secret'] ? 'password' : p.type === 'integer' ? 'number' : 'text'} autoComplete="off"

@@ -36,6 +36,8 @@ export function Connections() {
     queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })),
   })
   const all = list.data?.data ?? []
+  const kinds = [...list.data?.kinds ?? []].sort((a, b) => a.title.localeCompare(b.title))
+  const titles = new Map(kinds.map((k) => [k.kind, k.title]))
   return (
     <>
       <Heading title={t.connections} />
@@ -46,11 +48,11 @@ export function Connections() {
           {words.aConnectionIsA}
         </Empty>
       )}
-      {all.map((c) => <One key={c.id} connection={c} mayChange={may('connections.create')} />)}
+      {all.map((c) => <One key={c.id} connection={c} title={titles.get(c.kind) ?? c.kind} mayChange={may('connections.create')} />)}
       {may('connections.create') && list.data && (
         <Card title={words.connectAWarehouse}>
           <ul className="m-0 flex list-none flex-wrap gap-2 p-0">
-            {list.data.kinds.map((k) => (
+            {kinds.map((k) => (
               <li key={k.kind}>
                 <Link
                   className="block rounded-md border border-line bg-page px-4 py-2 text-ink no-underline hover:bg-hover"
@@ -67,7 +69,7 @@ export function Connections() {
   )
 }
 
-function One({ connection: c, mayChange }: { connection: Connection; mayChange: boolean }) {
+function One({ connection: c, title, mayChange }: { connection: Connection; title: string; mayChange: boolean }) {
   const workspace = useWorkspace()
   const owns = useOwns()
   const refresh = () => queries.invalidateQueries({ queryKey: ['connections'] })
@@ -100,7 +102,7 @@ function One({ connection: c, mayChange }: { connection: Connection; mayChange: 
       )}
     >
       <p className="m-0 text-soft">
-        {words.verifiedKindKindProduct(c.kind, c.server.product, c.server.version)} <When at={c.last_verified_at} />
+        {words.verifiedKindKindProduct(title, c.server.product, c.server.version)} <When at={c.last_verified_at} />
         {account && <> {words.asPerson(account)}</>}
         {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? words.source : words.sources}</>}
         {c.consecutive_failures > 0 && <span className="text-bad"> {words.failedConsecutiveFailuresConsecutive(c.consecutive_failures)} {c.consecutive_failures === 1 ? words.time : words.times} {words.inARow}</span>}

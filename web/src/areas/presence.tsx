@@ -68,7 +68,7 @@ export function Presence() {
       </ul>
       <div className="max-w-lg">
         <Card title={words.sayThatYouAre}>
-          <Form send={t.report} busy={claim.isPending} onSend={(v) => claim.mutate(v)}>
+          <Form send={words.update} busy={claim.isPending} onSend={(v) => claim.mutate(v)}>
             <Select name="status" label={t.status} choices={['online', 'away', 'busy'].map((s) => ({ value: s, label: s }))} />
             <Input name="text" label={words.whatYouAreDoing} maxLength={100} />
             <Problem error={claim.error} />

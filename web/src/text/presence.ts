@@ -1,8 +1,9 @@
 /** What people read on the screen of presence. */
 export const words = {
   applicationsReportPeopleWith: 'Applications report people with heartbeats.',
-  nobodyIsHereNow: 'Nobody is here now.',
+  nobodyIsHereNow: 'No one is here now.',
   you: 'you',
-  sayThatYouAre: 'Say that you are here',
+  update: 'Update',
+  sayThatYouAre: 'Set your status',
   whatYouAreDoing: 'What you are doing',
 } as const

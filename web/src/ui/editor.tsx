@@ -32,6 +32,8 @@ const theme = EditorView.theme({
   '.cm-gutters': { backgroundColor: 'var(--page)', color: 'var(--soft)', border: 'none' },
   '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { backgroundColor: 'var(--markbg)' },
   '.cm-variable': { color: 'var(--act)', backgroundColor: 'var(--markbg)', borderRadius: '3px' },
+  // Many systems have no font for the sign of CodeMirror.
+  '.cm-collapsedLines': { '&:before, &:after': { content: '"⋯"' } },
   '.cm-changedLine': { backgroundColor: 'var(--markbg) !important' },
   '.cm-changedText': { background: 'none !important', textDecoration: 'underline' },
 })

@@ -31,7 +31,7 @@ export function Spans({ label, spans }: { label: string; spans: { from: number; 
 /** Amounts, one bar each. What a bar is, its title says. */
 export function Bars({ label, bars }: { label: string; bars: { key: string; value: number; title: string; bad?: boolean }[] }) {
   const most = Math.max(...bars.map((b) => b.value), 1)
-  const step = 100 / Math.max(bars.length, 12)
+  const step = 100 / Math.max(bars.length, 40)
   return (
     <svg role="img" aria-label={label} width="100%" height="72" className="mb-3 block rtl:-scale-x-100">
       {bars.map((b, i) => {
