@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	jsonType  = "application/json"
 	zipType   = "application/zip"
 	linesType = "application/x-ndjson"
 
