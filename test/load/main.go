@@ -16,9 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -117,11 +115,9 @@ func bench(ctx context.Context, chosen []part, driver string, round time.Duratio
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary := filepath.Join(dir, "atrium")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/atrium")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build ./cmd/atrium: %w\n%s", err, out)
+	binary, err := buildAtrium(ctx, dir)
+	if err != nil {
+		return err
 	}
 	engines, closeAll, err := openEngines(ctx, driver)
 	if err != nil {

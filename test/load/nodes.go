@@ -13,10 +13,11 @@ import (
 )
 
 // nodes measures the most frequent read on one, two and three nodes that share one PostgreSQL: the CPU of the nodes for
-// a request, and the transactions of the database, compared with those of nodes without any load.
+// a request, and the transactions of the database, compared with those of nodes without any load. Nodes that each have
+// processors of their own answer as many times more than one node as there are nodes, less what a request costs more.
 func nodes(ctx context.Context, m *machine) error {
 	m.section("Several nodes", "loaded nodes, of three", "answers", "CPU a request", "/ one node",
-		"transactions a second", "more than without load, for 1,000 answers")
+		"growth with own cores (aim ≥ 1.8, 2.6)", "transactions a second", "more than without load, for 1,000 answers")
 	return m.onEach(ctx, "nodes", func(d database, data string) error {
 		if d.driver == "sqlite" {
 			return nil // nodes cannot share it
@@ -58,7 +59,7 @@ func (m *machine) nodesOn(ctx context.Context, d database, data string) error {
 		rate := float64(transactions) / seconds
 		if n == 0 {
 			idle = rate
-			m.row("none", "", "", "", perSecond(rate), "")
+			m.row("none", "", "", "", "", perSecond(rate), "")
 			continue
 		}
 		each := cpu / float64(answers)
@@ -66,7 +67,7 @@ func (m *machine) nodesOn(ctx context.Context, d database, data string) error {
 			one = each
 		}
 		m.row(fmt.Sprint(n), perSecond(float64(answers)/took.Seconds()), fmt.Sprintf("%.0f µs", each*1e6),
-			ratio(each/one), perSecond(rate), fmt.Sprintf("%.2f", 1000*(rate-idle)*seconds/float64(answers)))
+			ratio(each/one), ratio(float64(n)*one/each), perSecond(rate), fmt.Sprintf("%.2f", 1000*(rate-idle)*seconds/float64(answers)))
 	}
 	return nil
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -51,6 +54,24 @@ func (m *machine) startOn(
 	}
 	defer p.stop()
 	time.Sleep(settle)
-	used, err := p.usage(ctx)
-	return p.ready.Seconds() * 1000, used.resident, err
+	resident, err = p.resident(ctx)
+	return p.ready.Seconds() * 1000, resident, err
+}
+
+// resident returns the bytes of a program's memory, where there is no /proc from its metrics: to collect these takes
+// code and memory that a server without requests does not use, 4 to 8 MB.
+func (p *program) resident(ctx context.Context) (float64, error) {
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		used, err := p.usage(ctx)
+		return used.resident, err
+	}
+	if err != nil {
+		return 0, err
+	}
+	var size, pages float64
+	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
+		return 0, fmt.Errorf("statm: %w", err)
+	}
+	return pages * float64(os.Getpagesize()), nil
 }
