@@ -34,7 +34,7 @@ auth_type = scram-sha-256
 auth_file = users
 ignore_startup_parameters = extra_float_digits
 client_login_timeout = %[2]d
-server_login_retry = 0
+server_login_retry = 0.05
 `
 
 // startPooler starts a PgBouncer that waits for impatience seconds for a server.
