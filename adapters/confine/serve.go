@@ -35,9 +35,6 @@ const (
 	exitRuntime = 2
 )
 
-// gcPercent lets the heap of a child, some MiB, grow to five times the live data between collections.
-const gcPercent = 400
-
 // maxRequest bounds what a child reads.
 const maxRequest = 1 << 20
 
@@ -49,7 +46,6 @@ const ack = '+'
 // limits and the job's needs, does the job, and writes the answer to standard output. It returns the process's
 // exit code. If the input is empty, the parent has ended.
 func Serve(jobs map[string]Job, in *os.File, out io.Writer) (code int) {
-	debug.SetGCPercent(gcPercent)
 	if err := prepare(); err != nil {
 		return exitFailed
 	}
