@@ -10,4 +10,9 @@ type Changes interface {
 	// who made the change learns that it is stored. settled is false while a change is being stored: then what is in
 	// memory can be older than what others have read already. Changes through other processes do not count.
 	Generation(ws identity.WorkspaceID) (generation uint64, settled bool)
+
+	// Elsewhere returns a number that grows when this process learns of a change of a workspace, through any process
+	// or because a share has ended. current says that it has learned of every one that is more than a second old: then
+	// what was read at the same number is not older than a second.
+	Elsewhere(ws identity.WorkspaceID) (generation uint64, current bool)
 }

@@ -30,6 +30,7 @@ func (a *API) accountOperations() []operation {
 // getMe returns the caller that the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
 	r.unremembered = !r.hasOneWorkspace() // others can change too
+	r.lasts = true
 	return r.profile(&r.person.User, r.person.Memberships)
 }
 
@@ -53,6 +54,7 @@ func (a *API) updateMe(r *request) (reply, error) {
 func (r *request) profile(u *account.User, memberships []account.Membership) (reply, error) {
 	me := r.me(u, memberships)
 	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
+		r.lasts = false
 		failing, err := r.failingWebhooks()
 		if err != nil {
 			return reply{}, err

@@ -64,6 +64,7 @@ var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter"
 	Detail: "The query parameter variables must be a JSON object."}
 
 func (a *API) getChatRuntime(r *request) (reply, error) {
+	r.lasts = true
 	values := map[string]any{}
 	if r.query.Has("variables") {
 		text := r.query.Get("variables")

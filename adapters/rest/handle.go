@@ -75,6 +75,7 @@ type request struct {
 	rollouts []*prompt.Rollout  // that chose them
 
 	unremembered bool // the answer must not be kept in memory
+	lasts        bool // the answer depends on no time but the end of shares, and on nothing whose changes are not noted
 
 	produces string      // the media type that is returned instead of JSON, if any
 	answer   http.Header // of the response, errors included

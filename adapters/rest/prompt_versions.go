@@ -34,6 +34,7 @@ func (a *API) createVersion(r *request) (reply, error) {
 }
 
 func (a *API) getVersion(r *request) (reply, error) {
+	r.lasts = true
 	t, v, err := r.Prompts.Version(r.Context(), r.by, promptID(r), versionRef(r))
 	return r.reading(t, v, err)
 }
@@ -79,6 +80,7 @@ func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionD
 }
 
 func (a *API) renderPrompt(r *request) (reply, error) {
+	r.lasts = true
 	in, err := decode[openapi.RenderRequest](r)
 	if err != nil {
 		return reply{}, err
@@ -106,6 +108,7 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 }
 
 func (a *API) resolvePrompt(r *request) (reply, error) {
+	r.lasts = true
 	t, v, err := r.Prompts.ResolvedByName(
 		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"), r.query.Get("key"),
 	)
@@ -113,6 +116,7 @@ func (a *API) resolvePrompt(r *request) (reply, error) {
 }
 
 func (a *API) resolvePrompts(r *request) (reply, error) {
+	r.lasts = true
 	in, err := decode[openapi.ResolveRequest](r)
 	if err != nil {
 		return reply{}, err

@@ -16,6 +16,9 @@ import (
 // statement while nothing in the workspace has changed, for a second at most. So a change through this process takes
 // effect at once, and one through another process, or by time, within a second. Cache-Control: no-cache in a request
 // reads the database. The result may depend on nothing but the request, its caller and the workspace.
+//
+// A response whose query sets lasts is cached for longer, while this process learns of all changes that are more than a
+// second old and finds none.
 type remembered func(*request) (reply, error)
 
 func (q remembered) handler(a *API, op *openapi.Operation) http.Handler {
@@ -26,16 +29,16 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 	if r.by.Workspace == "" || len(r.body) > maxAskedBytes {
 		return q.ask(r)
 	}
-	generation, settled := r.api.Changes.Generation(r.by.Workspace)
+	at, settled := r.api.versionOf(r.by.Workspace)
 	if !settled {
 		return q.ask(r)
 	}
 	key, read := r.asked(), time.Now()
 	reader := r.readerKey(&key)
 	if !r.mustRead() {
-		known, ok := r.api.answers.recallFor(reader, key, generation, read)
+		known, ok := r.api.answers.recallFor(reader, key, at, read)
 		if !ok {
-			reading := askedAt{key, generation}
+			reading := askedAt{key, at.generation}
 			if done, first := r.api.reading.begin(reading); first {
 				defer r.api.reading.end(reading)
 			} else {
@@ -43,7 +46,7 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 				case <-done:
 				case <-r.Context().Done():
 				}
-				known, ok = r.api.answers.recallFor(reader, key, generation, read)
+				known, ok = r.api.answers.recallFor(reader, key, at, read)
 			}
 		}
 		if ok {
@@ -53,25 +56,40 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 	}
 	answer, _, err = q.ask(r)
 	if err == nil && !r.unremembered {
-		r.api.answers.rememberFor(reader, key, kept{answer, r.versions, r.rollouts, generation, read})
+		// A share that ended between the time of the request and its read counts as a change for a few seconds only.
+		lasts := r.lasts && read.Sub(r.by.At).Abs() < answersFresh
+		r.api.answers.rememberFor(reader, key, kept{answer, r.versions, r.rollouts, at, lasts, read})
 	}
 	return answer, false, err
 }
 
+// version is what a process knows of the changes of a workspace at some time.
+type version struct {
+	generation uint64 // of the changes through this process
+	elsewhere  uint64 // of those that it has learned of
+	current    bool   // it has learned of all that are more than a second old
+}
+
+func (a *API) versionOf(ws identity.WorkspaceID) (v version, settled bool) {
+	v.elsewhere, v.current = a.Changes.Elsewhere(ws)
+	v.generation, settled = a.Changes.Generation(ws)
+	return v, settled
+}
+
 // recallFor is recall of the answer with the versions that rollouts choose for a reader; the empty one is none.
-func (s *answers) recallFor(reader string, key asked, generation uint64, now time.Time) (kept, bool) {
-	known, ok := s.recall(&key, generation, now)
+func (s *answers) recallFor(reader string, key asked, at version, now time.Time) (kept, bool) {
+	known, ok := s.recall(&key, at, now)
 	if !ok || len(known.rollouts) == 0 || reader == "" {
 		return known, ok
 	}
 	key.choose(known.rollouts, reader)
-	return s.recall(&key, generation, now)
+	return s.recall(&key, at, now)
 }
 
 // rememberFor is remember of an answer in which rollouts chose versions for a reader. It remembers the rollouts too.
 func (s *answers) rememberFor(reader string, key asked, k kept) {
 	if len(k.rollouts) > 0 && reader != "" {
-		s.remember(key, kept{rollouts: k.rollouts, generation: k.generation, read: k.read})
+		s.remember(key, kept{rollouts: k.rollouts, at: k.at, lasts: k.lasts, read: k.read})
 		key.choose(k.rollouts, reader)
 	}
 	s.remember(key, k)
@@ -94,6 +112,7 @@ const (
 	maxAnswersBytes = 64 << 20  // of all answers, with what was asked
 	answerOverhead  = 1 << 10   // of an entry, about
 	answersFresh    = time.Second
+	answersLast     = 10 * time.Minute // of those that no change has made old: how long a mistake could last
 )
 
 // asked is a request whose answer is kept: everything that the answer can depend on.
@@ -129,18 +148,26 @@ func (k *asked) size() int {
 	return len(k.path) + len(k.query) + len(k.body) + len(k.choice) + answerOverhead
 }
 
-// kept is an answer, with the generation of the workspace and the time before it was read.
+// kept is an answer, with the version of the workspace and the time before it was read.
 type kept struct {
-	answer     ports.Answer
-	versions   []prompt.VersionID // of prompts, which the answer shows
-	rollouts   []*prompt.Rollout  // that chose them
-	generation uint64
-	read       time.Time
+	answer   ports.Answer
+	versions []prompt.VersionID // of prompts, which the answer shows
+	rollouts []*prompt.Rollout  // that chose them
+	at       version
+	lasts    bool // time alone does not make it old
+	read     time.Time
+}
+
+// isGood reports whether k can be returned at a time, when the workspace has a version.
+func (k *kept) isGood(at version, now time.Time) bool {
+	age := now.Sub(k.read)
+	return k.at.generation == at.generation &&
+		(age < answersFresh || k.lasts && at.current && k.at == at && age < answersLast)
 }
 
 // answers keeps the answers of remembered queries. They must not be changed. Those of the older half are dropped when
-// the younger half is full, or so old that the older half cannot be used any more: otherwise answers that are read once
-// would fill the memory.
+// the younger half is full, or a second old: otherwise answers that are read once would fill the memory. One of the
+// older half that is used moves to the younger one.
 type answers struct {
 	mu          sync.Mutex
 	young, aged map[asked]kept
@@ -149,40 +176,48 @@ type answers struct {
 }
 
 // recall returns the answer to what is asked, if it can still be used.
-func (s *answers) recall(key *asked, generation uint64, now time.Time) (known kept, ok bool) {
+func (s *answers) recall(key *asked, at version, now time.Time) (known kept, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok = s.young[*key]; !ok {
+	known, isYoung := s.young[*key]
+	if !isYoung {
 		if known, ok = s.aged[*key]; !ok {
 			return kept{}, false
 		}
 	}
-	if known.generation != generation || now.Sub(known.read) >= answersFresh {
+	if !known.isGood(at, now) {
 		return kept{}, false
+	}
+	if !isYoung {
+		s.add(key, known, now)
 	}
 	return known, true
 }
 
 // remember keeps an answer, unless one of a later generation has been read meanwhile.
 func (s *answers) remember(key asked, k kept) {
-	size := key.size() + len(k.answer.Body)
 	if len(k.answer.Body) > maxKeptBytes {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, there := s.young[key]
-	if there && old.generation > k.generation {
+	if old, there := s.young[key]; there && old.at.generation > k.at.generation {
 		return
 	}
-	expired := k.read.Sub(s.begun).Abs() >= answersFresh // the clock may have been set back
+	s.add(&key, k, k.read)
+}
+
+// add requires s.mu.
+func (s *answers) add(key *asked, k kept, now time.Time) {
+	size := key.size() + len(k.answer.Body)
+	expired := now.Sub(s.begun).Abs() >= answersFresh // the clock may have been set back
 	if expired || s.size+size > maxAnswersBytes/2 {
-		s.aged, s.young, s.size, s.begun = s.young, make(map[asked]kept, len(s.young)), 0, k.read
-	} else if there {
+		s.aged, s.young, s.size, s.begun = s.young, make(map[asked]kept, len(s.young)), 0, now
+	} else if old, there := s.young[*key]; there {
 		s.size -= key.size() + len(old.answer.Body)
 	}
 	s.size += size
-	s.young[key] = k
+	s.young[*key] = k
 }
 
 // counts keeps a number for each workspace.

@@ -21,11 +21,12 @@ import (
 
 // changes are those of a store in which nothing changes by itself.
 type changes struct {
-	generation uint64
-	pending    bool
+	generation, elsewhere uint64
+	pending, current      bool
 }
 
 func (c *changes) Generation(identity.WorkspaceID) (uint64, bool) { return c.generation, !c.pending }
+func (c *changes) Elsewhere(identity.WorkspaceID) (uint64, bool)  { return c.elsewhere, c.current }
 
 func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 	const path = promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn/versions/active"
@@ -56,6 +57,11 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
+	lasting := func(h *env) { // has it read while looks find no change
+		h.changes.current = true
+		time.Sleep(time.Second)
+		get(h, path)
+	}
 	for _, tt := range []struct {
 		name  string
 		then  func(h *env)
@@ -67,6 +73,45 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		{"while a change is being stored", func(h *env) { h.changes.pending = true; get(h, path) }, 2},
 		{"just before a second has passed", func(h *env) { time.Sleep(time.Second - 1); get(h, path) }, 1},
 		{"after a second", func(h *env) { time.Sleep(time.Second); get(h, path) }, 2},
+		{"after a second, while looks find no change", func(h *env) {
+			lasting(h)
+			time.Sleep(time.Second)
+			get(h, path)
+		}, 2}, // the first read was before the looks
+		{"for minutes, while looks find no change", func(h *env) {
+			lasting(h)
+			for range 300 {
+				get(h, path)
+				time.Sleep(time.Second)
+			}
+		}, 2},
+		{"for more than ten minutes", func(h *env) {
+			lasting(h)
+			for range 700 {
+				time.Sleep(time.Second)
+				get(h, path)
+			}
+		}, 3},
+		{"within a second after a look found a change", func(h *env) { h.changes.elsewhere++; get(h, path) }, 1},
+		{"more than a second after a look found a change", func(h *env) {
+			lasting(h)
+			h.changes.elsewhere++
+			time.Sleep(time.Second)
+			get(h, path)
+		}, 3},
+		{"more than a second without a look", func(h *env) {
+			lasting(h)
+			h.changes.current = false
+			time.Sleep(time.Second)
+			get(h, path)
+		}, 3},
+		{"for more than a second, by a request that waited before its read", func(h *env) {
+			h.now = func() time.Time { return now().Add(-2 * time.Second) }
+			lasting(h)
+			time.Sleep(time.Second)
+			get(h, path)
+		}, 3},
+		{"after a change, while looks find none", func(h *env) { lasting(h); h.changes.generation++; get(h, path) }, 3},
 		{"for another version", func(h *env) { get(h, strings.Replace(path, "active", "latest", 1)) }, 2},
 		{"with Cache-Control: no-cache", func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) }, 2},
 		{"after it is gone", func(h *env) {
@@ -142,7 +187,7 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	body := make([]byte, maxKeptBytes)
 	for i := range 1000 {
 		s.remember(asked{path: strings.Repeat("x", i)},
-			kept{answer: ports.Answer{Body: body}, generation: 1, read: now})
+			kept{answer: ports.Answer{Body: body}, at: version{generation: 1}, read: now})
 		held := 0
 		for _, half := range []map[asked]kept{s.young, s.aged} {
 			for key, k := range half {
@@ -154,16 +199,16 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 		}
 	}
 	key := asked{path: strings.Repeat("x", 999)}
-	if _, known := s.recall(&key, 1, now); !known {
+	if _, known := s.recall(&key, version{generation: 1}, now); !known {
 		t.Error("the newest answer is not kept")
 	}
 	key.path = ""
-	if _, known := s.recall(&key, 1, now); known {
+	if _, known := s.recall(&key, version{generation: 1}, now); known {
 		t.Error("the oldest answer is still kept")
 	}
-	s.remember(key, kept{answer: ports.Answer{Body: make([]byte, maxKeptBytes+1)}, generation: 1,
+	s.remember(key, kept{answer: ports.Answer{Body: make([]byte, maxKeptBytes+1)}, at: version{generation: 1},
 		read: now})
-	if _, known := s.recall(&key, 1, now); known {
+	if _, known := s.recall(&key, version{generation: 1}, now); known {
 		t.Error("an answer that is too large is kept")
 	}
 }
@@ -175,11 +220,11 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 		for i := range 10 {
 			at := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
 			key := asked{path: strings.Repeat("x", 10*second+i)}
-			s.remember(key, kept{answer: ports.Answer{Body: []byte("{}")}, generation: 1, read: at})
+			s.remember(key, kept{answer: ports.Answer{Body: []byte("{}")}, at: version{generation: 1}, read: at})
 			if held := len(s.young) + len(s.aged); held > 20 {
 				t.Fatalf("%d answers are held, 10 of which can be used", held)
 			}
-			if _, known := s.recall(&key, 1, at.Add(answersFresh-1)); !known {
+			if _, known := s.recall(&key, version{generation: 1}, at.Add(answersFresh-1)); !known {
 				t.Fatal("an answer is forgotten before its time")
 			}
 		}
@@ -189,16 +234,18 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 func TestAnAnswerOfAnOlderGenerationDoesNotReplaceALaterOne(t *testing.T) {
 	s, at := answers{}, time.Now()
 	store := func(generation uint64, body string) {
-		s.remember(asked{path: "/"}, kept{answer: ports.Answer{Body: []byte(body)}, generation: generation, read: at})
+		s.remember(asked{path: "/"}, kept{answer: ports.Answer{Body: []byte(body)},
+			at: version{generation: generation}, read: at})
 	}
 	store(2, "after the change")
 	store(1, "before the change")
-	known, ok := s.recall(&asked{path: "/"}, 2, at)
+	known, ok := s.recall(&asked{path: "/"}, version{generation: 2}, at)
 	if !ok || string(known.answer.Body) != "after the change" {
 		t.Errorf("%q is cached, %v", known.answer.Body, ok)
 	}
 	store(3, "after another one")
-	if known, _ = s.recall(&asked{path: "/"}, 3, at); string(known.answer.Body) != "after another one" {
+	known, _ = s.recall(&asked{path: "/"}, version{generation: 3}, at)
+	if string(known.answer.Body) != "after another one" {
 		t.Errorf("%q is cached", known.answer.Body)
 	}
 }

@@ -41,6 +41,7 @@ type shared struct {
 	migrations  *goose.Provider
 	statements  sync.Map // query → *statement
 	changes     *changes
+	elsewhere   *elsewhere
 	followers   *followers
 	sealer      ports.Sealer
 	principals  ttlCache[principalKey, *account.Principal]

@@ -40,3 +40,30 @@ func CommitTogetherFor(db *DB, age time.Duration) { db.groups.age = age }
 
 // Waiting returns how many transactions wait for SQLite's writer.
 func Waiting(db *DB) int { return int(db.groups.waiting.Load()) }
+
+// AgeCredentials makes cached credentials older.
+func AgeCredentials(db *DB, by time.Duration) {
+	age(&db.principals, by)
+	age(&db.signIns, by)
+	age(&db.sessions, by)
+}
+
+func age[K comparable, V any](r *ttlCache[K, V], by time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, k := range r.known {
+		k.read = k.read.Add(-by)
+		r.known[key] = k
+	}
+}
+
+// MoveLastLook makes the last look for changes younger, or older if by is negative.
+func MoveLastLook(db *DB, by time.Duration) { db.elsewhere.looked.Add(int64(by)) }
+
+// LetChangesGetOld makes the rows old that say what transactions have changed, up to the last look.
+func LetChangesGetOld(db *DB) {
+	db.elsewhere.mu.Lock()
+	defer db.elsewhere.mu.Unlock()
+	db.elsewhere.old = db.elsewhere.last
+	db.elsewhere.old.Clock -= changesKept.Microseconds()
+}

@@ -272,14 +272,34 @@ func (s *Keys) Holder(
 // long.
 const usesAtOnce = 500
 
-// Used implements ports.Keys. The cache of callers stays, since the use of a key does not change what it
-// proves.
+// Used implements ports.Keys. The cache of callers stays, with the new times, since the use of a key does not change
+// what it proves.
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error {
-	return recordUses(ctx, s.db, uses, func(id identity.KeyID, use account.KeyUse) (string, []any) {
+	err := recordUses(ctx, s.db, uses, func(id identity.KeyID, use account.KeyUse) (string, []any) {
 		return `UPDATE api_keys SET last_used_at = ?, last_used_by = ? WHERE id = ? AND org_id = ?
 			AND last_used_at < ?`,
 			[]any{micros(use.At), use.Address, id, org, micros(use.At.Add(-time.Minute))}
 	})
+	if err != nil || len(uses) == 0 {
+		return err
+	}
+	s.db.principals.replace(func(p *account.Principal) (*account.Principal, bool) {
+		use, used := uses[p.Key.ID]
+		if used {
+			p = new(*p)
+			p.Key.LastUsedAt = use.At
+		}
+		return p, used
+	})
+	s.db.sessions.replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
+		use, used := uses[p.Key.ID]
+		if used {
+			p = new(*p)
+			p.Key.LastUsedAt = use.At
+		}
+		return p, used
+	})
+	return nil
 }
 
 // recordUses runs the update of each credential that was used, at most usesAtOnce in a transaction.

@@ -32,7 +32,9 @@ type OpenPool func(driver.Connector) *sql.DB
 // Open connects and brings the schema up to date. The returned function closes every connection. sealer is for
 // responses under an Idempotency-Key that contain a secret.
 func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
-	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), followers: newFollowers()}
+	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), elsewhere: newElsewhere(),
+		followers: newFollowers()}
+	s.principals.elsewhere, s.signIns.elsewhere, s.sessions.elsewhere = s.elsewhere, s.elsewhere, s.elsewhere
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
 		if err = makeFile(path); err == nil {

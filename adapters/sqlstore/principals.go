@@ -9,17 +9,25 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// principalsFresh is how long a node trusts a cached credential: a revocation on another node takes effect
-// within that time.
-const principalsFresh = time.Second
+const (
+	// principalsFresh is how long a node trusts a cached credential without a look at the changes of other nodes: a
+	// revocation on another node takes effect within that time.
+	principalsFresh = time.Second
+
+	// principalsLast is how long it trusts one that no look has found to be changed. It bounds how old the time of the
+	// last use of a session can be, and how long a mistake could last.
+	principalsLast = 10 * time.Minute
+)
 
 // maxRemembered bounds the memory of a cache; an entry needs about half a kilobyte.
 const maxRemembered = 20_000
 
-// ttlCache caches the owners of credentials for principalsFresh. Every change of users, memberships or
-// keys through this process clears it, except for recording the use of a key, which may happen thousands
-// of times per second.
+// ttlCache caches the owners of credentials for principalsFresh, or for as long as looks at the changes of all nodes
+// find none. Every change of users, memberships or keys through this process clears it, except for recording the use of
+// a key, which may happen thousands of times per second. Its users check the times at which credentials expire.
 type ttlCache[K comparable, V any] struct {
+	elsewhere *elsewhere
+
 	mu      sync.RWMutex
 	known   map[K]known[V]
 	reading map[K]chan struct{} // closed when the value has been read
@@ -28,13 +36,21 @@ type ttlCache[K comparable, V any] struct {
 
 type known[V any] struct {
 	value V
-	until time.Time
+	read  time.Time // when its read began
+	seen  state     // before it was read
+}
+
+// state is what a cache knows of changes at some time.
+type state struct {
+	era       uint64 // of the cache
+	elsewhere uint64 // the changes that looks have found
+	current   bool   // looks have found every change of more than a second ago
 }
 
 // get returns a cached value, or reads it. If several callers need a value at the same time, the first one reads it and
 // the others wait. If that fails, or the cache is cleared meanwhile, they read it themselves.
 func (r *ttlCache[K, V]) get(ctx context.Context, key K, read func() (V, error)) (V, error) {
-	value, ok, era := r.recall(key)
+	value, ok, now := r.recall(key)
 	if ok {
 		return value, nil
 	}
@@ -45,14 +61,14 @@ func (r *ttlCache[K, V]) get(ctx context.Context, key K, read func() (V, error))
 		case <-reading:
 		case <-ctx.Done():
 		}
-		if value, ok, era = r.recall(key); ok {
+		if value, ok, now = r.recall(key); ok {
 			return value, nil
 		}
 	}
 	begun := time.Now() // a read that takes long returns what was true when it began
 	value, err := read()
 	if err == nil {
-		r.remember(key, value, era, begun)
+		r.remember(key, value, now, begun)
 	}
 	return value, err
 }
@@ -81,24 +97,44 @@ func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
 	close(reading)
 }
 
-func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, era uint64) {
+func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, now state) {
+	if r.elsewhere != nil {
+		now.elsewhere, now.current = r.elsewhere.generation("")
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	k, ok := r.known[key]
-	return k.value, ok && time.Now().Before(k.until), r.era
+	now.era = r.era
+	if ok {
+		age := time.Since(k.read)
+		ok = age < principalsFresh || now.current && k.seen == now && age < principalsLast
+	}
+	return k.value, ok, now
 }
 
-// remember caches a value whose read began at a time, in an era.
-func (r *ttlCache[K, V]) remember(key K, value V, era uint64, begun time.Time) {
+// remember caches a value whose read began at a time, after the state of the cache was seen.
+func (r *ttlCache[K, V]) remember(key K, value V, seen state, begun time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if era != r.era {
+	if seen.era != r.era {
 		return
 	}
 	if r.known == nil || len(r.known) >= maxRemembered {
 		r.known = map[K]known[V]{}
 	}
-	r.known[key] = known[V]{value: value, until: begun.Add(principalsFresh)}
+	r.known[key] = known[V]{value: value, read: begun, seen: seen}
+}
+
+// replace replaces the values that change returns another one for. Values are shared, so it must copy them.
+func (r *ttlCache[K, V]) replace(change func(V) (V, bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, k := range r.known {
+		if value, changed := change(k.value); changed {
+			k.value = value
+			r.known[key] = k
+		}
+	}
 }
 
 func (r *ttlCache[K, V]) forget() {

@@ -156,8 +156,20 @@ func (s *Sessions) List(
 
 // Used implements ports.Sessions. The cache of callers stays, as in Keys.Used.
 func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error {
-	return recordUses(ctx, s.db, uses, func(id identity.SessionID, at time.Time) (string, []any) {
+	err := recordUses(ctx, s.db, uses, func(id identity.SessionID, at time.Time) (string, []any) {
 		return `UPDATE sessions SET last_seen_at = ? WHERE id = ? AND org_id = ? AND last_seen_at < ?`,
 			[]any{micros(at), id, org, micros(at.Add(-time.Minute))}
 	})
+	if err != nil || len(uses) == 0 {
+		return err
+	}
+	s.db.sessions.replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
+		at, used := uses[p.Session.ID]
+		if used {
+			p = new(*p)
+			p.Session.LastSeenAt = at
+		}
+		return p, used
+	})
+	return nil
 }

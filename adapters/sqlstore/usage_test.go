@@ -24,7 +24,7 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 	list, drop := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'usage\_%' ESCAPE '\'`,
 		`DROP TRIGGER %s`
 	if !strings.HasPrefix(url, "sqlite:") {
-		list, drop = `SELECT proname FROM pg_proc WHERE proname LIKE 'usage\_%'`, `DROP FUNCTION %s() CASCADE`
+		list, drop = `SELECT proname FROM pg_proc WHERE proname ~ '^(usage|note)_'`, `DROP FUNCTION %s() CASCADE`
 	}
 	rows, err := db.QueryContext(t.Context(), list)
 	if err != nil {

@@ -34,6 +34,21 @@ func (m *MockChanges) EXPECT() *MockChangesMockRecorder {
 	return m.recorder
 }
 
+// Elsewhere mocks base method.
+func (m *MockChanges) Elsewhere(ws identity.WorkspaceID) (uint64, bool) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Elsewhere", ws)
+	ret0, _ := ret[0].(uint64)
+	ret1, _ := ret[1].(bool)
+	return ret0, ret1
+}
+
+// Elsewhere indicates an expected call of Elsewhere.
+func (mr *MockChangesMockRecorder) Elsewhere(ws interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Elsewhere", reflect.TypeOf((*MockChanges)(nil).Elsewhere), ws)
+}
+
 // Generation mocks base method.
 func (m *MockChanges) Generation(ws identity.WorkspaceID) (uint64, bool) {
 	m.ctrl.T.Helper()

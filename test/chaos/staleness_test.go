@@ -32,9 +32,11 @@ type staleness struct {
 	answered, accepted, revoked atomic.Int64 // reads, reads by a key that is revoked later, and such keys
 }
 
-// thing is a template of which each change raises the revision.
+// thing is a template or a version, of which each change raises the revision. A version is cached for as long as no
+// node has changed anything.
 type thing struct {
-	path string
+	path   string
+	member string // that changes
 
 	mu        sync.Mutex
 	confirmed []confirmation
@@ -97,7 +99,7 @@ func (s *staleness) write(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		g, node := s.things[rand.IntN(len(s.things))], rand.IntN(len(s.nodes))
 		var changed struct{ Revision int64 }
-		status, err := s.send(ctx, node, s.owner, "PATCH", g.path, fmt.Sprintf(`{"description": "%d"}`, i), &changed)
+		status, err := s.send(ctx, node, s.owner, "PATCH", g.path, fmt.Sprintf(`{%q: "%d"}`, g.member, i), &changed)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil || status != http.StatusOK:
@@ -105,7 +107,11 @@ func (s *staleness) write(ctx context.Context) {
 		default:
 			g.confirm(node, changed.Revision)
 		}
-		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond) // so that answers are remembered in between
+		pause := 40
+		if rand.IntN(20) == 0 {
+			pause = 3000
+		}
+		time.Sleep(time.Duration(rand.IntN(pause)) * time.Millisecond) // so that answers are remembered in between
 	}
 }
 
@@ -173,7 +179,7 @@ func (s *staleness) revoke(ctx context.Context) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
+		time.Sleep(time.Duration(rand.IntN([]int{300, 3000}[i%2])) * time.Millisecond)
 		mu.Lock()
 		asked = true
 		mu.Unlock()
@@ -224,7 +230,14 @@ func TestNoAnswerIsOlderThanItMayBe(t *testing.T) {
 				if err != nil || status != http.StatusCreated {
 					t.Fatal(status, err)
 				}
-				s.things = append(s.things, &thing{path: "/api/prompt-templates/" + made.ID})
+				path := "/api/prompt-templates/" + made.ID
+				status, err = s.send(t.Context(), 0, s.owner, "POST", path+"/versions",
+					`{"text": "Hello", "activate": true}`, nil)
+				if err != nil || status != http.StatusCreated {
+					t.Fatal(status, err)
+				}
+				s.things = append(s.things, &thing{path: path + "/versions/active", member: "commit_message"},
+					&thing{path: path, member: "description"})
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), proof.Sample(4*time.Second, 15*time.Minute))
 			defer cancel()

@@ -1181,6 +1181,11 @@ CREATE TABLE consent_states (
     CONSTRAINT consent_states_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT consent_states_pkey PRIMARY KEY (hash)
 );
+CREATE TABLE workspace_changes (
+    xid bigint NOT NULL,
+    workspace_id text NOT NULL,
+    CONSTRAINT workspace_changes_pkey PRIMARY KEY (xid, workspace_id)
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1410,6 +1415,39 @@ BEGIN
     WHERE workspace_id = OLD.workspace_id;
     RETURN NULL;
 END $function$;
+CREATE FUNCTION note_workspace()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        INSERT INTO workspace_changes VALUES (pg_current_xact_id()::text::bigint, OLD.workspace_id) ON CONFLICT DO NOTHING;
+    END IF;
+    IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND NEW.workspace_id <> OLD.workspace_id THEN
+        INSERT INTO workspace_changes VALUES (pg_current_xact_id()::text::bigint, NEW.workspace_id) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $function$;
+CREATE FUNCTION note_prompt()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+    template TEXT;
+BEGIN
+    IF TG_OP = 'DELETE' THEN template := OLD.template_id; ELSE template := NEW.template_id; END IF;
+    INSERT INTO workspace_changes SELECT pg_current_xact_id()::text::bigint, workspace_id FROM prompt_templates
+        WHERE id = template ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $function$;
+CREATE FUNCTION note_everyone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    INSERT INTO workspace_changes VALUES (pg_current_xact_id()::text::bigint, '') ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $function$;
 CREATE VIEW recorded_events AS SELECT events.id,
     events.org_id,
     events.workspace_id,
@@ -1586,6 +1624,8 @@ CREATE INDEX prompt_rollouts_version ON prompt_rollouts USING btree (version_id)
 CREATE UNIQUE INDEX prompt_folder_shares_user ON prompt_folder_shares USING btree (workspace_id, user_id, folder_key);
 CREATE INDEX key_requests_day ON key_requests USING btree (day);
 CREATE INDEX consent_states_expiry ON consent_states USING btree (expires_at);
+CREATE INDEX prompt_shares_end ON prompt_shares USING btree (expires_at) WHERE (expires_at > 0);
+CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares USING btree (expires_at) WHERE (expires_at > 0);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1606,6 +1646,26 @@ CREATE TRIGGER usage_source_gone AFTER DELETE ON sources FOR EACH ROW EXECUTE FU
 CREATE TRIGGER usage_version_changed AFTER UPDATE ON prompt_versions FOR EACH ROW WHEN ((1024 + octet_length(new.text) + octet_length(new.messages) + octet_length(new.variables) + octet_length(new.model_config) + octet_length(new.tools) + octet_length(new.response_format) + octet_length(new.commit_message) + octet_length(new.pinned)) <> (1024 + octet_length(old.text) + octet_length(old.messages) + octet_length(old.variables) + octet_length(old.model_config) + octet_length(old.tools) + octet_length(old.response_format) + octet_length(old.commit_message) + octet_length(old.pinned))) EXECUTE FUNCTION usage_version_changed();
 CREATE TRIGGER usage_chat_version_made AFTER INSERT ON chat_versions FOR EACH ROW EXECUTE FUNCTION usage_chat_version_made();
 CREATE TRIGGER usage_chat_version_gone AFTER DELETE ON chat_versions FOR EACH ROW EXECUTE FUNCTION usage_chat_version_gone();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_shares FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_folder_shares FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON user_groups FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON group_people FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON chat_templates FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON chat_members FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON chat_versions FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_versions FOR EACH ROW EXECUTE FUNCTION note_prompt();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_labels FOR EACH ROW EXECUTE FUNCTION note_prompt();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_rollouts FOR EACH ROW EXECUTE FUNCTION note_prompt();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_includes FOR EACH ROW EXECUTE FUNCTION note_prompt();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON memberships FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER DELETE OR UPDATE ON workspaces FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER DELETE OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER DELETE OR UPDATE ON sign_ins FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER removed AFTER DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER UPDATE ON api_keys FOR EACH ROW WHEN ((to_jsonb(old.*) - 'last_used_at'::text - 'last_used_by'::text) <> (to_jsonb(new.*) - 'last_used_at'::text - 'last_used_by'::text)) EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER removed AFTER DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER UPDATE ON sessions FOR EACH ROW WHEN ((to_jsonb(old.*) - 'last_seen_at'::text) <> (to_jsonb(new.*) - 'last_seen_at'::text)) EXECUTE FUNCTION note_everyone();
 INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (0, true),
     (1, true),
@@ -1678,4 +1738,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (147, true),
     (151, true),
     (153, true),
-    (158, true);
+    (158, true),
+    (160, true);

@@ -1332,3 +1332,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (147, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (151, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (153, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (158, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (160, 1);

@@ -17,6 +17,7 @@ func (n *Node) Background(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { n.runPresences(ctx) })
 	running.Go(func() { n.runClock(ctx) })
+	running.Go(func() { n.lookForChanges(ctx) })
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.runEmbedUsage(ctx) })
@@ -83,6 +84,31 @@ func (n *Node) runPromptReads(ctx context.Context) {
 	}
 	n.Services.PromptReads.Run(ctx, report)
 	flush(ctx, n.Services.PromptReads.Flush, report)
+}
+
+const (
+	// lookEvery is the interval at which a node looks for changes of other nodes.
+	lookEvery = 500 * time.Millisecond
+
+	// lookFor is how long a look may take. What is cached counts as current for a second after the beginning of a look.
+	lookFor = time.Second
+)
+
+// lookForChanges looks for changes of other nodes, until ctx ends. It does so whether anything is cached or not, so
+// that the database has the same load. A failure needs no report: reads query the database meanwhile, and report it.
+func (n *Node) lookForChanges(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		look, cancel := context.WithTimeout(ctx, lookFor)
+		_ = n.DB.LookForChanges(look, time.Now())
+		cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // settleEvery is the interval at which roles that follow from groups of a directory are updated after an interrupted

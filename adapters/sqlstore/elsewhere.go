@@ -1,0 +1,172 @@
+package sqlstore
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const (
+	// lookedFor is how long after a look at the changes of all nodes what is cached counts as current. So a change on
+	// another node takes effect within that time.
+	lookedFor = time.Second
+
+	// endedShares is how long a share that has ended counts as a change, at each look: longer than a read can take of
+	// which the answer is cached for longer than lookedFor.
+	endedShares = 5 * time.Second
+
+	// changesKept is how long rows are kept that say what a transaction has changed; changesMissed is how long ago the
+	// last look may be for the next one to find all of them.
+	changesKept   = time.Minute
+	changesMissed = 30 * time.Second
+
+	// maxLooked is how many changes one look reads. If there are more, everything counts as changed.
+	maxLooked = 1000
+)
+
+// elsewhere counts the changes that this process has learned of by looking at the database, those of other nodes among
+// them. Several workspaces share a counter, as in changes.
+type elsewhere struct {
+	seed       maphash.Seed
+	begun      time.Time
+	looked     atomic.Int64 // when the last look began, after begun; 0 for never
+	workspaces [1024]atomic.Uint64
+	all        atomic.Uint64
+
+	mu       sync.Mutex // held during a look
+	last     look
+	seen     map[int64]bool // transactions not below the last horizon whose changes have been counted
+	old      look           // below whose horizon rows will be removed
+	removals int            // how often to remove rows
+}
+
+// look is what a look at the changes found.
+type look struct {
+	Server  string `db:"server"`  // when it was started: another server may have lost transactions
+	Clock   int64  `db:"clock"`   // of the server, in microseconds since 1970
+	Horizon int64  `db:"horizon"` // every transaction below has ended
+	Changed string `db:"changed"` // transactions and workspaces, with commas between them
+	Ended   string `db:"ended"`   // workspaces in which shares have ended
+}
+
+func newElsewhere() *elsewhere {
+	return &elsewhere{seed: maphash.MakeSeed(), begun: time.Now(), seen: map[int64]bool{}}
+}
+
+// generation returns a number that grows when this process learns of a change of a workspace, and whether it has
+// learned of all changes that were stored more than lookedFor ago.
+func (e *elsewhere) generation(ws identity.WorkspaceID) (generation uint64, current bool) {
+	looked := e.looked.Load() // first: a look counts what it finds before it counts as done
+	current = looked > 0 && time.Since(e.begun)-time.Duration(looked) < lookedFor
+	generation = e.all.Load()
+	if ws != "" {
+		generation += e.counter(ws).Load()
+	}
+	return generation, current
+}
+
+// counter returns the counter of a workspace; that of all for an empty one.
+func (e *elsewhere) counter(ws identity.WorkspaceID) *atomic.Uint64 {
+	if ws == "" {
+		return &e.all
+	}
+	return &e.workspaces[maphash.String(e.seed, string(ws))%uint64(len(e.workspaces))]
+}
+
+// Elsewhere implements ports.Changes.
+func (db *DB) Elsewhere(ws identity.WorkspaceID) (generation uint64, current bool) {
+	return db.elsewhere.generation(ws)
+}
+
+// lookAtChanges reads the changes of all transactions that have ended since the last look: those that it sees and that
+// had not ended then are not below the horizon of that look. One statement reads both by one snapshot.
+const lookAtChanges = `
+	SELECT pg_postmaster_start_time()::text AS server,
+		(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS clock,
+		pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
+		COALESCE((SELECT string_agg(c.xid || ' ' || c.workspace_id, ',') FROM
+			(SELECT xid, workspace_id FROM workspace_changes WHERE xid >= ? LIMIT ?) c), '') AS changed,
+		COALESCE((SELECT string_agg(workspace_id, ',') FROM (
+			SELECT workspace_id FROM prompt_shares WHERE expires_at > ? AND expires_at <= ? AND expires_at > 0
+			UNION SELECT workspace_id FROM prompt_folder_shares WHERE expires_at > ? AND expires_at <= ? AND
+				expires_at > 0) e), '') AS ended`
+
+// LookForChanges learns of the changes of all nodes. For a second afterwards, what is cached and has not changed is
+// current. now is the time by which shares end. It does nothing on SQLite, where reads are repeated every second.
+func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
+	if db.connector == nil {
+		return nil
+	}
+	e := db.elsewhere
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	began, from := time.Since(e.begun), e.last.Horizon
+	if e.last.Server == "" {
+		from = math.MaxInt64
+	}
+	var found look
+	since, until := micros(now.Add(-endedShares)), micros(now)
+	if _, err := db.forCredentials().get(ctx, &found, lookAtChanges, from, maxLooked+1, since, until, since,
+		until); err != nil {
+		return err
+	}
+	e.count(&found)
+	e.looked.Store(max(int64(began), 1))
+	return db.removeChanges(ctx)
+}
+
+// count counts what a look found. The caller holds e.mu.
+func (e *elsewhere) count(found *look) {
+	changed := fields(found.Changed)
+	between := time.Duration(found.Clock-e.last.Clock) * time.Microsecond
+	if found.Server != e.last.Server || found.Horizon < e.last.Horizon || between < 0 || between > changesMissed ||
+		len(changed) > maxLooked {
+		e.all.Add(1)
+	}
+	seen := map[int64]bool{}
+	for _, one := range changed {
+		number, ws, _ := strings.Cut(one, " ")
+		xid, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || !e.seen[xid] { // all rows of a transaction appear at once
+			e.counter(identity.WorkspaceID(ws)).Add(1)
+		}
+		seen[xid] = true
+	}
+	for _, ws := range fields(found.Ended) {
+		e.counter(identity.WorkspaceID(ws)).Add(1)
+	}
+	if len(changed) > 0 {
+		e.removals = 2
+	}
+	e.last, e.seen = *found, seen
+}
+
+// removeChanges removes old rows, once in changesKept: in two turns after a change, since the first one leaves those
+// that are not old yet. The caller holds e.mu.
+func (db *DB) removeChanges(ctx context.Context) error {
+	e := db.elsewhere
+	if e.removals == 0 || time.Duration(e.last.Clock-e.old.Clock)*time.Microsecond < changesKept {
+		return nil
+	}
+	if _, err := db.exec(ctx, `DELETE FROM workspace_changes WHERE xid < ?`, e.old.Horizon); err != nil {
+		return err
+	}
+	e.old = e.last
+	e.removals--
+	return nil
+}
+
+// fields returns the parts of a text between commas; none for an empty text.
+func fields(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
