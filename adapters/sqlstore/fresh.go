@@ -40,7 +40,9 @@ func (db *DB) createPostgresSchema(ctx context.Context, patient *sql.DB) error {
 	// Without parameters, lib/pq sends all statements as one message, which PostgreSQL runs as one transaction.
 	_, err := patient.ExecContext(ctx, migrations.PostgresSchema)
 	if code := engine.PostgresCode(err); code == "42P07" || code == "23505" { // duplicate_table, unique_violation
-		return nil // the migrations that are missing are applied next, under their lock
+		if there, err := db.HasSchema(ctx); there || err != nil {
+			return err // the migrations that are missing are applied next, under their lock
+		}
 	}
 	return err
 }

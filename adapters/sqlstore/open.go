@@ -203,24 +203,27 @@ func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(db.dialect.Goose, on, files, options...)
 }
 
-// versions returns the newest migration that this binary has, and that the database has seen.
+// versions returns the newest migration that this binary has, and that the database has seen; 0 if it has seen none.
+// Unlike Goose's own look, it takes no lock: a start that has nothing to apply waits for no other node.
 func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	sources := db.migrations.ListSources()
-	theirs, err = db.migrations.GetDBVersion(ctx)
-	return sources[len(sources)-1].Version, theirs, err
+	ours = sources[len(sources)-1].Version
+	if there, err := db.HasSchema(ctx); !there || err != nil {
+		return ours, 0, err
+	}
+	_, err = db.get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`)
+	return ours, theirs, err
 }
 
 // Ready reports whether the database responds and has the schema of this binary, or a later one: while nodes are
 // replaced one by one, the first new one migrates, and the others must continue to work. So every migration is
-// compatible with the previous binary. It takes no lock: goose's own check would wait for every node's migrations, and
-// for all other checks. On PostgreSQL it also checks that the connection has kept its backend.
+// compatible with the previous binary. On PostgreSQL it also checks that the connection has kept its backend.
 func (db *DB) Ready(ctx context.Context) error {
 	if err := db.reader.PingContext(ctx); err != nil {
 		return db.wrapErr(ctx, err)
 	}
-	sources := db.migrations.ListSources()
-	ours, theirs := sources[len(sources)-1].Version, int64(0)
-	if _, err := db.get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`); err != nil {
+	ours, theirs, err := db.versions(ctx)
+	if err != nil {
 		return err
 	}
 	if theirs < ours {

@@ -87,7 +87,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-func TestReadyWaitsForNoLock(t *testing.T) {
+func TestNeitherReadyNorAStartWithNothingToApplyWaitsForALock(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		db := open(t, url, keyring(t))
 		other, err := raw(t, url).Conn(t.Context())
@@ -107,6 +107,14 @@ func TestReadyWaitsForNoLock(t *testing.T) {
 		if err := db.Ready(ctx); err != nil {
 			t.Errorf("while another holds the lock of migrations: %v", err)
 		}
+		if db.Engine() == "sqlite" {
+			return // its start writes
+		}
+		_, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, keyring(t), sql.OpenDB)
+		if err != nil {
+			t.Fatalf("a start while another holds the lock: %v", err)
+		}
+		closeDB()
 	})
 }
 
