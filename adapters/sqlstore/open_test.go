@@ -110,7 +110,8 @@ func TestNeitherReadyNorAStartWithNothingToApplyWaitsForALock(t *testing.T) {
 		if db.Engine() == "sqlite" {
 			return // its start writes
 		}
-		_, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, keyring(t), sql.OpenDB)
+		config := sqlstore.Config{URL: secret.New(url), MaxConns: 4}
+		_, closeDB, err := sqlstore.Open(ctx, config, keyring(t), sql.OpenDB)
 		if err != nil {
 			t.Fatalf("a start while another holds the lock: %v", err)
 		}

@@ -67,7 +67,8 @@ func (m *machine) nodesOn(ctx context.Context, d database, data string) error {
 			one = each
 		}
 		m.row(fmt.Sprint(n), perSecond(float64(answers)/took.Seconds()), fmt.Sprintf("%.0f µs", each*1e6),
-			ratio(each/one), ratio(float64(n)*one/each), perSecond(rate), fmt.Sprintf("%.2f", 1000*(rate-idle)*seconds/float64(answers)))
+			ratio(each/one), ratio(float64(n)*one/each), perSecond(rate),
+			fmt.Sprintf("%.2f", 1000*(rate-idle)*seconds/float64(answers)))
 	}
 	return nil
 }
