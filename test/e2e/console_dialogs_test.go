@@ -14,6 +14,7 @@ import (
 type overlay struct {
 	name, path, shows string
 	steps             []string
+	before, after     func() // the steps and the checks; nil for nothing
 }
 
 const more = `[[aria-label="More actions"]]`
@@ -40,6 +41,7 @@ func overlays(t *testing.T, owner *client) []overlay {
 		}
 		return all
 	}
+	owner.do(t, "PATCH", chats+"/"+strings.TrimPrefix(chat, "chats/"), object{"greeting": "Good day!"}).is(t, 200)
 	return joined(
 		in("prompts",
 			overlay{name: "commands", steps: []string{`[[aria-label="Search and commands"]]`}, shows: "Audit trail"},
@@ -59,6 +61,7 @@ func overlays(t *testing.T, owner *client) []overlay {
 			overlay{name: "new-chat", steps: []string{"New chat"}},
 			overlay{name: "import-a-chat", steps: []string{"Import…"}}),
 		in(chat,
+			overlay{name: "publish", steps: []string{"Publish changes"}, shows: "Good day!"},
 			overlay{name: "menu-of-a-chat", steps: []string{more}, shows: "Duplicate…"},
 			overlay{name: "duplicate-a-chat", steps: []string{more, "Duplicate…"}},
 			overlay{name: "delete-a-chat", steps: []string{more, "Delete…"}},
@@ -133,9 +136,9 @@ const beyondWindow = `[...document.querySelectorAll('[role=dialog], [role=menu]'
 // written from right to left would have it.
 func TestDialogsFromRightToLeft(t *testing.T) {
 	t.Parallel()
-	s, owner, _, ctx, _ := demo(t, sqlite)
+	s, owner, chromium, ctx, _ := demo(t, sqlite)
 	source := axe(t)
-	for _, o := range overlays(t, owner) {
+	for _, o := range joined(overlays(t, owner), prepared(ctx, t, s, owner, chromium)) {
 		t.Run(o.name, func(t *testing.T) {
 			for _, v := range []looks{{"light", 1280, 800}, {"light", 360, 740}} {
 				seen(ctx, t, v)
@@ -143,6 +146,9 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 				drive(ctx, t, chromedp.Poll[bool](`!!document.querySelector('main h1')`))
 				drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
 				drive(ctx, t, chromedp.Evaluate[chromedp.Void](source))
+				if o.before != nil {
+					o.before()
+				}
 				o.opens(ctx, t)
 				keep(ctx, t, "console-dialog-"+o.name+"-"+v.String())
 				usable(ctx, t, v)
@@ -150,6 +156,9 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 					if found := drive(ctx, t, chromedp.Evaluate[string](script)); found != "" {
 						t.Errorf("%s: %s: %s", v, what, found)
 					}
+				}
+				if o.after != nil {
+					o.after()
 				}
 			}
 		})

@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// prepared are the overlays that the demo data alone does not lead to.
+func prepared(ctx context.Context, t *testing.T, s *server, owner *client, chromium context.Context) []overlay {
+	t.Helper()
+	const email = "owner@localhost"
+	s.sql(t, `UPDATE users SET operator = true, operator_by_hand = true WHERE email = '`+email+`'`)
+	s.sql(t, `INSERT INTO passkeys (id, org_id, user_id, host, credential_id, public_key, sign_count, synced, name,
+		revision, created_at, updated_at, last_used_at) SELECT 'psk_of_the_dialogs', org_id, id, '127.0.0.1', 'a', 'b', 0,
+		false, 'Security key', 1, created_at, created_at, created_at FROM users WHERE email = '`+email+`'`)
+	template := owner.create(t, templates, object{"name": "dialogs/stale", "visibility": "workspace"}).at("id")
+	version := func(text string) {
+		owner.create(t, templates+"/"+template+"/versions", object{"text": text})
+	}
+	version("Hello {{customer}}")
+	return []overlay{
+		{name: "remove-a-passkey", path: "settings/passkeys", steps: []string{"Remove"}, shows: "Security key"},
+		{name: "disable-a-person", path: "people", steps: []string{"Disable"}, shows: "You can enable them again."},
+		{name: "erase-a-person", path: "people", steps: []string{"Erase"}, shows: "Erase permanently"},
+		{name: "stale-draft", path: "prompts/" + template, steps: []string{"Show the difference"}, shows: "Your draft",
+			before: func() {
+				const versions = `document.querySelectorAll('main select[data-steps] option').length`
+				on(ctx, t, `document.querySelector('.cm-content')`, "focus")
+				drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, 'Mine: ')`))
+				reads(ctx, t, "Not saved yet.")
+				drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.before = `+versions+`, undefined`))
+				version("Good day {{customer}}")
+				drive(ctx, t, chromedp.Poll[bool](versions+` > window.before`))
+				presses(ctx, t, "Save as a new version")
+				reads(ctx, t, "Changed by")
+			}},
+		{name: "session-ended", path: "chats", shows: "Sign in again in a new window.",
+			before: func() {
+				s.sql(t, `UPDATE sessions SET ended_at = 1`)
+				awaits(t, "the session has ended", s, func() bool { // the server remembers sessions for a second
+					drive(ctx, t, chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event('visibilitychange'))`))
+					return drive(ctx, t, chromedp.Evaluate[bool](`document.body.innerText.includes('session has ended')`))
+				})
+			},
+			after: func() {
+				again, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.link(t, email))
+				reads(again, t, "Sign in to")
+				clicks(again, t, "#use-link")
+				drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('session has ended')`))
+			}},
+	}
+}
