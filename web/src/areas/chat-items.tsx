@@ -56,7 +56,7 @@ export function Items({ title, offered, picked, onChange, disabled, configured, 
           <div key={item.id} className="mb-2 last:mb-0">
             <label className="flex gap-2">
               <input
-                type="checkbox" checked={!!mine} disabled={item.status === 'disabled' && !mine}
+                type="checkbox" className="mt-1 self-start" checked={!!mine} disabled={item.status === 'disabled' && !mine}
                 onChange={(e) => pick(item.id, e.target.checked)}
               />
               <span className="min-w-0">
@@ -149,7 +149,7 @@ export function Workflows({ chat, mayEdit, onChanged }: { chat: ChatTemplate; ma
   const attached = (id: string) => chat.workflows.some((w) => w.workflow_id === id)
   const box = (id: string, disabled: boolean) => (
     <input
-      type="checkbox" checked={attached(id)} disabled={disabled || !mayEdit || set.isPending}
+      type="checkbox" className="mt-1 self-start" checked={attached(id)} disabled={disabled || !mayEdit || set.isPending}
       onChange={(e) => set.mutate({ id, on: e.target.checked })}
     />
   )

@@ -33,10 +33,12 @@ export function Publish({ chat, version = 'draft', onClose }: { chat: ChatTempla
       {before
         ? <Changes id={chat.id} version={version} />
         : <p className="mt-0">{words.sitesThatEmbedThe}</p>}
-      <Form send={words.publish} busy={publish.isPending} onSend={(v) => publish.mutate(v)}>
-        <Input name="reason" label={t.why} hint={words.forTheHistoryYou} maxLength={500} />
-        <Problem error={publish.error} />
-      </Form>
+      <div className="mt-4">
+        <Form send={words.publish} busy={publish.isPending} onSend={(v) => publish.mutate(v)}>
+          <Input name="reason" label={t.why} hint={words.forTheHistoryYou} maxLength={500} />
+          <Problem error={publish.error} />
+        </Form>
+      </div>
     </Dialog>
   )
 }
@@ -63,7 +65,7 @@ function Differences({ diff }: { diff: ChatVersionDiff }) {
           columns={[
             { title: t.what, narrow: true, cell: (c) => c.field.replaceAll('_', ' ') },
             { title: words.publishedAgainstAgainst(diff.against), cell: (c) => <span className="break-words text-bad">{shown(c.from) || '–'}</span> },
-            { title: diff.version, cell: (c) => <span className="break-words text-ok">{shown(c.to) || '–'}</span> },
+            { title: diff.version === 'draft' ? words.theDraft : diff.version, cell: (c) => <span className="break-words text-ok">{shown(c.to) || '–'}</span> },
           ]}
         />
       )}

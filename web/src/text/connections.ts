@@ -46,9 +46,9 @@ export const words = {
   asPerson: (account: string | number) => `as ${account}`,
   consentNotEnded: 'The connection is revoked, but Google could not be reached to end the consent. End it in your Google account, under third-party connections.',
   encryptions: {
-    verify_full: 'Certificate and host name are verified',
-    verify_ca: 'Only the certificate is verified',
-    require: 'Nothing is verified',
-    disable: 'No encryption, not even of the password',
+    verify_full: 'Verify certificate and host name',
+    verify_ca: 'Verify only the certificate',
+    require: 'Verify nothing',
+    disable: 'Do not encrypt, not even the password',
   } as Record<string, string>,
 } as const
