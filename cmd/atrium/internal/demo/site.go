@@ -140,11 +140,12 @@ func (s *Site) show(ctx context.Context, service *chats.Embeds, by identity.Acto
 var sitePage = template.Must(template.New("site").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>Demo shop</title>
-<style>body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}</style>
+<style>body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}
+pre{white-space:pre-wrap;overflow-wrap:anywhere}</style>
 <h1>Demo shop</h1>
-<p>This page belongs to another site than Atrium. It shows a chat with one line of HTML:</p>
+<p>This page is not part of Atrium. One line of HTML adds the chat to it:</p>
 <pre><code>&lt;script src="{{.Atrium}}/embed.js" data-token="{{.Token}}"&gt;&lt;/script&gt;</code></pre>
-<p>A sample program sends fixed texts. With docs/replies.md, your own program or model answers visitors.</p>
+<p>A sample program replies with fixed texts. To reply with your own program or model, see docs/replies.md.</p>
 <script src="{{.Atrium}}/embed.js" data-token="{{.Token}}" data-lang="en"></script>
 </html>
 `))
