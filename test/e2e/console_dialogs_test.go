@@ -14,7 +14,7 @@ import (
 type overlay struct {
 	name, path, shows string
 	steps             []string
-	before, after     func() // the steps and the checks; nil for nothing
+	before, after     func(t *testing.T) // the steps and the checks; nil for nothing
 }
 
 const more = `[[aria-label="More actions"]]`
@@ -147,7 +147,7 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 				drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
 				drive(ctx, t, chromedp.Evaluate[chromedp.Void](source))
 				if o.before != nil {
-					o.before()
+					o.before(t)
 				}
 				o.opens(ctx, t)
 				keep(ctx, t, "console-dialog-"+o.name+"-"+v.String())
@@ -158,7 +158,7 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 					}
 				}
 				if o.after != nil {
-					o.after()
+					o.after(t)
 				}
 			}
 		})
