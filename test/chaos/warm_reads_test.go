@@ -51,7 +51,8 @@ func TestWarmReadsCostTheDatabaseNothing(t *testing.T) {
 		t.Errorf("%.1f transactions a second, and %.1f without requests: at most 4 more are allowed", loaded, idle)
 	}
 	after := scans(t, db)
-	for _, table := range []string{"prompt_templates", "prompt_versions", "memberships"} {
+	// Each read of the answer or of the credential reads one of these. Storing the counts reads neither.
+	for _, table := range []string{"prompt_labels", "memberships"} {
 		n := after[table] - before[table]
 		t.Logf("%d scans of %s", n, table)
 		if n > 0 && proof.Running() { // on a busy machine, a node that waits for the processor has to read again
