@@ -108,9 +108,10 @@ var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
 // TestEveryPathHasDocumentedStatuses sends what the router refuses to each path of the contract.
 func TestEveryPathHasDocumentedStatuses(t *testing.T) {
 	h := newEnv(t)
-	methods := map[string][]string{} // by path
+	methods, fits := map[string][]string{}, map[string]*regexp.Regexp{} // by path
 	for _, op := range h.Contract.Operations() {
 		methods[op.Path] = append(methods[op.Path], op.Method)
+		fits[op.Path] = regexp.MustCompile("^" + pathParameter.ReplaceAllString(op.Path, "[^/]+") + "$")
 	}
 	send := func(method, path string, want int) *httptest.ResponseRecorder {
 		t.Helper()
@@ -126,8 +127,7 @@ func TestEveryPathHasDocumentedStatuses(t *testing.T) {
 	// taken reports whether another template fits a path: prompt-templates/{id} fits prompt-templates/resolve.
 	taken := func(method, sample string) bool {
 		for path, declared := range methods {
-			fits := regexp.MustCompile("^" + pathParameter.ReplaceAllString(path, "[^/]+") + "$")
-			if fits.MatchString(sample) && slices.Contains(declared, method) {
+			if slices.Contains(declared, method) && fits[path].MatchString(sample) {
 				return true
 			}
 		}
