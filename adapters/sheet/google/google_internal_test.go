@@ -178,9 +178,17 @@ func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
 		book := team()
 		book.Tabs[0].Hidden = true
 		of := target(t, g, g.Put(book)+"#gid=0")
+		guessed := make(chan struct{}) // Preview does not wait for the response, nor even until it is asked for
+		g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/values/A1:GR52") {
+				close(guessed)
+			}
+			return false
+		})
 		if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
 			t.Errorf("%+v", got)
 		}
+		<-guessed
 		asked(t, g, "tabs", "values A1:GR52", "values 'People'!A1:GR52")
 	})
 }
