@@ -39,12 +39,12 @@ const cut = `(() => {
 // TestTheConsoleFromRightToLeft looks at every screen as a language that is written from right to left would have it.
 func TestTheConsoleFromRightToLeft(t *testing.T) {
 	t.Parallel()
-	s, owner, _, ctx, _ := demo(t, sqlite)
+	_, owner, _, ctx, _ := demo(t, sqlite)
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
 	for _, at := range append(details(t, owner), screens...) {
 		t.Run(at.name(), func(t *testing.T) {
-			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
+			goes(ctx, t, at.path)
 			reads(ctx, t, at.shows)
-			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
 			for _, v := range []looks{{"light", 1280, 800}, {"light", 360, 740}} {
 				seen(ctx, t, v)
 				if over := drive(ctx, t, chromedp.Evaluate[float64](`document.documentElement.scrollWidth -

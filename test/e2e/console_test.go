@@ -94,6 +94,19 @@ func TestTheConsole(t *testing.T) {
 func TestWorkInTheConsole(t *testing.T) {
 	t.Parallel()
 	s, owner, chromium, ctx, silent := demo(t, sqlite)
+	t.Run("another prompt does not begin with the version of the one before", func(t *testing.T) {
+		ids := [2]string{}
+		for i, texts := range [][]string{{"One", "Two"}, {"Three"}} {
+			path := saved(t, owner, fmt.Sprint("console/number-", i), texts...)
+			ids[i] = path[strings.LastIndex(path, "/")+1:]
+		}
+		goes(ctx, t, "prompts/"+ids[0])
+		reads(ctx, t, "Preview of v2")
+		chooses(ctx, t, `select[data-steps]`, "v2")
+		goes(ctx, t, "prompts/"+ids[1])
+		reads(ctx, t, "Preview of v1")
+		reads(ctx, t, "Three")
+	})
 	t.Run("a prompt is edited, compared and activated", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/greeting", "visibility": "workspace"}).at("id")
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hello {{customer}}"})
@@ -328,7 +341,7 @@ func TestRolesInTheConsole(t *testing.T) {
 			"settings/groups":    {"Reviewers", []string{"New group", "Delete"}},
 			"settings/workspace": {"New workspace", []string{"Delete the workspace", "This workspace"}},
 		} {
-			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+path))
+			goes(ctx, t, path)
 			reads(ctx, t, at.shows)
 			text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('main').innerText`))
 			for _, word := range at.refused {

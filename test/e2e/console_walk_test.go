@@ -118,20 +118,28 @@ const wide = `(() => {
 // usable expects that axe finds nothing on the page, and that nothing of it is beyond its width.
 func usable(ctx context.Context, t *testing.T, v looks) {
 	t.Helper()
-	// What fades in has no contrast until then.
-	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('.fade-in')`))
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete window.axeFound, axe.run(document,
-		{resultTypes: ['violations']}).then((r) => {
-			const places = (v) => v.nodes.map((n) => n.html).join(' ; ')
-			window.axeFound = 'done: ' + r.violations.map((v) => v.id + ': ' + places(v)).join(' | ')
-		}), undefined`))
-	drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
-	if found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)); found != "done: " {
-		t.Errorf("%s: axe finds: %s", v, found)
-	}
+	audited(ctx, t, v, `document, {resultTypes: ['violations']}`)
 	if found := drive(ctx, t, chromedp.Evaluate[string](wide)); found != "" {
 		t.Errorf("%s: wider than the page: %s", v, found)
 	}
+}
+
+// audited expects that axe finds nothing. The arguments are those of axe.run: a part of the page, and options.
+func audited(ctx context.Context, t *testing.T, v looks, arguments string) {
+	t.Helper()
+	// What fades in has no contrast until then.
+	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('.fade-in')`))
+	if found := drive(ctx, t, chromedp.Evaluate[string](`axe.run(`+arguments+`).then((r) => r.violations.map((v) =>
+		v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | '))`, chromedp.EvalAwaitPromise)); found != "" {
+		t.Errorf("%s: axe finds: %s", v, found)
+	}
+}
+
+// goes leads to another screen as a link does: the page stays, and starts no script again.
+func goes(ctx context.Context, t *testing.T, path string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
+		fmt.Sprintf(`__TSR_ROUTER__.navigate({to: '/w/default/%s'})`, path), chromedp.EvalAwaitPromise))
 }
 
 // walkthrough goes through every screen, and looks at each in some ways.

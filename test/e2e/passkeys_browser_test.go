@@ -47,7 +47,7 @@ func TestABrowserSignsInWithAPasskey(t *testing.T) {
 func signInWithAPasskey(t *testing.T, engine string) {
 	s := start(t, engine)
 	ann := s.user(t, "member")
-	ctx, _ := tab(t, browser(t), "http://localhost:"+s.port()+"/api/docs")
+	ctx, _ := tab(t, browser(t), "http://localhost:"+s.port()+"/console/sign-in")
 	if _, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}

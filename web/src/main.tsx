@@ -39,7 +39,11 @@ const consent = createRoute({
 })
 
 function screen<P extends string>(path: P, load: () => Promise<Record<string, unknown>>, name: string) {
-  return createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load as never, name as never) })
+  return createRoute({
+    getParentRoute: () => shell, path, component: lazyRouteComponent(load as never, name as never),
+    // Another thing does not begin with the version, the tab and the dialog of the one before.
+    remountDeps: ({ params }) => (params as { id?: string }).id,
+  })
 }
 
 const screens = [
