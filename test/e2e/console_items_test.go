@@ -196,6 +196,25 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 			func() bool { return owner.get(t, chat).at("description") == "Typed while it is saved" })
 		owner.get(t, chat).has(t, map[string]string{"greeting": "Good evening", "workflows.0.workflow_id": "hand-over"})
 	})
+	t.Run("what is typed can be saved in the moment in which a workflow is detached", func(t *testing.T) {
+		drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('main button')].some((b) =>
+			b.innerText === 'Save' && !b.disabled)`))
+		types(ctx, t, "[name=greeting]", "Good night")
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`{
+			const save = [...document.querySelectorAll('main button')].find((b) => b.innerText === 'Save')
+			let waits = false
+			new MutationObserver((_, observer) => {
+				if (waits && !save.disabled) {
+					observer.disconnect()
+					save.click()
+				}
+				waits = save.disabled
+			}).observe(save, {attributes: true})
+		}`))
+		ticks("Hand over")
+		awaits(t, "it is saved", s, func() bool { return owner.get(t, chat).at("greeting") == "Good night" })
+		owner.get(t, chat).has(t, map[string]string{"workflows": "[]", "description": "Typed while it is saved"})
+	})
 	t.Run("who may only view reads which items there are, and nothing of their configuration", func(t *testing.T) {
 		viewer := s.user(t, "viewer")
 		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, viewer.email))

@@ -1,6 +1,6 @@
 import { type Invoice } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { atrium } from '../api'
+import { useMutation } from '../app/mutation'
 import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/billing'

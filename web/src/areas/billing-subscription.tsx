@@ -1,7 +1,7 @@
 import { type CancellationFeedback, type Discount, type Plan, type Subscription } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium } from '../api'
+import { useMutation } from '../app/mutation'
 import { useWorkspace } from '../app/workspace'
 import { Button, Card, Pill, Problem, When } from '../ui/basics'
 import { Form, Select, TextArea } from '../ui/form'

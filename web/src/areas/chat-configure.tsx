@@ -1,9 +1,11 @@
 import { AtriumError, type ChatItem, type ChatTemplate, responseOf } from '@atrium-hq/client'
-import { useIsMutating, useMutation, useQuery } from '@tanstack/react-query'
+import { useIsMutating, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { atrium, queries } from '../api'
 import { useDraft } from '../app/draft'
+import { useMutation } from '../app/mutation'
 import { toast } from '../app/toast'
 import { useWorkspace } from '../app/workspace'
 import { t } from '../text'
@@ -39,15 +41,18 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
   // Until it ends, it is not known whether a newer revision is only this person's own change of a workflow.
   const attaches = useIsMutating({ mutationKey: attaching(latest.id) }) > 0
   const newer = latest.revision > begun.revision && !attaches
-  const restart = (chat: ChatTemplate) => { forget(); setBegun(begin(chat)); setTyped(false); setRound(round + 1) }
+  const restart = (chat: ChatTemplate) => { forget(); setBegun(begin(chat)); setTyped(false); setRound((n) => n + 1) }
   const keep = (from: Begun, fields: Record<string, string>, picked: Picked) => {
     last.current = { etag: from.etag, revision: from.revision, fields, picked }
     change(() => JSON.stringify(last.current))
   }
-  /** Goes on with what is typed, on a state of the chat that the same person has just made. */
+  /**
+   * Goes on with what is typed, on a state of the chat that the same person has just made. It does so at once: the form can
+   * be sent again as soon as the call has ended.
+   */
   const rebase = (chat: ChatTemplate) => {
     const next = { ...begun, ...begin(chat) }
-    setBegun(next)
+    flushSync(() => setBegun(next))
     if (typed && last.current) keep(next, last.current.fields, last.current.picked)
   }
   useEffect(() => {
@@ -63,7 +68,8 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
         </p>
       )}
       <Edit
-        key={round} begun={begun} mayEdit={mayEdit} waits={attaches} onSaved={restart} onSavedBefore={rebase}
+        key={round} begun={begun} mayEdit={mayEdit} waits={attaches} onSavedBefore={rebase}
+        onSaved={(chat) => flushSync(() => restart(chat))} // at once: what is typed until then would be lost
         onType={(fields, picked) => { setTyped(true); keep(begun, fields, picked) }}
       />
       <Workflows

@@ -1,7 +1,7 @@
 import type { ChatTemplate, EmbedToken, EmbedTokenCreated } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/chats'

@@ -1,7 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/chats'

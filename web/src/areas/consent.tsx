@@ -1,8 +1,8 @@
-import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { AtriumError } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { words } from '../text/connections'
 import { Button, Card, Heading, Loading, Problem } from '../ui/basics'
 

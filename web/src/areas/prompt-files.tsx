@@ -1,7 +1,7 @@
 import type { PromptFile, PromptImport } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'

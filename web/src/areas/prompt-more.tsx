@@ -1,7 +1,7 @@
 import { AtriumError, type PromptTemplate } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { toast } from '../app/toast'
 import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'

@@ -1,5 +1,6 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { firstPage, useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/prompts'

@@ -1,6 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium } from '../api'
+import { useMutation } from '../app/mutation'
 import { firstPage, useList, useNames, useWorkspace } from '../app/workspace'
 import { Button, Copy, Empty, Loading, Problem, When } from '../ui/basics'
 import { Input } from '../ui/form'

@@ -1,5 +1,5 @@
-import { useMutation } from '@tanstack/react-query'
 import { atrium, base, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useCreating, useList, usePermission, useRoles, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'

@@ -1,5 +1,5 @@
-import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { toast } from '../app/toast'
 import { useCreating, useList, useMe, usePermission, useRoles, useWorkspace } from '../app/workspace'
 import { t } from '../text'

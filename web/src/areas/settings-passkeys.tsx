@@ -1,6 +1,6 @@
-import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { answerOf, confirmed } from '../app/confirmed'
+import { useMutation } from '../app/mutation'
 import { useList } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'

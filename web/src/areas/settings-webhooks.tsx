@@ -1,7 +1,7 @@
 import type { Webhook } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useCreating, useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'

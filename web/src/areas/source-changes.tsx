@@ -1,6 +1,6 @@
 import type { Source, SourceChanges } from '@atrium-hq/client'
-import { useMutation } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useList, useWorkspace } from '../app/workspace'
 import { Button, Loading, Problem, When } from '../ui/basics'
 import { Select } from '../ui/form'

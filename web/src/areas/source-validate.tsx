@@ -1,6 +1,7 @@
 import type { Source, SourceFieldValidation } from '@atrium-hq/client'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { atrium, download, queries } from '../api'
+import { useMutation } from '../app/mutation'
 import { useWorkspace } from '../app/workspace'
 import { Button, Loading, Pill, Problem, When } from '../ui/basics'
 import { saveFile, Table } from '../ui/table'
