@@ -80,7 +80,8 @@ type Idempotency interface {
 	//
 	// ErrKeyReused if key was used with a different request. ErrAnswerErased if the stored response
 	// showed a secret and has expired, or if what was stored of the request is erased. ErrKeyInFlight
-	// while the first request runs. A key left by a process that died can be used again after 10 seconds.
+	// while the first request runs, but the store may also wait for its response. A key left by a process that
+	// died can be used again at once, or after 10 seconds if before had begun.
 	Once(ctx context.Context, key IdempotencyKey, before func(context.Context) error, fn func(Stores) (Answer, error),
 		keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
 }

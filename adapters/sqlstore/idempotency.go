@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
@@ -45,64 +47,100 @@ type answerRow struct {
 	EraseAt int64  `db:"erase_at"` // when the secret in body must be gone; 0 for none, or gone
 }
 
-// Once implements ports.Idempotency. It reserves the key in a separate transaction, so that other requests see that it
-// runs. Then it runs before outside of a transaction, and fn in one that also records the answer. The answer is only
-// recorded for this attempt: if another request has taken over the reservation, the transaction is rolled back. So the
-// effect happens once, even if the process is suspended for a minute.
+// attempt is one call of Once.
+type attempt struct {
+	id    string
+	given ports.IdempotencyKey
+	key   ports.IdempotencyKey // with the scope of the row; set by reserve
+	held  bool                 // the reservation has been committed
+}
+
+// Once implements ports.Idempotency. The reservation of the key, fn and the record of its answer are one transaction.
+// Only if there is a call to another system before, the key is reserved in a separate transaction. The answer is then
+// only recorded for this attempt: if another request has taken over the reservation, the transaction is rolled back. So
+// the effect happens once, even if the process is suspended for a minute.
 func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error,
-	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
-	attempt := id.New("try")
-	key, stored, err := s.reserve(ctx, key, attempt)
-	if err != nil {
-		return ports.Answer{}, false, err
-	}
-	if stored != nil {
-		answer, err := s.answer(key, stored)
-		return answer, err == nil, err
-	}
-	defer s.keepReserved(ctx, key, attempt)()
-	var answer ports.Answer
+	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (
+	answer ports.Answer, replayed bool, err error,
+) {
+	a := &attempt{id: id.New("try"), given: key}
 	if before != nil {
+		if answer, replayed, err = s.hold(ctx, a); err != nil || replayed {
+			return answer, replayed, err
+		}
+		defer s.keepReserved(ctx, a)()
 		err = before(ctx)
 	}
 	if err == nil {
-		err = s.db.inTx(ctx, func(tx *DB) (err error) {
-			if answer, err = fn(tx.Stores()); err != nil {
-				return err
-			}
-			return s.finish(ctx, tx, key, attempt, answer)
-		})
+		answer, replayed, err = s.record(ctx, a, fn)
 	}
-	if err == nil {
-		return answer, false, nil
+	if err == nil || isAboutKey(err) {
+		return answer, replayed, err
 	}
-	// The client may have gone away; the reservation must be settled nevertheless.
+	// The client may have gone away; the key must be settled nevertheless.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), settledBy(ctx, time.Now()))
 	defer cancel()
 	if refusal, outcome := keep(err); outcome {
-		if finishErr := s.db.inTx(ctx,
-			func(tx *DB) error { return s.finish(ctx, tx, key, attempt, refusal) }); finishErr != nil {
-			return ports.Answer{}, false, finishErr
-		}
-		return refusal, false, nil
+		return s.record(ctx, a, func(ports.Stores) (ports.Answer, error) { return refusal, nil })
 	}
-	// if it fails, the reservation expires
-	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt)
+	if a.held { // if it fails, the reservation expires
+		_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, a.key.Scope[:], a.id)
+	}
 	return ports.Answer{}, false, err
 }
 
-// keepReserved renews the reservation of attempt periodically, until stop is called. Most requests end before the first
+func isAboutKey(err error) bool {
+	return errors.Is(err, ports.ErrKeyInFlight) || errors.Is(err, ports.ErrKeyReused) ||
+		errors.Is(err, ports.ErrAnswerErased)
+}
+
+// hold reserves the key of a in a separate transaction, so that other requests see that it runs. It returns the answer
+// that is stored under the key, if there is one.
+func (s *Idempotency) hold(ctx context.Context, a *attempt) (answer ports.Answer, replayed bool, err error) {
+	var stored *answerRow
+	err = s.db.inTx(ctx, func(tx *DB) (err error) {
+		stored, err = s.reserve(ctx, tx, a)
+		return err
+	})
+	a.held = err == nil && stored == nil
+	return s.replay(a, stored, err)
+}
+
+// record runs fn and records its answer in one transaction, in which it also reserves the key, unless a holds it
+// already. It returns the answer that is stored under the key, if there is one.
+func (s *Idempotency) record(ctx context.Context, a *attempt, fn func(ports.Stores) (ports.Answer, error)) (
+	answer ports.Answer, replayed bool, err error,
+) {
+	var stored *answerRow
+	err = s.db.inTx(ctx, func(tx *DB) (err error) {
+		if !a.held {
+			if stored, err = s.reserve(ctx, tx, a); err != nil || stored != nil {
+				return err
+			}
+		}
+		if answer, err = fn(tx.Stores()); err != nil {
+			return err
+		}
+		return s.finish(ctx, tx, a, answer)
+	})
+	if err != nil || stored != nil {
+		return s.replay(a, stored, err)
+	}
+	return answer, false, nil
+}
+
+// keepReserved renews the reservation of a periodically, until stop is called. Most requests end before the first
 // renewal.
-func (s *Idempotency) keepReserved(ctx context.Context, key ports.IdempotencyKey, attempt string) (stop func()) {
+func (s *Idempotency) keepReserved(ctx context.Context, a *attempt) (stop func()) {
 	begun := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	renew := func() {
 		ctx, cancel := context.WithTimeout(ctx, s.renewEvery)
 		defer cancel()
-		until := key.At.Add(time.Since(begun)).Add(inFlight)
+		until := a.key.At.Add(time.Since(begun)).Add(inFlight)
 		// If it fails, the next one may succeed; if none does, another request takes over, and this one has no effect.
 		_, _ = s.db.exec(ctx, `UPDATE idempotency_keys SET until = ? WHERE scope = ? AND attempt = ? AND until > 0`,
-			micros(until), key.Scope[:], attempt)
+			micros(until), a.key.Scope[:], a.id)
 	}
 	timer := time.AfterFunc(s.renewEvery, func() {
 		for tick := time.NewTicker(s.renewEvery); ; {
@@ -138,48 +176,51 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// reserve takes key for attempt, or returns the answer that is stored under it. The returned key has the scope
-// of the row.
-func (s *Idempotency) reserve(
-	ctx context.Context, key ports.IdempotencyKey, attempt string,
-) (_ ports.IdempotencyKey, stored *answerRow, err error) {
-	own, other := s.forms(key)
-	now := key.At
-	err = s.db.inTx(ctx, func(tx *DB) error {
-		stored = nil
-		if other != nil {
-			row, err := tx.answerOf(ctx, other.Scope, now)
-			if err != nil {
-				return err
-			}
-			if row != nil {
-				key.Scope = other.Scope
-				stored, err = tx.takeOver(ctx, key, attempt, row)
-				return err
-			}
+// reserve takes the key for a, or returns the answer that is stored under it.
+//
+// If the transaction of another request has reserved the key and has not ended, PostgreSQL would wait for its end to
+// insert the row. With the lock it does not wait: neither is the row inserted then, nor is there one to be seen.
+func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *answerRow, err error) {
+	own, other := s.forms(a.given)
+	now := own.At
+	a.key = a.given
+	if other != nil {
+		row, err := tx.answerOf(ctx, other.Scope, now)
+		if err != nil {
+			return nil, err
 		}
-		key.Scope = own.Scope
-		reserved, err := tx.exec(ctx, `
-			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows,
-			brought, erase_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', '', '', 0, ?)
-			ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt,
-			until = excluded.until, status = 0,
-				header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at =
-				excluded.expires_at
-			WHERE idempotency_keys.expires_at <= ?`,
-			own.Scope[:], key.Org, own.Request[:], attempt, micros(now.Add(inFlight)), []byte{},
-			micros(now.Add(answersKept)), micros(now))
-		if err != nil || reserved == 1 {
-			return err
+		if row != nil {
+			a.key.Scope = other.Scope
+			return tx.takeOver(ctx, a, row)
 		}
-		row, err := tx.answerOf(ctx, key.Scope, time.Time{})
-		if err == nil && row != nil {
-			stored, err = tx.takeOver(ctx, key, attempt, row)
-		}
-		return err
-	})
-	return key, stored, err
+	}
+	a.key.Scope = own.Scope
+	lock, args := "1 = 1", []any{own.Scope[:], own.Org, own.Request[:], a.id, micros(now.Add(inFlight)), []byte{},
+		micros(now.Add(answersKept))}
+	if tx.dialect.TryLock != "" { // SQLite has only one writer
+		lock, args = "("+tx.dialect.TryLock+")", append(args, "idempotency key "+hex.EncodeToString(own.Scope[:]))
+	}
+	reserved, err := tx.exec(ctx, `
+		INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows,
+		brought, erase_at, expires_at)
+		SELECT ?, ?, ?, ?, ?, 0, '', ?, '', '', '', 0, ? WHERE `+lock+`
+		ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt,
+		until = excluded.until, status = 0,
+			header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at =
+			excluded.expires_at
+		WHERE idempotency_keys.expires_at <= ?`, append(args, micros(now))...)
+	if err != nil || reserved == 1 {
+		return nil, err
+	}
+	row, err := tx.answerOf(ctx, own.Scope, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case row == nil:
+		return nil, ports.ErrKeyInFlight
+	default:
+		return tx.takeOver(ctx, a, row)
+	}
 }
 
 // forms returns the form in which key is stored now, and the other form in which it may have been stored in the last
@@ -213,11 +254,10 @@ func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*a
 	return &row, err
 }
 
-// takeOver returns row if it is the answer to key's request. It takes over the reservation of an attempt that
-// never ended.
-func (db *DB) takeOver(ctx context.Context, key ports.IdempotencyKey, attempt string,
-	row *answerRow) (stored *answerRow, err error) {
-	switch now := key.At; {
+// takeOver returns row if it is the answer to the request of a. If row is the reservation of an attempt that never
+// ended, it reserves the key for a instead.
+func (db *DB) takeOver(ctx context.Context, a *attempt, row *answerRow) (stored *answerRow, err error) {
+	switch key, now := a.key, a.key.At; {
 	case len(row.Request) == 0:
 		return nil, ports.ErrAnswerErased
 	case !bytes.Equal(row.Request, key.Request[:]) && !bytes.Equal(row.Request, key.Plain.Request[:]):
@@ -227,59 +267,62 @@ func (db *DB) takeOver(ctx context.Context, key ports.IdempotencyKey, attempt st
 	case micros(now) < row.Until:
 		return nil, ports.ErrKeyInFlight
 	default:
-		_, err = db.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, attempt,
+		_, err = db.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, a.id,
 			micros(now.Add(inFlight)), key.Scope[:])
 		return nil, err
 	}
 }
 
-// finish records the answer of attempt, unless another attempt has taken over.
-func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyKey, attempt string,
-	a ports.Answer) error {
-	header, err := json.Marshal(a.Header)
+// finish records the answer of a, unless another attempt has taken over.
+func (s *Idempotency) finish(ctx context.Context, tx *DB, a *attempt, answer ports.Answer) error {
+	header, err := json.Marshal(answer.Header)
 	if err != nil {
 		return err
 	}
-	body, eraseAt := a.Body, time.Time{}
-	if a.Reveals != "" {
+	key, body, eraseAt := a.key, answer.Body, time.Time{}
+	if answer.Reveals != "" {
 		eraseAt = key.At.Add(secretsKept)
 		if body, err = s.db.sealer.Seal(body, key.Scope[:]); err != nil {
 			return err
 		}
 	}
+	shows := answer.Shows
 	if since := s.db.derivedSince.Load(); since != nil && key.At.Before(*since) {
-		a.Shows = "" // nodes of v0.1.0 cannot read answers again, and may have to replay this one
+		shows = "" // nodes of v0.1.0 cannot read answers again, and may have to replay this one
 	}
-	if body == nil || a.Shows != "" {
+	if body == nil || shows != "" {
 		body = []byte{}
 	}
 	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?,
-		shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
-		a.Status, string(header), body, a.Reveals, a.Shows, a.Brought, micros(eraseAt), key.Scope[:], attempt)
+		shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`, answer.Status, string(header), body,
+		answer.Reveals, shows, answer.Brought, micros(eraseAt), key.Scope[:], a.id)
 	if err == nil && changed == 0 {
 		return ports.ErrKeyInFlight
 	}
 	return err
 }
 
-func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.Answer, error) {
-	a := ports.Answer{Status: row.Status, Body: row.Body, Reveals: row.Reveals}
-	if err := json.Unmarshal([]byte(row.Header), &a.Header); err != nil {
-		return ports.Answer{}, err
+// replay returns the answer that is stored under the key of a; stored is nil if there is none.
+func (s *Idempotency) replay(a *attempt, stored *answerRow, err error) (answer ports.Answer, replayed bool, _ error) {
+	if err != nil || stored == nil {
+		return ports.Answer{}, false, err
 	}
-	if len(row.Body) == 0 && row.Status != 204 {
-		a.Shows = row.Shows
+	answer = ports.Answer{Status: stored.Status, Body: stored.Body, Reveals: stored.Reveals}
+	if err := json.Unmarshal([]byte(stored.Header), &answer.Header); err != nil {
+		return ports.Answer{}, false, err
 	}
-	if row.Reveals != "" {
-		if micros(key.At) >= row.EraseAt {
-			return ports.Answer{}, ports.ErrAnswerErased
+	if len(stored.Body) == 0 && stored.Status != 204 {
+		answer.Shows = stored.Shows
+	}
+	if stored.Reveals != "" {
+		if micros(a.key.At) >= stored.EraseAt {
+			return ports.Answer{}, false, ports.ErrAnswerErased
 		}
-		var err error
-		if a.Body, err = s.db.sealer.Open(row.Body, key.Scope[:]); err != nil {
-			return ports.Answer{}, err
+		if answer.Body, err = s.db.sealer.Open(stored.Body, a.key.Scope[:]); err != nil {
+			return ports.Answer{}, false, err
 		}
 	}
-	return a, nil
+	return answer, true, nil
 }
 
 // eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The records

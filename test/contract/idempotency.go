@@ -270,62 +270,66 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 			same(t, "replayed", replayed, true)
 		})
 
-	// die is a process that dies during the request.
-	die := func(r requests, key ports.IdempotencyKey) {
-		defer func() { _ = recover() }()
-		_, _, _ = a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
-			_, _ = r.make(t, "half done")(s)
-			panic("on purpose")
-		}, noOutcome)
-	}
-	t.Run("a key whose process died is in flight for 8 seconds, then it can be used", func(t *testing.T) {
+	t.Run("of a process that died nothing is left, so the key can be used at once", func(t *testing.T) {
 		r := newRequests(t, a)
-		die(r, r.key("k", "", 0))
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 8*time.Second-time.Microsecond), nil, never(t), noOutcome)
-		wantErr(t, err, ports.ErrKeyInFlight)
-		_, _, err = a.Idempotency.Once(ctx, r.key("k", "another body", time.Minute), nil, never(t), noOutcome)
-		wantErr(t, err, ports.ErrKeyReused)
-		same(t, "made", r.made(t), 0)
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 8*time.Second), nil,
-			r.make(t, "second try"), noOutcome)
+		func() {
+			defer func() { _ = recover() }()
+			_, _, _ = a.Idempotency.Once(ctx, r.key("k", "", 0), nil, func(s ports.Stores) (ports.Answer, error) {
+				_, _ = r.make(t, "half done")(s)
+				panic("on purpose")
+			}, noOutcome)
+		}()
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "second try"), noOutcome)
 		must(t, err)
 		same(t, "answer", got, answer("second try"))
 		if replayed || r.made(t) != 1 {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
 		}
 	})
-	t.Run("a request that takes over a key has 8 seconds", func(t *testing.T) {
-		r := newRequests(t, a)
-		die(r, r.key("k", "", 0))
-		die(r, r.key("k", "", time.Minute))
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 67*time.Second), nil, never(t), noOutcome)
-		wantErr(t, err, ports.ErrKeyInFlight)
-		_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 68*time.Second), nil, r.make(t, "third try"), noOutcome)
-		must(t, err)
-	})
-	t.Run("a request that stalled until another took over has no effect", func(t *testing.T) {
-		r := newRequests(t, a)
-		started, slow := make(chan struct{}), make(chan error, 1)
-		var start sync.Once
-		fast := make(chan struct{})
-		go func() {
-			_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, func(s ports.Stores) (ports.Answer, error) {
-				start.Do(func() { close(started) })
-				select {
-				case <-fast:
-				case <-time.After(300 * time.Millisecond): // transactions run one at a time, so the other one waits
+	t.Run("while a request runs, others with its key get ErrKeyInFlight or wait for its response",
+		func(t *testing.T) {
+			r := newRequests(t, a)
+			started, refused := make(chan struct{}), make(chan struct{})
+			first := make(chan error, 1)
+			go func() {
+				var start sync.Once
+				_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil,
+					func(s ports.Stores) (ports.Answer, error) {
+						start.Do(func() { close(started) })
+						select {
+						case <-refused:
+						case <-time.After(300 * time.Millisecond): // the other one waits
+						}
+						return r.make(t, "first")(s)
+					}, noOutcome)
+				if replayed {
+					err = errors.Join(err, errors.New("it is replayed"))
 				}
-				return r.make(t, "slow")(s)
-			}, noOutcome)
-			slow <- err
-		}()
-		<-started
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), nil, r.make(t, "fast"), noOutcome)
-		close(fast)
-		must(t, err)
-		if err := <-slow; err != nil && !errors.Is(err, ports.ErrKeyInFlight) {
-			t.Fatal(err)
+				first <- err
+			}()
+			<-started
+			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), nil, never(t), noOutcome)
+			close(refused)
+			if err == nil {
+				same(t, "answer", got, answer("first"))
+				same(t, "replayed", replayed, true)
+			} else {
+				wantErr(t, err, ports.ErrKeyInFlight)
+			}
+			must(t, <-first)
+			same(t, "made", r.made(t), 1)
+		})
+	t.Run("a refusal does not replace the response that another request has stored meanwhile", func(t *testing.T) {
+		r := newRequests(t, a)
+		fails := func(ports.Stores) (ports.Answer, error) { return ports.Answer{}, errBoom }
+		keep := func(error) (ports.Answer, bool) {
+			_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "other"), noOutcome)
+			must(t, err)
+			return ports.Answer{Status: 409}, true
 		}
-		same(t, "made", r.made(t), 1)
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, fails, keep)
+		must(t, err)
+		same(t, "answer", got, answer("other"))
+		same(t, "replayed", replayed, true)
 	})
 }

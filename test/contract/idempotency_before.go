@@ -80,4 +80,34 @@ func otherSystems(t *testing.T, a Adapter) {
 		wantErr(t, err, ports.ErrKeyInFlight)
 		same(t, "made", r.made(t), 1)
 	})
+	// die is a process that dies while it calls the other system.
+	die := func(r requests, key ports.IdempotencyKey) {
+		defer func() { _ = recover() }()
+		_, _, _ = a.Idempotency.Once(ctx, key, func(context.Context) error { panic("on purpose") }, never(t), noOutcome)
+	}
+	t.Run("a key whose process died is in flight for 8 seconds, then it can be used", func(t *testing.T) {
+		r := newRequests(t, a)
+		die(r, r.key("k", "", 0))
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 8*time.Second-time.Microsecond), nil, never(t), noOutcome)
+		wantErr(t, err, ports.ErrKeyInFlight)
+		_, _, err = a.Idempotency.Once(ctx, r.key("k", "another body", time.Minute), nil, never(t), noOutcome)
+		wantErr(t, err, ports.ErrKeyReused)
+		same(t, "made", r.made(t), 0)
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 8*time.Second), nil,
+			r.make(t, "second try"), noOutcome)
+		must(t, err)
+		same(t, "answer", got, answer("second try"))
+		if replayed || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+	})
+	t.Run("a request that takes over a key has 8 seconds", func(t *testing.T) {
+		r := newRequests(t, a)
+		die(r, r.key("k", "", 0))
+		die(r, r.key("k", "", time.Minute))
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 67*time.Second), nil, never(t), noOutcome)
+		wantErr(t, err, ports.ErrKeyInFlight)
+		_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 68*time.Second), nil, r.make(t, "third try"), noOutcome)
+		must(t, err)
+	})
 }

@@ -147,7 +147,7 @@ func (w *workspace) writes() []*contestant {
 	}
 	all := []*contestant{
 		{name: "prompts: `POST`", target: created},
-		{name: "prompts: `POST` version, idempotent", target: w.versions()},
+		{name: "prompts: `POST` version, idempotent", target: w.versions(true)},
 		{name: "prompts: `POST activate`", target: w.activations()},
 		{name: "chats: `PATCH` one", target: w.greetings()},
 	}

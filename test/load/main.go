@@ -44,6 +44,7 @@ var parts = []part{
 	{"others", []string{"Other servers"}, others},
 	{"sessions", []string{"Sessions"}, sessions},
 	{"operations", []string{"Operations"}, operations},
+	{"idempotency", []string{"Idempotency keys"}, idempotency},
 	{"nodes", []string{"Several nodes"}, nodes},
 	{"events", []string{"Recording", "Deliveries"}, events},
 	{"growth", []string{"Large workspaces"}, growth},

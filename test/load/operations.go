@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -159,7 +160,7 @@ func (w *workspace) operations() []*contestant {
 			target: post(one.path()+"/render",
 				`{"variables":{"customer":"Ann","language":"English","transcript":"Hello."}}`)},
 		{name: "prompts: `POST activate`", target: w.activations()},
-		{name: "prompts: `POST` version, idempotent", target: w.versions()},
+		{name: "prompts: `POST` version, idempotent", target: w.versions(true)},
 		{name: "chats: `GET` list of 20", target: get(chatsPath)},
 		{name: "chats: `GET` one", target: get(w.chats[0])},
 		{name: "chats: `PATCH` one", target: w.greetings()},
@@ -195,14 +196,17 @@ func (w *workspace) activations() target {
 	return w.repeats(requests...)
 }
 
-// versions add one to each prompt by turns, with an Idempotency-Key of their own.
-func (w *workspace) versions() target {
+// versions add one to each prompt by turns, each with an Idempotency-Key of its own if keyed.
+func (w *workspace) versions(keyed bool) target {
 	body := versionBody("[]")
 	t := w.repeats()
 	t.make = func(n int64) []byte {
 		p := w.prompts[1+int(n)%(len(w.prompts)-1)]
-		return w.request("POST", p.path()+"/versions", w.owner.Token, body,
-			fmt.Sprintf("Idempotency-Key: version-%d", n))
+		var headers []string
+		if keyed {
+			headers = append(headers, "Idempotency-Key: version-"+rand.Text())
+		}
+		return w.request("POST", p.path()+"/versions", w.owner.Token, body, headers...)
 	}
 	return t
 }
