@@ -102,7 +102,7 @@ func TestABrowserKeepsItsSessionToItself(t *testing.T) {
 			s.sql(t, `UPDATE sessions SET expires_at = 1`)
 			awaits(t, "the session has ended", s, func() bool {
 				drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/chats"))
-				drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main') !== null`))
+				drive(ctx, t, poll[bool](`document.querySelector('main') !== null`))
 				ended := `document.body.innerText.includes('Your session has ended')`
 				return drive(ctx, t, chromedp.Evaluate[bool](`new Promise((done) => setTimeout(() => done(`+ended+
 					`), 300))`, chromedp.EvalAwaitPromise))

@@ -194,7 +194,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	const card = `document.querySelector('script[src]').nextElementSibling.shadowRoot.querySelector('.atrium')`
 	t.Run("script mode works on the site", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/script")
-		session := drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		session := drive(ctx, t, poll[object](`told.ready`))
 		keep(ctx, t, "script-listed")
 		text, markup := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)),
 			drive(ctx, t, chromedp.Evaluate[string](card+`.innerHTML`))
@@ -207,7 +207,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 			t.Errorf("a text became markup: %s", markup)
 		}
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](card+`.querySelector('button').click()`))
-		if starter := drive(ctx, t, chromedp.Poll[string](`told.starter`)); starter != "Where is it?" {
+		if starter := drive(ctx, t, poll[string](`told.starter`)); starter != "Where is it?" {
 			t.Errorf("the site hears of %q", starter)
 		}
 		token, _ := session["session"].(string)
@@ -215,7 +215,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	})
 	t.Run("script mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/script")
-		if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "origin_not_allowed" {
+		if code := drive(ctx, t, poll[string](`told.refused`)); code != "origin_not_allowed" {
 			t.Errorf("the code is %q", code)
 		}
 		keep(ctx, t, "script-foreign")
@@ -226,11 +226,11 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	})
 	t.Run("frame mode works on the site", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/frame")
-		session := drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		session := drive(ctx, t, poll[object](`told.ready`))
 		token, _ := session["session"].(string)
 		e.resume(t, token, "Origin: "+s.url).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
 		// the first height can be that of the empty page
-		drive(ctx, t, chromedp.Poll[bool](`parseInt(document.querySelector('iframe').style.height) >= 100`))
+		drive(ctx, t, poll[bool](`parseInt(document.querySelector('iframe').style.height) >= 100`))
 		keep(ctx, t, "frame-listed")
 		if height := drive(ctx, t, chromedp.Evaluate[int](`document.querySelector('iframe').offsetHeight`)); height > 600 {
 			t.Errorf("the frame is %d pixels high", height)
@@ -242,7 +242,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Run("frame mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/frame")
 		complains(t, console, "frame-ancestors 'none'")
-		if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "origin_not_allowed" {
+		if code := drive(ctx, t, poll[string](`told.refused`)); code != "origin_not_allowed" {
 			t.Errorf("the code is %q", code)
 		}
 		keep(ctx, t, "frame-foreign")
@@ -260,7 +260,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Run("the script works in the head and as a module", func(t *testing.T) {
 		for _, page := range []string{"head", "module"} {
 			ctx, _ := tab(t, chromium, shop+"/"+page)
-			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			drive(ctx, t, poll[object](`told.ready`))
 			keep(ctx, t, page)
 			if drive(ctx, t, chromedp.Evaluate[int](
 				`[...document.body.querySelectorAll('div')].find((d) => d.shadowRoot).offsetHeight`)) == 0 {
@@ -274,7 +274,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		signature := chat.SignVisitor(secret.New(made.at("visitor_secret")), "customer-42", time.Now().Add(time.Hour))
 		for page, origin := range map[string]string{"script": shop, "frame": s.url} {
 			ctx, _ := tab(t, chromium, shop+"/"+page+"?signature="+signature)
-			session, _ := drive(ctx, t, chromedp.Poll[object](`told.ready`))["session"].(string)
+			session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)
 			e.resume(t, session, "Origin: "+origin).is(t, 200).has(t, map[string]string{"visitor_signed": "true"})
 		}
 	})
@@ -283,12 +283,12 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 			`.shadowRoot.querySelector('.atrium')).backgroundColor`
 		for scheme, want := range map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(26, 29, 36)"} {
 			ctx, _ := tab(t, chromium, shop+"/script?scheme="+scheme)
-			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			drive(ctx, t, poll[object](`told.ready`))
 			if got := drive(ctx, t, chromedp.Evaluate[string](colour)); got != want {
 				t.Errorf("on a %s page it is %s", scheme, got)
 			}
 			ctx, _ = tab(t, chromium, shop+"/frame?scheme="+scheme)
-			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			drive(ctx, t, poll[object](`told.ready`))
 			keep(ctx, t, "frame-"+scheme)
 			if got := drive(ctx, t, chromedp.Evaluate[string](
 				`document.querySelector('iframe').src + document.querySelector('iframe').style.colorScheme`),
@@ -301,7 +301,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		e.manager.do(t, "PATCH", e.template, object{"status": "draft"}).is(t, 200)
 		for _, page := range []string{"script", "frame"} {
 			ctx, _ := tab(t, chromium, shop+"/"+page)
-			if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "template_not_published" {
+			if code := drive(ctx, t, poll[string](`told.refused`)); code != "template_not_published" {
 				t.Errorf("%s: the code is %q", page, code)
 			}
 			keep(ctx, t, "draft-"+page)
@@ -312,7 +312,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		e.manager.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200)
 		for _, page := range []string{"script", "frame"} {
 			ctx, _ := tab(t, chromium, shop+"/"+page)
-			if code := drive(ctx, t, chromedp.Poll[string](`told.refused`)); code != "embed_token_invalid" {
+			if code := drive(ctx, t, poll[string](`told.refused`)); code != "embed_token_invalid" {
 				t.Errorf("%s: the code is %q", page, code)
 			}
 			if page == "frame" && drive(ctx, t, chromedp.Evaluate[int](

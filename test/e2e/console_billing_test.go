@@ -39,7 +39,7 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Next invoice")
 	keep(ctx, t, "console-change-plan")
 	presses(ctx, t, "Change the plan")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null`))
+	drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null`))
 	reads(ctx, t, "3 × Team")
 	has(map[string]string{"quantity": "3"})
 
@@ -68,7 +68,7 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	types(ctx, t, `[name=line1]`, "Am Markt 1")
 	types(ctx, t, `[name=tax_ids]`, "eu_vat DE123456789")
 	presses(ctx, t, "Save")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[name=country]').getAttribute('aria-invalid') === 'true'`))
+	drive(ctx, t, poll[bool](`document.querySelector('[name=country]').getAttribute('aria-invalid') === 'true'`))
 	types(ctx, t, `[name=country]`, "de")
 	presses(ctx, t, "Save")
 	reads(ctx, t, "eu_vat: DE123456789")
@@ -88,6 +88,6 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	good := payer.card(t, cardNumber)
 	payer.do(t, "POST", payments+"/methods/"+good+"/default", nil).is(t, 200)
 	presses(ctx, t, "Pay")
-	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('The last payment failed.')`))
+	drive(ctx, t, poll[bool](`!document.body.innerText.includes('The last payment failed.')`))
 	has(map[string]string{"status": "active"})
 }

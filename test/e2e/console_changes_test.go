@@ -60,7 +60,7 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 	again, _ := tab(t, chromium, at+"sign-in#token="+s.link(t, person.email))
 	reads(again, t, "Sign in to")
 	clicks(again, t, "#use-link")
-	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('Your session has ended')`))
+	drive(ctx, t, poll[bool](`!document.body.innerText.includes('Your session has ended')`))
 	if text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=text]').value`)); text != "What I have typed" {
 		t.Errorf("the form has %q", text)
 	}
@@ -103,7 +103,7 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "2. Click its column")
 	opensTab(ctx, t, "Rows")
 	for n := 1; n <= 10; n++ {
-		drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(
+		drive(ctx, t, poll[bool](fmt.Sprintf(
 			`document.querySelector('main table')?.getAttribute('aria-rowcount') === '%d'`, n*1000+1)))
 		if n < 10 {
 			presses(ctx, t, "Show more")
@@ -114,7 +114,7 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 	for range passes { // another program can take the processor during one of them
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](scrollThrough))
 		reads(ctx, t, "person9999@example.com")
-		drive(ctx, t, chromedp.Poll[bool](`window.scrolled !== undefined`))
+		drive(ctx, t, poll[bool](`window.scrolled !== undefined`))
 		longest = min(longest, drive(ctx, t, chromedp.Evaluate[float64](`window.scrolled.longest`)))
 	}
 	t.Logf("10,000 rows: the longest frame took %.0f ms, at best of %d times (budget: 50 ms)", longest, passes)

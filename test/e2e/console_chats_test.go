@@ -26,7 +26,7 @@ func embedded(t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Greeting")
 	published(ctx, t)
 	opensTab(ctx, t, "Embed")
-	drive(ctx, t, chromedp.Poll[bool](draftReads("Customer support")))
+	drive(ctx, t, poll[bool](draftReads("Customer support")))
 	types(ctx, t, `[name=name]`, "Our site")
 	types(ctx, t, `[name=origins]`, "https://www.example.com")
 	presses(ctx, t, "Create")
@@ -49,7 +49,7 @@ func chatMembers(ctx context.Context, t *testing.T, first, second *client) {
 			?.querySelector('input')`, email), "click")
 	}
 	selects := func(label, value string) {
-		drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+		drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 			const field = document.querySelector('[aria-label=%q]')
 			if (!field) return false
 			field.value = %q
@@ -70,14 +70,14 @@ func chatMembers(ctx context.Context, t *testing.T, first, second *client) {
 	reads(ctx, t, "2 chosen")
 	keep(ctx, t, "console-chat-members")
 	selects("Role of the chosen members", "manager")
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(
+	drive(ctx, t, poll[bool](fmt.Sprintf(
 		`document.querySelector('[aria-label="Role of %s"]')?.value === 'manager'`, first.email)))
 	selects("Role of "+first.email, "viewer")
 	clicks(ctx, t, `[aria-label="Choose `+second.email+`"]`)
 	presses(ctx, t, "Remove")
 	reads(ctx, t, "will no longer have a role on this chat.")
 	confirms(ctx, t)
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`!document.body.innerText.includes(%q) &&
+	drive(ctx, t, poll[bool](fmt.Sprintf(`!document.body.innerText.includes(%q) &&
 		document.querySelector('[aria-label="Role of %s"]')?.value === 'viewer'`, second.email, first.email)))
 }
 
@@ -86,11 +86,11 @@ func moved(ctx context.Context, t *testing.T) {
 	t.Helper()
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`URL.createObjectURL = (file) => { window.saved = file; return '#' }`))
 	picks(ctx, t, "Export")
-	drive(ctx, t, chromedp.Poll[bool](`window.saved?.size > 0`))
+	drive(ctx, t, poll[bool](`window.saved?.size > 0`))
 	picks(ctx, t, "Duplicate…")
 	types(ctx, t, `[role=dialog] [name=name]`, "A copy to delete")
 	presses(ctx, t, "Duplicate")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('h1')?.innerText === 'A copy to delete'`))
+	drive(ctx, t, poll[bool](`document.querySelector('h1')?.innerText === 'A copy to delete'`))
 	picks(ctx, t, "Delete…")
 	reads(ctx, t, "You can restore it for 30 days.")
 	confirms(ctx, t)
@@ -111,7 +111,7 @@ func moved(ctx context.Context, t *testing.T) {
 	types(ctx, t, `[role=dialog] [name=name]`, "An imported chat")
 	keep(ctx, t, "console-chat-import")
 	presses(ctx, t, "Import")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('h1')?.innerText === 'An imported chat'`))
+	drive(ctx, t, poll[bool](`document.querySelector('h1')?.innerText === 'An imported chat'`))
 	keep(ctx, t, "console-chat-imported")
 }
 
@@ -124,10 +124,14 @@ func draftReads(text string) string {
 func published(ctx context.Context, t *testing.T) {
 	t.Helper()
 	opensTab(ctx, t, "Look")
-	drive(ctx, t, chromedp.Poll[bool](draftReads("Hello! How can we help?")))
-	types(ctx, t, `[type=color]`, "#0b6e4f")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('iframe').contentDocument.documentElement.style
-		.getPropertyValue('--t-primary') === '#0b6e4f'`))
+	for i, color := range []string{"#0b6e4f", "#0b6e4e"} { // before the draft has loaded, and later
+		types(ctx, t, `[type=color]`, color)
+		if i == 0 {
+			drive(ctx, t, poll[bool](draftReads("Hello! How can we help?")))
+		}
+		drive(ctx, t, poll[bool](`document.querySelector('iframe').contentDocument.documentElement.style
+			.getPropertyValue('--t-primary') === '`+color+`'`))
+	}
 	keep(ctx, t, "console-look")
 	presses(ctx, t, "Save")
 	reads(ctx, t, "unpublished changes")

@@ -100,7 +100,7 @@ func TestAPersonConnectsGoogleInTheConsole(t *testing.T) {
 		presses(ctx, t, "Connect again")
 		decides(ctx, t, "ada@example.com", "Continue")
 		reads(ctx, t, "Sheets of Ada")
-		drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('consent_ended')`))
+		drive(ctx, t, poll[bool](`!document.body.innerText.includes('consent_ended')`))
 	})
 	t.Run("an address of another one's consent connects nothing", func(t *testing.T) {
 		theirs, _ := s.opens(t, s.link(t, s.user(t, "member").email))

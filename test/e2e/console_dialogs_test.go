@@ -119,7 +119,7 @@ func (o overlay) opens(ctx context.Context, t *testing.T) {
 				.find((b) => b.innerText.trim() === %q && !b.disabled)`, step), "click")
 		}
 	}
-	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('[role=dialog], [role=menu]')].some((one) =>
+	drive(ctx, t, poll[bool](`[...document.querySelectorAll('[role=dialog], [role=menu]')].some((one) =>
 		getComputedStyle(one).opacity === '1' && !one.getAnimations().some((a) => a.playState === 'running'))`))
 	if o.shows != "" {
 		reads(ctx, t, o.shows)
@@ -154,7 +154,7 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			seen(ctx, t, looks{"light", 1280, 800})
 			goes(ctx, t, o.path)
-			drive(ctx, t, chromedp.Poll[bool](`!!document.querySelector('main h1')`))
+			drive(ctx, t, poll[bool](`!!document.querySelector('main h1')`))
 			if o.before != nil {
 				o.before(t)
 			}
@@ -178,7 +178,7 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 				o.after(t)
 			}
 			drive(ctx, t, chromedp.KeyEvent(kb.Escape))
-			drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('[role=dialog], [role=menu]')`))
+			drive(ctx, t, poll[bool](`!document.querySelector('[role=dialog], [role=menu]')`))
 		})
 	}
 }

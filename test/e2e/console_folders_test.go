@@ -25,6 +25,9 @@ func foldersShared(ctx context.Context, t *testing.T, s *server, owner *client) 
 	owner.get(t, folderShares+"?folder=letters").has(t, map[string]string{"data.0.name": "Letter writers",
 		"data.0.role": "editor", "data.1": ""})
 	chooses(ctx, t, `select[aria-label="Role of Letter writers in letters"]`, "manager")
+	awaits(t, "the role is changed", s, func() bool { // to leave the page could end the call
+		return owner.get(t, folderShares+"?folder=letters").at("data.0.role") == "manager"
+	})
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	opensTab(ctx, t, "Shares")
 	reads(ctx, t, "By its folder")

@@ -52,7 +52,7 @@ orgs:
 // wrongAt waits until a field of the configuration has an error.
 func wrongAt(ctx context.Context, t *testing.T, at, text string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector('[data-item=assistant] [data-at="%s"]')
 		const about = (field?.getAttribute('aria-describedby') ?? '').split(' ')
 		return about.map((id) => document.getElementById(id)).some((e) => e?.innerText.includes(%q))
@@ -84,7 +84,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	t.Run("what the page can tell is said at the field, before anything is sent", func(t *testing.T) {
 		presses(ctx, t, "Save")
 		wrongAt(ctx, t, "/queue", "Must be given.")
-		drive(ctx, t, chromedp.Poll[bool](`document.activeElement.dataset.at === '/queue'`))
+		drive(ctx, t, poll[bool](`document.activeElement.dataset.at === '/queue'`))
 		for _, tt := range []struct{ at, typed, says string }{
 			{"/queue", "Web", "Must match the pattern"}, {"/queue", "w", "at least 2 characters"},
 			{"/turns", "101", "Must be at most 100."}, {"/turns", "2.5", "Must be a whole number."},
@@ -101,11 +101,11 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		types(ctx, t, "[name=greeting]", "Good morning")
 		opensTab(ctx, t, "Members")
 		opensTab(ctx, t, "Configure")
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[data-at="/turns"]')?.value === 'many'`))
+		drive(ctx, t, poll[bool](`document.querySelector('[data-at="/turns"]')?.value === 'many'`))
 		drive(ctx, t, chromedp.Navigate(page))
 		for field, value := range map[string]string{at("/turns"): "many", at("/route"): "{",
 			"[name=greeting]": "Good morning"} {
-			drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, value)))
+			drive(ctx, t, poll[bool](fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, value)))
 		}
 	})
 	t.Run("what only the server can tell is said at the field", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		types(ctx, t, at("/hours/from"), "9")
 		presses(ctx, t, "Save")
 		wrongAt(ctx, t, "/mail", "Must be a valid email.")
-		drive(ctx, t, chromedp.Poll[bool](`document.activeElement.dataset.at === '/mail'`))
+		drive(ctx, t, poll[bool](`document.activeElement.dataset.at === '/mail'`))
 		keep(ctx, t, "console-items-refused")
 	})
 	t.Run("what was filled in is stored, and shown again", func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	t.Run("members that the form does not have are kept, and JSON is there for all of it", func(t *testing.T) {
 		clicks(ctx, t, `[aria-label="Remove Collections 1"]`)
 		presses(ctx, t, "Edit as JSON")
-		drive(ctx, t, chromedp.Poll[bool](
+		drive(ctx, t, poll[bool](
 			`document.querySelector('[data-item=assistant] textarea').value.includes('"help"\n')`))
 		types(ctx, t, "[data-item=assistant] textarea",
 			`{"queue":"web","name":"Ada","limits":{"daily":5,"yearly":9},"more":1}`)
@@ -183,13 +183,13 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	t.Run("a workflow is attached at once, and what is typed meanwhile can be saved", func(t *testing.T) {
 		ticks("Hand over")
 		types(ctx, t, "[name=greeting]", "Good evening")
-		drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('main label')].find((l) =>
+		drive(ctx, t, poll[bool](`[...document.querySelectorAll('main label')].find((l) =>
 			l.innerText.includes('Hand over')).querySelector('input').checked`))
 		owner.get(t, chat).has(t, map[string]string{"workflows.0.workflow_id": "hand-over", "greeting": "Good morning"})
 		presses(ctx, t, "Save")
 		types(ctx, t, "[name=description]", "Typed while it is saved") // within the same millisecond, or a few later
 		awaits(t, "it is saved", s, func() bool { return owner.get(t, chat).at("greeting") == "Good evening" })
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[name=greeting]').value === 'Good evening' &&
+		drive(ctx, t, poll[bool](`document.querySelector('[name=greeting]').value === 'Good evening' &&
 			document.querySelector('[name=description]').value === 'Typed while it is saved'`))
 		presses(ctx, t, "Save")
 		awaits(t, "the rest is saved", s,
@@ -197,7 +197,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		owner.get(t, chat).has(t, map[string]string{"greeting": "Good evening", "workflows.0.workflow_id": "hand-over"})
 	})
 	t.Run("what is typed can be saved in the moment in which a workflow is detached", func(t *testing.T) {
-		drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('main button')].some((b) =>
+		drive(ctx, t, poll[bool](`[...document.querySelectorAll('main button')].some((b) =>
 			b.innerText === 'Save' && !b.disabled)`))
 		types(ctx, t, "[name=greeting]", "Good night")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`{
@@ -222,7 +222,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		clicks(ctx, t, "#use-link")
 		reads(ctx, t, "There are no prompts yet.")
 		drive(ctx, t, chromedp.Navigate(page))
-		drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('main label')].some((l) =>
+		drive(ctx, t, poll[bool](`[...document.querySelectorAll('main label')].some((l) =>
 			l.innerText.includes('Assistant') && l.querySelector(':checked:disabled'))`))
 		if drive(ctx, t, chromedp.Evaluate[bool](`document.body.innerText.includes('Configuration')`)) {
 			t.Error("a configuration is offered")

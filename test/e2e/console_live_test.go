@@ -160,7 +160,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 	for i, at := range all {
 		tabs[i], _ = tab(t, ctx, s.url+"/console/w/default/"+at.path)
 		for _, text := range at.presses {
-			drive(tabs[i], t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+			drive(tabs[i], t, poll[bool](fmt.Sprintf(`(() => {
 				const all = [...document.querySelectorAll('main [role=tab],main button')]
 				const found = all.find((e) => e.innerText === %q)
 				found?.click()
@@ -181,10 +181,10 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		t.Run(open(at)+" shows "+at.shows, func(t *testing.T) {
 			switch at.shows {
 			case anotherRow:
-				drive(tabs[i], t, chromedp.Poll[bool](
+				drive(tabs[i], t, poll[bool](
 					`document.querySelectorAll('main tbody tr').length > window.rows`))
 			case inTheTrail:
-				drive(tabs[i], t, chromedp.Poll[bool](`document.querySelector('main tbody').textContent.includes('`+
+				drive(tabs[i], t, poll[bool](`document.querySelector('main tbody').textContent.includes('`+
 					inTheTrail+`')`))
 			default:
 				reads(tabs[i], t, at.shows)

@@ -116,7 +116,7 @@ orgs:
 		ctx, _ := tab(t, chromium, s.url+"/console/sign-in")
 		for range 100 { // the server remembers sessions for a second
 			settled := `/Signed in as|has ended/.test(document.querySelector('main').innerText)`
-			drive(ctx, t, chromedp.Poll[bool](settled))
+			drive(ctx, t, poll[bool](settled))
 			if drive(ctx, t, chromedp.Evaluate[bool](`document.querySelector('main').innerText.includes('has ended')`)) {
 				break
 			}

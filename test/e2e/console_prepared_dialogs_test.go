@@ -31,7 +31,7 @@ func prepared(ctx context.Context, t *testing.T, s *server, owner *client, chrom
 			before: func(t *testing.T) {
 				const versions = `document.querySelectorAll('main select[data-steps] option').length`
 				reads(ctx, t, "Preview of")
-				drive(ctx, t, chromedp.Poll[bool](`(() => {
+				drive(ctx, t, poll[bool](`(() => {
 					if (document.body.innerText.includes('Not saved yet.')) return true
 					document.querySelector('.cm-content').focus()
 					document.execCommand('insertText', false, 'Mine: ')
@@ -39,7 +39,7 @@ func prepared(ctx context.Context, t *testing.T, s *server, owner *client, chrom
 				})()`))
 				drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.before = `+versions+`, undefined`))
 				version("Good day {{customer}}")
-				drive(ctx, t, chromedp.Poll[bool](versions+` > window.before`))
+				drive(ctx, t, poll[bool](versions+` > window.before`))
 				presses(ctx, t, "Save as a new version")
 				reads(ctx, t, "Changed by")
 			}},
@@ -55,7 +55,7 @@ func prepared(ctx context.Context, t *testing.T, s *server, owner *client, chrom
 				again, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.link(t, email))
 				reads(again, t, "Sign in to")
 				clicks(again, t, "#use-link")
-				drive(ctx, t, chromedp.Poll[bool](`!`+ended))
+				drive(ctx, t, poll[bool](`!`+ended))
 			}},
 	}
 }

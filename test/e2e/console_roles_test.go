@@ -39,7 +39,7 @@ func permitted(t *testing.T, s *server, owner *client, role string) {
 			continue
 		}
 		goes(ctx, t, at.path)
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main h1') !== null`))
+		drive(ctx, t, poll[bool](`document.querySelector('main h1') !== null`))
 		loaded(ctx, t)
 		tabs := 0
 		if !strings.HasPrefix(at.path, "settings/") { // whose tabs are screens
@@ -65,6 +65,6 @@ func opens(ctx context.Context, t *testing.T, number int) {
 // loaded waits until nothing on the page is being loaded.
 func loaded(ctx context.Context, t *testing.T) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](`![...document.querySelectorAll('main [role=status]')]
+	drive(ctx, t, poll[bool](`![...document.querySelectorAll('main [role=status]')]
 		.some((e) => e.innerText === 'Loading…')`))
 }

@@ -26,7 +26,7 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	owner.get(t, path+"/rollouts").has(t, map[string]string{"data.0.versions.0.version_number": "1",
 		"data.0.versions.1.weight": "20"})
 	presses(ctx, t, "Give everyone v2")
-	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('is rolled out')`))
+	drive(ctx, t, poll[bool](`!document.body.innerText.includes('is rolled out')`))
 	owner.get(t, path+"/versions/production").has(t, map[string]string{"number": "2"})
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	opensTab(ctx, t, "History")

@@ -46,5 +46,5 @@ func TestChangedAndRemovedRowsAreShown(t *testing.T) {
 	keep(ctx, t, "console-changed-rows")
 	presses(ctx, t, "Show all rows")
 	reads(ctx, t, "ada@example.com")
-	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('1 row was removed')`))
+	drive(ctx, t, poll[bool](`!document.body.innerText.includes('1 row was removed')`))
 }

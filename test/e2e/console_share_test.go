@@ -43,7 +43,7 @@ func TestManyPromptsAreSharedAtOnce(t *testing.T) {
 	presses(ctx, t, "Share")
 	reads(ctx, t, "not shared")
 	reads(ctx, t, "That user owns the prompt template and needs no share.")
-	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('[role=dialog] ul').innerText.includes('waiting')`))
+	drive(ctx, t, poll[bool](`!document.querySelector('[role=dialog] ul').innerText.includes('waiting')`))
 	keep(ctx, t, "console-share-many-result")
 	owner.get(t, templates+"/"+mine+"/shares").has(t, map[string]string{"data.0.role": "editor",
 		"data.1.role": "editor"})
@@ -52,7 +52,7 @@ func TestManyPromptsAreSharedAtOnce(t *testing.T) {
 	ticks(eve.email)
 	ticks(bob.email)
 	presses(ctx, t, "Share")
-	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('[role=dialog] li')].length === 2 &&
+	drive(ctx, t, poll[bool](`[...document.querySelectorAll('[role=dialog] li')].length === 2 &&
 		!/waiting|not shared/.test(document.querySelector('[role=dialog] ul').innerText)`))
 	presses(ctx, t, "Close")
 	for id, n := range map[string]int{mine: 3, hers: 2} {
@@ -62,7 +62,7 @@ func TestManyPromptsAreSharedAtOnce(t *testing.T) {
 		}
 	}
 	owner.get(t, templates+"/"+hers+"/shares/"+group).has(t, map[string]string{"role": "viewer"})
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null &&
+	drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null &&
 		!document.body.innerText.includes('2 chosen')`))
 }
 
@@ -134,7 +134,7 @@ func TestDatesOfAWorkbookAreShownInALocale(t *testing.T) {
 	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": "de-DE"})
 	keep(ctx, t, "console-locale-source")
 	choosesLocale := func(locale string) {
-		drive(ctx, t, chromedp.Poll[bool](field+`?.disabled === false`))
+		drive(ctx, t, poll[bool](field+`?.disabled === false`))
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
 			const field = %s
 			field.value = %q
@@ -142,8 +142,10 @@ func TestDatesOfAWorkbookAreShownInALocale(t *testing.T) {
 		})()`, field, locale)))
 	}
 	choosesLocale("")
+	const undo = `[...document.querySelectorAll('[role=status] button')].find((b) => b.innerText === 'Undo')`
+	on(ctx, t, undo, "focus") // so that it stays
 	reads(ctx, t, "3/14/2026")
-	drive(ctx, t, chromedp.Poll[bool](field+
+	drive(ctx, t, poll[bool](field+
 		`?.selectedOptions[0].text === 'Default of the organisation: English (United States)'`))
 	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": ""})
 	presses(ctx, t, "Undo")
@@ -178,7 +180,7 @@ func TestRequestsWithAKeyAreASparkline(t *testing.T) {
 	reads(ctx, t, "There are no prompts yet.")
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+owner.workspace+"/settings/keys"))
 	reads(ctx, t, "1,203")
-	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('svg[role=img]')].some((picture) =>
+	drive(ctx, t, poll[bool](`[...document.querySelectorAll('svg[role=img]')].some((picture) =>
 		/^1,203 requests in 30 days, at most 1,200 on /.test(picture.getAttribute('aria-label')) &&
 		picture.querySelectorAll('title').length === 30 &&
 		[...picture.querySelectorAll('title')].some((title) => /^1,200 on /.test(title.textContent)))`))

@@ -13,12 +13,12 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/sources/"+sheet))
 	reads(ctx, t, "Change the values")
 	chooses(ctx, t, "select[name=case]", "upper")
-	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('[data-after=email]')].some((e) =>
+	drive(ctx, t, poll[bool](`[...document.querySelectorAll('[data-after=email]')].some((e) =>
 		e.innerText === 'ADA@EXAMPLE.COM' &&
 		e.parentElement.querySelector('[data-before]').innerText === 'ada@example.com')`))
 	keep(ctx, t, "console-transform")
 	presses(ctx, t, "Save")
-	drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('button')].some((b) =>
+	drive(ctx, t, poll[bool](`[...document.querySelectorAll('button')].some((b) =>
 		b.innerText === 'Cancel' && b.disabled)`))
 	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.transform": `{"case":"upper"}`})
 	opensTab(ctx, t, "Rows")
@@ -27,11 +27,11 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	reads(ctx, t, "The rows have not been checked yet.")
 	presses(ctx, t, "Check all rows")
 	reads(ctx, t, "First rows that fail")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main').innerText.includes('succeeded')`))
+	drive(ctx, t, poll[bool](`document.querySelector('main').innerText.includes('succeeded')`))
 	keep(ctx, t, "console-validate")
 	opensTab(ctx, t, "Reads")
 	chooses(ctx, t, "select[name=change_key]", "email")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('select[name=change_key]')?.disabled === false &&
+	drive(ctx, t, poll[bool](`document.querySelector('select[name=change_key]')?.disabled === false &&
 		document.querySelector('select[name=change_key]')?.value === 'email'`))
 	compared(t, owner, sources+"/"+sheet, 1)
 	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"change_key": "email"})

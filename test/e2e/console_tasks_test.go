@@ -42,7 +42,7 @@ const under = `(() => {
 // click clicks what an expression finds.
 func (h *hand) click(element string) {
 	h.t.Helper()
-	place := drive(h.ctx, h.t, chromedp.Poll[struct{ X, Y float64 }](fmt.Sprintf(under, element)))
+	place := drive(h.ctx, h.t, poll[struct{ X, Y float64 }](fmt.Sprintf(under, element)))
 	drive(h.ctx, h.t, chromedp.MouseClickXY(place.X, place.Y))
 	h.clicks++
 }
@@ -74,12 +74,12 @@ func (h *hand) write(field, text string) {
 	h.t.Helper()
 	element := fmt.Sprintf(`document.querySelector('[role=dialog] ' + %q) ?? document.querySelector(%q)`, field, field)
 	// A dialog that has just opened is about to give the focus to its first field.
-	drive(h.ctx, h.t, chromedp.Poll[bool](`!!(`+element+`) && [...document.querySelectorAll('[role=dialog]')].slice(-1)
+	drive(h.ctx, h.t, poll[bool](`!!(`+element+`) && [...document.querySelectorAll('[role=dialog]')].slice(-1)
 		.every((d) => d.contains(document.activeElement))`))
 	focused := `document.activeElement === (` + element + `) || (` + element + `).contains(document.activeElement)`
 	if !drive(h.ctx, h.t, chromedp.Evaluate[bool](focused)) {
 		h.click(element)
-		drive(h.ctx, h.t, chromedp.Poll[bool](focused))
+		drive(h.ctx, h.t, poll[bool](focused))
 	}
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
@@ -92,7 +92,7 @@ func (h *hand) write(field, text string) {
 // choose chooses from a list of choices: a click opens it, another one chooses.
 func (h *hand) choose(field, value string) {
 	h.t.Helper()
-	drive(h.ctx, h.t, chromedp.Poll[bool](fmt.Sprintf(
+	drive(h.ctx, h.t, poll[bool](fmt.Sprintf(
 		`[...document.querySelectorAll(%q + ' option')].some((o) => o.value === %q)`, field, value)))
 	chooses(h.ctx, h.t, field, value)
 	h.clicks += 2

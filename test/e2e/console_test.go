@@ -23,7 +23,7 @@ func axe(t *testing.T) string {
 // types puts a text into a field, as a person does, when the page has it.
 func types(ctx context.Context, t *testing.T, selector, text string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector(%q)
 		if (!field) return false
 		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, %q)
@@ -35,7 +35,7 @@ func types(ctx context.Context, t *testing.T, selector, text string) {
 // chooses sets a list of choices of the page, when it is there.
 func chooses(ctx context.Context, t *testing.T, selector, value string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector(%q)
 		if (!field) return false
 		field.value = %q
@@ -53,7 +53,7 @@ func confirms(ctx context.Context, t *testing.T) {
 // on waits for the element that an expression finds, and calls a method of it.
 func on(ctx context.Context, t *testing.T, element, method string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 		const element = %s
 		element?.%s()
 		return !!element
@@ -120,7 +120,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Not saved yet.") // drafts survive
 		reads(ctx, t, "Preview of your draft")
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[aria-label=Preview]').innerText.includes('Good day!')`))
+		drive(ctx, t, poll[bool](`document.querySelector('[aria-label=Preview]').innerText.includes('Good day!')`))
 		presses(ctx, t, "Save as a new version")
 		reads(ctx, t, "Preview of v2")
 		keep(ctx, t, "console-prompt")
@@ -130,7 +130,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		chooses(ctx, t, `[name=compatibility]`, "backward")
 		keep(ctx, t, "console-prompt-settings")
 		presses(ctx, t, "Save")
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null`))
+		drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null`))
 		owner.get(t, templates+"/"+template).has(t, map[string]string{"tags": `["greeting","friendly"]`,
 			"compatibility": "backward", "visibility": "workspace"})
 		presses(ctx, t, "Activate…")
@@ -143,7 +143,7 @@ func TestWorkInTheConsole(t *testing.T) {
 			"text": "Good day! Hello {{customer}}"})
 		owner.get(t, templates+"/"+template+"/activations").has(t, map[string]string{"data.0.reason": "Friendlier"})
 		opensTab(ctx, t, "History")
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('svg[aria-label="What was active"]') !== null`))
+		drive(ctx, t, poll[bool](`document.querySelector('svg[aria-label="What was active"]') !== null`))
 		keep(ctx, t, "console-history")
 	})
 	t.Run("a request to activate a version is approved", func(t *testing.T) { approved(ctx, t, s, owner) })
@@ -166,7 +166,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		reads(ctx, t, "3. What applications will read")
 		keep(ctx, t, "console-mapping")
 		presses(ctx, t, "Save")
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main header').innerText.includes('active')`))
+		drive(ctx, t, poll[bool](`document.querySelector('main header').innerText.includes('active')`))
 		owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.field": "email",
 			"mapping.0.column": "E-mail Address"})
 		opensTab(ctx, t, "Rows")
@@ -180,7 +180,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		clicks(ctx, t, `[data-field="email"]`)
 		clicks(ctx, t, `[data-column="B"]`)
 		presses(ctx, t, "Save")
-		drive(ctx, t, chromedp.Poll[bool](`[...document.querySelectorAll('button')].some((b) =>
+		drive(ctx, t, poll[bool](`[...document.querySelectorAll('button')].some((b) =>
 			b.innerText === 'Cancel' && b.disabled)`))
 		owner.get(t, sources+"/"+sheet).has(t, map[string]string{"location.header_row": "0",
 			"mapping.0.column": "B"})
@@ -210,14 +210,14 @@ func TestWorkInTheConsole(t *testing.T) {
 		reads(ctx, t, "No one is in the group.")
 		keep(ctx, t, "console-group")
 		presses(ctx, t, "Add")
-		drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('No one is in the group.')`))
+		drive(ctx, t, poll[bool](`!document.body.innerText.includes('No one is in the group.')`))
 		owner.get(t, "/api/groups").has(t, map[string]string{"data.0.name": "Reviewers", "data.0.size": "1"})
 	})
 	t.Run("the list of commands leads anywhere", func(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](
 			`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))`))
 		reads(ctx, t, "Audit trail")
-		drive(ctx, t, chromedp.Poll[bool](`document.activeElement.matches('[role=dialog] input')`))
+		drive(ctx, t, poll[bool](`document.activeElement.matches('[role=dialog] input')`))
 		keep(ctx, t, "console-commands")
 		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.startsWith('Audit trail'))`, "click")
 		reads(ctx, t, "source.mapped")
@@ -226,7 +226,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		keep(ctx, t, "console-audit")
 		attached := owner.get(t, "/api/events?limit=1&type=source.attached").at("data.0.request_id")
 		types(ctx, t, `[name=request_id]`, attached)
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main').innerText.includes('source.attached') &&
+		drive(ctx, t, poll[bool](`document.querySelector('main').innerText.includes('source.attached') &&
 			!document.querySelector('main').innerText.includes('source.mapped')`))
 		types(ctx, t, `[name=created_before]`, "2020-01-01T00:00")
 		reads(ctx, t, "No event matches.")
@@ -249,7 +249,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '{{salute}} ')`))
 		reads(ctx, t, "Not saved yet.")
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hi {{customer}}"})
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelectorAll('main select[data-steps] option').length === 3`))
+		drive(ctx, t, poll[bool](`document.querySelectorAll('main select[data-steps] option').length === 3`))
 		presses(ctx, t, "Save as a new version")
 		reads(ctx, t, "Changed by Owner")
 		presses(ctx, t, "Save mine as the next version")
@@ -296,11 +296,11 @@ func TestChangesInTheConsole(t *testing.T) {
 		reads(ctx, t, eve.email)
 		keep(ctx, t, "console-people")
 		types(ctx, t, `[type=search]`, eve.email)
-		drive(ctx, t, chromedp.Poll[bool](`document.querySelectorAll('tbody tr').length === 1`))
+		drive(ctx, t, poll[bool](`document.querySelectorAll('tbody tr').length === 1`))
 		for _, step := range []struct{ act, status string }{{"Disable", "disabled"}, {"Enable", "active"}} {
 			presses(ctx, t, step.act)
 			confirms(ctx, t)
-			drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector('[role=dialog]') === null &&
+			drive(ctx, t, poll[bool](fmt.Sprintf(`document.querySelector('[role=dialog]') === null &&
 				document.querySelector('tbody').innerText.includes(%q)`, step.status)))
 			boss.get(t, "/api/people/"+eve.id).has(t, map[string]string{"status": step.status})
 		}
@@ -310,6 +310,7 @@ func TestChangesInTheConsole(t *testing.T) {
 	t.Run("a session that ended elsewhere is renewed over the page", func(t *testing.T) { renewed(t, s, chromium) })
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
 	t.Run("nothing typed into the messages of a prompt is lost", func(t *testing.T) { messagesTyped(ctx, t, s, owner) })
+	t.Run("what is typed the moment a page shows something is kept", func(t *testing.T) { typedAtOnce(ctx, t, owner) })
 	t.Run("a prompt of 256 KiB is typed in", func(t *testing.T) { longTyped(ctx, t, s, owner) })
 	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })
 }

@@ -30,7 +30,7 @@ func TestATunnelIsSetUpInTheConsole(t *testing.T) {
 	// says expects an error at a field, in the part of the form that is closed at first.
 	says := func(field, text string) {
 		t.Helper()
-		drive(ctx, t, chromedp.Poll[bool](fmt.Sprintf(`(() => {
+		drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 			const field = document.querySelector('[name="credential.%s"]')
 			return field.checkVisibility() && field.ariaInvalid === 'true' && field.parentElement.innerText.includes(%q)
 		})()`, field, text)))
@@ -72,7 +72,7 @@ func TestATunnelIsSetUpInTheConsole(t *testing.T) {
 			t.Errorf("%d connections are stored", kept)
 		}
 		presses(ctx, t, "Connect")
-		drive(ctx, t, chromedp.Poll[bool](`location.pathname.endsWith('/connections')`))
+		drive(ctx, t, poll[bool](`location.pathname.endsWith('/connections')`))
 		reads(ctx, t, "Through a bastion")
 		ann.get(t, connections).has(t, map[string]string{"data.0.config.ssh_host": "127.0.0.1",
 			"data.0.config.ssh_host_key": ssh.HostKey, "data.0.status": "active",

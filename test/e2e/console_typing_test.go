@@ -84,7 +84,7 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Preview of v1")
 	toFront(ctx, t)
 	on(ctx, t, `document.querySelector('.cm-content')`, "focus")
-	drive(ctx, t, chromedp.Poll[bool](`!!document.querySelector('.cm-focused')`))
+	drive(ctx, t, poll[bool](`!!document.querySelector('.cm-focused')`))
 	if style := drive(ctx, t, chromedp.Evaluate[string](
 		`getComputedStyle(document.querySelector('.cm-focused')).outlineStyle`)); style != "solid" {
 		t.Errorf("the line around a focused editor is %s, which takes long to draw beside a long text", style)
@@ -93,19 +93,19 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](watchesFrames))
 	keys, passes, longest := proof.Sample(5, 60), proof.Sample(1, 3), math.Inf(1)
 	for range passes { // another program can take the processor during one of them
-		drive(ctx, t, chromedp.Poll[bool](`frames_.push(0) > 5`))
+		drive(ctx, t, poll[bool](`frames_.push(0) > 5`))
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`frames_.length = causes.length = 0`))
 		for range keys {
 			drive(ctx, t, chromedp.KeyEvent("x"))
 			time.Sleep(30 * time.Millisecond)
 		}
-		drive(ctx, t, chromedp.Poll[bool](previewed(strings.Repeat("x", keys)+"You answer")))
+		drive(ctx, t, poll[bool](previewed(strings.Repeat("x", keys)+"You answer")))
 		longest = min(longest, drive(ctx, t, chromedp.Evaluate[float64](`Math.max(...frames_)`)))
 		for _, cause := range drive(ctx, t, chromedp.Evaluate[[]string](`causes`)) {
 			t.Log("a frame of " + cause)
 		}
 		presses(ctx, t, "Discard")
-		drive(ctx, t, chromedp.Poll[bool](previewed("You answer")))
+		drive(ctx, t, poll[bool](previewed("You answer")))
 	}
 	t.Logf("%d keys into 256 KiB: the longest frame took %.0f ms, at best of %d times (budget: 50 ms)", keys, longest,
 		passes)
@@ -113,13 +113,13 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 
 	on(ctx, t, `document.querySelector('.cm-content')`, "focus")
 	drive(ctx, t, chromedp.KeyEvent("x")) // the first key shows that there is something to save
-	drive(ctx, t, chromedp.Poll[bool](previewed("xYou answer")))
+	drive(ctx, t, poll[bool](previewed("xYou answer")))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](countsWork))
 	type work struct{ Reads, Calls, Replaced int }
 	if did := drive(ctx, t, chromedp.Evaluate[work](typesWithoutPause, chromedp.EvalAwaitPromise)); did != (work{}) {
 		t.Errorf("keys without a pause: %+v; the page must wait for a pause before it reads the whole text", did)
 	}
-	drive(ctx, t, chromedp.Poll[bool](previewed("xyyyyyYou answer")))
+	drive(ctx, t, poll[bool](previewed("xyyyyyYou answer")))
 	if did := drive(ctx, t, chromedp.Evaluate[work](`counts`)); did.Reads == 0 || did.Replaced > 20_000 {
 		t.Errorf("at a pause: %+v; the page must read the text, and replace only the changed part of the preview", did)
 	}
@@ -156,12 +156,12 @@ func messagesTyped(ctx context.Context, t *testing.T, s *server, owner *client) 
 			: real(url, init)
 	})()`))
 	presses(ctx, t, "Save as a new version")
-	drive(ctx, t, chromedp.Poll[bool](`!!window.release`))
+	drive(ctx, t, poll[bool](`!!window.release`))
 	insert("system", "Later.")
 	on(ctx, t, "window", "release")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('main select[data-steps]').value === 'v2'`))
+	drive(ctx, t, poll[bool](`document.querySelector('main select[data-steps]').value === 'v2'`))
 	reads(ctx, t, "Not saved yet.")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('.cm-content').innerText.includes('Later. ')`))
+	drive(ctx, t, poll[bool](`document.querySelector('.cm-content').innerText.includes('Later. ')`))
 	owner.get(t, templates+"/"+template+"/versions/v2").has(t, map[string]string{
 		"messages.0.content": "Hello. Be kind.", "messages.1.content": "Asked: {{question}}"})
 	presses(ctx, t, "Save as a new version")
@@ -170,5 +170,50 @@ func messagesTyped(ctx context.Context, t *testing.T, s *server, owner *client) 
 		"messages.0.content": "Hello. Later. Be kind.", "messages.1.content": "Asked: {{question}}"})
 	insert("user", "Gone.")
 	presses(ctx, t, "Discard")
-	drive(ctx, t, chromedp.Poll[bool](`!document.body.innerText.includes('Gone.')`))
+	drive(ctx, t, poll[bool](`!document.body.innerText.includes('Gone.')`))
+}
+
+// typesAtOnce runs a script the moment a page shows something: before the browser has painted it, and before React has
+// run the effects that may wait for that.
+func typesAtOnce(ctx context.Context, t *testing.T, shown, script string) {
+	t.Helper()
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`new MutationObserver((_, watch) => {
+		if (!(`+shown+`)) return
+		watch.disconnect()
+		`+script+`
+	}).observe(document, {subtree: true, childList: true, characterData: true})`))
+}
+
+// typedAtOnce types the moment a page shows what it has saved, or what somebody else has changed.
+func typedAtOnce(ctx context.Context, t *testing.T, owner *client) {
+	t.Helper()
+	template := saved(t, owner, "console/at-once", "Hello")
+	goes(ctx, t, "prompts/"+template[strings.LastIndex(template, "/")+1:])
+	reads(ctx, t, "Preview of v1")
+	insert := func(text string) string {
+		return `document.querySelector('.cm-content').focus()
+			document.execCommand('insertText', false, '` + text + ` ')`
+	}
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](insert("First.")))
+	reads(ctx, t, "Preview of your draft")
+	typesAtOnce(ctx, t, `document.body.innerText.includes('Preview of v2')`, insert("At once."))
+	presses(ctx, t, "Save as a new version")
+	reads(ctx, t, "Preview of your draft")
+	drive(ctx, t, poll[bool](`document.querySelector('main select[data-steps]').value === 'v2'`))
+	presses(ctx, t, "Save as a new version")
+	reads(ctx, t, "Preview of v3")
+	owner.get(t, template+"/versions/v3").has(t, map[string]string{"text": "First. At once. Hello"})
+
+	chat := owner.create(t, "/api/chat-templates", object{"name": "Typed in", "visibility": "workspace"}).at("id")
+	goes(ctx, t, "chats/"+chat)
+	reads(ctx, t, "Greeting")
+	typesAtOnce(ctx, t, `document.querySelector('h1').innerText === 'Renamed'`, `
+		const field = document.querySelector('[name=greeting]')
+		field.value = 'At once.'
+		field.dispatchEvent(new Event('input', {bubbles: true}))`)
+	owner.do(t, "PATCH", "/api/chat-templates/"+chat, object{"name": "Renamed"}).is(t, 200)
+	reads(ctx, t, "Renamed")
+	presses(ctx, t, "Save")
+	reads(ctx, t, "Saved.")
+	owner.get(t, "/api/chat-templates/"+chat).has(t, map[string]string{"greeting": "At once.", "name": "Renamed"})
 }

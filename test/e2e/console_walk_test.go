@@ -128,7 +128,7 @@ func usable(ctx context.Context, t *testing.T, v looks) {
 func audited(ctx context.Context, t *testing.T, v looks, arguments string) {
 	t.Helper()
 	// What fades in has no contrast until then.
-	drive(ctx, t, chromedp.Poll[bool](`!document.querySelector('.fade-in')`))
+	drive(ctx, t, poll[bool](`!document.querySelector('.fade-in')`))
 	if found := drive(ctx, t, chromedp.Evaluate[string](`axe.run(`+arguments+`).then((r) => r.violations.map((v) =>
 		v.id + ': ' + v.nodes.map((n) => n.html).join(' ; ')).join(' | '))`, chromedp.EvalAwaitPromise)); found != "" {
 		t.Errorf("%s: axe finds: %s", v, found)

@@ -31,7 +31,7 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	types(ctx, t, `[name=url]`, "ftp://example.com")
 	types(ctx, t, `[name=events]`, "no_such.event")
 	presses(ctx, t, "Create")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelectorAll('[aria-invalid=true]').length === 2`))
+	drive(ctx, t, poll[bool](`document.querySelectorAll('[aria-invalid=true]').length === 2`))
 	keep(ctx, t, "console-webhook-refused")
 	types(ctx, t, `[name=url]`, receiver.URL+"/hook")
 	types(ctx, t, `[name=events]`, "group.*, webhook.*")
@@ -44,7 +44,7 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	presses(ctx, t, "Send")
 	reads(ctx, t, "Status 200")
 	owner.create(t, "/api/groups", object{"name": "Heard of by the webhook"})
-	drive(ctx, t, chromedp.Poll[bool](`/group\.created[^]*delivered[^]*Status 200/.test(
+	drive(ctx, t, poll[bool](`/group\.created[^]*delivered[^]*Status 200/.test(
 		document.querySelector('[aria-label=Deliveries] tbody')?.innerText)`))
 	keep(ctx, t, "console-webhook")
 	presses(ctx, t, "Disable")

@@ -32,7 +32,7 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 	})
 	t.Run("a browser shows all operations without errors", func(t *testing.T) {
 		ctx, console := tab(t, browser(t), s.url+"/api/docs")
-		shown := drive(ctx, t, chromedp.Poll[int](`document.querySelectorAll('.opblock').length`))
+		shown := drive(ctx, t, poll[int](`document.querySelectorAll('.opblock').length`))
 		keep(ctx, t, "reference")
 		if shown < 53 {
 			t.Errorf("%d operations are shown", shown)
@@ -44,10 +44,10 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 			{"curl", `curl "$ATRIUM_URL/api/prompt-templates"`}, {"TypeScript", "await atrium.promptTemplates.create({"},
 			{"Go", "client.PromptTemplates.Create(ctx, "}, {"Python", "client.prompt_templates.create({"},
 		} {
-			drive(ctx, t, chromedp.Poll[bool](operation+`.querySelector('.atrium-samples') !== null`))
+			drive(ctx, t, poll[bool](operation+`.querySelector('.atrium-samples') !== null`))
 			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`[...`+operation+
 				`.querySelectorAll('.atrium-samples button')].find(b => b.textContent == '`+language.name+`').click()`))
-			drive(ctx, t, chromedp.Poll[bool](sample+`.includes(`+strconv.Quote(language.call)+`)`))
+			drive(ctx, t, poll[bool](sample+`.includes(`+strconv.Quote(language.call)+`)`))
 			drive(ctx, t, chromedp.Evaluate[chromedp.Void](operation+`.querySelector(".atrium-samples").scrollIntoView({block: "center"})`))
 			keep(ctx, t, "reference-"+language.name)
 		}

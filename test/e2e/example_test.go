@@ -104,11 +104,11 @@ func TestTheExampleAnswersVisitorsAndShowsWhatHappensAtTheDesk(t *testing.T) {
 	chromium := browser(t)
 
 	visitor, console := tab(t, chromium, shop+"/")
-	drive(visitor, t, chromedp.Poll[bool](
+	drive(visitor, t, poll[bool](
 		`[...document.querySelectorAll('div')].some((d) => d.shadowRoot?.querySelector('.starters button'))`))
 	shows := func(text string) {
 		t.Helper()
-		drive(visitor, t, chromedp.Poll[bool](chatRoot+fmt.Sprintf(`.querySelector('.log').innerText.includes(%q)`, text)))
+		drive(visitor, t, poll[bool](chatRoot+fmt.Sprintf(`.querySelector('.log').innerText.includes(%q)`, text)))
 	}
 	within[chromedp.Void](visitor, t, chatRoot, `$.querySelector('.starters button').click()`)
 	shows("Orders leave us within a day.")
@@ -128,7 +128,7 @@ func TestTheExampleAnswersVisitorsAndShowsWhatHappensAtTheDesk(t *testing.T) {
 	keep(desk, t, "example-desk")
 	for n := 3; ; n++ { // the new version is fetched in the background
 		writes(visitor, t, chatRoot, "And a refund?")
-		drive(visitor, t, chromedp.Poll[bool](chatRoot+fmt.Sprintf(
+		drive(visitor, t, poll[bool](chatRoot+fmt.Sprintf(
 			`.querySelectorAll('.them .actions').length >= %d`, n)))
 		if within[bool](visitor, t, chatRoot, `$.querySelector('.log').innerText.includes('In short: Send it back')`) {
 			break

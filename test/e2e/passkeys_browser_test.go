@@ -92,7 +92,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 	reads(ctx, t, "Chromium")
 	types(ctx, t, `[name=name]`, "Security key")
 	presses(ctx, t, "Add")
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('tbody')?.innerText.includes('Security key')`))
+	drive(ctx, t, poll[bool](`document.querySelector('tbody')?.innerText.includes('Security key')`))
 	keep(ctx, t, "console-passkeys")
 	// The session becomes too old to remove it, and the first passkey confirms the session.
 	if _, err := chromedp.Call(ctx, webauthn.RemoveVirtualAuthenticator,
@@ -107,6 +107,6 @@ func signInWithAPasskey(t *testing.T, engine string) {
 	})
 	presses(ctx, t, "Remove") // the newest
 	confirms(ctx, t)
-	drive(ctx, t, chromedp.Poll[bool](`document.querySelector('[role=dialog]') === null &&
+	drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null &&
 		!document.querySelector('tbody').innerText.includes('Security key')`))
 }

@@ -37,6 +37,7 @@ func within[T any](ctx context.Context, t *testing.T, root, expression string) T
 // writes sends a message as a visitor does who uses only the keyboard.
 func writes(ctx context.Context, t *testing.T, root, text string) {
 	t.Helper()
+	drive(ctx, t, poll[bool](root+`.querySelector('.log').ariaBusy !== 'true'`)) // during an answer, nothing is sent
 	within[chromedp.Void](ctx, t, root, fmt.Sprintf(`{
 		const field = $.querySelector('textarea')
 		field.focus()
@@ -53,7 +54,7 @@ func checksAccessibility(ctx context.Context, t *testing.T, of string) {
 		const found = r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))
 		window.axeFound = 'done: ' + found.join(' | ')
 	}), undefined`))
-	drive(ctx, t, chromedp.Poll[bool](`window.axeFound !== undefined`))
+	drive(ctx, t, poll[bool](`window.axeFound !== undefined`))
 	if found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)); found != "done: " {
 		t.Errorf("axe finds: %s", found)
 	}
@@ -81,11 +82,11 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 		}
 	})
 	ctx, _ := tab(t, chromium, shop+"/script")
-	drive(ctx, t, chromedp.Poll[object](`told.ready`))
+	drive(ctx, t, poll[object](`told.ready`))
 	t.Run("a starter sends, and the answer is Markdown without HTML", func(t *testing.T) {
 		said <- "markdown"
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.starters button').click()`)
-		if got := drive(ctx, t, chromedp.Poll[string](`told.reply`)); got != markdown {
+		if got := drive(ctx, t, poll[string](`told.reply`)); got != markdown {
 			t.Errorf("the site hears of %q", got)
 		}
 		keep(ctx, t, "widget-answer")
@@ -106,25 +107,25 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 	t.Run("an answer can be stopped, and tried again", func(t *testing.T) {
 		said <- "hang"
 		writes(ctx, t, chatRoot, "Second?")
-		drive(ctx, t, chromedp.Poll[bool](chatRoot+`.querySelector('.log').innerText.includes('Half')`))
+		drive(ctx, t, poll[bool](chatRoot+`.querySelector('.log').innerText.includes('Half')`))
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('form .send').click()`)
-		drive(ctx, t, chromedp.Poll[bool](chatRoot+`.querySelector('.why')?.textContent === 'Stopped.'`))
+		drive(ctx, t, poll[bool](chatRoot+`.querySelector('.why')?.textContent === 'Stopped.'`))
 		said <- "fail"
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.why').parentNode
 			.querySelector('.actions button:last-child').click()`)
-		drive(ctx, t, chromedp.Poll[bool](chatRoot+
+		drive(ctx, t, poll[bool](chatRoot+
 			`.querySelector('.why')?.textContent.startsWith('The chat cannot answer')`))
 		keep(ctx, t, "widget-failure")
 	})
 	t.Run("the page remembers the messages until the visitor clears them", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(shop+"/script"))
-		drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		drive(ctx, t, poll[object](`told.ready`))
 		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 2 {
 			t.Errorf("%d messages are shown", n)
 		}
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
 		drive(ctx, t, chromedp.Navigate(shop+"/script"))
-		drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		drive(ctx, t, poll[object](`told.ready`))
 		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 0 {
 			t.Errorf("%d messages are shown", n)
 		}
@@ -132,7 +133,7 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 	t.Run("a bubble opens the chat, in the visitor's language and direction", func(t *testing.T) {
 		for lang, want := range map[string]string{"ar": "rtl", "de-CH": "ltr"} {
 			ctx, _ := tab(t, chromium, shop+"/script?launcher=bubble&lang="+lang)
-			drive(ctx, t, chromedp.Poll[object](`told.ready`))
+			drive(ctx, t, poll[object](`told.ready`))
 			if !within[bool](ctx, t, chatRoot, `$.querySelector('.atrium').hidden`) {
 				t.Error("it is open at once")
 			}
@@ -142,7 +143,7 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 			within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.bubble').click()`)
 			said <- "markdown"
 			writes(ctx, t, chatRoot, "?")
-			drive(ctx, t, chromedp.Poll[string](`told.reply`))
+			drive(ctx, t, poll[string](`told.reply`))
 			keep(ctx, t, "widget-bubble-"+lang)
 			if got := within[string](ctx, t, chatRoot, `$.querySelector('.atrium').dir + ' ' +
 				getComputedStyle($.querySelector('textarea')).direction`); got != want+" "+want {
@@ -167,28 +168,28 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 	t.Run("a bubble opens the frame, and Escape in the frame closes it", func(t *testing.T) {
 		const root = `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)?.shadowRoot`
 		ctx, _ := tab(t, chromium, shop+"/frame?launcher=bubble")
-		drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		drive(ctx, t, poll[object](`told.ready`))
 		if !drive(ctx, t, chromedp.Evaluate[bool](root+`?.querySelector('.floating').hidden === true`)) {
 			t.Fatal("the frame is open at once")
 		}
 		within[chromedp.Void](ctx, t, root, `$.querySelector('.bubble').click()`)
 		// the frame takes the focus, and its page gives it to the input
-		drive(ctx, t, chromedp.Poll[bool](root+`.activeElement?.tagName === 'IFRAME' && `+
+		drive(ctx, t, poll[bool](root+`.activeElement?.tagName === 'IFRAME' && `+
 			root+`.querySelector('iframe').offsetHeight >= 100`))
 		keep(ctx, t, "widget-bubble-frame")
 		for !drive(ctx, t, chromedp.Evaluate[bool](`'message' in told`)) { // the input takes the focus some time later
 			drive(ctx, t, chromedp.KeyEvent("?\r"))
 		}
 		said <- "markdown"
-		drive(ctx, t, chromedp.Poll[string](`told.reply`))
+		drive(ctx, t, poll[string](`told.reply`))
 		drive(ctx, t, chromedp.KeyEvent("\x1b"))
-		drive(ctx, t, chromedp.Poll[bool](root+`.querySelector('.floating').hidden && `+
+		drive(ctx, t, poll[bool](root+`.querySelector('.floating').hidden && `+
 			root+`.activeElement?.className === 'bubble'`))
 	})
 	t.Run("a session is renewed before it ends, and replaced if it has ended", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/script?clock=fast")
 		session := func(of string) string {
-			s, _ := drive(ctx, t, chromedp.Poll[object](`told.`+of))["session"].(string)
+			s, _ := drive(ctx, t, poll[object](`told.`+of))["session"].(string)
 			return s
 		}
 		first, second := session("ready"), session("renewed")
@@ -205,7 +206,7 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 		e.resume(t, ended, "Origin: "+shop).problem(t, 401, "embed_session_invalid")
 		said <- "markdown"
 		writes(ctx, t, chatRoot, "Still there?")
-		drive(ctx, t, chromedp.Poll[string](`told.reply`))
+		drive(ctx, t, poll[string](`told.reply`))
 		e.resume(t, session("renewed"), "Origin: "+shop).is(t, 200)
 	})
 }

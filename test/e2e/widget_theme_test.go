@@ -21,7 +21,7 @@ func TestThemesAndScriptsOfAPage(t *testing.T) {
 	const color = `getComputedStyle($.querySelector('.send')).backgroundColor`
 
 	ctx, _ := tab(t, chromium, shop+"/script?launcher=bubble")
-	drive(ctx, t, chromedp.Poll[object](`told.ready`))
+	drive(ctx, t, poll[object](`told.ready`))
 	t.Run("a chat has the theme of its token, with text that can be read", func(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`atrium.open()`))
 		got := within[string](ctx, t, chatRoot, `[`+color+`, getComputedStyle($.querySelector('.send')).color,
@@ -36,11 +36,11 @@ func TestThemesAndScriptsOfAPage(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.heard = []
 			window.off = atrium.on('reply', (text) => heard.push(text))
 			atrium.send('Hello?')`))
-		drive(ctx, t, chromedp.Poll[bool](`heard.length === 1 && heard[0] === 'An answer.'`))
+		drive(ctx, t, poll[bool](`heard.length === 1 && heard[0] === 'An answer.'`))
 		keep(ctx, t, "widget-theme")
 		checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`off(); delete told.ready; atrium.setVisitor('customer-7')`))
-		session, _ := drive(ctx, t, chromedp.Poll[object](`told.ready`))["session"].(string)
+		session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)
 		e.resume(t, session, "Origin: "+shop).is(t, 200).has(t, map[string]string{"visitor": "customer-7"})
 		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 0 {
 			t.Error("another visitor reads the messages of the first")
@@ -64,17 +64,17 @@ func TestThemesAndScriptsOfAPage(t *testing.T) {
 	})
 	t.Run("a frame has the theme too, and the same functions", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/frame")
-		ready := drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		ready := drive(ctx, t, poll[object](`told.ready`))
 		if theme := at(ready, "template.theme.light.primary"); theme != "#ffe08a" {
 			t.Errorf("the theme of the frame is %s", theme)
 		}
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`atrium.send('In the frame?')`))
-		if got := drive(ctx, t, chromedp.Poll[string](`told.reply`)); got != "An answer." {
+		if got := drive(ctx, t, poll[string](`told.reply`)); got != "An answer." {
 			t.Errorf("the frame answers %q", got)
 		}
 		keep(ctx, t, "widget-theme-frame")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete told.ready; atrium.setVisitor('customer-8')`))
-		session, _ := drive(ctx, t, chromedp.Poll[object](`told.ready`))["session"].(string)
+		session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)
 		e.manager.do(t, "POST", "/api/embed/sessions/verify", object{"session": session}).is(t, 200).has(t,
 			map[string]string{"visitor": "customer-8"})
 	})

@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/chromedp"
+)
+
+// poll waits until an expression is true on a page, and returns its value. Unlike chromedp.Poll it asks again if the
+// expression throws, because what it looks at is not there yet, and if the tab has gone on to another document; and it
+// gives up no earlier than drive does.
+func poll[T any](expression string) chromedp.Action[T] {
+	asked := chromedp.PollFunction[T](`() => {
+		try {
+			return (`+expression+`)
+		} catch (error) {
+			globalThis.thrown = error
+			return false
+		}
+	}`, chromedp.WithPollingTimeout(0))
+	return func(ctx context.Context, target *chromedp.Target) (T, error) {
+		for {
+			value, err := asked(ctx, target)
+			var left *cdproto.Error // the document that was asked is no longer there
+			switch {
+			case err == nil:
+				return value, nil
+			case ctx.Err() == nil && errors.As(err, &left):
+				continue
+			}
+			thrown, _ := chromedp.Evaluate[string](`String(globalThis.thrown ?? '')`)(context.WithoutCancel(ctx), target)
+			return value, fmt.Errorf("wait for %s (last error: %q): %w", expression, thrown, err)
+		}
+	}
+}
