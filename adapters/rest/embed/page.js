@@ -34,14 +34,15 @@ const runFramed = (tag, home, key) => {
   }
   if (preview !== undefined) {
     const headers = { Authorization: 'Bearer ' + hash.session }
+    let unsaved
     fetch(new URL('api/embed/template', home), { headers, credentials: 'omit' }).then(async (answer) => {
       const found = await answer.json()
       if (!answer.ok) return refuse(found.code)
-      show(found.template, remember(''), (body, signal) => request(home, 'messages', body, hash.session, signal))
+      show({ ...found.template, theme: unsaved ?? found.template.theme }, remember(''), (body, signal) => request(home, 'messages', body, hash.session, signal))
     }).catch(() => refuse('unreachable'))
-    // The console shows a theme before it is saved.
+    // The console shows a theme before it is saved, and can send it before the template has arrived.
     addEventListener('message', ({ source, origin, data }) => {
-      if (source === parent && origin === location.origin && data.type === 'atrium:theme') dress(page, data.theme, scheme || '')
+      if (source === parent && origin === location.origin && data.type === 'atrium:theme') dress(page, unsaved = data.theme, scheme || '')
     })
     return
   }

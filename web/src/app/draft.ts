@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 
 /** A text that somebody types and has not saved yet. It survives a reload of the page. */
 export interface Draft {
@@ -37,7 +37,8 @@ export function useDraft(key: string): Draft {
     keep(next.key, last.current)
     return last.current
   }, [take])
-  useEffect(() => {
+  // Not after the page is painted: a key between the two would belong to the draft before, and be lost.
+  useLayoutEffect(() => {
     take(localStorage.getItem(key) ?? undefined)
     addEventListener('pagehide', settle)
     return () => {

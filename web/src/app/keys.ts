@@ -1,4 +1,4 @@
-import { useEffect } from 'react'
+import { useLayoutEffect } from 'react'
 import { places } from './places'
 import { usePermission } from './workspace'
 
@@ -35,7 +35,7 @@ let began = 0 // when g was pressed
 /** The keys that work everywhere, but not while somebody types. */
 export function usePressedKeys(open: (list: 'commands' | 'keys') => void, go: (path: string) => void) {
   const may = usePermission()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (e: KeyboardEvent) => {
       const control = e.metaKey || e.ctrlKey
       if (control && e.key === 'k') {

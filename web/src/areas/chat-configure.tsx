@@ -1,7 +1,7 @@
 import { AtriumError, type ChatItem, type ChatTemplate, responseOf } from '@atrium-hq/client'
 import { useIsMutating, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { atrium, queries } from '../api'
 import { useDraft } from '../app/draft'
@@ -55,7 +55,8 @@ export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: 
     flushSync(() => setBegun(next))
     if (typed && last.current) keep(next, last.current.fields, last.current.picked)
   }
-  useEffect(() => {
+  // Not after the page is painted: what is typed between the two would be lost.
+  useLayoutEffect(() => {
     if (typed || !newer) return
     setBegun(begin(latest))
     setRound((n) => n + 1)

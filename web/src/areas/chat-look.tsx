@@ -103,7 +103,7 @@ export function Draft({ chat, theme }: { chat: ChatTemplate; theme?: ChatTheme }
     // oxlint-disable-next-line react/iframe-missing-sandbox -- the page is this server's, and calls it as such
     <iframe
       ref={frame} key={preview.data.session} title={words.theDraftAsVisitors} style={{ colorScheme: scheme }}
-      onLoad={() => { dress(); setTimeout(dress, 500) }}
+      onLoad={dress}
       src={new URL(`embed/preview#${new URLSearchParams({ session: preview.data.session, scheme, lang: 'en' })}`, base).href}
       className="block h-[32rem] w-full rounded-md border border-line"
     />

@@ -58,7 +58,8 @@ export function Editor({ value, isBehind = false, onChange, label }: {
   const at = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const changed = useRef(onChange)
-  useEffect(() => { changed.current = onChange })
+  // Nor is a key between the two reported to what the page was before.
+  useLayoutEffect(() => { changed.current = onChange })
   const first = useRef(value)
   const readOnly = !onChange
   useEffect(() => {
