@@ -27,8 +27,8 @@ func declared(t *testing.T) *kong.Node {
 
 // TestEveryCommandPrintsJSON names the commands that have no result to print, or whose output is a file of its own.
 func TestEveryCommandPrintsJSON(t *testing.T) {
-	without := []string{"serve", "work", "openapi", "completion", "man", "probe-worker", "api", "user export",
-		"events export", "listen"}
+	without := []string{"serve", "work", "openapi", "completion", "man", "api", "user export", "events export",
+		"listen"}
 	for _, c := range (&kong.Application{Node: declared(t)}).Leaves(false) {
 		has := slices.ContainsFunc(c.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
 		if path := strings.TrimPrefix(c.FullPath(), "atrium "); has == slices.Contains(without, path) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 )
 
@@ -44,6 +45,9 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		cancel()
 	}()
 
+	if len(args) == 3 && args[0] == node.ChildCommand {
+		return serveChild(args[1], args[2])
+	}
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),
 		kong.Description("The workspace backend behind AI products: prompts, chats, connections, data sources, "+
@@ -129,10 +133,9 @@ type commandLine struct {
 	Listen   listenCommand   `cmd:"" group:"server" help:"Send events to a program on this machine, as signed webhooks."`
 	Presence presenceCommand `cmd:"" group:"server" help:"List presences, or set your status."`
 
-	Completion  completionCommand  `cmd:"" help:"Print completions for a shell."`
-	Man         manualCommand      `cmd:"" help:"Write the manual pages."`
-	Version     versionCommand     `cmd:"" help:"Print the version, the commit and the Go release."`
-	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads a tenant's data. Atrium starts this itself."`
+	Completion completionCommand `cmd:"" help:"Print completions for a shell."`
+	Man        manualCommand     `cmd:"" help:"Write the manual pages."`
+	Version    versionCommand    `cmd:"" help:"Print the version, the commit and the Go release."`
 }
 
 // process holds the context, environment, streams and flags of a command.

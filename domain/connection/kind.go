@@ -58,20 +58,22 @@ type Descriptor struct {
 //go:embed kinds/*.json
 var files embed.FS
 
-// kinds holds the descriptors of all kinds, sorted by name.
-var kinds = mustLoad(files)
+// kinds returns the descriptors of all kinds, sorted by name. They are read at the first use, since most child
+// processes and commands need none.
+var kinds = sync.OnceValue(func() []*Descriptor { return mustLoad(files) })
 
 // Kinds returns the descriptors of all kinds, sorted by kind.
-func Kinds() []*Descriptor { return slices.Clone(kinds) }
+func Kinds() []*Descriptor { return slices.Clone(kinds()) }
 
 // Describe returns the descriptor of a kind.
 func Describe(k Kind) (*Descriptor, bool) {
-	i, ok := slices.BinarySearchFunc(kinds, k,
+	all := kinds()
+	i, ok := slices.BinarySearchFunc(all, k,
 		func(d *Descriptor, k Kind) int { return strings.Compare(string(d.Kind), string(k)) })
 	if !ok {
 		return nil, false
 	}
-	return kinds[i], true
+	return all[i], true
 }
 
 // AllowsPort reports whether servers of this kind may use a port. Below 1024 only the usual ones, so

@@ -136,6 +136,9 @@ func tenantOf(db *sqlstore.DB) confine.TenantOf {
 	}
 }
 
+// ChildCommand is the first argument of the processes that newSandboxedReaders starts. The program must serve them.
+const ChildCommand = "probe-worker"
+
 // newSandboxedReaders returns the adapters for warehouses and sheets. Warehouses and files are read in child processes
 // of this program, Google's services in this process. If the system cannot confine children, warehouses and files are
 // unavailable; the rest of Atrium works.
@@ -144,7 +147,7 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 	if err != nil {
 		return sandboxedReaders{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 	}
-	command := []string{program, "probe-worker"}
+	command := []string{program, ChildCommand}
 	for _, folder := range []string{WarehousesFolder(c), SheetsFolder(c)} {
 		absolute, err := filepath.Abs(folder) // children run in another directory
 		if err != nil {
