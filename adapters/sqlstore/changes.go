@@ -33,6 +33,9 @@ func (c *changes) of(ws identity.WorkspaceID) *changeCount {
 
 // Generation implements ports.Changes.
 func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, settled bool) {
+	if db.elsewhere.mayMiss() {
+		return 0, false
+	}
 	count, all := db.changes.of(ws), &db.changes.all
 	// The pending count is read first: a change that is no longer pending has been counted.
 	settled = count.pending.Load() == 0 && all.pending.Load() == 0

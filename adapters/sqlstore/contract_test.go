@@ -73,7 +73,8 @@ var suites = map[string]func(*testing.T, contract.Opener){
 }
 
 // TestContract runs the suites at the same time, each on databases of its own: most of the time they wait for these.
-// When durations are asserted, it runs one after the other.
+// When durations are asserted, it runs one after the other. On PostgreSQL it also checks that each transaction declares
+// what it changes.
 func TestContract(t *testing.T) {
 	together := func(t *testing.T) {
 		if !proof.Running() {
@@ -81,12 +82,13 @@ func TestContract(t *testing.T) {
 		}
 	}
 	for engine, url := range engines {
+		opens := map[string]opener{"sqlite": open, "postgres": openDeclaring}[engine]
 		t.Run(engine, func(t *testing.T) {
 			together(t)
 			for name, suite := range suites {
 				t.Run(name, func(t *testing.T) {
 					together(t)
-					suite(t, func(t *testing.T) contract.Adapter { return adapter(t, url(t)) })
+					suite(t, func(t *testing.T) contract.Adapter { return adapterBy(t, url(t), opens) })
 				})
 			}
 			t.Run("SandboxAccounts", func(t *testing.T) {
@@ -123,6 +125,15 @@ func TestStoresAreComplete(t *testing.T) {
 
 // adapter opens the stores of a database that has two orgs.
 func adapter(t *testing.T, url string) contract.Adapter {
+	t.Helper()
+	return adapterBy(t, url, open)
+}
+
+// opener opens the database at a URL.
+type opener func(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB
+
+// adapterBy is adapter with databases that open opens.
+func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
 	t.Helper()
 	sealer := keyring(t)
 	db := open(t, url, sealer)

@@ -35,13 +35,16 @@ const (
 // them. Several workspaces share a counter, as in changes.
 type elsewhere struct {
 	seed       maphash.Seed
+	others     *otherProcesses // that use a database of SQLite; nil on PostgreSQL
 	begun      time.Time
+	asked      atomic.Bool  // since the last look
 	looked     atomic.Int64 // when the last look began, after begun; 0 for never
 	workspaces [1024]atomic.Uint64
 	all        atomic.Uint64
 
 	mu       sync.Mutex // held during a look
 	last     look
+	ended    time.Time      // the last look has found the shares that ended before
 	seen     map[int64]bool // transactions not below the last horizon whose changes have been counted
 	old      look           // below whose horizon rows will be removed
 	removals int            // how often to remove rows
@@ -60,9 +63,16 @@ func newElsewhere() *elsewhere {
 	return &elsewhere{seed: maphash.MakeSeed(), begun: time.Now(), seen: map[int64]bool{}}
 }
 
+// mayMiss reports whether this process can have missed what another one has written to a database of SQLite, so that
+// nothing may be read from memory. On PostgreSQL, and for changes by time, generation says it.
+func (e *elsewhere) mayMiss() bool { return e.others != nil && !e.others.isCurrent() }
+
 // generation returns a number that grows when this process learns of a change of a workspace, and whether it has
 // learned of all changes that were stored more than lookedFor ago.
 func (e *elsewhere) generation(ws identity.WorkspaceID) (generation uint64, current bool) {
+	if !e.asked.Load() { // most of the time it is set, and nothing has to be written
+		e.asked.Store(true)
+	}
 	looked := e.looked.Load() // first: a look counts what it finds before it counts as done
 	current = looked > 0 && time.Since(e.begun)-time.Duration(looked) < lookedFor
 	generation = e.all.Load()
@@ -92,31 +102,44 @@ const lookAtChanges = `
 		(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS clock,
 		pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
 		COALESCE((SELECT string_agg(c.xid || ' ' || c.workspace_id, ',') FROM
-			(SELECT xid, workspace_id FROM workspace_changes WHERE xid >= ? LIMIT ?) c), '') AS changed,
-		COALESCE((SELECT string_agg(workspace_id, ',') FROM (
-			SELECT workspace_id FROM prompt_shares WHERE expires_at > ? AND expires_at <= ? AND expires_at > 0
-			UNION SELECT workspace_id FROM prompt_folder_shares WHERE expires_at > ? AND expires_at <= ? AND
-				expires_at > 0) e), '') AS ended`
+			(SELECT xid, workspace_id FROM workspace_changes WHERE xid >= ? LIMIT ?) c), '') AS changed, ` + endedIn
 
-// LookForChanges learns of the changes of all nodes. For a second afterwards, what is cached and has not changed is
-// current. now is the time by which shares end. It does nothing on SQLite, where reads are repeated every second.
+// lookAtTime is lookAtChanges on SQLite, where only time changes something of which this process does not know.
+const lookAtTime = `SELECT ` + endedIn
+
+const endedIn = `COALESCE((SELECT string_agg(workspace_id, ',') FROM (
+	SELECT workspace_id FROM prompt_shares WHERE expires_at > ? AND expires_at <= ? AND expires_at > 0
+	UNION SELECT workspace_id FROM prompt_folder_shares WHERE expires_at > ? AND expires_at <= ? AND
+		expires_at > 0) e), '') AS ended`
+
+// LookForChanges learns of the changes of all nodes, and of shares that have ended. For a second afterwards, what is
+// cached and has not changed is current. now is the time by which shares end. On SQLite it does nothing while nobody
+// reads.
 func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
-	if db.connector == nil {
-		return nil
-	}
 	e := db.elsewhere
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if db.connector == nil && !e.asked.Swap(false) {
+		return nil
+	}
 	began, from := time.Since(e.begun), e.last.Horizon
 	if e.last.Server == "" {
 		from = math.MaxInt64
 	}
+	earlier := now.Add(-endedShares)
+	if !e.ended.IsZero() && e.ended.Before(earlier) {
+		earlier = e.ended
+	}
+	since, until := micros(earlier), micros(now)
+	query, args := lookAtTime, []any{since, until, since, until}
+	if db.connector != nil {
+		query, args = lookAtChanges, append([]any{from, maxLooked + 1}, args...)
+	}
 	var found look
-	since, until := micros(now.Add(-endedShares)), micros(now)
-	if _, err := db.forCredentials().get(ctx, &found, lookAtChanges, from, maxLooked+1, since, until, since,
-		until); err != nil {
+	if _, err := db.forCredentials().get(ctx, &found, query, args...); err != nil {
 		return err
 	}
+	e.ended = now
 	e.count(&found)
 	e.looked.Store(max(int64(began), 1))
 	return db.removeChanges(ctx)

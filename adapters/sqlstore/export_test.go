@@ -67,3 +67,22 @@ func LetChangesGetOld(db *DB) {
 	db.elsewhere.old = db.elsewhere.last
 	db.elsewhere.old.Clock -= changesKept.Microseconds()
 }
+
+// LookAtOthers makes the next read look whether another process has written to a database of SQLite. Until then,
+// nothing is known of others.
+func LookAtOthers(db *DB) {
+	db.elsewhere.others.heard.Store(0)
+	db.elsewhere.others.due.Store(0)
+}
+
+// TrustOthers makes the last look of a read younger, and the next one late, however slow this machine is.
+func TrustOthers(db *DB, by time.Duration) {
+	db.elsewhere.others.heard.Add(int64(by))
+	db.elsewhere.others.due.Add(int64(by))
+}
+
+// ReplaceWriter makes SQLite's writer use another connection.
+func ReplaceWriter(db *DB) {
+	db.writer.SetMaxIdleConns(0)
+	db.writer.SetMaxIdleConns(1)
+}

@@ -27,6 +27,7 @@ type groupCommit struct {
 	slot    chan struct{} // held by the one that uses the connection; in the order of waiting
 	waiting atomic.Int64  // transactions that wait for the slot before they begin
 	open    *group        // not committed yet; guarded by slot
+	others  *otherProcesses
 	age     time.Duration // groupFor
 }
 
@@ -39,8 +40,10 @@ type group struct {
 	err     error         // of the commit; set before done is closed
 }
 
-func newGroupCommit(db *sqlx.DB) *groupCommit {
-	return &groupCommit{db: db, slot: make(chan struct{}, 1), age: groupFor}
+// newGroupCommit returns one for the connection of db, which others counts.
+func newGroupCommit(db *sqlx.DB, others *otherProcesses) *groupCommit {
+	others.groups = &groupCommit{db: db, slot: make(chan struct{}, 1), age: groupFor, others: others}
+	return others.groups
 }
 
 // run runs fn in a transaction and returns once it is committed. While it waits for its turn it heeds ctx; afterwards
@@ -138,4 +141,7 @@ func (c *groupCommit) end(err error) {
 	c.open.err = err
 	close(c.open.done)
 	c.open = nil
+	if c.others.wanted.Load() {
+		c.others.look()
+	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -35,6 +36,8 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), elsewhere: newElsewhere(),
 		followers: newFollowers()}
 	s.principals.elsewhere, s.signIns.elsewhere, s.sessions.elsewhere = s.elsewhere, s.elsewhere, s.elsewhere
+	// Of sign-ins at the same time, the one that stored the newest token decides, whichever is cached first.
+	s.signIns.isNewer = func(known, p *account.Person) bool { return known.IssuedAt.After(p.IssuedAt) }
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
 		if err = makeFile(path); err == nil {
@@ -67,21 +70,24 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 	if synchronous == "" {
 		synchronous = "full"
 	}
-	connect := func(more string) *sql.DB {
-		return open(engine.Prepare(engine.SQLiteSource("file:" + (&url.URL{Path: path}).EscapedPath() +
-			"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=auto_vacuum(incremental)&_pragma=foreign_keys(1)" +
-			"&_pragma=journal_mode(wal)&_pragma=synchronous(" + synchronous + ")&_pragma=temp_store(memory)" + more)))
+	source := func(more string) driver.Connector {
+		return engine.Prepare(engine.SQLiteSource("file:" + (&url.URL{Path: path}).EscapedPath() +
+			"?_txlock=immediate&_pragma=busy_timeout(5000)" + more + "&_pragma=foreign_keys(1)" +
+			"&_pragma=journal_mode(wal)&_pragma=synchronous(" + synchronous + ")&_pragma=temp_store(memory)"))
 	}
 	readers := func(n int) *sqlx.DB {
-		db := connect("&_pragma=query_only(1)")
+		db := open(source("&_pragma=query_only(1)"))
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		return sqlx.NewDb(db, "sqlite")
 	}
-	writer := connect("")
+	others := &otherProcesses{begun: time.Now(), changed: (&DB{shared: s}).forget}
+	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer is the first to
+	// connect, in createSchema.
+	writer := open(countedConnector{source("&_pragma=auto_vacuum(incremental)"), &others.connected})
 	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
 	s.writer = sqlx.NewDb(writer, "sqlite")
-	s.groups = newGroupCommit(s.writer)
+	s.groups, s.elsewhere.others = newGroupCommit(s.writer, others), others
 	s.reader, s.credentials = readers(max(minReaders, runtime.GOMAXPROCS(0))), readers(credentialReaders)
 }
 

@@ -27,6 +27,7 @@ const maxRemembered = 20_000
 // a key, which may happen thousands of times per second. Its users check the times at which credentials expire.
 type ttlCache[K comparable, V any] struct {
 	elsewhere *elsewhere
+	isNewer   func(known, value V) bool // the known value stays; nil for never
 
 	mu      sync.RWMutex
 	known   map[K]known[V]
@@ -98,8 +99,10 @@ func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
 }
 
 func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, now state) {
+	mayMiss := false
 	if r.elsewhere != nil {
 		now.elsewhere, now.current = r.elsewhere.generation("")
+		mayMiss = r.elsewhere.mayMiss()
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -107,7 +110,7 @@ func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, now state) {
 	now.era = r.era
 	if ok {
 		age := time.Since(k.read)
-		ok = age < principalsFresh || now.current && k.seen == now && age < principalsLast
+		ok = !mayMiss && (age < principalsFresh || now.current && k.seen == now && age < principalsLast)
 	}
 	return k.value, ok, now
 }
@@ -117,6 +120,9 @@ func (r *ttlCache[K, V]) remember(key K, value V, seen state, begun time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seen.era != r.era {
+		return
+	}
+	if k, there := r.known[key]; there && r.isNewer != nil && r.isNewer(k.value, value) {
 		return
 	}
 	if r.known == nil || len(r.known) >= maxRemembered {

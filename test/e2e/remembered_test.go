@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestReadsFollowWritesAtOnce activates versions one after the other, while others read the active one: what a write
@@ -83,4 +86,61 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestTheServerNoticesACommandOnSQLite revokes a key and removes a person by commands, which are other processes, while
+// the key and the person are in the server's memory.
+func TestTheServerNoticesACommandOnSQLite(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	ann, bob := s.user(t, "owner"), s.user(t, "member")
+	template := ann.template(t, "read")
+	ann.create(t, template+"/versions", object{"text": "Hello"})
+	ann.do(t, "POST", template+"/versions/v1/activate", nil).is(t, 200)
+	revoked, id := ann.key(t)
+	for _, tt := range []struct {
+		name    string
+		reads   *client
+		path    string
+		command []string
+	}{
+		{"a revoked key", revoked, template + "/versions/active", []string{"token", "revoke", id}},
+		{"a disabled person", bob, "/api/me", []string{"user", "disable", "--email", bob.email}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var last atomic.Pointer[time.Time] // when the last request began that succeeded
+			done, ended := make(chan struct{}), make(chan struct{})
+			begun := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for first := true; ; first = false {
+					now := time.Now()
+					a, err := tt.reads.try(t, "GET", tt.path, nil)
+					if err != nil || a.status == http.StatusUnauthorized {
+						return
+					}
+					last.Store(&now)
+					if first {
+						close(begun)
+					}
+					select {
+					case <-done:
+						return
+					case <-time.After(5 * time.Millisecond):
+					}
+				}
+			}()
+			defer close(done)
+			<-begun
+			s.must(t, tt.command...)
+			stored := time.Now()
+			select {
+			case <-ended:
+			case <-time.After(patience):
+				t.Fatal("the server does not notice it")
+			}
+			proof.Within(t, "until the server noticed a command", last.Load().Sub(stored), 100*time.Millisecond)
+			tt.reads.do(t, "GET", tt.path, nil).problem(t, 401, "unauthenticated")
+		})
+	}
 }

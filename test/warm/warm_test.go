@@ -29,6 +29,10 @@ import (
 	"github.com/atrium-hq/atrium/test/statements"
 )
 
+// dataVersion is what reads on SQLite send, twenty times a second at most, to learn of other processes. It reads no
+// table.
+const dataVersion = "PRAGMA data_version"
+
 func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 	for _, tt := range []struct {
 		engine string
@@ -55,7 +59,9 @@ func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 				again := sent.Take()
 				if time.Since(begun) < time.Second { // what is in memory lasts that long
 					for _, s := range again {
-						t.Errorf("sent %s", s.Query)
+						if s.Query != dataVersion {
+							t.Errorf("sent %s", s.Query)
+						}
 					}
 					return
 				}

@@ -1661,11 +1661,12 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_includes FOR E
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON memberships FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER DELETE OR UPDATE ON workspaces FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER DELETE OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION note_everyone();
-CREATE TRIGGER changed AFTER DELETE OR UPDATE ON sign_ins FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER removed AFTER DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER UPDATE ON api_keys FOR EACH ROW WHEN ((to_jsonb(old.*) - 'last_used_at'::text - 'last_used_by'::text) <> (to_jsonb(new.*) - 'last_used_at'::text - 'last_used_by'::text)) EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER removed AFTER DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER UPDATE ON sessions FOR EACH ROW WHEN ((to_jsonb(old.*) - 'last_seen_at'::text) <> (to_jsonb(new.*) - 'last_seen_at'::text)) EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER removed AFTER DELETE ON sign_ins FOR EACH ROW EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER UPDATE ON sign_ins FOR EACH ROW WHEN ((to_jsonb(old.*) - 'issued_at'::text) <> (to_jsonb(new.*) - 'issued_at'::text)) EXECUTE FUNCTION note_everyone();
 INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (0, true),
     (1, true),
@@ -1739,4 +1740,6 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (151, true),
     (153, true),
     (158, true),
-    (160, true);
+    (160, true),
+    (161, true),
+    (162, true);

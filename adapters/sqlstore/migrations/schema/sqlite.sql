@@ -1260,6 +1260,8 @@ CREATE TABLE consent_states (
     expires_at BIGINT NOT NULL
 );
 CREATE INDEX consent_states_expiry ON consent_states (expires_at);
+CREATE INDEX prompt_shares_end ON prompt_shares (expires_at) WHERE expires_at > 0;
+CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares (expires_at) WHERE expires_at > 0;
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1333,3 +1335,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (151, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (153, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (158, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (160, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (161, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (162, 1);
