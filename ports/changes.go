@@ -9,8 +9,8 @@ type Changes interface {
 	// Generation returns a number that grows with every change of a workspace through this process, before the caller
 	// who made the change learns that it is stored. settled is false while a change is being stored: then what is in
 	// memory can be older than what others have read already. On PostgreSQL, changes through other processes do not
-	// count. On SQLite they count as changes of every workspace within 100 ms; settled is false while the process cannot
-	// know of them.
+	// count. On SQLite they count as changes of every workspace within 100 ms; settled is false while the process
+	// cannot know of them.
 	Generation(ws identity.WorkspaceID) (generation uint64, settled bool)
 
 	// Elsewhere returns a number that grows when this process learns of a change of a workspace, through any process

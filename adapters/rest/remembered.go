@@ -15,8 +15,8 @@ import (
 // remembered is a query that applications repeat all the time. Its responses are cached, and are returned without a
 // statement while nothing in the workspace has changed, for a second at most. So a change through this process takes
 // effect at once, and one through another process, or by time, within a second; one through another process that uses
-// the same SQLite file, within 100 ms. Cache-Control: no-cache in a request reads the database. The result may depend on
-// nothing but the request, its caller and the workspace.
+// the same SQLite file, within 100 ms. Cache-Control: no-cache in a request reads the database. The result may depend
+// on nothing but the request, its caller and the workspace.
 //
 // A response whose query sets lasts is cached for longer, while this process learns of all changes that are more than a
 // second old and finds none.

@@ -73,7 +73,8 @@ var anyChange = map[string]string{
 	"user_groups": "name = name", "group_people": "user_id = user_id", "chat_templates": "name = name",
 	"chat_members": "role = role", "chat_versions": "name = name", "prompt_versions": "text = text",
 	"prompt_labels": "label = label", "prompt_rollouts": "slots = slots", "prompt_includes": "ref = ref",
-	"memberships": "role = role", "workspaces": "name = name", "users": "name = name", "sign_ins": "subject = subject || '2'",
+	"memberships": "role = role", "workspaces": "name = name", "users": "name = name",
+	"sign_ins": "subject = subject || '2'",
 	"api_keys": "revoked_at = revoked_at + 1", "sessions": "ended_at = ended_at + 1",
 }
 

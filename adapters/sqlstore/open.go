@@ -82,8 +82,8 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 		return sqlx.NewDb(db, "sqlite")
 	}
 	others := &otherProcesses{begun: time.Now(), changed: (&DB{shared: s}).forget}
-	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer is the first to
-	// connect, in createSchema.
+	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer is the first
+	// to connect, in createSchema.
 	writer := open(countedConnector{source("&_pragma=auto_vacuum(incremental)"), &others.connected})
 	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
 	s.writer = sqlx.NewDb(writer, "sqlite")
