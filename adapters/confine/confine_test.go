@@ -232,7 +232,12 @@ func TestRun(t *testing.T) {
 
 	t.Run("a job sees its deadline, and can answer then", func(t *testing.T) {
 		var out string
-		if err := run(t, "obey", 50*time.Millisecond, &out); err != nil || out != context.DeadlineExceeded.Error() {
+		err := run(t, "obey", 50*time.Millisecond, &out)
+		// On a busy machine, a child may not start, see its deadline and answer before it is killed.
+		for begun := time.Now(); errors.Is(err, ports.ErrJobTimeout) && time.Since(begun) < proof.Patience; {
+			err = run(t, "obey", 50*time.Millisecond, &out)
+		}
+		if err != nil || out != context.DeadlineExceeded.Error() {
 			t.Errorf("%q, %v", out, err)
 		}
 	})
