@@ -77,7 +77,7 @@ export function Preview({ version, draft }: { version: PromptVersion; draft?: Co
       <h2 className="m-0 mb-2 flex min-h-8 items-center text-base font-semibold">{draft ? t.previewOfDraft : words.previewOfVersion(version.number)}</h2>
       {variables.map((v) => (
         <Input
-          key={v.name} label={v.name + (v.required ? words.required : '')} hint={v.description}
+          key={v.name} label={v.name} aria-required={v.required} hint={v.description}
           value={values[v.name] ?? ''} placeholder={v.type === 'any' ? undefined : v.type}
           onChange={(e) => setValues({ ...values, [v.name]: e.target.value })}
         />

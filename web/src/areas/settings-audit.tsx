@@ -41,7 +41,7 @@ export function Audit() {
           label={t.auditTrail} items={list.items} id={(e) => e.id} csv="audit-trail"
           columns={[
             { title: t.when, narrow: true, text: (e) => e.created_at, cell: (e) => <When at={e.created_at} /> },
-            { title: t.what, narrow: true, text: (e) => e.type, cell: (e) => <code>{e.type}</code> },
+            { title: t.what, narrow: true, text: (e) => e.type, cell: (e) => <code className="text-xs">{e.type}</code> },
             { title: words.about, text: (e) => e.subject, cell: (e) => <code className="text-xs break-all">{e.subject}</code> },
             { title: words.by, text: (e) => e.actor ?? '', cell: (e) => <span className="break-words" title={e.actor ?? undefined}>{e.actor ? names(e.actor) : words.theSystem}</span> },
             {

@@ -37,7 +37,6 @@ export const words = {
   yourDraft: 'Your draft',
   preview: 'Preview',
   previewOfVersion: (number: string | number) => `Preview of v${number}`,
-  required: ' (required)',
   missingMissingMissing: (missing: string | number) => `Missing: ${missing}`,
   noApplicationHasRead: (days: string | number) => `No application has read this prompt within ${days} days.`,
   readsOfTheLast: (days: string | number) => `Reads of the last ${days} days`,

@@ -1,6 +1,5 @@
 /** What people read in the forms that are made of a JSON Schema. Errors read as the server's do. */
 export const words = {
-  required: 'required',
   notSet: 'Not set',
   choose: 'Choose…',
   defaultIs: (value: string) => `Default: ${value}`,

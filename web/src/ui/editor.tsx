@@ -1,10 +1,10 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { MergeView } from '@codemirror/merge'
+import { MergeView, unifiedMergeView } from '@codemirror/merge'
 import { Annotation, EditorState } from '@codemirror/state'
 import {
   Decoration, type DecorationSet, EditorView, keymap, lineNumbers, MatchDecorator, ViewPlugin, type ViewUpdate,
 } from '@codemirror/view'
-import { useEffect, useLayoutEffect, useRef } from 'react'
+import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from 'react'
 import { t } from '../text'
 
 // CodeMirror adds style elements, which the policy of the page allows by this nonce.
@@ -36,6 +36,12 @@ const theme = EditorView.theme({
   '.cm-collapsedLines': { '&:before, &:after': { content: '"⋯"' } },
   '.cm-changedLine': { backgroundColor: 'var(--markbg) !important' },
   '.cm-changedText': { background: 'none !important', textDecoration: 'underline' },
+  // Both texts in one column, as on a phone.
+  '.cm-unified .cm-changedLine': { backgroundColor: 'var(--okbg) !important' },
+  '.cm-deletedChunk': { backgroundColor: 'var(--badbg)', paddingInlineStart: '6px' },
+  '.cm-deletedChunk .cm-deletedText': { background: 'none !important', textDecoration: 'underline' },
+  '.cm-unified .cm-changedLine:before': { content: '"+ "', color: 'var(--ok)' },
+  '.cm-deletedChunk .cm-deletedLine:before': { content: '"− "', color: 'var(--bad)' },
 })
 
 const common = (label: string) => [
@@ -92,25 +98,45 @@ export function Editor({ value, isBehind = false, onChange, label }: {
   return <div ref={at} />
 }
 
-/** Two texts side by side. */
+const phone = matchMedia('(width < 40rem)')
+
+function usePhone() {
+  return useSyncExternalStore((tell) => {
+    phone.addEventListener('change', tell)
+    return () => phone.removeEventListener('change', tell)
+  }, () => phone.matches)
+}
+
+/** Two texts side by side. On a phone they are in one column: what is removed stands above what takes its place. */
 export function Diff({ before, after, labels }: { before: string; after: string; labels: [string, string] }) {
   const at = useRef<HTMLDivElement>(null)
   const [left, right] = labels
+  const isNarrow = usePhone()
   useEffect(() => {
     const readOnly = [EditorState.readOnly.of(true), EditorView.editable.of(false)]
-    const made = new MergeView({
-      parent: at.current!,
-      a: { doc: before, extensions: [...common(left), ...readOnly] },
-      b: { doc: after, extensions: [...common(right), ...readOnly] },
-      collapseUnchanged: { margin: 2 },
-    })
+    const parent = at.current!, collapseUnchanged = { margin: 2 }
+    const made = isNarrow
+      ? new EditorView({
+        parent, doc: after,
+        extensions: [
+          ...common(t.comparison), ...readOnly, EditorView.contentAttributes.of({ class: 'cm-unified' }),
+          unifiedMergeView({ original: before, mergeControls: false, gutter: false, collapseUnchanged }),
+        ],
+      })
+      : new MergeView({
+        parent, collapseUnchanged,
+        a: { doc: before, extensions: [...common(left), ...readOnly] },
+        b: { doc: after, extensions: [...common(right), ...readOnly] },
+      })
     return () => made.destroy()
-  }, [before, after, left, right])
+  }, [before, after, left, right, isNarrow])
   if (before === after) return <p className="text-soft">{t.theTextsAreThe}</p>
   return (
     <>
-      <div className="mb-1 grid grid-cols-2 text-xs text-soft"><span>{left}</span><span>{right}</span></div>
-      <div ref={at} data-testid="diff" />
+      {isNarrow
+        ? <p className="m-0 mb-1 text-xs"><span className="text-bad">− {left}</span> <span className="ms-3 text-ok">+ {right}</span></p>
+        : <div className="mb-1 grid grid-cols-2 text-xs text-soft"><span>{left}</span><span>{right}</span></div>}
+      <div ref={at} data-testid="diff" className="mb-3" />
     </>
   )
 }

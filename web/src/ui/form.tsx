@@ -8,16 +8,27 @@ const box = `block w-full rounded-md border border-edge bg-field px-2.5 py-1.5 t
 
 interface Named { label: ReactNode; hint?: ReactNode; error?: string | undefined }
 
-function Labelled({ id, label, hint, error, children }: Named & { id: string; children: ReactNode }) {
+/** What follows the label of a field or a group that must be filled in. */
+export function Required() {
+  return <span className="ms-1.5 text-xs font-normal text-soft">{t.required}</span>
+}
+
+function Labelled({ id, label, hint, error, required, children }: Named & { id: string; required: boolean; children: ReactNode }) {
   return (
     <div className="mb-3">
-      <label htmlFor={id} className="mb-1 block font-medium">{label}</label>
+      <label htmlFor={id} className="mb-1 block font-medium">
+        {label}
+        {required && <span aria-hidden="true"><Required /></span>}{/* screen readers say so of the field */}
+      </label>
       {children}
       {hint && <p id={id + 'hint'} className="m-0 mt-1 text-xs text-soft">{hint}</p>}
       {error && <p id={id + 'error'} className="m-0 mt-1 text-xs text-bad">{error}</p>}
     </div>
   )
 }
+
+/** Whether a field must be filled in: the browser checks that, or only the page and the server do. */
+const isRequired = (rest: Pick<ComponentProps<'input'>, 'required' | 'aria-required'>) => !!rest.required || rest['aria-required'] === true
 
 function about(id: string, { hint, error }: Named) {
   const ids = [hint && id + 'hint', error && id + 'error'].filter(Boolean).join(' ')
@@ -27,7 +38,7 @@ function about(id: string, { hint, error }: Named) {
 export function Input({ label, hint, error, ...rest }: Named & ComponentProps<'input'>) {
   const id = useId()
   return (
-    <Labelled {...{ id, label, hint, error }}>
+    <Labelled {...{ id, label, hint, error }} required={isRequired(rest)}>
       <input {...rest} {...about(id, { label, hint, error })} className={box} />
     </Labelled>
   )
@@ -36,7 +47,7 @@ export function Input({ label, hint, error, ...rest }: Named & ComponentProps<'i
 export function TextArea({ label, hint, error, ...rest }: Named & ComponentProps<'textarea'>) {
   const id = useId()
   return (
-    <Labelled {...{ id, label, hint, error }}>
+    <Labelled {...{ id, label, hint, error }} required={isRequired(rest)}>
       <textarea rows={4} {...rest} {...about(id, { label, hint, error })} className={box} />
     </Labelled>
   )
@@ -47,8 +58,9 @@ export interface Choice { value: string; label: string }
 /** A native select: it works with every keyboard, screen reader and phone. */
 export function Select({ label, hint, error, choices, ...rest }: Named & ComponentProps<'select'> & { choices: Choice[] }) {
   const id = useId()
+  const open = choices.some((c) => c.value === '') // otherwise it always has a value
   return (
-    <Labelled {...{ id, label, hint, error }}>
+    <Labelled {...{ id, label, hint, error }} required={open && isRequired(rest)}>
       <select {...rest} {...about(id, { label, hint, error })} className={box}>
         {choices.map((c) => <option key={c.value} value={c.value}>{c.label}</option>)}
       </select>

@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useState } from 'react'
 import { words } from '../text/schema'
 import { Button, IconButton } from './basics'
-import { Input, Select, TextArea } from './form'
+import { Input, Required, Select, TextArea } from './form'
 import { AddIcon, CloseIcon } from './icons'
 import {
   below, check, fits, fresh, isObject, plain, readJson, readNumber, same, type Schema, type Shape, shapeOf, textOf, unread, type Wrong,
@@ -69,7 +69,7 @@ function Member(p: Part) {
   const shape = shapeOf(p.schema, p.root)
   const { kind, schema: s } = fits(shape, p.value) ? shape : { ...shape, kind: 'json' as const }
   const field = {
-    label: p.required ? <>{p.label} <span className="text-xs font-normal text-soft">{words.required}</span></> : p.label,
+    label: p.label,
     hint: [s.description, bounds(s), s.default !== undefined && words.defaultIs(plain(s.default))].filter(Boolean).join(' '),
     error: p.wrong[p.at], 'aria-required': p.required, 'data-at': p.at,
   }
@@ -119,25 +119,25 @@ function useText(value: unknown, read: (text: string) => unknown, show: (value: 
 }
 
 function NumberField({ value, onChange, cleared, whole, ...field }: Pick<Part, 'value' | 'onChange' | 'cleared' | 'at'> & {
-  whole: boolean; label: ReactNode; hint: string; error: string | undefined
+  whole: boolean; label: ReactNode; hint: string; error: string | undefined; 'aria-required': boolean | undefined
 }) {
-  const { label, hint, error, at } = field
+  const { label, hint, error, at, 'aria-required': required } = field
   const [text, setText] = useText(value, (s) => readNumber(s) ?? cleared, (v) => textOf(v) ?? (typeof v === 'number' ? String(v) : ''))
   return (
     <Input
-      {...{ label, hint, error }} data-at={at} inputMode={whole ? 'numeric' : 'decimal'} autoComplete="off" value={text}
+      {...{ label, hint, error }} aria-required={required} data-at={at} inputMode={whole ? 'numeric' : 'decimal'} autoComplete="off" value={text}
       onChange={(e) => { setText(e.target.value); onChange(readNumber(e.target.value) ?? cleared) }}
     />
   )
 }
 
-function Json({ label, hint, value, onChange, at, wrong, cleared }: Pick<Part, 'value' | 'onChange' | 'cleared' | 'at' | 'wrong'> & {
+function Json({ label, hint, value, onChange, at, wrong, cleared, required }: Pick<Part, 'value' | 'onChange' | 'cleared' | 'at' | 'wrong' | 'required'> & {
   label: ReactNode; hint?: string
 }) {
   const [text, setText] = useText(value, (s) => readJson(s) ?? cleared, (v) => textOf(v) ?? (v === undefined ? '' : JSON.stringify(v, (_, inner: unknown) => textOf(inner) ?? inner, 2)))
   return (
     <TextArea
-      label={label} hint={[hint, words.writtenAsJson].filter(Boolean).join(' ')} error={errorsIn(wrong, at)} data-at={at}
+      label={label} hint={[hint, words.writtenAsJson].filter(Boolean).join(' ')} error={errorsIn(wrong, at)} data-at={at} aria-required={required}
       rows={Math.min(Math.max(text.split('\n').length, 2), 16)} spellCheck={false} autoComplete="off" dir="ltr"
       style={{ fontFamily: 'ui-monospace, monospace' }}
       value={text} onChange={(e) => { setText(e.target.value); onChange(readJson(e.target.value) ?? cleared) }}
@@ -209,7 +209,7 @@ function Group({ label, hint, error, at, children }: { label: ReactNode; hint: s
 
 type Grouped = Part & { shape: Shape; hint: string }
 
-const named = (p: Grouped) => p.required ? <>{p.label} <span className="text-xs font-normal text-soft">{words.required}</span></> : p.label
+const named = (p: Grouped) => p.required ? <>{p.label}<Required /></> : p.label
 
 function Nested(p: Grouped) {
   const present = isObject(p.value)

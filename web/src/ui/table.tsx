@@ -65,7 +65,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
                     >
                       {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
                       {/* On a phone, the text of a button without a border begins where the other cells do. */}
-                      <div className={'min-w-0' + (c.title === t.actions ? ' max-sm:-mx-3' : '')}>{c.cell(item)}</div>
+                      <div className={'min-w-0 ' + (c.title === t.actions ? 'max-sm:-mx-3' : 'max-sm:grow max-sm:basis-32 max-sm:wrap-anywhere')}>{c.cell(item)}</div>
                     </td>
                   ))}
                 </tr>
