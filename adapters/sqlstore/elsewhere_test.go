@@ -61,7 +61,7 @@ var notedTables = map[string]string{
 	"prompt_folder_shares": "DELETE INSERT UPDATE", "user_groups": "DELETE INSERT UPDATE",
 	"group_people": "DELETE INSERT UPDATE", "chat_templates": "DELETE INSERT UPDATE",
 	"chat_members": "DELETE INSERT UPDATE", "chat_versions": "DELETE INSERT UPDATE",
-	"prompt_versions": "DELETE INSERT UPDATE", "prompt_labels": "DELETE INSERT UPDATE",
+	"prompt_versions": "DELETE UPDATE", "prompt_labels": "DELETE INSERT UPDATE",
 	"prompt_rollouts": "DELETE INSERT UPDATE", "prompt_includes": "DELETE INSERT UPDATE",
 	"memberships": "DELETE INSERT UPDATE", "workspaces": "DELETE UPDATE", "users": "DELETE UPDATE",
 	"sign_ins": "DELETE UPDATE", "api_keys": "DELETE UPDATE", "sessions": "DELETE UPDATE",

@@ -14,14 +14,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -33,47 +37,57 @@ import (
 // table.
 const dataVersion = "PRAGMA data_version"
 
-func TestAReadFromMemorySendsNoStatement(t *testing.T) {
-	for _, tt := range []struct {
-		engine string
-		url    func(t *testing.T) string
-	}{
-		{"SQLite", func(t *testing.T) string {
-			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
-		}},
-		{"PostgreSQL", func(t *testing.T) string { return services.Postgres(t) }},
-	} {
-		t.Run("on "+tt.engine, func(t *testing.T) {
-			sent := new(statements.Log)
-			read := newReader(t, tt.url(t), sent)
-			for range 100 {
-				sent.Take()
-				begun := time.Now()
-				read()
-				if first := sent.Take(); len(first) == 0 {
-					t.Fatal("a read that is the first one, or a second after it, sent no statement")
-				}
-				for range 20 {
-					read()
-				}
-				again := sent.Take()
-				if time.Since(begun) < time.Second { // what is in memory lasts that long
-					for _, s := range again {
-						if s.Query != dataVersion {
-							t.Errorf("sent %s", s.Query)
-						}
-					}
-					return
-				}
-			}
-			t.Error("21 reads took longer than a second, a hundred times")
-		})
-	}
+// onEach runs a test on both engines, each with an empty database.
+func onEach(t *testing.T, test func(t *testing.T, url string)) {
+	t.Run("on SQLite", func(t *testing.T) {
+		test(t, "sqlite:"+migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db")))
+	})
+	t.Run("on PostgreSQL", func(t *testing.T) { test(t, services.Postgres(t)) })
 }
 
-// newReader returns a func that reads the active version of a prompt with an API key, on an API whose database logs its
-// statements.
-func newReader(t *testing.T, url string, sent *statements.Log) (read func()) {
+func TestAReadFromMemorySendsNoStatement(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		sent := new(statements.Log)
+		a := newAPI(t, url, sent)
+		by := a.team.Member
+		made := fixture.Template(t, a.stores, by, prompt.Draft{})
+		fixture.Activate(t, a.stores, by, made.ID,
+			prompt.Ref{ID: fixture.Version(t, a.stores, by, made.ID, "Hello").ID})
+		request := a.request(t, by, "/api/prompt-templates/"+string(made.ID)+"/versions/active")
+		read := func() { a.get(t, request, httptest.NewRecorder()) }
+		for range 100 {
+			sent.Take()
+			begun := time.Now()
+			read()
+			if first := sent.Take(); len(first) == 0 {
+				t.Fatal("a read that is the first one, or a second after it, sent no statement")
+			}
+			for range 20 {
+				read()
+			}
+			again := sent.Take()
+			if time.Since(begun) < time.Second { // what is in memory lasts that long
+				for _, s := range again {
+					if s.Query != dataVersion {
+						t.Errorf("sent %s", s.Query)
+					}
+				}
+				return
+			}
+		}
+		t.Error("21 reads took longer than a second, a hundred times")
+	})
+}
+
+// api is an API with its database.
+type api struct {
+	*rest.API
+	stores ports.Stores
+	team   *fixture.Team
+}
+
+// newAPI returns an API whose database logs its statements.
+func newAPI(t *testing.T, url string, sent *statements.Log) api {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 4, StatementTimeout: proof.Patience}, nil,
@@ -87,34 +101,50 @@ func newReader(t *testing.T, url string, sent *statements.Log) (read func()) {
 		t.Fatal(err)
 	}
 	stores := db.Stores()
-	by := fixture.NewTeam(t, stores, orgs["default"]).Member
-	_, token := fixture.Key(t, stores, by, account.KeyDraft{Name: "reader"})
-	made := fixture.Template(t, stores, by, prompt.Draft{})
-	fixture.Activate(t, stores, by, made.ID, prompt.Ref{ID: fixture.Version(t, stores, by, made.ID, "Hello").ID})
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := seal.Create(file); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := seal.Open(seal.Config{KeyFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := fixture.Registry(t)
 	bind := application.NewBind(stores, application.External{
 		Clock: time.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
-		Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
+		Terms:        func(identity.OrgID) payments.Terms { return payments.Terms{} },
+		Registries:   func(identity.OrgID) *chat.Registry { return registry },
+		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: orgs["default"], Slug: "default"}}, "")
-	api, err := rest.New(rest.Config{
+	handler, err := rest.New(rest.Config{
 		RequestTimeout: proof.Patience,
 		RateLimit:      rest.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency:    rest.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 	}, rest.Deps{
 		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
-		Services: bind(stores), Bind: bind, Changes: db, Digester: fixture.Digester{},
+		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.For(seal.Cursors), Digester: fixture.Digester{},
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() {
-		t.Helper()
-		r := httptest.NewRequest(http.MethodGet, "/api/prompt-templates/"+string(made.ID)+"/versions/active", nil)
-		r.Header.Set("Authorization", "Bearer "+token.Reveal())
-		w := httptest.NewRecorder()
-		if api.ServeHTTP(w, r); w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+	return api{handler, stores, fixture.NewTeam(t, stores, orgs["default"])}
+}
+
+// request returns a GET of path with an API key of by.
+func (a api) request(t *testing.T, by identity.Actor, path string) *http.Request {
+	t.Helper()
+	_, token := fixture.Key(t, a.stores, by, account.KeyDraft{Name: "reader"})
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Authorization", "Bearer "+token.Reveal())
+	return r
+}
+
+// get sends r, which must succeed.
+func (a api) get(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if a.ServeHTTP(w, r); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 }

@@ -1,0 +1,4 @@
+-- +goose Up
+
+-- Only PostgreSQL has this step: see 0160.
+SELECT 1;
