@@ -69,7 +69,7 @@ func (c checkedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checkedConn{conn.(postgresConn), c.check}, nil //nolint:errcheck // the connector is ours
+	return checkedConn{conn.(postgresConn), c.check}, nil
 }
 
 type postgresConn interface {
