@@ -33,7 +33,12 @@ func recognise(ctx context.Context, n Network, to ports.Target, step connection.
 	}
 	ctx, cancel := context.WithTimeout(ctx, to.Limits.Connect/2)
 	defer cancel()
-	return to.Credential.Kind().Recognised(code, service(ctx, n, to))
+	found := service(ctx, n, to)
+	if step == connection.TLS && code == connection.ConnectTimeout && found == connection.ServiceHTTP {
+		// The first random bytes of a handshake can look like the start of a request: ClickHouse then waits for the rest.
+		code = connection.TLSUnsupported
+	}
+	return to.Credential.Kind().Recognised(code, found)
 }
 
 // service returns the service that listens at a target's address, "" if it is not recognised.

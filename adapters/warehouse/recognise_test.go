@@ -193,3 +193,19 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 const clickHouseUsers = `<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default>
 	<password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
 	</default></users></yandex>`
+
+func TestAWebServerThatTakesTLSForTheStartOfARequestHasNoTLS(t *testing.T) {
+	t.Parallel()
+	port := fixture.Listener(t, func(c net.Conn) {
+		first := make([]byte, 4096)
+		if n, err := c.Read(first); err != nil || n == 0 || first[0] == 0x16 { // a handshake (RFC 8446, section 5.1)
+			fixture.Silence(c)
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+	})
+	f := probe(t, connection.ClickHouse, port, "require")
+	if f.Code != connection.TLSUnsupported || f.Answered != connection.ServiceHTTP {
+		t.Errorf("%s, answered %q", f.Code, f.Answered)
+	}
+}

@@ -266,8 +266,12 @@ func warehouseFails(t *testing.T, harness WarehouseHarness, f WarehouseFailure) 
 		// so that a busy server does not fail the case
 		to.Limits.Connect, to.Limits.Total = proof.Patience, proof.Patience
 	}
-	if f.Code == connection.NotThisDatabase { // a client of MySQL waits for a web server to speak
+	switch f.Code {
+	case connection.NotThisDatabase: // a client of MySQL waits for a web server to speak
 		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second
+	case connection.TLSUnsupported: // a web server may wait for the rest of what it takes for a request
+		to.Limits.Connect, to.Limits.Total = 10*time.Second, 30*time.Second
+	default:
 	}
 	begun := time.Now()
 	if f.Call != nil {
