@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/configs"
@@ -58,6 +59,9 @@ func (d *deployment) provisions(ctx context.Context, org string,
 		return err
 	}
 	defer closeDB()
+	if err := d.signsEvents(ctx, db); err != nil {
+		return err
+	}
 	ids, err := db.Orgs(ctx)
 	if err != nil {
 		return err
@@ -75,6 +79,20 @@ func (d *deployment) provisions(ctx context.Context, org string,
 	service := accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys,
 		s.Events, nil, nil, nil, nil)
 	return call(service, identity.System(id, "", "cli", time.Now()), &identity.Org{ID: id, Slug: org})
+}
+
+// signsEvents makes db sign events as the program does: others are not told of events without a signature.
+func (d *deployment) signsEvents(ctx context.Context, db *sqlstore.DB) error {
+	ring, err := seal.Open(seal.Config{KeyFile: d.keyFile()})
+	if err != nil {
+		return err
+	}
+	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })
+	if err != nil {
+		return err
+	}
+	db.SignEvents(envelope)
+	return nil
 }
 
 // made is what user create and token create print.
