@@ -72,7 +72,9 @@ func openStores(t *testing.T) (s ports.Stores, f *faults, org identity.OrgID) {
 	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{
 		URL: secret.New("sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))), MaxConns: 10,
 		StatementTimeout: proof.Patience,
-	}, nil, func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, f.next)) })
+	}, nil, func(c driver.Connector) *sql.DB {
+		return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(f.next)))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
