@@ -35,7 +35,7 @@ func recognise(ctx context.Context, n Network, to ports.Target, step connection.
 	defer cancel()
 	found := service(ctx, n, to)
 	if step == connection.TLS && code == connection.ConnectTimeout && found == connection.ServiceHTTP {
-		// The first random bytes of a handshake can look like the start of a request: ClickHouse then waits for the rest.
+		// By chance a handshake looks like the start of a request: ClickHouse then waits for the rest.
 		code = connection.TLSUnsupported
 	}
 	return to.Credential.Kind().Recognised(code, found)
