@@ -57,10 +57,30 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 	presses(ctx, t, "Create")
 	reads(ctx, t, "Your session has ended")
 	keep(ctx, t, "console-ended")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`{ // from here on, calls are answered when they are released
+		const real = window.fetch
+		window.held = []
+		window.fetch = async (...given) => {
+			const response = await real(...given)
+			await new Promise((release) => window.held.push(release))
+			return response
+		}
+		window.release = async () => {
+			window.fetch = real
+			for (const release of window.held) release()
+			await new Promise((done) => setTimeout(done, 100))
+		}
+		dispatchEvent(new Event('visibilitychange'))
+	}`))
+	drive(ctx, t, poll[bool](`window.held.length > 0`))
 	again, _ := tab(t, chromium, at+"sign-in#token="+s.link(t, person.email))
 	reads(again, t, "Sign in to")
 	clicks(again, t, "#use-link")
 	drive(ctx, t, poll[bool](`!document.body.innerText.includes('Your session has ended')`))
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.release()`, chromedp.EvalAwaitPromise))
+	if drive(ctx, t, chromedp.Evaluate[bool](`document.body.innerText.includes('Your session has ended')`)) {
+		t.Error("a late answer to the session before ended the one after")
+	}
 	if text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=text]').value`)); text != "What I have typed" {
 		t.Errorf("the form has %q", text)
 	}

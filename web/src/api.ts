@@ -18,10 +18,12 @@ function tell() {
 }
 
 function observe(attempt: Attempt) {
+  const proof = localStorage.getItem(PROOF)
   return ({ status }: { status: number }) => {
     const call = { name: attempt.call, method: attempt.method, path: attempt.path, status }
     made = [...made.filter((m) => m.name !== call.name || m.path !== call.path), call].slice(-12)
-    if (status === 401) ended = true
+    // If another window has signed in meanwhile, the call was of the session before.
+    if (status === 401 && proof === localStorage.getItem(PROOF)) ended = true
     tell()
   }
 }
