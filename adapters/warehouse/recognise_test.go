@@ -118,7 +118,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 	})
 	t.Run("the native protocol of ClickHouse", func(t *testing.T) {
 		t.Parallel()
-		native := fixture.ClosedPort(t)
+		native := fixture.FreePort(t)
 		server, err := services.StartClickHouse(fmt.Sprintf("<tcp_port>%d</tcp_port>", native), clickHouseUsers, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -138,7 +138,7 @@ func quoted(name string) string {
 func open(authority *fixture.Authority, settings string) (*server, error) {
 	t := fixture.Setup{}
 	certificate, key := authority.Sign(t, time.Hour, "127.0.0.1")
-	s := &server{authority: authority, tls: fixture.ClosedPort(t)}
+	s := &server{authority: authority, tls: fixture.FreePort(t)}
 	settings += fmt.Sprintf(`<https_port>%d</https_port>
 		<openSSL><server><certificateFile>server.crt</certificateFile><privateKeyFile>server.key</privateKeyFile><verificationMode>none</verificationMode>
 			<loadDefaultCAFile>false</loadDefaultCAFile><cacheSessions>false</cacheSessions></server></openSSL>`, s.tls)
