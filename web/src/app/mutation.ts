@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'react'
 
 /**
  * The library's useMutation, with the functions of what is on the page. The library takes them over only some time after
- * the page shows what they were made for: whoever clicks at once would send, for example, the ETag of the state before.
+ * the page shows what they were made for. A click in between would send, for example, the ETag of the state before.
  */
 export function useMutation<Data = unknown, Variables = void>(
   options: UseMutationOptions<Data, Error, Variables>,
