@@ -91,6 +91,9 @@ func TestTakeAll(t *testing.T) {
 			t.Errorf("%d. refused by %v, %v; want %v %s", i, refused, h, want.refused, want.ratelimit)
 		}
 	}
+	if left := key.left("k3", at); left != 3 {
+		t.Errorf("a key has %v tokens after its user was refused, want 3", left)
+	}
 }
 
 // BenchmarkAdmit is what the limits of key, user and workspace, and the memory of tokens cost a request.

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // limiter gives every caller a token bucket: each request takes a token, and the bucket refills at a steady rate. Each
@@ -25,10 +23,10 @@ type limiter struct {
 	swept   time.Time
 }
 
-// bucket is the tokens of one caller.
+// bucket is the tokens of one caller at a time.
 type bucket struct {
-	*rate.Limiter
-	seen time.Time // of the latest request
+	tokens float64
+	at     time.Time
 }
 
 // setBack is how much earlier than the request before it a request is if the clock was set back. Requests that run at
@@ -62,8 +60,7 @@ func (l *limiter) take(h http.Header, caller string, now time.Time) bool {
 // exhausted reports whether caller has no token left, and takes none. If so, it sets the RateLimit header
 // fields.
 func (l *limiter) exhausted(h http.Header, caller string, now time.Time) bool {
-	b := l.bucket(addressGroup(caller), now)
-	left := b.TokensAt(now)
+	left := l.left(addressGroup(caller), now)
 	if left >= atLeast(1) {
 		return false
 	}
@@ -80,30 +77,39 @@ type allowance struct {
 // atLeast is n tokens, less the rounding error of a time in nanoseconds.
 func atLeast(n int) float64 { return float64(n) - 1e-6 }
 
-// takeAll takes n tokens from each of up to three allowances, or from none: then it returns the limiter that
-// refused. The header describes the allowance with the fewest tokens left. A race between two requests can cost
-// a token of an allowance that did not refuse.
+// takeAll takes n tokens from each allowance, or from none: then it returns the limiter that refused. The header
+// describes the allowance with the fewest tokens left. A request that is refused holds tokens of other allowances for
+// a moment, in which they can refuse another request.
 func takeAll(h http.Header, now time.Time, n int, allowances ...allowance) (refused *limiter) {
-	var buckets [3]*bucket
-	for i, s := range allowances {
-		buckets[i] = s.bucket(s.caller, now)
-		if buckets[i].TokensAt(now) < atLeast(n) {
-			refused = s.limiter
-		}
-	}
-	for i := range allowances {
-		if refused == nil && !buckets[i].AllowN(now, n) {
-			refused = allowances[i].limiter
-		}
-	}
 	tightest, least := 0, math.Inf(1)
-	for i := range allowances {
-		if left := buckets[i].TokensAt(now); left < least {
+	for i, s := range allowances {
+		left, taken := s.spend(s.caller, n, now)
+		if !taken {
+			for _, earlier := range allowances[:i] {
+				earlier.spend(earlier.caller, -n, now)
+			}
+			return refuseAll(h, now, n, s.limiter, allowances)
+		}
+		if left < least {
 			tightest, least = i, left
 		}
 	}
-	if refused == nil {
-		n = 0
+	allowances[tightest].setHeaders(h, least, 0)
+	return nil
+}
+
+// refuseAll sets the header fields of a request that a limiter has refused, and returns the last limiter that refuses
+// it.
+func refuseAll(h http.Header, now time.Time, n int, refused *limiter, allowances []allowance) *limiter {
+	tightest, least := 0, math.Inf(1)
+	for i, s := range allowances {
+		left := s.left(s.caller, now)
+		if left < atLeast(n) {
+			refused = s.limiter
+		}
+		if left < least {
+			tightest, least = i, left
+		}
 	}
 	allowances[tightest].setHeaders(h, least, n)
 	return refused
@@ -115,22 +121,41 @@ func (l *limiter) setHeaders(h http.Header, left float64, n int) {
 	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60
 	h["Ratelimit-Policy"] = l.policy
-	h["Ratelimit"] = []string{l.item + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(
-		int(math.Ceil((float64(l.burst)-left)/perSecond)),
-	)}
+	item := strconv.AppendInt(append(make([]byte, 0, 64), l.item...), int64(left), 10)
+	until := int64(math.Ceil((float64(l.burst) - left) / perSecond))
+	h["Ratelimit"] = []string{string(strconv.AppendInt(append(item, `;t=`...), until, 10))}
 	if n > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil((float64(n)-left)/perSecond)))))
 	}
 }
 
-// bucket returns the bucket of a caller. If the clock was set back, the bucket continues with the tokens that it has:
-// otherwise an empty one would get none until the clock shows the earlier time again.
-func (l *limiter) bucket(caller string, now time.Time) *bucket {
+// spend takes n tokens from a caller's bucket if it has as many, and returns how many are left. A negative n returns
+// tokens.
+func (l *limiter) spend(caller string, n int, now time.Time) (left float64, taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	b := l.bucket(caller, now)
+	if b.tokens < atLeast(n) {
+		return b.tokens, false
+	}
+	b.tokens -= float64(n)
+	return b.tokens, true
+}
+
+// left returns how many tokens a caller has.
+func (l *limiter) left(caller string, now time.Time) float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bucket(caller, now).tokens
+}
+
+// bucket returns the bucket of a caller, with the tokens that it has now. If the clock was set back, the bucket
+// continues with the tokens that it has: otherwise an empty one would get none until the clock shows the earlier time
+// again. The caller holds l.mu.
+func (l *limiter) bucket(caller string, now time.Time) *bucket {
 	if now.Sub(l.swept).Abs() > time.Minute { // the clock may have been put back
 		for k, b := range l.buckets { // a full bucket need not be stored
-			if b.TokensAt(now) >= float64(l.burst) {
+			if l.refill(b, now); b.tokens >= float64(l.burst) {
 				delete(l.buckets, k)
 			}
 		}
@@ -138,14 +163,23 @@ func (l *limiter) bucket(caller string, now time.Time) *bucket {
 	}
 	b := l.buckets[caller]
 	if b == nil {
-		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(float64(l.perMinute)/60), l.burst)}
+		b = &bucket{tokens: float64(l.burst), at: now}
 		l.buckets[caller] = b
 	}
-	if b.seen.Sub(now) > setBack {
-		b.SetLimitAt(now, b.Limit())
-	}
-	b.seen = now
+	l.refill(b, now)
 	return b
+}
+
+// refill adds the tokens of the time since b was refilled last. The caller holds l.mu.
+func (l *limiter) refill(b *bucket, now time.Time) {
+	since := now.Sub(b.at)
+	if since > 0 {
+		b.tokens += since.Seconds() * float64(l.perMinute) / 60
+	}
+	if since > 0 || since < -setBack {
+		b.at = now
+	}
+	b.tokens = min(b.tokens, float64(l.burst))
 }
 
 // addressGroup treats the addresses of one IPv6 /64 network as one caller: a client that has one of them usually has
