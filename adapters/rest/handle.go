@@ -204,7 +204,7 @@ func (r *request) parse(w http.ResponseWriter) error {
 	if !r.op.HasBody {
 		return nil
 	}
-	if r.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, r.op.MaxBody)); err != nil {
+	if r.body, err = r.readBody(w); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return errBodyTooLarge.Because(
 				fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", r.op.MaxBody),
@@ -233,6 +233,19 @@ func (r *request) parse(w http.ResponseWriter) error {
 		}
 	}
 	return r.op.CheckBody(r.body)
+}
+
+// maxAnnounced is how many bytes the server allocates for a body only because a client has announced them.
+const maxAnnounced = 4 << 10
+
+// readBody reads the body. Its error is an *http.MaxBytesError if the body is larger than the operation allows.
+func (r *request) readBody(w http.ResponseWriter) ([]byte, error) {
+	if n := r.ContentLength; 0 < n && n <= min(r.op.MaxBody, maxAnnounced) { // net/http reads no more
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, r.op.MaxBody))
 }
 
 const jsonType = "application/json"

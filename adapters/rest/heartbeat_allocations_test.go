@@ -45,7 +45,7 @@ func (w *lastStatus) WriteHeader(status int)      { w.status = status }
 func (w *lastStatus) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestAHeartbeatThatChangesNothingMakesFewAllocations sends one heartbeat again and again, below net/http. At first it
-// made 136 allocations, half of them to check the body and to encode the response.
+// made 136 allocations, half of them to check the body and to encode the response (ADRs 128 and 140).
 func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 	mock := gomock.NewController(t)
 	h := &streamEnv{principals: map[account.Hash]*account.Principal{}, records: map[identity.UserID]*presence.Record{}}
@@ -73,7 +73,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/api/presence", nil)
 	r.Header.Set("Authorization", "Bearer "+token.Reveal())
 	r.Header.Set("Content-Type", "application/json")
-	r.Body = io.NopCloser(body)
+	r.Body, r.ContentLength = io.NopCloser(body), int64(body.Len())
 	beat := func(want int) {
 		w := &lastStatus{header: http.Header{}}
 		_, _ = body.Seek(0, io.SeekStart)
@@ -82,7 +82,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		}
 	}
 	beat(http.StatusCreated)
-	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 75 {
+	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 30 {
 		t.Errorf("%v allocations", n)
 	}
 }

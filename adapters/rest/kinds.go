@@ -56,6 +56,10 @@ func (q query) perform(r *request) (answer ports.Answer, replayed bool, err erro
 }
 
 func (c command) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	key, ok := r.idempotencyKey()
+	if !ok {
+		return query(c).perform(r)
+	}
 	var out reply
 	store := func(r *request) (_ ports.Answer, err error) {
 		if out, err = c(r); err != nil {
@@ -64,11 +68,7 @@ func (c command) perform(r *request) (answer ports.Answer, replayed bool, err er
 		}
 		return out.encode()
 	}
-	if key, ok := r.idempotencyKey(); ok {
-		answer, replayed, err = r.once(key, nil, store)
-	} else {
-		answer, err = store(r)
-	}
+	answer, replayed, err = r.once(key, nil, store)
 	if _, isDeferred := out.body.(deferred); isDeferred && !replayed && err == nil {
 		answer, err = out.encode() // its deferred values are known now
 	}

@@ -21,10 +21,7 @@ func toPresence(v *presence.View) openapi.Presence {
 	if v.Access < presence.Whole {
 		return out
 	}
-	out.Source = openapi.PresenceSourceAuto
-	if v.Manual {
-		out.Source = openapi.PresenceSourceManual
-	}
+	out.Source = presenceSource(v.Manual)
 	out.Seq, out.ManualUntil = &v.Seq, orNullTime(v.Until)
 	out.LastSeenAt, out.ExpiresAt = orNullTime(v.SeenAt), orNullTime(v.ExpiresAt)
 	devices := make([]openapi.PresenceDevice, len(v.Devices))
@@ -32,21 +29,36 @@ func toPresence(v *presence.View) openapi.Presence {
 		devices[i] = openapi.PresenceDevice{
 			ID:         d.ID,
 			Kind:       openapi.DeviceKind(d.Kind),
-			State:      openapi.DeviceActivityActive,
+			State:      deviceActivity(d.Idle),
 			LastSeenAt: openapi.Time(d.SeenAt),
-		}
-		if d.Idle {
-			devices[i].State = openapi.DeviceActivityIdle
 		}
 	}
 	out.Devices = &devices
 	if v.Access == presence.Own {
-		out.ManualStatus = openapi.ClaimedStatus(v.Claim.Status)
-		if v.Claim.Status == presence.Auto {
-			out.ManualStatus = openapi.ClaimedStatusAuto
-		}
+		out.ManualStatus = claimedStatus(v.Claim.Status)
 	}
 	return out
+}
+
+func presenceSource(isManual bool) openapi.PresenceSource {
+	if isManual {
+		return openapi.PresenceSourceManual
+	}
+	return openapi.PresenceSourceAuto
+}
+
+func deviceActivity(isIdle bool) openapi.DeviceActivity {
+	if isIdle {
+		return openapi.DeviceActivityIdle
+	}
+	return openapi.DeviceActivityActive
+}
+
+func claimedStatus(s presence.Manual) openapi.ClaimedStatus {
+	if s == presence.Auto {
+		return openapi.ClaimedStatusAuto
+	}
+	return openapi.ClaimedStatus(s)
 }
 
 // presenceFilter reads the filter of a list.

@@ -37,7 +37,7 @@ func presenceID(r *request) (id presence.ID, own bool) {
 }
 
 func (a *API) sendHeartbeat(r *request) (reply, error) {
-	if !a.heartbeats.take(r.answer, string(r.by.User), r.by.At) {
+	if takeAll(r.answer, r.by.At, 1, allowance{a.heartbeats, string(r.by.User)}) != nil {
 		return reply{}, r.api.refuse("heartbeat_rate", errRateLimited)
 	}
 	in, err := decode[openapi.Heartbeat](r)
@@ -49,12 +49,11 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	body := toPresence(&v)
-	body.HeartbeatAfterSeconds = int(h.Every() / time.Second)
+	body := &presenceBody{v, int64(h.Every() / time.Second)}
 	if begun {
-		return created("/api/presence/"+body.ID, &body), nil
+		return created("/api/presence/"+string(v.ID), body), nil
 	}
-	return ok(&body), nil
+	return ok(body), nil
 }
 
 func (a *API) listPresences(r *request) (reply, error) {
@@ -88,7 +87,7 @@ func (a *API) getPresence(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(new(toPresence(&v))), nil
+	return ok(&presenceBody{View: v}), nil
 }
 
 func (a *API) deletePresence(r *request) (reply, error) {

@@ -67,19 +67,10 @@ func (r reply) readableAt(path string) reply {
 func (r reply) encode() (ports.Answer, error) {
 	a := ports.Answer{
 		Status:  r.status,
-		Header:  map[string]string{},
+		Header:  r.header(),
 		Reveals: r.reveals,
 		Brought: r.brought,
 		Shows:   r.shows,
-	}
-	if r.location != "" {
-		a.Header["Location"] = r.location
-	}
-	if r.vary != "" {
-		a.Header["Vary"] = r.vary
-	}
-	if r.reveals != "" {
-		a.Header["Cache-Control"] = "no-store"
 	}
 	if r.body == nil {
 		return a, nil
@@ -100,11 +91,32 @@ func (r reply) encode() (ports.Answer, error) {
 		}
 		a.Body = buf.Bytes()
 	}
-	a.Header["Content-Type"] = jsonType
 	if r.revision != 0 {
 		a.Header["Etag"] = etag(r.revision, a.Body)
 	}
 	return a, nil
+}
+
+// header returns the header fields that do not depend on the encoded body. The caller adds one only if the resource has
+// a revision.
+func (r *reply) header() map[string]string {
+	if r.body != nil && r.revision == 0 && r.location == "" && r.vary == "" && r.reveals == "" {
+		return jsonOnly
+	}
+	h := map[string]string{}
+	if r.body != nil {
+		h["Content-Type"] = jsonType
+	}
+	if r.location != "" {
+		h["Location"] = r.location
+	}
+	if r.vary != "" {
+		h["Vary"] = r.vary
+	}
+	if r.reveals != "" {
+		h["Cache-Control"] = "no-store"
+	}
+	return h
 }
 
 func encode(into *bytes.Buffer, v any) error {
@@ -122,6 +134,8 @@ func etag(revision int64, body []byte) string {
 var (
 	privateNoCache = []string{"private, no-cache"}
 	noSniff        = []string{"nosniff"}
+	jsonTypes      = []string{jsonType}
+	jsonOnly       = map[string]string{"Content-Type": jsonType}
 )
 
 // maxCounted is the number of bytes of a body up to which net/http sets Content-Length itself. It does so without
@@ -132,13 +146,12 @@ const maxCounted = 2048
 func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 	h := w.Header()
 	h["Cache-Control"] = privateNoCache
-	values := make([]string, 0, len(a.Header)+1) // one allocation for all of them
-	set := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
-	}
 	for name, value := range a.Header {
-		set(http.CanonicalHeaderKey(name), value)
+		if value == jsonType && name == "Content-Type" {
+			h[name] = jsonTypes
+		} else {
+			h.Set(name, value)
+		}
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if tag := a.Header["Etag"]; tag != "" && reads && noneMatch(r.Header.Values("If-None-Match"), tag) {
@@ -147,7 +160,7 @@ func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 		return
 	}
 	if a.Body != nil && (len(a.Body) > maxCounted || r.Method == http.MethodHead) {
-		set("Content-Length", strconv.Itoa(len(a.Body)))
+		h.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body) // it fails if the client is gone

@@ -51,6 +51,13 @@ func (s *Service) Beat(
 			return v, false, nil
 		}
 	}
+	return s.storeBeat(ctx, by, h, now)
+}
+
+// storeBeat applies a heartbeat that changes what others see.
+func (s *Service) storeBeat(
+	ctx context.Context, by identity.Actor, h presence.Heartbeat, now time.Time,
+) (v presence.View, created bool, err error) {
 	records, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
 		created = r.Deleted
 		s.registry.mergeDevices(r, s.now())

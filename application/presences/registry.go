@@ -69,17 +69,18 @@ func (g *registry) withEntry(k key, f func(*shard, *entry)) {
 
 // beat applies a heartbeat without a visible change: it only extends the device's life.
 func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time) (v presence.View, ok bool) {
-	g.withEntry(key{by.Org, by.User}, func(s *shard, e *entry) {
-		if e == nil || !e.record.Refresh(by, h, now) {
-			return
-		}
-		if e.dirtySince == 0 {
-			e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
-		}
-		s.wheel.put(e, g.dueAt(e))
-		v, ok = e.record.View(presence.Own, now), true
-	})
-	return v, ok
+	s := g.shardOf(key{by.Org, by.User})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[by.Org][by.User]
+	if e == nil || !e.record.Refresh(by, h, now) {
+		return presence.View{}, false
+	}
+	if e.dirtySince == 0 {
+		e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
+	}
+	s.wheel.put(e, g.dueAt(e))
+	return e.record.View(presence.Own, now), true
 }
 
 // mergeDevices copies this node's newer data about devices into a record that was loaded.

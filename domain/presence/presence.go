@@ -99,6 +99,8 @@ type Device struct {
 // ExpiresAt returns when the device counts as offline unless it sends another heartbeat.
 func (d Device) ExpiresAt() time.Time { return d.SeenAt.Add(d.TTL) }
 
+func (d *Device) isLive(now time.Time) bool { return now.Before(d.ExpiresAt()) }
+
 // Record is the presence of one user in an org. Settle computes Mask, Shown and Due from the other fields.
 type Record struct {
 	event.Log
@@ -165,10 +167,19 @@ func (r *Record) Until() time.Time {
 
 // live returns the devices that count at a time.
 func (r *Record) live(now time.Time) []Device {
-	var out []Device
-	for _, d := range r.Devices {
-		if now.Before(d.ExpiresAt()) {
-			out = append(out, d)
+	n := 0
+	for i := range r.Devices {
+		if r.Devices[i].isLive(now) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]Device, 0, n)
+	for i := range r.Devices {
+		if r.Devices[i].isLive(now) {
+			out = append(out, r.Devices[i])
 		}
 	}
 	return out
@@ -177,8 +188,13 @@ func (r *Record) live(now time.Time) []Device {
 // Actual returns the status at a time, as its owner sees it: offline without a live device, else the
 // claimed status, else that of the devices. Being invisible changes the status only for others.
 func (r *Record) Actual(now time.Time) (s Status, manual bool) {
-	live := r.live(now)
-	if r.Deleted || len(live) == 0 {
+	isOnline, isActive := false, false
+	for i := range r.Devices {
+		if d := &r.Devices[i]; d.isLive(now) {
+			isOnline, isActive = true, isActive || !d.Idle
+		}
+	}
+	if r.Deleted || !isOnline {
 		return Offline, false
 	}
 	manual = true
@@ -193,7 +209,7 @@ func (r *Record) Actual(now time.Time) (s Status, manual bool) {
 		manual = false
 	case ManualInvisible:
 	}
-	if slices.ContainsFunc(live, func(d Device) bool { return !d.Idle }) {
+	if isActive {
 		return Online, manual
 	}
 	return Away, manual

@@ -24,11 +24,32 @@ var errTime = errors.New("not a time of RFC 3339")
 func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 
 // MarshalJSON truncates to milliseconds.
-func (t Time) MarshalJSON() ([]byte, error) { return t.append(nil), nil }
+func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-func (t Time) append(b []byte) []byte {
+// AppendJSON appends what MarshalJSON returns. It does not use the layout, which takes twice as long.
+func (t Time) AppendJSON(b []byte) []byte {
+	at := time.Time(t).UTC()
+	year, month, day := at.Date()
 	b = append(slices.Grow(b, len(timeLayout)+2), '"')
-	return append(time.Time(t).UTC().AppendFormat(b, timeLayout), '"')
+	if year < 0 || year > 9999 {
+		return append(at.AppendFormat(b, timeLayout), '"')
+	}
+	hour, minute, second := at.Clock()
+	b = append(appendDigits(b, year, 1000), '-')
+	b = append(appendDigits(b, int(month), 10), '-')
+	b = append(appendDigits(b, day, 10), 'T')
+	b = append(appendDigits(b, hour, 10), ':')
+	b = append(appendDigits(b, minute, 10), ':')
+	b = append(appendDigits(b, second, 10), '.')
+	return append(appendDigits(b, at.Nanosecond()/int(time.Millisecond), 100), 'Z', '"')
+}
+
+// appendDigits appends n, with leading zeros up to the digit of a unit.
+func appendDigits(b []byte, n, unit int) []byte {
+	for ; unit > 0; unit /= 10 {
+		b = append(b, '0'+byte(n/unit%10)) //nolint:gosec // one digit
+	}
+	return b
 }
 
 // UnmarshalJSON accepts any offset and any precision. Its error does not quote the input.

@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// presenceBody encodes itself as toPresence and encoding/json do, without building the type of the contract, whose
+// members that can be null are maps. A heartbeat returns it.
+type presenceBody struct {
+	presence.View
+	heartbeatAfter int64 // seconds; 0: left out
+}
+
+// AppendJSON implements appender.
+func (p *presenceBody) AppendJSON(b []byte) []byte {
+	b = append(b, '{')
+	isWhole := p.Access >= presence.Whole
+	if isWhole {
+		b = append(b, `"devices":[`...)
+		for i := range p.Devices {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendDevice(b, &p.Devices[i])
+		}
+		b = append(b, `],`...)
+	}
+	b = appendText(b, `"emoji":`, p.Claim.Emoji)
+	if isWhole {
+		b = appendTime(b, `,"expires_at":`, p.ExpiresAt)
+	}
+	if p.heartbeatAfter != 0 {
+		b = strconv.AppendInt(append(b, `,"heartbeat_after_seconds":`...), p.heartbeatAfter, 10)
+	}
+	b = appendText(b, `,"id":`, string(p.ID))
+	b = appendTime(b, `,"last_active_at":`, p.ActiveAt)
+	if isWhole {
+		b = appendTime(b, `,"last_seen_at":`, p.SeenAt)
+		if p.Access == presence.Own {
+			b = appendText(b, `,"manual_status":`, string(claimedStatus(p.Claim.Status)))
+		}
+		b = appendTime(b, `,"manual_until":`, p.Until)
+		b = strconv.AppendInt(append(b, `,"seq":`...), p.Seq, 10)
+		b = appendText(b, `,"source":`, string(presenceSource(p.Manual)))
+	}
+	b = appendText(b, `,"status":`, string(p.Status))
+	b = appendText(b, `,"text":`, p.Claim.Text)
+	b = appendText(b, `,"user_id":`, string(p.User))
+	return append(b, '}')
+}
+
+func appendDevice(b []byte, d *presence.Device) []byte {
+	b = appendText(b, `{"id":`, d.ID)
+	b = appendText(b, `,"kind":`, string(d.Kind))
+	b = openapi.Time(d.SeenAt).AppendJSON(append(b, `,"last_seen_at":`...))
+	b = appendText(b, `,"state":`, string(deviceActivity(d.Idle)))
+	return append(b, '}')
+}
+
+// appendTime appends a member that is null for the zero time.
+func appendTime(b []byte, name string, t time.Time) []byte {
+	if b = append(b, name...); t.IsZero() {
+		return append(b, "null"...)
+	}
+	return openapi.Time(t).AppendJSON(b)
+}
+
+// appendText appends a member. A text that is not UTF-8, which no text of Atrium is, gets replacement characters.
+func appendText(b []byte, name, s string) []byte {
+	b, _ = jsontext.AppendQuote(append(b, name...), s)
+	return b
+}
