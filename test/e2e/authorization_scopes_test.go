@@ -41,7 +41,10 @@ func (h *testWorkspace) testScopes(t *testing.T, op *openapi.Operation, example 
 		example.after(t, h)
 	}
 	// A person can have 100 keys, and a workspace 100 of programs.
-	h.sql(t, `DELETE FROM api_keys WHERE name IN ('scoped', 'a program', 'another')`)
+	if _, err := h.db.ExecContext(t.Context(),
+		`DELETE FROM api_keys WHERE name IN ('scoped', 'a program', 'another')`); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // mostAllowed returns the last caller with an API key that may call op; nil if there is none.

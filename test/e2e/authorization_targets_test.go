@@ -23,6 +23,7 @@ type target struct {
 	query   string
 	headers []string
 	body    any
+	request string // the Request-Id; "allowed" if empty
 }
 
 // plainly is an example whose path has no parameters.

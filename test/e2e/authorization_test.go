@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type testCaller struct {
 	session  bool          // by a session
 	operator bool          // of the org
 	full     bool          // the key's ceiling is owner
+
+	malformed bool // the credential is missing, or no key's: no store is asked about it
 }
 
 func (c *testCaller) call(t *testing.T, op *openapi.Operation, at target) *answer {
@@ -44,7 +47,9 @@ func (c *testCaller) callBy(t *testing.T, method string, op *openapi.Operation, 
 		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
 		path = path[:begin] + id + path[end+1:]
 	}
-	return c.do(t, method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
+	// Responses name the request, and are compared. testNothingRecorded finds events by it.
+	return c.do(t, method, path+at.query, at.body, append(at.headers, c.host, c.chooses(),
+		"Request-Id: "+cmp.Or(at.request, "allowed"))...)
 }
 
 // chooses returns the header with which a signed-in user selects the workspace, because they have several workspaces.
@@ -216,26 +221,27 @@ func TestAuthorization(t *testing.T) {
 			})
 		}
 		h.testOwnThings(t)
+		h.testNothingRecorded(t)
 	})
 }
 
-// refuses expects that every caller without the permission is refused, that hidden targets get the same response as
-// absent ones, and that nothing is written.
+// refuses expects that every caller without the permission is refused, and that hidden targets get the same response as
+// absent ones. On PostgreSQL it leaves out what is refused before the database is asked.
 func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example example) {
 	t.Helper()
 	at := map[*testCaller]target{}
 	var once *target
 	for _, c := range h.callers {
 		switch {
-		case expected(op, c) == 200:
+		case expected(op, c) == 200, c.malformed && h.database != "":
 			continue
 		case example.each || once == nil:
 			made := example.make(t, h, c)
+			made.request = refused + op.ID
 			once = &made
 		}
 		at[c] = *once
 	}
-	before := h.latest(t)
 	for _, c := range h.callers {
 		if _, refused := at[c]; !refused {
 			continue
@@ -245,27 +251,29 @@ func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example exa
 			t.Errorf("%s: %s\nwant %d", c.name, a, want)
 		}
 		if a.status == 404 {
-			for what, other := range at[c].absent(c.role == identity.NoRole || onTemplate(op) && c.template == none) {
+			everything := c.role == identity.NoRole || onTemplate(op) && c.template == none
+			for what, other := range at[c].absent(everything, h.database == "") {
 				same(t, c.name+", "+what, a, c.call(t, op, other))
 			}
 		}
-	}
-	if h.latest(t) != before {
-		t.Errorf("who was refused left an event: %s", h.owner.get(t, "/api/events?limit=3", onRed))
 	}
 }
 
 // absent returns targets like this one that do not exist. All ids are replaced if the first thing on the path is hidden
 // too. There are none if the path has no ids.
-func (at target) absent(everything bool) map[string]target {
+func (at target) absent(everything, malformed bool) map[string]target {
 	if len(at.ids) == 0 {
 		return nil
 	}
 	last := len(at.ids) - 1
-	out := map[string]target{"an absent one": at.but(last, id.New(kind(at.ids[last]))),
-		"a malformed one": at.but(last, "x")}
-	if everything {
+	out := map[string]target{"an absent one": at.but(last, id.New(kind(at.ids[last])))}
+	if everything && last > 0 {
 		out["in an absent one"] = at.but(0, id.New(kind(at.ids[0])))
+	}
+	if malformed {
+		out["a malformed one"] = at.but(last, "x")
+	}
+	if malformed && everything && last > 0 {
 		out["in a malformed one"] = at.but(0, "x")
 	}
 	return out

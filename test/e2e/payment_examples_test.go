@@ -21,7 +21,7 @@ func (h *testWorkspace) payer(c *testCaller) (*client, []string) {
 
 // sells is an example on a payment method or a subscription of the caller's own workspace.
 func sells(in func(t *testing.T, who *client, headers []string) target) example {
-	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
+	return example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		who, headers := h.payer(c)
 		return in(t, who, headers)
 	}}

@@ -18,7 +18,7 @@ func init() {
 
 // ofRequest is an example on an activation request that another user than the caller made.
 func ofRequest(body any) example {
-	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
+	return example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		maker, template := h.author, h.doomed(t)
 		if c.client != nil && c.id == h.author.id {
 			maker = h.editor

@@ -33,6 +33,30 @@ func (d *deployment) checkEvents(t *testing.T) {
 	}
 }
 
+// refused begins the Request-Id of requests that are to be refused. The operation follows.
+const refused = "refused-"
+
+// testNothingRecorded expects that the requests that were refused have changed nothing: no event but of the refusal.
+func (h *testWorkspace) testNothingRecorded(t *testing.T) {
+	t.Helper()
+	rows, err := h.db.QueryContext(t.Context(), `SELECT request_id, type, data FROM recorded_events
+		WHERE request_id LIKE '`+refused+`%' AND type <> 'access.refused'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var request, kind, data string
+		if err := rows.Scan(&request, &kind, &data); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("who was refused left an event: %s %s %s", request, kind, data)
+	}
+	if err := rows.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 func init() {
 	examples["listEventTypes"] = plainly(nil)
 	examples["streamEvents"] = plainly(nil)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"crypto/ecdsa"
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,12 +21,13 @@ const (
 // testWorkspace is a workspace of the org red with a template, and a caller for each level of access to it.
 type testWorkspace struct {
 	*server
-	workspace, template string // ids
-	chat                string // id of a chat template, to which everybody stands as to the template
-	embed               *embed // of a chat that is published
-	session             string // of embed's, which opens nothing but that
-	replying            *embed // of a chat that answers, made when it is needed
-	replySession        string // of replying's
+	db                  *sql.DB // its database
+	workspace, template string  // ids
+	chat                string  // id of a chat template, to which everybody stands as to the template
+	embed               *embed  // of a chat that is published
+	session             string  // of embed's, which opens nothing but that
+	replying            *embed  // of a chat that answers, made when it is needed
+	replySession        string  // of replying's
 	shop                *shopWarehouse
 	issuer              *fixture.Issuer   // of the org; signing up needs an invitation
 	provider            *fixture.Provider // the same, at which the guest is signed in
@@ -66,9 +68,10 @@ orgs:
     egress: {allow: [127.0.0.0/8]}
     %[2]s
 `, issuer.URL, onlyPayments(), public, clientOf(t, provider, "main"))), toShops, knowsWebhookKey)
-	h := &testWorkspace{server: s, issuer: issuer, provider: provider, reporter: reporter,
+	h := &testWorkspace{server: s, db: s.open(t), issuer: issuer, provider: provider, reporter: reporter,
 		owner: s.user(t, "owner", "--org", "red"),
 		blue:  s.user(t, "owner", "--org", "blue")}
+	t.Cleanup(func() { _ = h.db.Close() })
 	h.workspace = h.owner.workspace
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
 	viewer, admin := s.user(t, "viewer", "--org", "red"), s.user(t, "admin", "--org", "red")
@@ -104,11 +107,11 @@ orgs:
 	bearing := func(token string) *client { return &client{server: s, token: token} }
 	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
 	for _, c := range []*testCaller{
-		{name: "nobody", client: s.anonymous()},
-		{name: "garbage", client: bearing("garbage")},
-		{name: "a damaged key", client: bearing(damaged)},
-		{name: "a visitor's session", client: bearing(h.session)},
-		{name: "an embed token", client: bearing(h.embed.secret)},
+		{name: "nobody", client: s.anonymous(), malformed: true},
+		{name: "garbage", client: bearing("garbage"), malformed: true},
+		{name: "a damaged key", client: bearing(damaged), malformed: true},
+		{name: "a visitor's session", client: bearing(h.session), malformed: true},
+		{name: "an embed token", client: bearing(h.embed.secret), malformed: true},
 		{name: "a key that nobody made", client: bearing(account.NewToken().Reveal())},
 		{name: "an expired key", client: expired},
 		{name: "a revoked key", client: revoked},
@@ -248,13 +251,6 @@ func invite(t *testing.T, by *client, workspace, email, role string) (id, token 
 	}
 	url := a.at("accept_url")
 	return a.at("id"), tokenIn(url)
-}
-
-// latest returns the newest event of each workspace that a caller could have changed.
-func (h *testWorkspace) latest(t *testing.T) string {
-	t.Helper()
-	return h.owner.latestChange(t, onRed) + " " + h.elsewhere.latestChange(t, onRed) + " " +
-		h.blue.latestChange(t, onBlue)
 }
 
 // latestChange is the newest event of a workspace that records what a request changed. Refusals are events too, and
