@@ -31,7 +31,8 @@ func (a *API) accountOperations() []operation {
 func (a *API) getMe(r *request) (reply, error) {
 	r.unremembered = !r.hasOneWorkspace() // others can change too
 	r.lasts = true
-	return r.profile(&r.person.User, r.person.Memberships)
+	p := r.person()
+	return r.profile(&p.User, p.Memberships)
 }
 
 func (a *API) updateMe(r *request) (reply, error) {

@@ -23,7 +23,7 @@ var errRateLimited = &fault.Error{
 // then selects the workspace. If workspaceOptional is true, the request need not name a workspace.
 func (a *API) authenticate(
 	w http.ResponseWriter, r *http.Request, obs *observed, op *openapi.Operation, workspaceOptional bool,
-) (identity.Actor, *account.Person, error) {
+) (identity.Actor, owner, error) {
 	at := a.now()
 	token, prove, stored := a.credential(r, obs.org)
 	if stored {
@@ -31,7 +31,7 @@ func (a *API) authenticate(
 			return identity.Actor{}, nil, err
 		}
 	}
-	by, person, selectMembership, err := prove(a, r, obs, token, at)
+	by, proved, selectMembership, err := prove(a, r, obs, token, at)
 	if token != "" {
 		a.measures.authenticated(credentialKind(token, stored), err)
 	}
@@ -56,13 +56,28 @@ func (a *API) authenticate(
 		w.Header()["Workspace-Id"] = x.fields[1:2:2]
 		obs.workspace = by.Workspace
 	}
-	return by, person, nil
+	return by, proved, nil
 }
+
+// owner is who a credential has proved. Most operations need only the actor, so the person of a key, which is a copy,
+// is made when an operation asks for it.
+type owner interface{ person() *account.Person }
+
+type (
+	keyOwner  account.Principal
+	userOwner account.Person
+)
+
+func (b *keyOwner) person() *account.Person {
+	return &account.Person{User: b.User, Memberships: []account.Membership{b.Membership}}
+}
+
+func (b *userOwner) person() *account.Person { return (*account.Person)(b) }
 
 // prover proves a caller by a credential of one kind.
 type prover func(
 	a *API, r *http.Request, obs *observed, token string, at time.Time,
-) (identity.Actor, *account.Person, selectMembership, error)
+) (identity.Actor, owner, selectMembership, error)
 
 // credential returns the credential of a request and the function that proves its caller. A cookie counts only if there
 // is no Authorization. stored reports whether proving it takes a look-up.
@@ -113,7 +128,7 @@ type selectMembership func(named string) (account.Membership, error)
 // byKey proves a caller by an API key, which is bound to one workspace.
 func (a *API) byKey(
 	r *http.Request, obs *observed, token string, at time.Time,
-) (identity.Actor, *account.Person, selectMembership, error) {
+) (identity.Actor, owner, selectMembership, error) {
 	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.org, token, at)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
@@ -124,15 +139,15 @@ func (a *API) byKey(
 		return by, nil, nil, err
 	}
 	a.knownTokens.remember(token, at)
-	a.Services.KeyUsage.Record(p.Key, at, obs.address)
-	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
+	a.Services.KeyUsage.Record(&p.Key, at, obs.address)
+	return by, (*keyOwner)(p), p.Select, nil
 }
 
 // bySession proves a caller by the cookie and the proof of a session. A request from a page of another origin proves
 // none.
 func (a *API) bySession(
 	r *http.Request, obs *observed, cookie string, at time.Time,
-) (identity.Actor, *account.Person, selectMembership, error) {
+) (identity.Actor, owner, selectMembership, error) {
 	if !a.sameOrigin(r) {
 		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
 	}
@@ -148,10 +163,10 @@ func (a *API) bySession(
 	a.knownTokens.remember(cookie, at)
 	a.Services.SessionUsage.Record(&p.Session, at)
 	if p.Key.ID != "" {
-		a.Services.KeyUsage.Record(p.Key, at, obs.address)
+		a.Services.KeyUsage.Record(&p.Key, at, obs.address)
 	}
 	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
-	return by, &p.Person, selected, nil
+	return by, (*userOwner)(&p.Person), selected, nil
 }
 
 // isSafe reports whether a request changes nothing (RFC 9110, section 9.2.1).
@@ -160,7 +175,7 @@ func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Metho
 // byToken proves a caller by a token that one of the org's issuers signed.
 func (a *API) byToken(
 	r *http.Request, obs *observed, token string, at time.Time,
-) (identity.Actor, *account.Person, selectMembership, error) {
+) (identity.Actor, owner, selectMembership, error) {
 	if token == "" || len(obs.org.Issuers) == 0 {
 		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
 	}
@@ -175,7 +190,7 @@ func (a *API) byToken(
 		return identity.Actor{}, nil, nil, err
 	}
 	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
-	return userActor(&p.User, obs, at), p, selected, nil
+	return userActor(&p.User, obs, at), (*userOwner)(p), selected, nil
 }
 
 // signIn returns the person of verified claims. by is the system, in the request of the sign-in.

@@ -60,14 +60,15 @@ var (
 type request struct {
 	*http.Request
 	application.Services
-	api    *API
-	op     *openapi.Operation
-	by     identity.Actor
-	person *account.Person // as the credential proved, at most a second old
-	match  revision.Match  // from If-Match
-	weak   bool            // it names weak tags
-	query  url.Values
-	body   []byte
+	api   *API
+	op    *openapi.Operation
+	by    identity.Actor
+	owner owner           // of the credential, at most a second old; nil before it was checked
+	known *account.Person // of the owner; nil until person is called
+	match revision.Match  // from If-Match
+	weak  bool            // it names weak tags
+	query url.Values
+	body  []byte
 
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 
@@ -83,6 +84,14 @@ type request struct {
 	watch func(connection.Check) // is called with the checks of a probe; may be nil
 
 	stream func(io.Writer) error // writes the body of a download; set by the operation
+}
+
+// person returns who the credential has proved; nil before it was checked.
+func (r *request) person() *account.Person {
+	if r.known == nil && r.owner != nil {
+		r.known = r.owner.person()
+	}
+	return r.known
 }
 
 // withStores returns r with the use cases on given stores, such as those of a transaction.
@@ -121,7 +130,7 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 			produces:          produces,
 		}
 		var err error
-		if r.by, r.person, err = a.authenticate(w, hr, obs, op, workspaceOptional); err == nil {
+		if r.by, r.owner, err = a.authenticate(w, hr, obs, op, workspaceOptional); err == nil {
 			if named := workspaceID(r); named != "" {
 				obs.workspace = named
 			}
@@ -150,13 +159,13 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 // recordRefusal notes in the audit trail that the caller was refused this operation. If the path names a workspace, the
 // note is in its trail, and only if the caller is a member.
 func (r *request) recordRefusal(err error) {
-	if r.person == nil {
+	if r.owner == nil {
 		return
 	}
 	by := r.by
 	if named := workspaceID(r); named != "" && named != by.Workspace {
 		isNamed := func(m account.Membership) bool { return m.Workspace.ID == named }
-		if !slices.ContainsFunc(r.person.Memberships, isNamed) {
+		if !slices.ContainsFunc(r.person().Memberships, isNamed) {
 			return
 		}
 		by.Workspace = named

@@ -82,7 +82,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		}
 	}
 	beat(http.StatusCreated)
-	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 30 {
+	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 24 {
 		t.Errorf("%v allocations", n)
 	}
 }

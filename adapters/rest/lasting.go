@@ -91,7 +91,7 @@ func (a *API) lasting(op *openapi.Operation, made func(*openStream) lastingStrea
 
 // authenticate sets the caller from the request's credential.
 func (s *openStream) authenticate(w http.ResponseWriter) (err error) {
-	if s.by, s.person, err = s.api.authenticate(w, s.Request, s.obs, s.op, s.workspaceOptional); err == nil {
+	if s.by, s.owner, err = s.api.authenticate(w, s.Request, s.obs, s.op, s.workspaceOptional); err == nil {
 		s.proof, err = s.request.proof()
 	}
 	return err

@@ -104,7 +104,11 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	}
 	// Not by the router's ServeHTTP, which would copy the request twice to pass on the variables of the path.
 	x := exchangeOf(r)
-	a.router.Match(r, &x.match) // there is always one: unrouted
+	if known, ok := a.fixed[fixedRoute{r.Method, r.URL.Path}]; ok {
+		x.match = known
+	} else {
+		a.router.Match(r, &x.match) // there is always one: unrouted
+	}
 	x.match.Handler.ServeHTTP(w, r)
 }
 

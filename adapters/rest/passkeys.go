@@ -138,7 +138,7 @@ func (a *API) optionsToAddPasskey(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toCreationOptions(rp, &r.person.User, options)), nil
+	return ok(toCreationOptions(rp, &r.person().User, options)), nil
 }
 
 func (a *API) addPasskey(r *request) (reply, error) {

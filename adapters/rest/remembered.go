@@ -133,7 +133,7 @@ type asked struct {
 func (r *request) asked() asked {
 	var person [2]int64
 	if r.hasOneWorkspace() {
-		person = [2]int64{r.person.User.Revision, r.person.Memberships[0].Workspace.Revision}
+		person = [2]int64{r.person().User.Revision, r.person().Memberships[0].Workspace.Revision}
 	}
 	return asked{
 		op: r.op, path: r.URL.Path, query: r.URL.RawQuery, body: string(r.body), org: observation(r.Request).org,
@@ -143,7 +143,7 @@ func (r *request) asked() asked {
 }
 
 // hasOneWorkspace reports whether the caller is known in one workspace only, as the bearer of an API key is.
-func (r *request) hasOneWorkspace() bool { return r.person != nil && len(r.person.Memberships) == 1 }
+func (r *request) hasOneWorkspace() bool { return r.owner != nil && len(r.person().Memberships) == 1 }
 
 func (k *asked) size() int {
 	return len(k.path) + len(k.query) + len(k.body) + len(k.choice) + answerOverhead

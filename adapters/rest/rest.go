@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,8 +49,9 @@ type API struct {
 	config          Config
 	now             func() time.Time // by the clock of this machine, and its corrections
 	router          *mux.Router
-	reads           map[string]readOperation // by path template
-	callers         *limiter                 // by API key, or by user for those who signed in
+	fixed           map[fixedRoute]mux.RouteMatch // what the router finds for paths without variables
+	reads           map[string]readOperation      // by path template
+	callers         *limiter                      // by API key, or by user for those who signed in
 	users           *limiter
 	workspaces      *limiter
 	unauthenticated *limiter      // by address, for requests without a valid credential
@@ -174,6 +176,29 @@ func (a *API) route(areas []area) error {
 	for _, declared := range a.Contract.Operations() {
 		if !registered[declared.Method+" "+declared.Path] {
 			return fmt.Errorf("rest: %s %s of openapi.yaml has no route", declared.Method, declared.Path)
+		}
+	}
+	return a.findFixed()
+}
+
+// fixedRoute is a request whose route is found once, when the server starts. The router compares a path with many
+// others, by regular expressions.
+type fixedRoute struct{ method, path string }
+
+// findFixed asks the router for the operations whose paths have no variables.
+func (a *API) findFixed() error {
+	a.fixed = map[fixedRoute]mux.RouteMatch{}
+	for _, declared := range a.Contract.Operations() {
+		if strings.Contains(declared.Path, "{") {
+			continue
+		}
+		r := &http.Request{Method: declared.Method, URL: &url.URL{Path: declared.Path}}
+		var found mux.RouteMatch
+		if !a.router.Match(r, &found) || found.MatchErr != nil {
+			return fmt.Errorf("rest: the router does not find %s %s", declared.Method, declared.Path)
+		}
+		if len(found.Vars) == 0 { // otherwise requests would share them
+			a.fixed[fixedRoute{declared.Method, declared.Path}] = found
 		}
 	}
 	return nil

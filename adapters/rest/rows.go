@@ -129,7 +129,7 @@ func (a *API) streamRows(
 	opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 	var q sources.RowsQuery
 	var err error
-	if r.by, r.person, err = a.authenticate(w, hr.WithContext(opening), obs, op, false); err == nil {
+	if r.by, r.owner, err = a.authenticate(w, hr.WithContext(opening), obs, op, false); err == nil {
 		err = r.parse(w)
 	}
 	opened()

@@ -33,12 +33,15 @@ func (a *API) workspaceOperations() []operation {
 // workspaceID returns the workspace that the path names, by id or slug as the Workspace-Id header does. It is empty if
 // the path names none, or by a slug that no workspace of the caller has.
 func workspaceID(r *request) identity.WorkspaceID {
-	if id := pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix); id != "" || r.person == nil {
+	if id := pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix); id != "" {
 		return id
 	}
 	slug := pathVar(r.Request, "workspace_id")
-	for i := range r.person.Memberships {
-		if w := &r.person.Memberships[i].Workspace; w.Slug == slug {
+	if slug == "" || r.owner == nil {
+		return ""
+	}
+	for i := range r.person().Memberships {
+		if w := &r.person().Memberships[i].Workspace; w.Slug == slug {
 			return w.ID
 		}
 	}

@@ -28,7 +28,7 @@ type requestCounter struct {
 	held    int                                    // how many there are of all orgs
 }
 
-func (c *requestCounter) record(k account.Key, at time.Time) {
+func (c *requestCounter) record(k *account.Key, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(k.Org, account.KeyDay{Key: k.ID, Day: account.DayOf(at)}, 1)

@@ -17,8 +17,8 @@ import (
 
 func TestRequestsWithKeysAreCounted(t *testing.T) {
 	today := account.DayOf(now)
-	key := func(id identity.KeyID, org identity.OrgID) account.Key {
-		return account.Key{ID: id, Org: org, LastUsedAt: now.Add(time.Hour)} // so that only requests are stored
+	key := func(id identity.KeyID, org identity.OrgID) *account.Key {
+		return &account.Key{ID: id, Org: org, LastUsedAt: now.Add(time.Hour)} // so that only requests are stored
 	}
 	// stores returns what a call got: it may be changed later.
 	type storing = func(context.Context, identity.OrgID, account.KeyRequests) error
@@ -80,7 +80,7 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 		a, b := key("a", "org"), key("b", "org")
 		requests.EXPECT().Requests(t.Context(), member.Workspace, []identity.KeyID{"a", "b"}, now).Return(
 			account.KeyRequests{{Key: "a", Day: today}: 7, {Key: "a", Day: today - account.RequestDays + 1}: 5}, nil)
-		wantErr(t, u.Count(t.Context(), member, &a, &b), nil)
+		wantErr(t, u.Count(t.Context(), member, a, b), nil)
 		days := make([]int64, account.RequestDays)
 		if !slices.Equal(b.Requests, days) {
 			t.Errorf("requests of an unused key: %v", b.Requests)

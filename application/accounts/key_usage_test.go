@@ -25,8 +25,8 @@ func uncounted(t *testing.T) ports.KeyRequests {
 func TestKeyUsage(t *testing.T) {
 	type uses = map[identity.KeyID]account.KeyUse
 	use := func(at time.Time) account.KeyUse { return account.KeyUse{At: at, Address: "192.0.2.1"} }
-	key := func(id identity.KeyID, last time.Time) account.Key {
-		return account.Key{ID: id, Org: "org", LastUsedAt: last}
+	key := func(id identity.KeyID, last time.Time) *account.Key {
+		return &account.Key{ID: id, Org: "org", LastUsedAt: last}
 	}
 	for name, tt := range map[string]struct {
 		last  time.Time
@@ -55,7 +55,7 @@ func TestKeyUsage(t *testing.T) {
 		u.Record(key("a", time.Time{}), now, "192.0.2.1")
 		u.Record(key("a", time.Time{}), now.Add(time.Second), "192.0.2.1")
 		u.Record(key("b", time.Time{}), now, "192.0.2.1")
-		u.Record(account.Key{ID: "c", Org: "other"}, now, "192.0.2.1")
+		u.Record(&account.Key{ID: "c", Org: "other"}, now, "192.0.2.1")
 		wantErr(t, u.Flush(t.Context()), nil)
 		wantErr(t, u.Flush(t.Context()), nil) // the mock would fail a second call
 	})

@@ -26,7 +26,7 @@ func NewKeyUsage(keys ports.Keys, requests ports.KeyRequests) *KeyUsage {
 
 // Record counts a request that a client at an address made with k. It records when k was last used, unless that was
 // within the last minute as far as is known.
-func (u *KeyUsage) Record(k account.Key, at time.Time, address string) {
+func (u *KeyUsage) Record(k *account.Key, at time.Time, address string) {
 	u.requests.record(k, at)
 	if at.Sub(k.LastUsedAt) >= time.Minute {
 		u.last.record(k.Org, k.ID, account.KeyUse{At: at, Address: address})

@@ -103,6 +103,9 @@ func (d *Directory) BySlug(slug string) (*Org, bool) {
 // ByHost returns the org for a request's Host: the one that lists it, else the one whose slug is its
 // first label under the base domain, else the only org if that lists no hosts.
 func (d *Directory) ByHost(host string) (*Org, error) {
+	if len(d.orgs) == 1 && len(d.orgs[0].Hosts) == 0 {
+		return &d.orgs[0], nil
+	}
 	name := hostName(host)
 	if o, ok := d.byHost[name]; ok {
 		return o, nil
@@ -111,9 +114,6 @@ func (d *Directory) ByHost(host string) (*Org, error) {
 		if o, ok := d.bySlug[slug]; ok {
 			return o, nil
 		}
-	}
-	if len(d.orgs) == 1 && len(d.orgs[0].Hosts) == 0 {
-		return &d.orgs[0], nil
 	}
 	return nil, ErrUnknownHost
 }
