@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // exchange is one request and its response: their log fields, the route, and the context of all work for them. These
@@ -21,6 +23,8 @@ type exchange struct {
 	recorder recorder
 	match    mux.RouteMatch
 	fields   [2]string // values of header fields of the response: Request-Id and Workspace-Id
+	begun    time.Time
+	foreseen ports.ForeseenVersion // without a template for none
 
 	deadline time.Time // zero until limit is called
 	mu       sync.Mutex
@@ -40,7 +44,7 @@ func exchangeOf(r *http.Request) *exchange {
 	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		return x
 	}
-	return &exchange{parent: ctx}
+	return &exchange{parent: ctx, begun: time.Now()}
 }
 
 func observation(r *http.Request) *observed { return &exchangeOf(r).observed }
@@ -98,8 +102,14 @@ func (x *exchange) Err() error {
 // Value implements context.Context. After Done it also has the values of the context with the deadline: one of them
 // lets package context cancel derived contexts without a goroutine for each.
 func (x *exchange) Value(key any) any {
-	if key == (exchangeKey{}) {
+	switch key {
+	case exchangeKey{}:
 		return x
+	case ports.ForeseenKey{}:
+		if x.foreseen.Template == "" {
+			return nil
+		}
+		return &x.foreseen
 	}
 	x.mu.Lock()
 	limited := x.limited

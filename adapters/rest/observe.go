@@ -37,7 +37,7 @@ type observed struct {
 // logs and measures every response.
 func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	x := &exchange{parent: r.Context()}
+	x := &exchange{parent: r.Context(), begun: start}
 	o := &x.observed
 	*o = observed{
 		id: requestID(r.Header.Get("Request-Id")), address: a.address(r), route: "unmatched", trace: traceID(r),

@@ -2,14 +2,33 @@ package rest
 
 import (
 	"bytes"
+	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 func versionRef(r *request) prompt.Ref { return prompt.ParseRef(pathVar(r.Request, "version_id")) }
+
+// foreseen is remembered of the most frequent read, of a version. If the credential of the caller has to be looked up,
+// the version is read by the same statement.
+type foreseen remembered
+
+func (q foreseen) handler(a *API, op *openapi.Operation) http.Handler {
+	next := remembered(q).handler(a, op)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if template := pathVar(r, "prompt_template_id"); id.Valid(prompt.Prefix, template) {
+			exchangeOf(r).foreseen = ports.ForeseenVersion{
+				Template: prompt.ID(template), Ref: prompt.ParseRef(pathVar(r, "version_id")),
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 func (a *API) listVersions(r *request) (reply, error) {
 	var of *prompt.Reading

@@ -56,10 +56,11 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 		}
 	}
 	answer, _, err = q.ask(r)
-	if err == nil && !r.unremembered {
+	if err == nil && !r.unremembered && (!r.mustRead() || r.api.answers.has(key)) {
 		// A share that ended between the time of the request and its read counts as a change for a few seconds only.
 		lasts := r.lasts && read.Sub(r.by.At).Abs() < answersFresh
-		r.api.answers.rememberFor(reader, key, kept{answer, r.versions, r.rollouts, at, lasts, read})
+		begun := exchangeOf(r.Request).begun // the version may have been read together with the caller
+		r.api.answers.rememberFor(reader, key, kept{answer, r.versions, r.rollouts, at, lasts, begun})
 	}
 	return answer, false, err
 }
@@ -193,6 +194,17 @@ func (s *answers) recall(key *asked, at version, now time.Time) (known kept, ok 
 		s.add(key, known, now)
 	}
 	return known, true
+}
+
+// has reports whether there is an answer that a read from the database must replace, so that no later one is older.
+func (s *answers) has(key asked) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, young := s.young[key]
+	if !young {
+		_, young = s.aged[key]
+	}
+	return young
 }
 
 // remember keeps an answer, unless one of a later generation has been read meanwhile.

@@ -158,6 +158,8 @@ func (a *API) route(areas []area) error {
 					a.reads[op.path] = readOperation{declared, q}
 				case remembered:
 					a.reads[op.path] = readOperation{declared, query(q)}
+				case foreseen:
+					a.reads[op.path] = readOperation{declared, query(q)}
 				}
 			}
 			registered[op.method+" "+op.path] = true

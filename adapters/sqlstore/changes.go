@@ -15,6 +15,7 @@ type changes struct {
 	seed       maphash.Seed
 	workspaces [1024]changeCount
 	all        changeCount // of transactions that do not say which workspace they change
+	any        atomic.Uint64
 }
 
 // changeCount counts the transactions that may have committed a change, and those that are about to.
@@ -53,9 +54,12 @@ func (t *transaction) begin(count *changeCount) {
 	t.changing = append(t.changing, count)
 }
 
-// endChanges counts the pending changes of a transaction that has ended. The result of a commit can be unknown, so
+// end counts the pending changes of a transaction that has ended. The result of a commit can be unknown, so
 // those of a failed one count too.
-func (t *transaction) endChanges() {
+func (c *changes) end(t *transaction) {
+	if len(t.changing) > 0 {
+		c.any.Add(1)
+	}
 	for _, count := range t.changing {
 		count.ended.Add(1)
 		count.pending.Add(-1)
@@ -76,6 +80,7 @@ func (db *DB) changing(ws identity.WorkspaceID) {
 // changingAll notes that the transaction changes people or their credentials, and with them any workspace.
 func (db *DB) changingAll() {
 	if db.tx == nil {
+		db.changes.any.Add(1)
 		db.changes.all.ended.Add(1)
 		return
 	}

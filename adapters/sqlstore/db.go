@@ -136,7 +136,7 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 
 func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 	t := &transaction{grouped: db.groups != nil}
-	defer t.endChanges()
+	defer db.changes.end(t)
 	changes := false
 	err := db.transact(ctx, func(tx *sqlx.Tx) error {
 		t.Tx = tx
@@ -147,7 +147,7 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 		changes = len(t.changing) > 0
 		return ctx.Err()
 	})
-	t.endChanges() // before anyone learns of the commit
+	db.changes.end(t) // before anyone learns of the commit
 	if err != nil {
 		return err
 	}

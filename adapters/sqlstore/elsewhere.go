@@ -41,6 +41,7 @@ type elsewhere struct {
 	looked     atomic.Int64 // when the last look began, after begun; 0 for never
 	workspaces [1024]atomic.Uint64
 	all        atomic.Uint64
+	any        atomic.Uint64 // grows before one of the others does
 
 	mu       sync.Mutex // held during a look
 	last     look
@@ -88,6 +89,12 @@ func (e *elsewhere) counter(ws identity.WorkspaceID) *atomic.Uint64 {
 		return &e.all
 	}
 	return &e.workspaces[maphash.String(e.seed, string(ws))%uint64(len(e.workspaces))]
+}
+
+// changed counts a change of a workspace, or of all.
+func (e *elsewhere) changed(ws identity.WorkspaceID) {
+	e.any.Add(1)
+	e.counter(ws).Add(1)
 }
 
 // Elsewhere implements ports.Changes.
@@ -151,19 +158,19 @@ func (e *elsewhere) count(found *look) {
 	between := time.Duration(found.Clock-e.last.Clock) * time.Microsecond
 	if found.Server != e.last.Server || found.Horizon < e.last.Horizon || between < 0 || between > changesMissed ||
 		len(changed) > maxLooked {
-		e.all.Add(1)
+		e.changed("")
 	}
 	seen := map[int64]bool{}
 	for _, one := range changed {
 		number, ws, _ := strings.Cut(one, " ")
 		xid, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || !e.seen[xid] { // all rows of a transaction appear at once
-			e.counter(identity.WorkspaceID(ws)).Add(1)
+			e.changed(identity.WorkspaceID(ws))
 		}
 		seen[xid] = true
 	}
 	for _, ws := range fields(found.Ended) {
-		e.counter(identity.WorkspaceID(ws)).Add(1)
+		e.changed(identity.WorkspaceID(ws))
 	}
 	if len(changed) > 0 {
 		e.removals = 2

@@ -2,11 +2,14 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 const (
@@ -165,7 +168,10 @@ type principalRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
+// principal returns the row's values. Rate limits and counts keep the ids for longer than the text of a packed row.
 func (row *principalRow) principal() *account.Principal {
+	row.Key.ID = identity.KeyID(strings.Clone(string(row.Key.ID)))
+	row.User.ID = identity.UserID(strings.Clone(string(row.User.ID)))
 	return &account.Principal{
 		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(),
 			Role: row.Role, ByHand: row.ByHand, Grouped: row.Grouped},
@@ -175,16 +181,20 @@ func (row *principalRow) principal() *account.Principal {
 // Principal implements ports.Keys. A transaction does not use the cache: its changes may be rolled back, and
 // other requests must not see them yet.
 func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
-	read := func() (*account.Principal, error) { return s.db.principal(ctx, org, h) }
 	if s.db.tx != nil {
-		return read()
+		return s.db.principal(ctx, org, h)
 	}
-	return s.db.principals.get(ctx, principalKey{org: org, hash: h}, read)
+	return s.db.principals.get(ctx, principalKey{org: org, hash: h}, func() (*account.Principal, error) {
+		if f := ports.Foreseen(ctx); f != nil {
+			return s.db.principalForeseeing(ctx, org, h, f)
+		}
+		return s.db.principal(ctx, org, h)
+	})
 }
 
 func (db *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	var row principalRow
-	found, err := db.forCredentials().get(ctx, &row, principalQuery, h[:], org)
+	found, err := principalQuery.get(ctx, db.forCredentials(), &row, h[:], org)
 	if err != nil {
 		return nil, err
 	}
@@ -194,22 +204,25 @@ func (db *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash)
 	return row.principal(), nil
 }
 
-var principalQuery = `SELECT ` + principalColumns + principalTables +
-	`WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`
+var principalQuery = packQuery[principalRow](principalColumns, principalTables+ofPrincipal)
 
-var principalColumns = columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name",
-	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at",
-	"created_by", "made_by_key", "revision",
-	"created_at", "updated_at"}) + `, ` +
-	columns(`u.% AS "u.%"`, userNames) + `, ` +
-	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at",
-		"updated_at", "deleted_at"}) + `,
-	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand, COALESCE(m.grouped, FALSE) AS grouped`
+var principalColumns = slices.Concat(
+	columnsOf(`k.%`, `k.`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "scopes",
+		"networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "created_by", "made_by_key",
+		"revision", "created_at", "updated_at"}),
+	columnsOf(`u.%`, `u.`, userNames),
+	columnsOf(`w.%`, `w.`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at",
+		"updated_at", "deleted_at"}),
+	columnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
+	columnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
+)
 
 var userNames = []string{"id", "org_id", "email", "email_verified", "email_verified_by", "name", "service", "operator",
 	"operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at", "updated_at"}
 
-const principalTables = `
-	FROM api_keys t JOIN users u ON u.id = t.user_id JOIN workspaces w ON w.id = t.workspace_id
-	LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.user_id
-	`
+const (
+	principalTables = `
+	FROM api_keys k JOIN users u ON u.id = k.user_id JOIN workspaces w ON w.id = k.workspace_id
+	LEFT JOIN memberships m ON m.workspace_id = k.workspace_id AND m.user_id = k.user_id`
+	ofPrincipal = ` WHERE k.hash = ? AND k.org_id = ? AND w.deleted_at = 0`
+)

@@ -8,26 +8,24 @@ import (
 
 // sharedColumns are the highest roles on t that a caller has by groups, and by folders. The arguments are the caller
 // and the time, and those of folderArgs.
-var sharedColumns = `, COALESCE((SELECT MAX(g.access) FROM group_people p
+var sharedColumns = []packedColumn{
+	{`COALESCE((SELECT MAX(g.access) FROM group_people p
 	JOIN prompt_shares g ON g.template_id = t.id AND g.user_id = p.group_id
-	WHERE p.workspace_id = t.workspace_id AND p.user_id = ? AND (g.expires_at = 0 OR g.expires_at > ?)), 0)
-	AS group_access, ` + bestFolder(`t.name_key`) + ` AS best_folder`
-
-// templatesStatement is the beginning of a statement that reads columns of templates with the shares of a caller. For
-// callers without groups and shared folders, neither is looked up.
-func templatesStatement(grouped bool, columns string) string {
-	if !grouped {
-		return `SELECT ` + columns + templateTables
-	}
-	return `SELECT ` + columns + sharedColumns + templateTables
+	WHERE p.workspace_id = t.workspace_id AND p.user_id = ? AND (g.expires_at = 0 OR g.expires_at > ?)), 0)`,
+		`group_access`},
+	{bestFolder(`t.name_key`), `best_folder`},
 }
 
-// templatesFor returns templatesStatement for by, and its arguments.
+// templatesFor returns the beginning of a statement that reads columns of templates with the shares of by, and its
+// arguments. For callers without groups and shared folders, neither is looked up.
 func templatesFor(by identity.Actor, columns string) (statement string, args []any) {
-	return templatesStatement(by.Grouped, columns), templatesArgs(by)
+	if by.Grouped {
+		columns += `, ` + columnList(sharedColumns)
+	}
+	return `SELECT ` + columns + templateTables, templatesArgs(by)
 }
 
-// templatesArgs are the arguments of templatesStatement.
+// templatesArgs are the arguments of templatesFor.
 func templatesArgs(by identity.Actor) []any {
 	if !by.Grouped {
 		return []any{by.User}

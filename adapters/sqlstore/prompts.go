@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -24,53 +23,15 @@ const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace
 	AND m.user_id = t.owner_id) = 0 AS owner_left`
 
 // A template is read together with the share of the caller that the first ? names.
-const (
-	readingColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
-		t.include_mode,
-		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
-	templateColumns = readingColumns + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected, t.compatibility,
-		t.approvals, t.required_checks, t.open_requests,
+var (
+	templateColumns = columnList(readingColumns) + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
+		t.compatibility, t.approvals, t.required_checks, t.open_requests,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
 		t.latest_number, t.frozen_count, t.latest_frozen_id,
 		t.latest_frozen_number, t.revision, t.created_at, t.created_by, t.updated_at`
 	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 )
-
-// readingRow has the columns of a prompt.Reading.
-type readingRow struct {
-	ID             prompt.ID            `db:"id"`
-	Workspace      identity.WorkspaceID `db:"workspace_id"`
-	Owner          identity.UserID      `db:"owner_id"`
-	Name           string               `db:"name"`
-	Type           prompt.Type          `db:"type"`
-	Visibility     access.Visibility    `db:"visibility"`
-	ActiveVersion  prompt.VersionID     `db:"active_version_id"`
-	DeletedAt      int64                `db:"deleted_at"`
-	IncludeMode    prompt.IncludeMode   `db:"include_mode"`
-	ShareAccess    access.Role          `db:"share_access"`
-	ShareExpiresAt int64                `db:"share_expires_at"`
-	GroupAccess    access.Role          `db:"group_access"`
-	BestFolder     string               `db:"best_folder"`
-}
-
-func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
-	reading := &prompt.Reading{
-		Subject: access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
-		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: fromMicros(r.DeletedAt),
-		Floating: r.IncludeMode == prompt.Floating,
-	}
-	if r.ShareAccess != access.None {
-		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
-	}
-	if r.GroupAccess != access.None {
-		reading.Grants = append(reading.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupAccess})
-	}
-	if g, found := folderGrant(by, r.BestFolder); found {
-		reading.Grants = append(reading.Grants, g)
-	}
-	return reading
-}
 
 type templateRow struct {
 	readingRow
@@ -153,112 +114,10 @@ func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 	return p.db.template(ctx, by, templateByID, id, by.Workspace)
 }
 
-// GetVersion implements ports.Prompts.
-func (p *Prompts) GetVersion(
-	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-) (*prompt.Reading, *prompt.Version, error) {
-	return p.getVersion(ctx, by, ref, templateByID, id, by.Workspace)
-}
-
-// GetVersionByName implements ports.Prompts.
-func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string,
-	ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
-	return p.getVersion(ctx, by, ref, templateByName, by.Workspace, prompt.NameKey(name))
-}
-
 const (
 	templateByID   = `t.id = ? AND t.workspace_id = ?`
 	templateByName = `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`
 )
-
-// getVersion runs the same statement for a template that does not exist and for one that by may not see.
-func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string,
-	named ...any) (*prompt.Reading, *prompt.Version, error) {
-	if ref.Latest { // which one that is depends on what by may see
-		t, err := p.db.template(ctx, by, where, named...)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !t.CanView(by) {
-			return t.Reading(), nil, nil
-		}
-		ref = prompt.Ref{ID: t.Versions(by).Latest}
-	}
-	var row struct {
-		readingRow
-		Version versionHead `db:"v"`
-	}
-	match, arg := versionMatch(ref)
-	found, err := p.db.get(ctx, &row, versionQueries[versionQuery{match, where, by.Grouped}],
-		append(append(templatesArgs(by), arg...), named...)...)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !found {
-		return nil, nil, prompt.ErrNotFound
-	}
-	reading := row.reading(by)
-	if row.Version.ID == "" || !reading.CanView(by) {
-		return reading, nil, nil
-	}
-	v, err := p.db.version(ctx, by.Workspace, reading.ID, row.Version)
-	return reading, v, err
-}
-
-// versionHead has the parts of a version that may change without its revision, and the key of the rest.
-type versionHead struct {
-	ID       prompt.VersionID `db:"id"`
-	Revision int64            `db:"revision"`
-	Labels   string           `db:"labels"`
-}
-
-// versionQuery is how a version and its template are found.
-type versionQuery struct {
-	match, where string
-	grouped      bool
-}
-
-// versionQueries are getVersion's statements. They are built once, since each is long.
-var versionQueries = func() map[versionQuery]string {
-	queries := map[versionQuery]string{}
-	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
-		for _, where := range []string{templateByID, templateByName} {
-			match, _ := versionMatch(ref)
-			columns := readingColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` +
-				labelsColumn + ` AS "v.labels"`
-			for _, grouped := range []bool{false, true} {
-				begin := templatesStatement(grouped, columns)
-				queries[versionQuery{match, where, grouped}] = begin +
-					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE ` + where
-			}
-		}
-	}
-	return queries
-}()
-
-// version returns a version with a known head, from the cache or the database; nil if it has just been deleted. A
-// transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may
-// then be used for other content.
-func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
-	head versionHead) (*prompt.Version, error) {
-	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}, time.Now()); known != nil {
-		v := *known
-		v.Labels = labelList(head.Labels)
-		return &v, nil
-	}
-	var row versionRow
-	found, err := db.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?
-		AND v.template_id = ?`, head.ID, template)
-	if err != nil || !found {
-		return nil, err
-	}
-	v, err := row.version()
-	if err == nil && db.tx == nil {
-		kept := *v
-		db.contents.remember(contentKey{ws, v.ID, v.Revision}, &kept, row.size(), time.Now())
-	}
-	return v, err
-}
 
 // Update implements ports.Prompts.
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID,

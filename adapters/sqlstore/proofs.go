@@ -63,13 +63,13 @@ func (s *Tickets) Proven(
 
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
 	found map[account.Hash]*account.Principal) error {
-	where := newConditions(`t.org_id = ? AND w.deleted_at = 0`, org)
-	in(where, `t.hash`, hashes)
+	where := newConditions(`k.org_id = ? AND w.deleted_at = 0`, org)
+	in(where, `k.hash`, hashes)
 	var rows []struct {
 		Hash []byte `db:"hash"`
 		principalRow
 	}
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT t.hash, `+principalColumns+principalTables+`WHERE `+
+	if err := s.db.forCredentials().list(ctx, &rows, `SELECT k.hash, `+principalQuery.columns+principalTables+` WHERE `+
 		where.sql(), where.args()...); err != nil {
 		return err
 	}

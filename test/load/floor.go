@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // floorArgument makes this program the floor: with an address to listen on, and a database's URL.
@@ -90,6 +92,7 @@ func serveFloor(ctx context.Context, addr, databaseURL string) error {
 	defer stmt.Close()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ready", func(http.ResponseWriter, *http.Request) {})
+	mux.Handle("GET /metrics", promhttp.Handler())
 	mux.HandleFunc("GET /api/prompt-templates/{id}/versions/active", func(w http.ResponseWriter, r *http.Request) {
 		hash := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 		v, err := readFloor(stmt.QueryRowContext(r.Context(), hash[:], r.PathValue("id")))

@@ -40,8 +40,8 @@ type part struct {
 // parts are all of them, in the order in which they run: one after the other, or they would disturb
 // each other.
 var parts = []part{
-	{"throughput", []string{"The active version of a prompt", "The same with nothing cached", "Authentication"},
-		throughput},
+	{"throughput", []string{"The active version of a prompt", "Authentication"}, throughput},
+	{"cold", []string{"The same with nothing cached"}, cold},
 	{"others", []string{"Other servers"}, others},
 	{"sessions", []string{"Sessions"}, sessions},
 	{"operations", []string{"Operations"}, operations},

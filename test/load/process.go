@@ -52,7 +52,7 @@ func buildAtrium(ctx context.Context, dir string) (path string, err error) {
 // program is a server that runs.
 type program struct {
 	addr    string
-	metrics string        // where it tells what it has used; empty for the floor
+	metrics string        // where it tells what it has used
 	ready   time.Duration // from before the exec until it answered
 	cmd     *exec.Cmd
 }
@@ -121,7 +121,11 @@ func (b beside) stop() {
 
 // serveFloor starts the floor on d.
 func (m *machine) serveFloor(ctx context.Context, d database) (*program, error) {
-	return m.serveSelf(ctx, floorArgument, d)
+	p, err := m.serveSelf(ctx, floorArgument, d)
+	if err == nil {
+		p.metrics = p.addr
+	}
+	return p, err
 }
 
 // serveSelf starts what this program becomes by an argument.

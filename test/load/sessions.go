@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// coldCallers is how many people take turns so that no node remembers their credentials: at 10,000 requests a second,
-// two seconds pass between two of one person, and a node remembers for one.
-const coldCallers = 20_000
+// coldCallers is how many people take turns so that no node remembers their credentials: a node remembers 20,000, and
+// forgets all of them when there is one more.
+const coldCallers = 25_000
 
 // sessions compares who a caller is by a session and by an API key: with one credential again and again, which the
 // server remembers for a second (warm), and with those of many people in turn (cold).

@@ -20,8 +20,7 @@ type contest struct {
 // throughput compares how often a second Atrium and the floor answer the read that applications repeat all
 // day, the active version of a prompt; and, with the same floor, how often Atrium tells callers who they
 // are, which is little more than proving it. Each sends one credential again and again, as applications
-// do: what Atrium remembers of it for a moment is part of what is measured. Only one of them has it read everything
-// from the database, by the keys of many people in turn and Cache-Control.
+// do: what Atrium remembers of it for a moment is part of what is measured.
 func throughput(ctx context.Context, m *machine) error {
 	i, err := startIssuer(ctx)
 	if err != nil {
@@ -42,12 +41,6 @@ func throughput(ctx context.Context, m *machine) error {
 	for _, h := range held {
 		floor, read := h.contestants[0], h.contestants[1]
 		m.row(h.where, floor.rate(), read.rate(), read.ratio(), floor.percentiles(), read.percentiles())
-	}
-	m.section("The same with nothing cached", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.75)",
-		"p50, p99 of the floor", "p50, p99 of Atrium")
-	for _, h := range held {
-		floor, cold := h.contestants[0], h.contestants[4]
-		m.row(h.where, floor.rate(), cold.rate(), cold.ratio(), floor.percentiles(), cold.percentiles())
 	}
 	m.section("Authentication", "", "by API key", "/ floor (aim ≥ 0.7)", "by JWT", "/ floor (aim ≥ 0.6)",
 		"p50, p99 by API key", "p50, p99 by JWT")
@@ -71,14 +64,6 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 	if err := sameAnswer(ctx, b.floor, b.atrium, b.prompt.active(), b.owner.Token); err != nil {
 		return nil, err
 	}
-	people, err := crowd(ctx, d, b.owner, coldCallers, 0)
-	if err != nil {
-		return nil, fmt.Errorf("people: %w", err)
-	}
-	cold := make([][]byte, len(people))
-	for i, p := range people {
-		cold[i] = b.atrium.request("GET", b.prompt.active(), p.Token, "", "Cache-Control: no-cache")
-	}
 	jwt, err := signIn(ctx, b.atrium, i)
 	if err != nil {
 		return nil, err
@@ -89,7 +74,6 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 			{name: "active version, Atrium", target: newTarget(b.atrium, b.prompt.active(), b.owner.Token)},
 			{name: "/api/me by API key", target: newTarget(b.atrium, me, b.owner.Token)},
 			{name: "/api/me by JWT", target: newTarget(b.atrium, me, jwt)},
-			{name: "active version, nothing cached", target: b.atrium.repeats(cold...)},
 		}
 		if err := m.inRounds(ctx, connections, contestants); err != nil {
 			return nil, err

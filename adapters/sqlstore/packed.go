@@ -1,0 +1,127 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/jmoiron/sqlx/reflectx"
+)
+
+// packedColumn is a column of a result: an expression that is never NULL, and the field of the row that it is read
+// into.
+type packedColumn struct{ expression, path string }
+
+// columnsOf returns columns whose expressions follow a pattern. Their paths begin with a prefix.
+func columnsOf(pattern, prefix string, names []string) []packedColumn {
+	out := make([]packedColumn, len(names))
+	for i, n := range names {
+		out[i] = packedColumn{strings.ReplaceAll(pattern, "%", n), prefix + n}
+	}
+	return out
+}
+
+// columnList is what a statement selects to read columns by sqlx.
+func columnList(columns []packedColumn) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = c.expression + ` AS "` + c.path + `"`
+	}
+	return strings.Join(out, ", ")
+}
+
+// separator is between the columns of a packed row. Names and addresses cannot have it.
+const separator = "\x1f"
+
+// packed selects rows R as one text each. A result of SQLite costs three allocations for each of its columns, and
+// database/sql and sqlx cost as many again, so that reading the 47 columns of a caller took longer than finding them.
+type packed[R any] struct {
+	columns string // as columns
+	text    string // an expression for all of them
+	fields  []packedField
+}
+
+type packedField struct {
+	index []int
+	scans bool // it is a sql.Scanner
+}
+
+func pack[R any](columns []packedColumn) packed[R] {
+	var p packed[R]
+	paths := reflectx.NewMapper("db").TypeMap(reflect.TypeFor[R]())
+	expressions := make([]string, len(columns))
+	for i, c := range columns {
+		expressions[i] = c.expression
+		field := paths.GetByPath(c.path)
+		p.fields = append(p.fields, packedField{
+			index: field.Index, scans: reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]()),
+		})
+	}
+	p.columns = columnList(columns)
+	p.text = `concat_ws('` + separator + `', ` + strings.Join(expressions, ", ") + `)`
+	return p
+}
+
+// unpack reads a row from its text. It reports whether it could: if a column contains the separator, it cannot.
+func (p *packed[R]) unpack(text string, into *R) bool {
+	if strings.Count(text, separator) != len(p.fields)-1 {
+		return false
+	}
+	row := reflect.ValueOf(into).Elem()
+	for _, f := range p.fields {
+		var value string
+		value, text, _ = strings.Cut(text, separator)
+		if !f.set(row.FieldByIndex(f.index), value) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f packedField) set(field reflect.Value, value string) bool {
+	if f.scans {
+		return field.Addr().Interface().(sql.Scanner).Scan(value) == nil //nolint:errcheck,forcetypeassert // see pack
+	}
+	switch field.Kind() {
+	case reflect.String:
+		field.SetString(value)
+	case reflect.Bool: // t or f on PostgreSQL, 1 or 0 on SQLite
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return false
+		}
+		field.SetBool(b)
+	default:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return false
+		}
+		field.SetInt(n)
+	}
+	return true
+}
+
+// packedQuery is a statement that reads at most one packed row.
+type packedQuery[R any] struct {
+	packed[R]
+	asText, asColumns string
+}
+
+func packQuery[R any](columns []packedColumn, tables string) packedQuery[R] {
+	p := pack[R](columns)
+	return packedQuery[R]{p, `SELECT ` + p.text + tables, `SELECT ` + p.columns + tables}
+}
+
+// get reads the row into dst, if there is one.
+func (q *packedQuery[R]) get(ctx context.Context, db *DB, dst *R, args ...any) (found bool, err error) {
+	var text string
+	if found, err = db.get(ctx, &text, q.asText, args...); err != nil || !found || q.unpack(text, dst) {
+		return found, err
+	}
+	var row R
+	found, err = db.get(ctx, &row, q.asColumns, args...)
+	*dst = row
+	return found, err
+}
