@@ -5,7 +5,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,12 +31,11 @@ type DB struct {
 // shared is the state of a database that all its transactions share.
 type shared struct {
 	dialect     engine.Dialect
-	reader      *sqlx.DB         // for statements outside transactions
-	writer      *sqlx.DB         // for transactions; the same pool on PostgreSQL
-	credentials *sqlx.DB         // for looking up credentials; nil: reader
-	connector   driver.Connector // of PostgreSQL
-	patient     *engine.Patient  // connects for writer; nil on SQLite
-	groups      *groupCommit     // of transactions; nil on PostgreSQL
+	reader      *sqlx.DB        // for statements outside transactions
+	writer      *sqlx.DB        // for transactions; the same pool on PostgreSQL
+	credentials *sqlx.DB        // for looking up credentials; nil: reader
+	patient     *engine.Patient // connects for writer; nil on SQLite
+	groups      *groupCommit    // of transactions; nil on PostgreSQL
 	migrations  *goose.Provider
 	statements  sync.Map // query → *statement
 	changes     *changes

@@ -126,7 +126,7 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	e := db.elsewhere
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if db.connector == nil && !e.asked.Swap(false) {
+	if db.patient == nil && !e.asked.Swap(false) {
 		return nil
 	}
 	began, from := time.Since(e.begun), e.last.Horizon
@@ -139,7 +139,7 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	}
 	since, until := micros(earlier), micros(now)
 	query, args := lookAtTime, []any{since, until, since, until}
-	if db.connector != nil {
+	if db.patient != nil {
 		query, args = lookAtChanges, append([]any{from, maxLooked + 1}, args...)
 	}
 	var found look

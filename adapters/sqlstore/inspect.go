@@ -26,9 +26,9 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 		return nil, nil, fmt.Errorf("database: %w", err)
 	}
 	db := &DB{shared: s}
-	err := db.reader.PingContext(ctx)
+	err := db.checkSessions(ctx)
 	if err == nil {
-		err = db.checkSessions(ctx)
+		err = db.reader.PingContext(ctx)
 	}
 	if err == nil {
 		db.migrations, err = db.migrator(db.writer.DB)
@@ -138,9 +138,9 @@ func (db *DB) ServerLimits(ctx context.Context) (c ServerLimits, err error) {
 	return c, err
 }
 
-// PerNode returns the most connections to PostgreSQL of one node: those of its pools, one that listens, and two with
-// which a start checks and migrates the database.
-func (c Config) PerNode() int { return c.MaxConns + 3 }
+// PerNode returns the most connections to PostgreSQL of one node: those of its pools, one that listens, and one with
+// which a start migrates the database.
+func (c Config) PerNode() int { return c.MaxConns + 2 }
 
 // makeFile creates the file of a new database, readable only by its owner: SQLite would leave the mode to the umask,
 // and gives the files beside it the same mode.

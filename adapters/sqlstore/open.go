@@ -110,7 +110,6 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 		db.SetConnMaxIdleTime(5 * time.Minute)
 		return sqlx.NewDb(db, "postgres"), patient
 	}
-	s.connector = connector
 	kept := keptForCredentials(c.MaxConns)
 	s.writer, s.patient = pool(c.MaxConns-kept, firstConnection)
 	s.reader = s.writer
@@ -125,10 +124,10 @@ const firstConnection = 2 * time.Second
 
 // checkSessions returns engine.ErrPooledByTransaction if connections do not keep their backend.
 func (db *DB) checkSessions(ctx context.Context) error {
-	if db.connector == nil {
+	if db.patient == nil {
 		return nil
 	}
-	return engine.CheckSessions(ctx, db.connector)
+	return db.patient.CheckSessions(ctx)
 }
 
 // keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most four. Of fewer

@@ -105,7 +105,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 		if engine == postgres {
 			t.Run("doctor compares the pools with what PostgreSQL allows", func(t *testing.T) {
 				found := regexp.MustCompile(`(?m)^ok      connections    PostgreSQL allows \d+ \(.*\); each node opens at ` +
-					`most 23, which is room for \d+ node\(s\), and 1 run now$`)
+					`most 22, which is room for \d+ node\(s\), and 1 run now$`)
 				soon(t, func() string { return fmt.Sprint(found.MatchString(s.must(t, "doctor"))) }, "true")
 				wide := *s.deployment
 				wide.env = slices.Clone(wide.env)

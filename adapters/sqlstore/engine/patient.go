@@ -21,16 +21,17 @@ const (
 // connection that the pool already has; otherwise they would fail.
 type Patient struct {
 	driver.Connector
-	wait time.Duration // for the first connection of the pool
-	max  int
-	pool atomic.Pointer[sql.DB]
-	open atomic.Int64 // connections
+	wait   time.Duration // for the first connection of the pool
+	max    int
+	pool   atomic.Pointer[sql.DB]
+	open   atomic.Int64       // connections
+	opened chan *postgresConn // by CheckSessions, which the pool takes first
 }
 
 // NewPatient returns a connector for a pool of at most max connections. A pool that has none yet tries for wait to get
 // one.
 func NewPatient(c driver.Connector, maxConns int, wait time.Duration) *Patient {
-	return &Patient{Connector: c, max: maxConns, wait: wait}
+	return &Patient{Connector: c, max: maxConns, wait: wait, opened: make(chan *postgresConn, 1)}
 }
 
 // Limit sets the limits of the pool, which p connects for.
@@ -43,10 +44,15 @@ func (p *Patient) Limit(pool *sql.DB) {
 // Connect implements driver.Connector. If the server accepts no more connections, and the pool has some, it returns
 // driver.ErrBadConn: database/sql then tries again, and waits, because the pool may not grow at that time.
 func (p *Patient) Connect(ctx context.Context) (driver.Conn, error) {
+	select {
+	case conn := <-p.opened:
+		return p.count(conn), nil
+	default:
+	}
 	for ends := time.Now().Add(p.wait); ; {
-		opened, err := p.Connector.Connect(ctx)
+		conn, err := p.connect(ctx)
 		if err == nil {
-			return p.count(opened)
+			return p.count(conn), nil
 		}
 		if PostgresCode(err) != tooManyConnections {
 			return nil, err
@@ -72,16 +78,25 @@ const tooManyConnections = "53300"
 // IsFull reports whether err says that the server accepts no more connections.
 func IsFull(err error) bool { return PostgresCode(err) == tooManyConnections }
 
-// count counts a connection until it is closed.
-func (p *Patient) count(opened driver.Conn) (driver.Conn, error) {
+// connect opens a connection that is not counted.
+func (p *Patient) connect(ctx context.Context) (*postgresConn, error) {
+	opened, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	conn, ok := opened.(*postgresConn)
 	if !ok {
 		_ = opened.Close()
 		return nil, fmt.Errorf("sqlstore: a connection of the kind %T cannot be counted", opened)
 	}
+	return conn, nil
+}
+
+// count counts a connection until it is closed.
+func (p *Patient) count(conn *postgresConn) driver.Conn {
 	p.open.Add(1)
 	conn.closed = func() { p.open.Add(-1) }
-	return conn, nil
+	return conn
 }
 
 // makeDo limits the pool to n connections for a while.

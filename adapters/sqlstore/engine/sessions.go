@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
+	"sync"
 
 	"github.com/lib/pq"
 )
@@ -16,28 +16,54 @@ var ErrPooledByTransaction = errors.New(
 	"the pooler that database.url leads to pools by transaction, and Atrium needs " +
 		"connections of its own: set pool_mode = session in PgBouncer, or let database.url lead to PostgreSQL itself")
 
-// CheckSessions returns ErrPooledByTransaction if two connections of c share a backend, or if one of them changes its
-// backend. A pooler reuses the backend that was released last, so that the first comparison usually finds it.
-func CheckSessions(ctx context.Context, c driver.Connector) error {
+// CheckSessions returns ErrPooledByTransaction if two new connections share a backend, or if one of them changes its
+// backend. A pooler reuses the backend that was released last, so that the first queries on them usually find it. The
+// pool keeps both connections, or one if it may have only one.
+func (p *Patient) CheckSessions(ctx context.Context) error {
 	var conns [2]*postgresConn
+	var errs [2]error
+	var opening sync.WaitGroup
 	for i := range conns {
-		opened, err := c.Connect(ctx)
+		opening.Go(func() { conns[i], errs[i] = p.connect(ctx) })
+	}
+	opening.Wait()
+	kept := 0
+	defer func() {
+		for _, conn := range conns[kept:] {
+			if conn != nil {
+				_ = conn.Close()
+			}
+		}
+	}()
+	for _, err := range errs {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = opened.Close() }()
-		conn, ok := opened.(*postgresConn)
-		if !ok {
-			return fmt.Errorf("sqlstore: a connection of the kind %T cannot be checked", opened)
-		}
-		conns[i] = conn
 	}
-	if conns[0].backend == conns[1].backend {
+	if err := compareBackends(ctx, conns[0], conns[1]); err != nil {
+		return err
+	}
+	pool := p.pool.Load()
+	for kept < min(len(conns), p.max) {
+		p.opened <- conns[kept]
+		kept++
+		conn, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // it is idle then
+	}
+	return nil
+}
+
+// compareBackends returns ErrPooledByTransaction if a and b share a backend, or if one of them changes its backend.
+func compareBackends(ctx context.Context, a, b *postgresConn) error {
+	if a.backend == b.backend {
 		return ErrPooledByTransaction
 	}
 	const rounds = 3 // in case others use the same pool
 	for range rounds {
-		for _, conn := range conns {
+		for _, conn := range []*postgresConn{a, b} {
 			if err := conn.Ping(ctx); err != nil {
 				return err
 			}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// counting counts the connections that it has opened.
+type counting struct {
+	driver.Connector
+	opened atomic.Int64
+}
+
+func (c *counting) Connect(ctx context.Context) (driver.Conn, error) {
+	c.opened.Add(1)
+	return c.Connector.Connect(ctx)
+}
+
+func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
+	for limit, kept := range map[int]int{1: 1, 2: 2, 10: 2} {
+		t.Run(fmt.Sprintf("%d of a pool of %d", kept, limit), func(t *testing.T) {
+			url := services.Postgres(t)
+			server := &counting{Connector: connector(t, url, 5*time.Second)}
+			p := NewPatient(server, limit, time.Second)
+			db := pool(t, Prepare(p))
+			p.Limit(db)
+			if err := p.CheckSessions(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s := db.Stats(); s.OpenConnections != kept || s.Idle != kept || p.open.Load() != int64(kept) {
+				t.Errorf("%+v, and %d counted; want %d idle connections", s, p.open.Load(), kept)
+			}
+			for range kept {
+				var one int
+				conn, err := db.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if err := conn.QueryRowContext(t.Context(), `SELECT $1::int`, 1).Scan(&one); err != nil || one != 1 {
+					t.Errorf("a query on it: %d, %v", one, err)
+				}
+			}
+			if n := server.opened.Load(); n != 2 {
+				t.Errorf("%d connections were opened, want the 2 that were checked", n)
+			}
+		})
+	}
+}
+
+func TestAFailedCheckLeavesNoConnectionOpen(t *testing.T) {
+	url := services.Postgres(t)
+	other := pool(t, connector(t, url, 5*time.Second))
+	server := &changing{connector(t, url, 5*time.Second)}
+	p := NewPatient(server, 10, time.Second)
+	db := pool(t, p)
+	p.Limit(db)
+	if err := p.CheckSessions(t.Context()); err == nil {
+		t.Fatal("a connection that has changed its backend was not found")
+	}
+	if s := db.Stats(); s.OpenConnections != 0 {
+		t.Errorf("the pool has kept %d connections", s.OpenConnections)
+	}
+	untilAlone(t, other)
+}
+
+// changing opens connections that believe to have begun with another backend.
+type changing struct{ driver.Connector }
+
+func (c *changing) Connect(ctx context.Context) (driver.Conn, error) {
+	opened, err := c.Connector.Connect(ctx)
+	if err == nil {
+		opened.(*postgresConn).backend = -opened.(*postgresConn).backend
+	}
+	return opened, err
+}
+
+// untilAlone waits until the database has no other connection.
+func untilAlone(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for late := time.Now().Add(proof.Patience); scan[int](t, db.QueryRowContext(t.Context(), `SELECT count(*)
+		FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+			AND backend_type = 'client backend'`)) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("a connection is still open")
+		}
+	}
+}
