@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,11 +45,20 @@ func grantOf(t *testing.T, command string, flags []string) (g grant) {
 	return g
 }
 
-// provisions calls the use case of user create or token create in this process, beside the running server. The tests
-// make a thousand people and keys: as processes, these would need a minute of the processor. It knows no key policy of
-// an org: tests of those run the commands.
-func (d *deployment) provisions(ctx context.Context, org string,
-	call func(*accounts.Service, identity.Actor, *identity.Org) error) error {
+// openStore is the store of a deployment in this process, beside the running servers. It is opened for the first person
+// that a test makes. It is closed before a process of the deployment begins or ends, which may replace the database, or
+// be the last to close it.
+type openStore struct {
+	mu    sync.Mutex
+	db    *sqlstore.DB
+	close func() // nil: it is not open
+}
+
+// open returns the store. The caller must hold its lock.
+func (o *openStore) open(ctx context.Context, d *deployment) (*sqlstore.DB, error) {
+	if o.close != nil {
+		return o.db, nil
+	}
 	url := d.database
 	if url == "" {
 		url = "sqlite:" + filepath.Join(d.data, "atrium.db")
@@ -56,10 +66,45 @@ func (d *deployment) provisions(ctx context.Context, org string,
 	db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 2,
 		StatementTimeout: patience}, nil, sql.OpenDB)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer closeDB()
 	if err := d.signsEvents(ctx, db); err != nil {
+		closeDB()
+		return nil, err
+	}
+	o.db, o.close = db, closeDB
+	return db, nil
+}
+
+// end closes the store, if it is open. The caller must hold its lock.
+func (o *openStore) end() {
+	if o.close != nil {
+		o.close()
+	}
+	o.db, o.close = nil, nil
+}
+
+// closeStore closes the store, after the calls that use it. The next call opens it again.
+func (d *deployment) closeStore() {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	d.store.end()
+}
+
+// provisions calls the use case of user create or token create in this process, beside the running server. The tests
+// make a thousand people and keys: as processes, these would need a minute of the processor. It knows no key policy of
+// an org: tests of those run the commands.
+func (d *deployment) provisions(ctx context.Context, org string,
+	call func(*accounts.Service, identity.Actor, *identity.Org) error) (err error) {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	defer func() {
+		if err != nil {
+			d.store.end() // the database may have been replaced, or its connections ended
+		}
+	}()
+	db, err := d.store.open(ctx, d)
+	if err != nil {
 		return err
 	}
 	ids, err := db.Orgs(ctx)

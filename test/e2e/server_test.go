@@ -32,6 +32,7 @@ type deployment struct {
 	database string // URL of the database; empty for the default
 	env      []string
 	flags    []string // of serve
+	store    *openStore
 }
 
 type option func(*deployment)
@@ -64,7 +65,7 @@ func (d *deployment) configure(yaml string) {
 func deploy(t *testing.T, engine string, options ...option) *deployment {
 	t.Helper()
 	folder := t.TempDir()
-	d := &deployment{folder: folder, data: filepath.Join(folder, "data")}
+	d := &deployment{folder: folder, data: filepath.Join(folder, "data"), store: new(openStore)}
 	d.env = []string{
 		"HOME=" + folder, "TMPDIR=" + os.TempDir(),
 		"GORACE=atexit_sleep_ms=0", // otherwise the race detector adds a second to every process
@@ -90,6 +91,7 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 	for _, o := range options {
 		o(d)
 	}
+	t.Cleanup(d.closeStore)
 	return d
 }
 
@@ -233,12 +235,14 @@ func (s *server) kill(t *testing.T) {
 
 func (s *server) signal(t *testing.T, signal syscall.Signal) {
 	t.Helper()
+	s.closeStore()
 	if err := s.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
 }
 
 func (d *deployment) command(args ...string) *exec.Cmd {
+	d.closeStore()
 	file := binary
 	if slices.Contains([]string{"user", "token", "keys"}, args[0]) {
 		file = plain
