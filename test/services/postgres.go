@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"net/url"
 	"os"
@@ -17,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/lib/pq" // the driver that tests use for their own statements
+	"github.com/lib/pq" // also the driver that tests use for their own statements
 )
 
 // PostgresURL names the environment variable with the URL of a running PostgreSQL, 15 or
@@ -71,12 +72,12 @@ func copyOf(t testing.TB, server *url.URL, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	// FILE_COPY takes half as long as the default where fsync is off.
-	if err := execute(server.String(), `CREATE DATABASE `+name+` TEMPLATE `+template+
+	if err := administer(server.String(), `CREATE DATABASE `+name+` TEMPLATE `+template+
 		` STRATEGY file_copy`); err != nil {
 		t.Fatalf("create a database for the test: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := execute(server.String(), `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+		if err := administer(server.String(), `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})
@@ -154,18 +155,53 @@ func DumpPostgres(t testing.TB, database string) string {
 	return string(text)
 }
 
-// execute connects for one statement: a pool that stays open would read as a leaked goroutine
-// to the tests that look for such.
-func execute(server, statement string) error {
+// administrators are open connections to the server that tests share. They are no pool, whose goroutine would read as
+// leaked to the tests that look for such.
+var administrators = make(chan driver.Conn, 2)
+
+// administer runs a statement on the server that tests share. It keeps the connection for the next one: to start and
+// end a backend takes half as long as to create a database.
+func administer(server, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	db, err := sql.Open("postgres", server)
+	var conn driver.Conn
+	var err error
+	select {
+	case conn = <-administrators:
+	default:
+		if conn, err = connect(ctx, server); err != nil {
+			return err
+		}
+	}
+	executer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return fmt.Errorf("a connection of the kind %T runs no statements", conn)
+	}
+	if _, err := executer.ExecContext(ctx, statement, nil); err != nil {
+		_ = conn.Close()
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	select {
+	case administrators <- conn:
+	default:
+		_ = conn.Close()
+	}
+	return nil
+}
+
+func connect(ctx context.Context, server string) (driver.Conn, error) {
+	connector, err := pq.NewConnector(server)
+	if err != nil {
+		return nil, err
+	}
+	return connector.Connect(ctx)
+}
+
+// answers returns an error unless the server accepts a connection.
+func answers(ctx context.Context, server string) error {
+	conn, err := connect(ctx, server)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	return nil
+	return conn.Close()
 }

@@ -53,7 +53,7 @@ func StartOwnPostgres(t testing.TB) *OwnPostgres {
 		url: func(port int) string {
 			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 		},
-		ready: func(_ context.Context, url string) error { return execute(url, `SELECT 1`) },
+		ready: answers,
 	}
 	server, err := p.start()
 	if err != nil {
@@ -100,9 +100,11 @@ func (p *OwnPostgres) Up() {
 	if err := os.Remove(p.down()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	var err error
-	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
-		if err = execute(p.URL, `SELECT 1`); err == nil {
+	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		if err = answers(ctx, p.URL); err == nil {
 			return
 		}
 	}

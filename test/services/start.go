@@ -132,7 +132,7 @@ func postgresProgram(settings, files map[string]string) (program, error) {
 		url: func(port int) string {
 			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 		},
-		ready: func(_ context.Context, url string) error { return execute(url, `SELECT 1`) },
+		ready: answers,
 	}
 	for name, value := range settings {
 		p.args = append(p.args, "-c", name+"="+value)
