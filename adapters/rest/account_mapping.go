@@ -1,13 +1,15 @@
 package rest
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"time"
 
-	"github.com/oapi-codegen/nullable"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -145,10 +147,6 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 }
 
 func toEvent(e *event.Event) openapi.Event {
-	data := e.Data
-	if data == nil { // the contract promises an object, also for an event without data
-		data = map[string]any{}
-	}
 	return openapi.Event{
 		ID:        e.ID,
 		Type:      e.Type,
@@ -156,12 +154,27 @@ func toEvent(e *event.Event) openapi.Event {
 		APIKeyID:  openapi.OrNull(string(e.Key)),
 		SessionID: openapi.OrNull(string(e.Session)),
 		Subject:   e.Subject,
-		Data:      data,
+		Data:      eventData(e.Encoded),
 		RequestID: e.Request.ID,
 		Address:   openapi.OrNull(e.Request.Address),
 		CreatedAt: openapi.Time(e.At),
 		Seq:       openapi.OrNull(e.Seq),
 		Revision:  openapi.OrNull(e.Revision),
+	}
+}
+
+// eventData returns the data of an event as encode would write it, with sorted members. The contract promises an
+// object, also for an event without data.
+func eventData(stored json.RawMessage) json.RawMessage {
+	data, err := jsontext.AppendFormat(nil, stored, jsontext.ReorderRawObjects(true), jsontext.EscapeForJS(true),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	switch {
+	case len(stored) == 0 || string(data) == "null":
+		return json.RawMessage("{}")
+	case err != nil:
+		return stored // which encode refuses
+	default:
+		return json.RawMessage(data)
 	}
 }
 

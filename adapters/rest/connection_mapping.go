@@ -4,9 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/oapi-codegen/nullable"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 )

@@ -3,9 +3,8 @@ package rest
 import (
 	"net/http"
 
-	"github.com/oapi-codegen/nullable"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oapi-codegen/nullable"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
 // patchString is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/oapi-codegen/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
 // patchJSON returns mergePatch with the value of a PATCH, for the domain to call; nil if the value is absent.

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oapi-codegen/nullable"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
@@ -38,13 +37,13 @@ func (r *request) page() (page.Query, error) {
 }
 
 // next returns the cursor of the page that begins after position, and null after the last page.
-func (r *request) next(position string) (nullable.Nullable[string], error) {
+func (r *request) next(position string) (next nullable.Nullable[string], err error) {
 	if position == "" {
 		return nullable.NewNullNullable[string](), nil
 	}
 	sealed, err := r.api.Sealer.Seal([]byte(position), r.list())
 	if err != nil {
-		return nil, err
+		return next, err
 	}
 	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
@@ -69,11 +68,11 @@ func pageOf[T, Item any](
 ) (items []Item, next nullable.Nullable[string], err error) {
 	q, err := r.page()
 	if err != nil {
-		return nil, nil, err
+		return nil, next, err
 	}
 	found, err := load(q)
 	if err != nil {
-		return nil, nil, err
+		return nil, next, err
 	}
 	next, err = r.next(found.Next)
 	return mapSlice(found.Items, to), next, err

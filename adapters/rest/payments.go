@@ -4,9 +4,8 @@ import (
 	"encoding/base64"
 	"net/http"
 
-	"github.com/oapi-codegen/nullable"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"

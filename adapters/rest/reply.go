@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -117,12 +116,6 @@ func (r *reply) header() map[string]string {
 		h["Cache-Control"] = "no-store"
 	}
 	return h
-}
-
-func encode(into *bytes.Buffer, v any) error {
-	enc := json.NewEncoder(into)
-	enc.SetEscapeHTML(false) // prompts are full of < and &
-	return enc.Encode(v)
 }
 
 func etag(revision int64, body []byte) string {

@@ -18,6 +18,12 @@ type ChatLists struct{ db *DB }
 
 var _ ports.ChatLists = (*ChatLists)(nil)
 
+// The packings of a page of templates, for a caller without groups and for others.
+var (
+	ownChats     = newPackedList[chatSummaryRow]("group_role")
+	groupedChats = newPackedList[chatSummaryRow]()
+)
+
 // Visible implements ports.ChatLists, with a branch for each reason to see a template, as PromptLists.Visible. Few
 // templates refer to one prompt: one branch finds them all.
 func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
@@ -70,9 +76,13 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 			args = append(args, where.args(q.Limit+1)...)
 		}
 	}
-	var rows []chatSummaryRow
-	if err := l.db.list(ctx, &rows, begin+` WHERE t.id IN (`+ids+
-		`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...); err != nil {
+	packing := ownChats
+	if by.Grouped {
+		packing = groupedChats
+	}
+	rows, err := packing.list(ctx, l.db, `id DESC`, begin+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`,
+		append(args, q.Limit+1)...)
+	if err != nil {
 		return chat.Page{}, err
 	}
 	found := make([]chat.Summary, len(rows))

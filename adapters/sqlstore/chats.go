@@ -113,9 +113,13 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
-	return t, errors.Join(
-		fromJSON(r.Agents, &t.Agents), fromJSON(r.Tools, &t.Tools), fromJSON(r.Capabilities, &t.Capabilities),
-		fromJSON(r.Starters, &t.Starters), fromJSON(r.Workflows, &t.Workflows))
+	var errs [5]error
+	t.Agents, errs[0] = textList(r.Agents)
+	t.Tools, errs[1] = textList(r.Tools)
+	t.Capabilities, errs[2] = textList(r.Capabilities)
+	t.Starters, errs[3] = textList(r.Starters)
+	errs[4] = fromJSON(r.Workflows, &t.Workflows)
+	return t, errors.Join(errs[:]...)
 }
 
 func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {

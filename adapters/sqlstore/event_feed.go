@@ -29,9 +29,9 @@ func (s *Events) Feed(
 	where.when(!q.CreatedAfter.IsZero(), `created_at > ?`, micros(q.CreatedAfter))
 	where.when(!q.CreatedBefore.IsZero(), `created_at < ?`, micros(q.CreatedBefore))
 	readableBy(where, q.Reader)
-	var rows []eventRow
-	if err := s.db.list(ctx, &rows, `SELECT `+eventColumns+` FROM events WHERE `+where.sql()+`
-		ORDER BY chain_seq LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	rows, err := packedEvents.list(ctx, s.db, `chain_seq`, `SELECT `+eventColumns+` FROM events WHERE `+where.sql()+`
+		ORDER BY chain_seq LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
 		return event.Feed{}, err
 	}
 	if len(rows) > q.Limit {
@@ -42,8 +42,7 @@ func (s *Events) Feed(
 	if base, _, err = s.ends(ctx, org, ws); err != nil {
 		return event.Feed{}, err
 	}
-	items, err := eventsOf(rows)
-	return event.Feed{Items: items, First: base + 1, Last: last, More: last < end}, err
+	return event.Feed{Items: eventsOf(rows), First: base + 1, Last: last, More: last < end}, nil
 }
 
 // ends returns the last removed and the last given place of a workspace's chain; 0 without one.

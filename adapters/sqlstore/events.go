@@ -91,7 +91,7 @@ const clockSlack = time.Minute
 // idLag is how much later than its time an event's id may have been made: work that takes long made it at its end.
 const idLag = time.Hour
 
-// event returns the event without its Data.
+// event returns the event without its data.
 func (r *eventRow) event() event.Event {
 	return event.Event{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key,
@@ -130,28 +130,23 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	// the + prevents the use of the index of all workspaces
 	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter))
 	where.when(!f.CreatedBefore.IsZero(), `+created_at < ?`, micros(f.CreatedBefore))
-	var rows []eventRow
-	err := s.db.list(ctx, &rows, `
+	rows, err := packedEvents.list(ctx, s.db, eventID+` DESC`, `
 		SELECT `+eventColumns+`
 		FROM recorded_events AS events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err
 	}
-	events, err := eventsOf(rows)
-	if err != nil {
-		return event.Page{}, err
-	}
-	return endingAt(page.Cut(events, q.Limit, func(e event.Event) string { return e.ID }), floor), nil
+	return endingAt(page.Cut(eventsOf(rows), q.Limit, func(e event.Event) string { return e.ID }), floor), nil
 }
 
-// eventsOf returns the events of rows with their Data.
-func eventsOf(rows []eventRow) ([]event.Event, error) {
+var packedEvents = newPackedList[eventRow]()
+
+// eventsOf returns the events of rows, with their data as it is stored.
+func eventsOf(rows []eventRow) []event.Event {
 	events := make([]event.Event, len(rows))
-	for i, r := range rows {
-		events[i] = r.event()
-		if err := json.Unmarshal(r.Data, &events[i].Data); err != nil {
-			return nil, err
-		}
+	for i := range rows {
+		events[i] = rows[i].event()
+		events[i].Encoded = rows[i].Data
 	}
-	return events, nil
+	return events
 }

@@ -37,21 +37,25 @@ type readingRow struct {
 }
 
 func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
-	reading := &prompt.Reading{
-		Subject: access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
+	return &prompt.Reading{
+		Subject: r.subject(by),
 		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: fromMicros(r.DeletedAt),
 		Floating: r.IncludeMode == prompt.Floating,
 	}
+}
+
+func (r *readingRow) subject(by identity.Actor) access.Subject {
+	s := access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility}
 	if r.ShareAccess != access.None {
-		reading.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
+		s.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
 	}
 	if r.GroupAccess != access.None {
-		reading.Grants = append(reading.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupAccess})
+		s.Grants = append(s.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupAccess})
 	}
 	if g, found := folderGrant(by, r.BestFolder); found {
-		reading.Grants = append(reading.Grants, g)
+		s.Grants = append(s.Grants, g)
 	}
-	return reading
+	return s
 }
 
 // GetVersion implements ports.Prompts.

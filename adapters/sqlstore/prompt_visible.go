@@ -77,8 +77,9 @@ func (l *PromptLists) Visible(
 		visible += `)`
 		args = append(args, q.Limit+1)
 	}
-	var rows []templateRow
-	if err := l.db.list(ctx, &rows, begin+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
+	rows, err := packedTemplates(by).list(ctx, l.db, `id DESC`, begin+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`,
+		args...)
+	if err != nil {
 		return prompt.Page{}, err
 	}
 	found, err := templatesOf(by, rows)
@@ -88,14 +89,25 @@ func (l *PromptLists) Visible(
 	return endingAt(page.Cut(found, q.Limit, func(t prompt.Template) string { return string(t.ID) }), floor), nil
 }
 
+// The packings of a page of templates, for a caller without groups and for others.
+var (
+	ownTemplates     = newPackedList[templateRow]("group_access", "best_folder")
+	groupedTemplates = newPackedList[templateRow]()
+)
+
+func packedTemplates(by identity.Actor) *packedList[templateRow] {
+	if by.Grouped {
+		return groupedTemplates
+	}
+	return ownTemplates
+}
+
 func templatesOf(by identity.Actor, rows []templateRow) ([]prompt.Template, error) {
 	found := make([]prompt.Template, len(rows))
 	for i := range rows {
-		t, err := rows[i].template(by)
-		if err != nil {
+		if err := rows[i].fill(&found[i], by); err != nil {
 			return nil, err
 		}
-		found[i] = *t
 	}
 	return found, nil
 }

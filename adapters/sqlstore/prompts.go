@@ -62,11 +62,16 @@ type templateRow struct {
 }
 
 func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
-	reading := r.reading(by)
-	t := &prompt.Template{
+	t := new(prompt.Template)
+	return t, r.fill(t, by)
+}
+
+// fill sets t, which is empty.
+func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
+	*t = prompt.Template{
 		Resource: access.Resource{
-			Subject: reading.Subject, OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: reading.DeletedAt,
+			Subject: r.subject(by), OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
 		Compatibility: r.Compatibility, IncludeMode: r.IncludeMode, LastNumber: r.LastNumber, Approvals: r.Approvals,
@@ -80,10 +85,8 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
-	if r.Tags == "[]" {
-		return t, nil
-	}
-	return t, json.Unmarshal([]byte(r.Tags), &t.Tags)
+	t.Tags, err = textList(r.Tags)
+	return err
 }
 
 // Add implements ports.Prompts.

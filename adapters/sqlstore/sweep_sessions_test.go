@@ -62,7 +62,7 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range found.Items {
+			for _, e := range fixture.Decoded(t, found.Items) {
 				all = append(all, e.Data["reason"])
 			}
 			return all

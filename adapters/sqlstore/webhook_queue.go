@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -136,13 +137,12 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 			found[i].EventRemoved = true
 			continue
 		}
-		events, err := eventsOf([]eventRow{{ID: r.deliveryRow.Event, Org: *r.Org, Workspace: r.Workspace, Type: r.Type,
-			Actor: r.Actor, Subject: r.Subject, Data: r.Data, At: r.At, Seq: r.Seq,
-			Revision: r.Revision}})
-		if err != nil {
+		found[i].Event = (&eventRow{ID: r.deliveryRow.Event, Org: *r.Org, Workspace: r.Workspace, Type: r.Type,
+			Actor: r.Actor, Subject: r.Subject, At: r.At, Seq: r.Seq,
+			Revision: r.Revision}).event()
+		if err := json.Unmarshal(r.Data, &found[i].Event.Data); err != nil {
 			return nil, err
 		}
-		found[i].Event = events[0]
 	}
 	return found, nil
 }

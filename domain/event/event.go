@@ -3,6 +3,7 @@
 package event
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
@@ -24,6 +25,7 @@ type Event struct {
 	Session   identity.SessionID // empty: the request had none
 	Subject   string             // identifier of the changed object
 	Data      map[string]any     // small: what changed, before and after; never a secret
+	Encoded   json.RawMessage    // Data as JSON, in place of Data, in lists and feeds; nil elsewhere
 	At        time.Time
 	Request   identity.Request
 	Revision  int64 // of the subject after this change; 0: it has none, or a release without revisions wrote the event

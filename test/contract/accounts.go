@@ -214,8 +214,7 @@ func Events(t *testing.T, open Opener) {
 				}
 			}
 			for _, limit := range []int{2, 100} {
-				got := fixture.Pages(t, limit,
-					func(q page.Query) (event.Page, error) { return a.Events.List(ctx, team.Workspace.ID, f, q) })
+				got := fixture.Events(t, a.Stores, team.Workspace.ID, f, limit)
 				same(t, "events", got, filtered)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -62,8 +61,7 @@ func Atomic(t *testing.T, open Opener) {
 			_, errTemplate := a.Prompts.Get(ctx, by, made.ID)
 			_, errKey := a.Keys.Get(ctx, by.Workspace, k.ID)
 			_, _, errUser := a.Users.Get(ctx, by.Org, u.ID)
-			events := fixture.Pages(t, 100,
-				func(q page.Query) (event.Page, error) { return a.Events.List(ctx, by.Workspace, event.Filter{}, q) })
+			events := fixture.Events(t, a.Stores, by.Workspace, event.Filter{}, 100)
 			if fail == nil {
 				must(t, errors.Join(errTemplate, errKey, errUser))
 				same(t, "events", len(events), 6)

@@ -66,9 +66,7 @@ func same(t testing.TB, what string, got, want any) {
 // eventsOn lists the events about subject, the latest first.
 func eventsOn(t testing.TB, s ports.Stores, ws identity.WorkspaceID, subject string) []event.Event {
 	t.Helper()
-	return fixture.Pages(t, 100, func(q page.Query) (event.Page, error) {
-		return s.Events.List(t.Context(), ws, event.Filter{Subject: subject}, q)
-	})
+	return fixture.Events(t, s, ws, event.Filter{Subject: subject}, 100)
 }
 
 // kinds returns the types of events.

@@ -8,14 +8,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // EventReaders is the suite for event.Filter.Reader: who is no admin reads the events about what they can see.
 func EventReaders(t *testing.T, open Opener) {
-	a, ctx := open(t), t.Context()
+	a := open(t)
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	common := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "common", Visibility: access.Workspace})
 	private := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "private"})
@@ -29,9 +28,7 @@ func EventReaders(t *testing.T, open Opener) {
 
 	read := func(by identity.Actor) (subjects []string) {
 		t.Helper()
-		for _, e := range fixture.Pages(t, 3, func(q page.Query) (event.Page, error) {
-			return a.Events.List(ctx, team.Workspace.ID, event.Filter{Reader: event.Reader(by)}, q)
-		}) {
+		for _, e := range fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Reader: event.Reader(by)}, 3) {
 			subjects = append(subjects, e.Type+" "+e.Subject)
 		}
 		return subjects

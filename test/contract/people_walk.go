@@ -239,9 +239,7 @@ func (w *peopleWalk) checkErased() {
 	}
 	var trail strings.Builder
 	for _, ws := range append([]identity.WorkspaceID{""}, w.spaces...) {
-		for _, e := range fixture.Pages(w.T, 100, func(q page.Query) (event.Page, error) {
-			return w.a.Events.List(ctx, ws, event.Filter{}, q)
-		}) {
+		for _, e := range fixture.Events(w.T, w.a.Stores, ws, event.Filter{}, 100) {
 			fmt.Fprintln(&trail, e.Data)
 		}
 	}

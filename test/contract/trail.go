@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // trail reads a workspace's events in order, and checks each against the state at its time.
@@ -58,7 +59,7 @@ func (tr *trail) follow(t *testing.T, a Adapter) error {
 			break
 		}
 	}
-	for _, e := range slices.Backward(fresh) {
+	for _, e := range slices.Backward(fixture.Decoded(t, fresh)) {
 		if err := tr.apply(e); err != nil {
 			return fmt.Errorf("%s by %q, %v: %w", e.Type, e.Actor, e.Data, err)
 		}

@@ -171,9 +171,7 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
 	addWebhook(t, a, team)
-	recorded := fixture.Pages(t, 100, func(q page.Query) (event.Page, error) {
-		return a.Events.List(ctx, team.Workspace.ID, event.Filter{Type: "webhook.created"}, q)
-	})
+	recorded := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
 	if len(recorded) != 2 {
 		t.Fatalf("%d events", len(recorded))
 	}

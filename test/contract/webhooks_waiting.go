@@ -18,9 +18,7 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	ctx, now := t.Context(), fixture.At
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
-	recorded := fixture.Pages(t, 100, func(q page.Query) (event.Page, error) {
-		return a.Events.List(ctx, team.Workspace.ID, event.Filter{Type: "webhook.created"}, q)
-	})
+	recorded := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
 	next := func(at time.Time) []webhook.Delivery {
 		t.Helper()
 		due, err := queue.Next(ctx, e.ID, at, 5)

@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/migrated"
@@ -114,7 +115,7 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		Clock: time.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 		Terms:        func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		Registries:   func(identity.OrgID) *chat.Registry { return registry },
-		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{} },
+		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{Types: []source.Type{fixture.People}} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: orgs["default"], Slug: "default"}}, "")
 	handler, err := rest.New(rest.Config{

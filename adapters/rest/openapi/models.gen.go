@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/oapi-codegen/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
 // Defines values for APIKeyKind.
@@ -2385,7 +2385,7 @@ type Event struct {
 	CreatedAt Time                      `json:"created_at"`
 
 	// Data What changed. The members depend on `type`.
-	Data map[string]interface{} `json:"data"`
+	Data json.RawMessage `json:"data"`
 
 	// ID Examples: evt_01jb4rqnx1e6mtn7c0b8z2pq4r
 	ID        string `json:"id"`

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oapi-codegen/nullable"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
 // Time is a time as it is in bodies: RFC 3339 in UTC with milliseconds.
@@ -25,6 +27,11 @@ func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 
 // MarshalJSON truncates to milliseconds.
 func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+
+// MarshalJSONTo is MarshalJSON for version 2 of encoding/json, without allocations.
+func (t Time) MarshalJSONTo(into *jsontext.Encoder) error {
+	return into.WriteValue(t.AppendJSON(into.AvailableBuffer()))
+}
 
 // AppendJSON appends what MarshalJSON returns. It does not use the layout, which takes twice as long.
 func (t Time) AppendJSON(b []byte) []byte {

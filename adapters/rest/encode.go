@@ -1,0 +1,74 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// encode adds the JSON of v and a line break. Version 2 of encoding/json allocates no memory for most values; version 1
+// does for each time and for each member that can be null.
+func encode(into *bytes.Buffer, v any) error {
+	options := asVersion1
+	if holdsNumbers(reflect.TypeOf(v)) {
+		options = withNumbers
+	}
+	if err := jsonv2.MarshalWrite(into, v, options); err != nil {
+		return err
+	}
+	return into.WriteByte('\n')
+}
+
+// The options of encode.
+var (
+	// asVersion1 encodes as version 1, but leaves <, > and & as they are, of which prompts are full.
+	asVersion1 = jsonv2.JoinOptions(
+		jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsonv1.CallMethodsWithLegacySemantics(false),
+	)
+
+	// withNumbers is for values that can hold a json.Number, which version 2 does not know. It takes longer.
+	withNumbers = jsonv2.JoinOptions(asVersion1, jsonv2.WithMarshalers(jsonv2.MarshalToFunc(
+		func(into *jsontext.Encoder, n json.Number) error { return into.WriteValue(jsontext.Value(n)) },
+	)))
+)
+
+// holdsNumbers reports whether values of a type can hold a json.Number.
+func holdsNumbers(t reflect.Type) bool {
+	known, ok := typesWithNumbers.Load(t)
+	if !ok {
+		known = canHoldNumbers(t, map[reflect.Type]bool{})
+		typesWithNumbers.Store(t, known)
+	}
+	return known.(bool) //nolint:errcheck // the map holds nothing else
+}
+
+var typesWithNumbers sync.Map // reflect.Type → bool
+
+// canHoldNumbers is holdsNumbers for a type of which other parts have been examined.
+func canHoldNumbers(t reflect.Type, examined map[reflect.Type]bool) bool {
+	switch {
+	case t == nil || t.Kind() == reflect.Interface || t == reflect.TypeFor[json.Number]():
+		return true
+	case examined[t]:
+		return false
+	}
+	examined[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return canHoldNumbers(t.Elem(), examined)
+	case reflect.Map:
+		return canHoldNumbers(t.Key(), examined) || canHoldNumbers(t.Elem(), examined)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if canHoldNumbers(t.Field(i).Type, examined) {
+				return true
+			}
+		}
+	}
+	return false
+}
