@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
@@ -29,7 +30,7 @@ func TestAMemberIsAbsentNullOrAValue(t *testing.T) {
 			if err != nil || string(one) != text {
 				t.Errorf("version 1 writes %s, %v", one, err)
 			}
-			two, err := jsonv2.Marshal(&want)
+			two, err := jsonv2.Marshal(&want, jsonv1.DefaultOptionsV1())
 			if err != nil || string(two) != text {
 				t.Errorf("version 2 writes %s, %v", two, err)
 			}
