@@ -49,10 +49,10 @@ type sourceRow struct {
 	Connection       connection.ID        `db:"connection_id"`
 	TableSchema      string               `db:"table_schema"`
 	TableName        string               `db:"table_name"`
-	Columns          []byte               `db:"columns"`
+	Columns          string               `db:"columns"`
 	ColumnsTotal     int                  `db:"columns_total"`
-	Mapping          []byte               `db:"mapping"`
-	Transforms       []byte               `db:"transforms"`
+	Mapping          string               `db:"mapping"`
+	Transforms       string               `db:"transforms"`
 	ChangeKey        string               `db:"change_key"`
 	Paused           source.PauseReason   `db:"paused"`
 	Failed           string               `db:"failed"`
@@ -61,7 +61,7 @@ type sourceRow struct {
 	FailureHint      string               `db:"failure_hint"`
 	Failures         int                  `db:"failures"`
 	DriftLevel       source.DriftLevel    `db:"drift_level"`
-	DriftColumns     []byte               `db:"drift_columns"`
+	DriftColumns     string               `db:"drift_columns"`
 	DriftSeen        int                  `db:"drift_seen"`
 	RowEstimate      int64                `db:"row_estimate"`
 	LastRefreshedAt  int64                `db:"last_refreshed_at"`
@@ -92,7 +92,13 @@ type (
 )
 
 func (r *sourceRow) source() (*source.Source, error) {
-	s := &source.Source{
+	s := new(source.Source)
+	return s, r.fill(s)
+}
+
+// fill sets s, which is empty.
+func (r *sourceRow) fill(s *source.Source) (err error) {
+	*s = source.Source{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Name: r.Name,
 		Location: source.Location{
 			Sheet: source.SheetLocation{URL: r.URL, Tab: r.Tab, HeaderRow: r.HeaderRow,
@@ -110,22 +116,57 @@ func (r *sourceRow) source() (*source.Source, error) {
 		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint,
 			At: fromMicros(r.FailedAt)}
 	}
-	var err error
-	if s.Columns, err = decoded(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {
-		return nil, err
+	if s.Columns, err = headers(r.Columns); err != nil {
+		return err
 	}
 	s.Total = max(r.ColumnsTotal, len(s.Columns))
-	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair {
-		return source.Pair{Field: p.Field, Column: p.Column}
-	}); err != nil {
-		return nil, err
+	if s.Mapping, err = pairs(r.Mapping); err != nil {
+		return err
 	}
 	if err = addTransforms(s.Mapping, r.Transforms); err != nil {
-		return nil, err
+		return err
 	}
 	s.Drift.Columns, err = decoded(r.DriftColumns,
 		func(c driftedRow) source.DriftedColumn { return source.DriftedColumn(c) })
-	return s, err
+	return err
+}
+
+// headers reads the columns of a source.
+func headers(array string) ([]column.Header, error) {
+	const begin = `{"name":`
+	list, s := make([]column.Header, 0, strings.Count(array, begin)), storedJSON{rest: array}
+	for s.next(begin) {
+		h := column.Header{Name: s.text()}
+		if s.skip(`,"column":`) {
+			h.Column = s.text()
+		}
+		s.must(`,"type":`)
+		h.Type = column.Type(s.text())
+		h.Empty = s.skip(`,"empty":true`)
+		s.must(`}`)
+		list = append(list, h)
+	}
+	if len(list) == 0 || !s.hasEnded() {
+		return decoded(array, func(h headerRow) column.Header { return column.Header(h) })
+	}
+	return list, nil
+}
+
+// pairs reads the mapping of a source.
+func pairs(array string) ([]source.Pair, error) {
+	const begin = `{"field":`
+	list, s := make([]source.Pair, 0, strings.Count(array, begin)), storedJSON{rest: array}
+	for s.next(begin) {
+		p := source.Pair{Field: s.text()}
+		s.must(`,"column":`)
+		p.Column = s.text()
+		s.must(`}`)
+		list = append(list, p)
+	}
+	if len(list) == 0 || !s.hasEnded() {
+		return decoded(array, func(p pairRow) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
+	}
+	return list, nil
 }
 
 // sourceValues are the values of sourceChanging.
@@ -171,9 +212,12 @@ func jsonOf[T, Row any](items []T, row func(T) Row) (string, error) {
 }
 
 // decoded is the inverse of jsonOf; nil for an empty list.
-func decoded[Row, T any](text []byte, item func(Row) T) ([]T, error) {
+func decoded[Row, T any](text string, item func(Row) T) ([]T, error) {
+	if text == "[]" {
+		return nil, nil
+	}
 	var rows []Row
-	if err := json.Unmarshal(text, &rows); err != nil {
+	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		return nil, err
 	}
 	var items []T

@@ -44,7 +44,7 @@ func transformsOf(pairs []source.Pair) (string, error) {
 }
 
 // addTransforms adds the transformations that transformsOf wrote to the pairs that they are of.
-func addTransforms(pairs []source.Pair, text []byte) error {
+func addTransforms(pairs []source.Pair, text string) error {
 	rows, err := decoded(text, func(r transformRow) transformRow { return r })
 	for _, r := range rows {
 		for i, p := range pairs {

@@ -92,12 +92,19 @@ func (db *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error) {
 	where := newConditions(`t.workspace_id = ?`, ws)
 	where.when(q.After != "", `t.id < ?`, q.After)
-	found, err := s.db.sources(ctx, `WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	rows, err := packedSources.list(ctx, s.db, `id DESC`, `SELECT `+sourceColumns+` FROM sources t WHERE `+where.sql()+
+		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return page.Of[source.Source]{}, err
+	}
+	found, err := sourcesOf(rows)
 	if err != nil {
 		return page.Of[source.Source]{}, err
 	}
 	return page.Cut(found, q.Limit, func(s source.Source) string { return string(s.ID) }), nil
 }
+
+var packedSources = newPacking[sourceRow]()
 
 // Through implements ports.Sources.
 func (s *Sources) Through(
@@ -114,13 +121,15 @@ func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.
 	if err := db.list(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
 		return nil, err
 	}
+	return sourcesOf(rows)
+}
+
+func sourcesOf(rows []sourceRow) ([]source.Source, error) {
 	found := make([]source.Source, len(rows))
 	for i := range rows {
-		s, err := rows[i].source()
-		if err != nil {
+		if err := rows[i].fill(&found[i]); err != nil {
 			return nil, err
 		}
-		found[i] = *s
 	}
 	return found, nil
 }

@@ -25,8 +25,8 @@ type list struct {
 var lists = []list{
 	{"prompt-templates", 1, 300},
 	{"chat-templates", 1, 300},
-	{"connections", 2, 4500},
-	{"datasources", 1, 2000},
+	{"connections", 2, 3700},
+	{"datasources", 1, 300},
 	{"events", 1, 300},
 }
 

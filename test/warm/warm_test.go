@@ -111,11 +111,12 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		t.Fatal(err)
 	}
 	registry := fixture.Registry(t)
+	types := []source.Type{fixture.People}
 	bind := application.NewBind(stores, application.External{
 		Clock: time.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 		Terms:        func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		Registries:   func(identity.OrgID) *chat.Registry { return registry },
-		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{Types: []source.Type{fixture.People}} },
+		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{Types: types} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: orgs["default"], Slug: "default"}}, "")
 	handler, err := rest.New(rest.Config{
