@@ -104,7 +104,7 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 	return page.Cut(found, q.Limit, func(s source.Source) string { return string(s.ID) }), nil
 }
 
-var packedSources = newPacking[sourceRow]()
+var packedSources = newPackedList[sourceRow]()
 
 // Through implements ports.Sources.
 func (s *Sources) Through(

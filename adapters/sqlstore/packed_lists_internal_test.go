@@ -25,7 +25,7 @@ func TestAPackedTextIsReadInTheOrderOfTheRows(t *testing.T) {
 	if p.columns != want {
 		t.Fatalf("%s, want %s", p.columns, want)
 	}
-	rows, err := p.unpack("2 4:a:1 -12 t0:2:éx7 false 3:{}\n")
+	rows, err := p.unpack("2 4:a:1 -12 x0:2:éx7 false 3:{}\n")
 	if err == nil {
 		t.Fatalf("a boolean that is neither true nor false: %+v", rows)
 	}
@@ -42,7 +42,7 @@ func TestAPackedTextIsReadInTheOrderOfTheRows(t *testing.T) {
 func TestAPackedTextThatIsDamagedIsAnError(t *testing.T) {
 	p := newPackedList[packedRow]("left_out")
 	for _, text := range []string{
-		"", "x ", "-1 ", "99 ", "1 ", "1 1:a1 1 0:rest", "1 1:a 1 0:", "1 1:a1 2 0:", "1 9:a1 1 0:", "1 -1:a1 1 0:",
+		"", "x ", "-1 ", "99 ", "1 ", "1 1:a1 1 0:rest", "1 1:a 1 0:", "1 1:a1 x 0:", "1 9:a1 1 0:", "1 -1:a1 1 0:",
 		"1 1:a1 1 ", "1 1:a1 1 1:",
 	} {
 		if rows, err := p.unpack(text); err == nil {
