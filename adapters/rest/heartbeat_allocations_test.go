@@ -82,7 +82,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		}
 	}
 	beat(http.StatusCreated)
-	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 24 {
+	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 30 { // 22, and 26 with the race detector
 		t.Errorf("%v allocations", n)
 	}
 }
