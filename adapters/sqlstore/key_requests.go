@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -17,6 +18,30 @@ type KeyRequests struct{ db *DB }
 
 var _ ports.KeyRequests = (*KeyRequests)(nil)
 
+// addRequests are the statements that add the counts of so many keys and days. There are only a few, because each
+// connection prepares them.
+var addRequests = map[int]string{1: addRequestsOf(1), 16: addRequestsOf(16), 256: addRequestsOf(256)}
+
+// countedAtOnce returns how many of n counts one statement adds.
+func countedAtOnce(n int) int {
+	switch {
+	case n >= 256:
+		return 256
+	case n >= 16:
+		return 16
+	}
+	return 1
+}
+
+func addRequestsOf(n int) string {
+	return `INSERT INTO key_requests (key_id, day, requests)
+		WITH counted (key_id, day, requests) AS (
+			VALUES (CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS BIGINT))` + strings.Repeat(`, (?, ?, ?)`, n-1) + `)
+		SELECT k.id, c.day, c.requests FROM counted c JOIN api_keys k ON k.id = c.key_id WHERE k.org_id = ?
+		ORDER BY k.id, c.day
+		ON CONFLICT (key_id, day) DO UPDATE SET requests = key_requests.requests + excluded.requests`
+}
+
 // AddRequests implements ports.KeyRequests.
 func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error {
 	// In the same order on all nodes, to prevent deadlocks.
@@ -25,13 +50,16 @@ func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, reque
 	})
 	for some := range slices.Chunk(ordered, usesAtOnce) {
 		if err := s.db.inTx(ctx, func(tx *DB) error {
-			for _, d := range some {
-				if _, err := tx.exec(ctx, `INSERT INTO key_requests (key_id, day, requests)
-					SELECT k.id, CAST(? AS INTEGER), CAST(? AS BIGINT) FROM api_keys k WHERE k.id = ? AND k.org_id = ?
-					ON CONFLICT (key_id, day) DO UPDATE SET requests = key_requests.requests + excluded.requests`,
-					d.Day, requests[d], d.Key, org); err != nil {
+			for left := some; len(left) > 0; {
+				n := countedAtOnce(len(left))
+				args := make([]any, 0, 3*n+1)
+				for _, d := range left[:n] {
+					args = append(args, d.Key, d.Day, requests[d])
+				}
+				if _, err := tx.exec(ctx, addRequests[n], append(args, org)...); err != nil {
 					return err
 				}
+				left = left[n:]
 			}
 			return nil
 		}); err != nil {

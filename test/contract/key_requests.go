@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -40,6 +41,23 @@ func keyRequests(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "requests", got, account.KeyRequests{{Key: one, Day: today}: 16, {Key: one, Day: first}: 5,
 			{Key: two, Day: today}: 8})
+	})
+	t.Run("counts of more keys and days than one statement takes are added", func(t *testing.T) {
+		many := account.KeyRequests{}
+		for i := range 257 { // with those below, as 256, 16 and 15 of 1
+			many[account.KeyDay{Key: identity.KeyID(fmt.Sprintf("key_gone%d", i)), Day: today}] = 1
+		}
+		for i := range account.RequestDays {
+			many[account.KeyDay{Key: one, Day: today - i}] = 1
+		}
+		add(team.Org, many)
+		got, err := a.KeyRequests.Requests(ctx, team.Workspace.ID, []identity.KeyID{one}, fixture.At)
+		must(t, err)
+		var sum int64
+		for _, n := range got {
+			sum += n
+		}
+		same(t, "requests", sum, 16+5+int64(account.RequestDays))
 	})
 	t.Run("only those of the keys asked for, in their workspace, are returned", func(t *testing.T) {
 		got, err := a.KeyRequests.Requests(ctx, team.Workspace.ID, []identity.KeyID{two}, fixture.At)
