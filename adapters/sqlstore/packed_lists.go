@@ -51,7 +51,7 @@ func newPackedList[Row any](without ...string) *packedList[Row] {
 func (p *packedList[Row]) list(ctx context.Context, db *DB, order, query string, args ...any) ([]Row, error) {
 	var text string
 	_, err := db.get(ctx, &text, `SELECT concat(COUNT(*), ' ', string_agg(`+p.columns+`, '' ORDER BY `+order+`))
-		FROM (`+query+`) AS listed`, args...)
+		FROM (`+query+`) p`, args...)
 	if err != nil {
 		return nil, err
 	}

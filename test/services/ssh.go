@@ -14,7 +14,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshScript keeps an SSH server. The folder of privileges is OpenSSH's, and only root needs it.
+// sshScript keeps an SSH server. The folder of privileges is OpenSSH's, and only root needs it. By default, OpenSSH
+// refuses some connections while ten have not signed in yet.
 const sshScript = `
 end=KILL
 prepare() {
@@ -23,7 +24,7 @@ prepare() {
 }
 serve() {
 	exec "$1" -D -e -f /dev/null -p "$port" -o ListenAddress=127.0.0.1 -o HostKey="$folder/key" -o PidFile=none \
-		-o AuthorizedKeysFile="$folder/authorized" -o StrictModes=no
+		-o AuthorizedKeysFile="$folder/authorized" -o StrictModes=no -o MaxStartups=100
 }
 `
 
