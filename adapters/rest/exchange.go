@@ -24,7 +24,7 @@ type exchange struct {
 	match    mux.RouteMatch
 	fields   [2]string // values of header fields of the response: Request-Id and Workspace-Id
 	begun    time.Time
-	foreseen ports.ForeseenVersion // without a template for none
+	prefetch ports.VersionPrefetch // without a template for none
 
 	deadline time.Time // zero until limit is called
 	mu       sync.Mutex
@@ -105,11 +105,11 @@ func (x *exchange) Value(key any) any {
 	switch key {
 	case exchangeKey{}:
 		return x
-	case ports.ForeseenKey{}:
-		if x.foreseen.Template == "" {
+	case ports.VersionPrefetchKey{}:
+		if x.prefetch.Template == "" {
 			return nil
 		}
-		return &x.foreseen
+		return &x.prefetch
 	}
 	x.mu.Lock()
 	limited := x.limited

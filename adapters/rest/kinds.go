@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// kind is how requests of an operation run: query, remembered, foreseen, command, outbound, dryRunnable, probing or
+// kind is how requests of an operation run: query, remembered, prefetching, command, outbound, dryRunnable, probing or
 // streaming.
 type kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
@@ -111,7 +111,7 @@ func respond(out reply) command {
 func checkKind(op *openapi.Operation, k kind) error {
 	isOutbound := false
 	switch k.(type) {
-	case query, remembered, foreseen:
+	case query, remembered, prefetching:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}

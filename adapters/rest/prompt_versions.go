@@ -14,15 +14,15 @@ import (
 
 func versionRef(r *request) prompt.Ref { return prompt.ParseRef(pathVar(r.Request, "version_id")) }
 
-// foreseen is remembered of the most frequent read, of a version. If the credential of the caller has to be looked up,
-// the version is read by the same statement.
-type foreseen remembered
+// prefetching is remembered of the most frequent read, of a version. If the credential of the caller has to be looked
+// up, the version is read by the same statement.
+type prefetching remembered
 
-func (q foreseen) handler(a *API, op *openapi.Operation) http.Handler {
+func (q prefetching) handler(a *API, op *openapi.Operation) http.Handler {
 	next := remembered(q).handler(a, op)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if template := pathVar(r, "prompt_template_id"); id.Valid(prompt.Prefix, template) {
-			exchangeOf(r).foreseen = ports.ForeseenVersion{
+			exchangeOf(r).prefetch = ports.VersionPrefetch{
 				Template: prompt.ID(template), Ref: prompt.ParseRef(pathVar(r, "version_id")),
 			}
 		}

@@ -14,7 +14,7 @@ func (a *API) promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
 		// First, so that the router finds it soonest: it is the most frequent request.
-		{http.MethodGet, template + "/versions/{version_id}", foreseen(a.getVersion)},
+		{http.MethodGet, template + "/versions/{version_id}", prefetching(a.getVersion)},
 		{http.MethodGet, "/api/prompt-templates", remembered(a.listPrompts)},
 		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},
 		{http.MethodGet, "/api/prompt-templates/folders", query(a.listFolders)},

@@ -158,7 +158,7 @@ func (a *API) route(areas []area) error {
 					a.reads[op.path] = readOperation{declared, q}
 				case remembered:
 					a.reads[op.path] = readOperation{declared, query(q)}
-				case foreseen:
+				case prefetching:
 					a.reads[op.path] = readOperation{declared, query(q)}
 				}
 			}

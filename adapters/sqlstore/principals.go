@@ -185,8 +185,8 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 		return s.db.principal(ctx, org, h)
 	}
 	return s.db.principals.get(ctx, principalKey{org: org, hash: h}, func() (*account.Principal, error) {
-		if f := ports.Foreseen(ctx); f != nil {
-			return s.db.principalForeseeing(ctx, org, h, f)
+		if wanted := ports.VersionPrefetchOf(ctx); wanted != nil {
+			return s.db.principalPrefetching(ctx, org, h, wanted)
 		}
 		return s.db.principal(ctx, org, h)
 	})

@@ -9,16 +9,16 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// foreseenVersion is a version that was read together with its caller, as a request asks for it.
-type foreseenVersion struct {
+// prefetchedVersion is a version that was read together with its caller, as a request asks for it.
+type prefetchedVersion struct {
 	user    identity.UserID
 	changes uint64 // that this process knew of before
 	row     readVersionRow
 }
 
-// foreseenQueries read a principal, and a version by its reference. The version is empty if the workspace of the key
+// prefetchQueries read a principal, and a version by its reference. The version is empty if the workspace of the key
 // has no such template.
-var foreseenQueries = func() map[string]string {
+var prefetchQueries = func() map[string]string {
 	queries := map[string]string{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		match, _ := versionMatch(ref)
@@ -31,12 +31,12 @@ var foreseenQueries = func() map[string]string {
 	return queries
 }()
 
-// principalForeseeing reads a principal, and the version that its request will read.
-func (db *DB) principalForeseeing(
-	ctx context.Context, org identity.OrgID, h account.Hash, f *ports.ForeseenVersion,
+// principalPrefetching reads a principal, and the version that its request will read.
+func (db *DB) principalPrefetching(
+	ctx context.Context, org identity.OrgID, h account.Hash, wanted *ports.VersionPrefetch,
 ) (*account.Principal, error) {
-	match, args := versionMatch(f.Ref)
-	query, there := foreseenQueries[match]
+	match, args := versionMatch(wanted.Ref)
+	query, there := prefetchQueries[match]
 	if !there { // which version is the latest depends on what the caller may see
 		return db.principal(ctx, org, h)
 	}
@@ -45,7 +45,8 @@ func (db *DB) principalForeseeing(
 		Principal string `db:"principal"`
 		Version   string `db:"version"`
 	}
-	found, err := db.forCredentials().get(ctx, &texts, query, append(append([]any{f.Template}, args...), h[:], org)...)
+	args = append(append([]any{wanted.Template}, args...), h[:], org)
+	found, err := db.forCredentials().get(ctx, &texts, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,24 +57,24 @@ func (db *DB) principalForeseeing(
 	if !principalQuery.unpack(texts.Principal, &row) {
 		return db.principal(ctx, org, h)
 	}
-	version := foreseenVersion{user: row.User.ID, changes: changes}
+	version := prefetchedVersion{user: row.User.ID, changes: changes}
 	if readVersionPacked.unpack(texts.Version, &version.row) {
-		f.Found = &version
+		wanted.Found = &version
 	}
 	return row.principal(), nil
 }
 
-// foreseen returns the row of a version that was read together with by, if the request of ctx foresaw this version and
-// this process knows of no change since: then another read would find the same, as far as it can know. It is nil for
-// callers with groups, whose shares the row does not have. The row is used once.
-func (db *DB) foreseen(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) *readVersionRow {
-	f := ports.Foreseen(ctx)
-	if f == nil || db.tx != nil {
+// prefetched returns the row of a version that was read together with by, if the request of ctx prefetches this version
+// and this process knows of no change since: then another read would find the same, as far as it can know. It is nil
+// for callers with groups, whose shares the row does not have. The row is used once.
+func (db *DB) prefetched(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) *readVersionRow {
+	wanted := ports.VersionPrefetchOf(ctx)
+	if wanted == nil || db.tx != nil {
 		return nil
 	}
-	version, there := f.Found.(*foreseenVersion)
-	f.Found = nil
-	if !there || by.Grouped || f.Template != id || f.Ref != ref || version.user != by.User ||
+	version, there := wanted.Found.(*prefetchedVersion)
+	wanted.Found = nil
+	if !there || by.Grouped || wanted.Template != id || wanted.Ref != ref || version.user != by.User ||
 		version.row.Workspace != by.Workspace || version.changes != db.anyChanges() {
 		return nil
 	}

@@ -28,16 +28,16 @@ func onReads(h *env, read func(ctx context.Context)) {
 		})
 }
 
-func TestTheReadOfAVersionIsForeseenWhileItsCallerIsLookedUp(t *testing.T) {
+func TestAVersionIsPrefetchedWithItsCaller(t *testing.T) {
 	const template = "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn"
 	for _, tt := range []struct {
 		name, path string
-		want       *ports.ForeseenVersion
+		want       *ports.VersionPrefetch
 	}{
 		{"the active version", "/" + template + "/versions/active",
-			&ports.ForeseenVersion{Template: template, Ref: prompt.Ref{Active: true}}},
+			&ports.VersionPrefetch{Template: template, Ref: prompt.Ref{Active: true}}},
 		{"a version by its number", "/" + template + "/versions/v7",
-			&ports.ForeseenVersion{Template: template, Ref: prompt.Ref{Number: 7}}},
+			&ports.VersionPrefetch{Template: template, Ref: prompt.Ref{Number: 7}}},
 		{"a template whose id is malformed", "/ptpl_%00/versions/active", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,9 +46,9 @@ func TestTheReadOfAVersionIsForeseenWhileItsCallerIsLookedUp(t *testing.T) {
 			reads := 0
 			onReads(h, func(ctx context.Context) {
 				reads++
-				got := ports.Foreseen(ctx)
+				got := ports.VersionPrefetchOf(ctx)
 				if got == nil != (tt.want == nil) || got != nil && *got != *tt.want {
-					t.Errorf("foreseen %+v, want %+v", got, tt.want)
+					t.Errorf("prefetch of %+v, want %+v", got, tt.want)
 				}
 			})
 			h.call("GET", promptsPath+tt.path, "")

@@ -16,8 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/test/statements"
 )
 
-// foresight is a template with three versions, of which the first was active before the second.
-type foresight struct {
+// prefetchTeam is a template with three versions, of which the first was active before the second.
+type prefetchTeam struct {
 	*fixture.Team
 	db    *sqlstore.DB
 	sent  *statements.Log
@@ -26,14 +26,14 @@ type foresight struct {
 	first *prompt.Version
 }
 
-func newForesight(t *testing.T, url string) *foresight {
+func newPrefetchTeam(t *testing.T, url string) *prefetchTeam {
 	t.Helper()
 	db, sent := watched(t, url)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &foresight{db: db, sent: sent, s: db.Stores()}
+	f := &prefetchTeam{db: db, sent: sent, s: db.Stores()}
 	f.Team = fixture.NewTeam(t, f.s, orgs["one"])
 	f.id = fixture.Template(t, f.s, f.Member, prompt.Draft{}).ID
 	f.first = fixture.Version(t, f.s, f.Member, f.id, "one", "stable")
@@ -45,10 +45,10 @@ func newForesight(t *testing.T, url string) *foresight {
 }
 
 // prove looks up a new key of by, in a request that will read a version. The log of statements is empty then.
-func (f *foresight) prove(t *testing.T, by identity.Actor, id prompt.ID, ref prompt.Ref) context.Context {
+func (f *prefetchTeam) prove(t *testing.T, by identity.Actor, id prompt.ID, ref prompt.Ref) context.Context {
 	t.Helper()
 	k, _ := fixture.Key(t, f.s, by, account.KeyDraft{Name: "k"})
-	ctx := context.WithValue(t.Context(), ports.ForeseenKey{}, &ports.ForeseenVersion{Template: id, Ref: ref})
+	ctx := context.WithValue(t.Context(), ports.VersionPrefetchKey{}, &ports.VersionPrefetch{Template: id, Ref: ref})
 	f.sent.Take()
 	defer f.sent.Take()
 	p, err := f.s.Keys.Principal(ctx, f.Org, k.Hash)
@@ -68,7 +68,7 @@ type foundVersion struct {
 }
 
 // read reads a version. The log has its statements then.
-func (f *foresight) read(
+func (f *prefetchTeam) read(
 	ctx context.Context, t *testing.T, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) foundVersion {
 	t.Helper()
@@ -82,7 +82,7 @@ func (f *foresight) read(
 
 func TestAVersionThatIsReadWithItsCallerIsTheOneThatAReadFinds(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
-		f := newForesight(t, url)
+		f := newPrefetchTeam(t, url)
 		fixture.Share(t, f.s, f.Member, f.id, prompt.Grant{User: f.Peer.User, Role: access.Viewer})
 		for who, by := range map[string]identity.Actor{
 			"the owner": f.Member, "an admin": f.Admin, "a viewer by a share": f.Peer, "a stranger": f.Viewer,
@@ -111,43 +111,43 @@ func TestAVersionThatWasReadWithItsCallerIsReadAgain(t *testing.T) {
 	ref := prompt.Ref{Active: true}
 	for _, tt := range []struct {
 		name string
-		read func(t *testing.T, f *foresight) (got, want foundVersion)
+		read func(t *testing.T, f *prefetchTeam) (got, want foundVersion)
 	}{
-		{"after a change", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"after a change", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			ctx := f.prove(t, f.Member, f.id, ref)
 			fixture.Activate(t, f.s, f.Member, f.id, prompt.Ref{Number: 1})
 			want = f.read(t.Context(), t, f.Member, f.id, ref)
 			return f.read(ctx, t, f.Member, f.id, ref), want
 		}},
-		{"by another caller", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"by another caller", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			ctx := f.prove(t, f.Member, f.id, ref)
 			want = f.read(t.Context(), t, f.Viewer, f.id, ref)
 			return f.read(ctx, t, f.Viewer, f.id, ref), want
 		}},
-		{"in another workspace", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"in another workspace", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			by := f.Member
 			by.Workspace = fixture.NewTeam(t, f.s, f.Org).Workspace.ID
 			ctx := f.prove(t, f.Member, f.id, ref)
 			return f.read(ctx, t, by, f.id, ref), foundVersion{}
 		}},
-		{"by another reference", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"by another reference", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			ctx, other := f.prove(t, f.Member, f.id, ref), prompt.Ref{Number: 1}
 			want = f.read(t.Context(), t, f.Member, f.id, other)
 			return f.read(ctx, t, f.Member, f.id, other), want
 		}},
-		{"of another template", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"of another template", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			other := fixture.Template(t, f.s, f.Member, prompt.Draft{Name: "Other"}).ID
 			ctx := f.prove(t, f.Member, f.id, ref)
 			want = f.read(t.Context(), t, f.Member, other, ref)
 			return f.read(ctx, t, f.Member, other, ref), want
 		}},
-		{"by someone in a group, whose shares count too", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"by someone in a group, whose shares count too", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			ctx, by := f.prove(t, f.Peer, f.id, ref), f.Peer
 			by.Grouped = true
 			want = f.read(t.Context(), t, by, f.id, ref)
 			return f.read(ctx, t, by, f.id, ref), want
 		}},
-		{"in a transaction", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"in a transaction", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			ctx := f.prove(t, f.Member, f.id, ref)
 			err := f.s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				inside := *f
@@ -161,16 +161,16 @@ func TestAVersionThatWasReadWithItsCallerIsReadAgain(t *testing.T) {
 			}
 			return got, f.read(t.Context(), t, f.Member, f.id, ref)
 		}},
-		{"a second time", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"a second time", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			ctx := f.prove(t, f.Member, f.id, ref)
 			want = f.read(ctx, t, f.Member, f.id, ref)
 			return f.read(ctx, t, f.Member, f.id, ref), want
 		}},
-		{"if there is no such template", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"if there is no such template", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			const none = "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn"
 			return f.read(f.prove(t, f.Member, none, ref), t, f.Member, none, ref), foundVersion{}
 		}},
-		{"as the latest, which depends on the caller", func(t *testing.T, f *foresight) (got, want foundVersion) {
+		{"as the latest, which depends on the caller", func(t *testing.T, f *prefetchTeam) (got, want foundVersion) {
 			latest := prompt.Ref{Latest: true}
 			want = f.read(t.Context(), t, f.Member, f.id, latest)
 			return f.read(f.prove(t, f.Member, f.id, latest), t, f.Member, f.id, latest), want
@@ -178,7 +178,7 @@ func TestAVersionThatWasReadWithItsCallerIsReadAgain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, url string) {
-				f := newForesight(t, url)
+				f := newPrefetchTeam(t, url)
 				got, want := tt.read(t, f)
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("read %+v %+v, want %+v %+v", got.reading, got.version, want.reading, want.version)
@@ -193,7 +193,7 @@ func TestAVersionThatWasReadWithItsCallerIsReadAgain(t *testing.T) {
 
 func TestACallerWhoseNameHasTheSeparatorOfPackedRowsIsReadByColumns(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
-		f := newForesight(t, url)
+		f := newPrefetchTeam(t, url)
 		const name = "a\x1fb"
 		if err := sqlstore.Exec(t.Context(), f.db, `UPDATE users SET name = ? WHERE id = ?`, name,
 			f.Member.User); err != nil {
