@@ -30,6 +30,8 @@ func fill(t *testing.T, v reflect.Value, text string) {
 		v.SetString(text)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(-1 << 40)
+	case reflect.Uint8:
+		v.SetUint(1)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:

@@ -2,8 +2,10 @@ package rest
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -71,8 +73,14 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return openapi.Time(t).AppendJSON(b)
 }
 
-// appendText appends a member. A text that is not UTF-8, which no text of Atrium is, gets replacement characters.
+// appendText appends a member, with the same escapes as encode. A text that is not UTF-8, which no text of Atrium is,
+// gets replacement characters.
 func appendText(b []byte, name, s string) []byte {
-	b, _ = jsontext.AppendQuote(append(b, name...), s)
+	b = append(b, name...)
+	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") { // version 1 escapes them
+		quoted, _ := jsonv2.Marshal(s, asVersion1)
+		return append(b, quoted...)
+	}
+	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }

@@ -236,10 +236,6 @@ func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 }
 
 func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.PromptVersionSummary {
-	state := openapi.VersionStateDraft
-	if v.Frozen {
-		state = openapi.VersionStateFrozen
-	}
 	return openapi.PromptVersionSummary{
 		ID:               string(v.ID),
 		PromptTemplateID: string(v.Template),
@@ -249,7 +245,7 @@ func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.Promp
 		ModelConfig:      fromModel(v.Model),
 		Labels:           nonNil(v.Labels),
 		CommitMessage:    v.CommitMessage,
-		State:            state,
+		State:            versionState(v.Frozen),
 		IsActive:         t.ActiveVersion == v.ID,
 		ContentHash:      v.ContentHash,
 		FirstActivatedAt: orNullTime(v.FirstActivatedAt),
@@ -259,6 +255,13 @@ func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.Promp
 		CreatedBy:        string(v.CreatedBy),
 		UpdatedAt:        openapi.Time(v.UpdatedAt),
 	}
+}
+
+func versionState(frozen bool) openapi.VersionState {
+	if frozen {
+		return openapi.VersionStateFrozen
+	}
+	return openapi.VersionStateDraft
 }
 
 // fieldChanges returns the values of the changed fields that the unified diff does not show.
