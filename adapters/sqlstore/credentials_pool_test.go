@@ -2,9 +2,14 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
+	neturl "net/url"
 	"testing"
+	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -39,4 +44,42 @@ func TestCredentialsAreLookedUpWhileOnePoolIsBusy(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestACredentialIsNotLookedUpForARequestThatHasEnded(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db, sent := watched(t, url)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		sent.Take()
+		_, err := db.Stores().Keys.Principal(ctx, "org", account.Hash{1})
+		if statements := sent.Take(); !errors.Is(err, context.Canceled) || len(statements) > 0 {
+			t.Errorf("%v, %v", err, statements)
+		}
+	})
+}
+
+// TestTheLookUpOfACredentialEndsAtItsDeadline looks up a credential in a database that does not respond. Nothing
+// watches the context of such a statement: the connection has its deadline.
+func TestTheLookUpOfACredentialEndsAtItsDeadline(t *testing.T) {
+	u, err := neturl.Parse(engines["postgres"](t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := fixture.NewProxy(t, u.Host)
+	u.Host = proxy.Addr()
+	keys := open(t, u.String(), keyring(t)).Stores().Keys
+	if _, err := keys.Principal(t.Context(), "org", account.Hash{1}); !errors.Is(err, identity.ErrUnauthenticated) {
+		t.Fatal(err)
+	}
+	proxy.Swallow(true)
+	defer proxy.Swallow(false)
+	const limit = 500 * time.Millisecond
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if _, err := keys.Principal(ctx, "org", account.Hash{2}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it ended with %v", err)
+	}
+	proof.Within(t, "it", time.Since(begun), limit+3*engine.Grace)
 }

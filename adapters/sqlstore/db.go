@@ -24,8 +24,9 @@ import (
 // DB is a database, or one transaction on it.
 type DB struct {
 	*shared
-	tx   *transaction // nil outside a transaction
-	from *sqlx.DB     // where statements outside transactions run; nil: reader
+	tx    *transaction // nil outside a transaction
+	from  *sqlx.DB     // where statements outside transactions run; nil: reader
+	brief bool         // see brief
 }
 
 // shared is the state of a database that all its transactions share.
@@ -255,13 +256,23 @@ func (db *DB) forCredentials() *DB {
 	if db.tx != nil || db.credentials == nil {
 		return db
 	}
-	if kept := db.credentials.Stats(); kept.InUse == kept.MaxOpenConnections {
-		if others := db.reader.Stats(); 2*others.InUse < others.MaxOpenConnections {
-			return &DB{shared: db.shared, from: db.reader}
-		}
+	if kept := db.credentials.Stats(); kept.InUse < kept.MaxOpenConnections {
+		return &DB{shared: db.shared, from: db.credentials, brief: true}
+	}
+	if others := db.reader.Stats(); 2*others.InUse < others.MaxOpenConnections {
+		return &DB{shared: db.shared, from: db.reader, brief: true}
 	}
 	return &DB{shared: db.shared, from: db.credentials}
 }
+
+// brief is the context of a statement that finds rows by unique keys, while there is a free connection for it. Nothing
+// watches whether it ends: database/sql and the drivers would start two goroutines for each statement (ADR 144). The
+// deadline holds, because a connection to PostgreSQL has its own, and a read of SQLite does not wait for writers. If
+// others take all free connections in the same moment, the statement waits for one of these.
+type brief struct{ context.Context }
+
+// Done implements context.Context.
+func (brief) Done() <-chan struct{} { return nil }
 
 // bound returns query with the placeholders of the engine.
 func (db *DB) bound(query string) string { return db.statement(query).bound }
@@ -279,7 +290,7 @@ func (db *DB) statement(query string) *statement {
 
 // get reads one row into dst, if there is one.
 func (db *DB) get(ctx context.Context, dst any, query string, args ...any) (found bool, err error) {
-	err = sqlx.GetContext(ctx, db.q(), dst, db.bound(query), args...)
+	err = sqlx.GetContext(db.until(ctx), db.q(), dst, db.bound(query), args...)
 	if db.canUseOthers(err) {
 		err = sqlx.GetContext(ctx, db.reader, dst, db.bound(query), args...)
 	}
@@ -291,11 +302,19 @@ func (db *DB) get(ctx context.Context, dst any, query string, args ...any) (foun
 
 // list reads all rows into dst, a pointer to a slice.
 func (db *DB) list(ctx context.Context, dst any, query string, args ...any) error {
-	err := sqlx.SelectContext(ctx, db.q(), dst, db.bound(query), args...)
+	err := sqlx.SelectContext(db.until(ctx), db.q(), dst, db.bound(query), args...)
 	if db.canUseOthers(err) {
 		err = sqlx.SelectContext(ctx, db.reader, dst, db.bound(query), args...)
 	}
 	return db.wrapErr(ctx, err)
+}
+
+// until returns the context of a statement for a request with context ctx.
+func (db *DB) until(ctx context.Context) context.Context {
+	if db.brief && ctx.Err() == nil {
+		return brief{ctx}
+	}
+	return ctx
 }
 
 // canUseOthers reports whether a statement that looks up credentials failed because the server accepts no connection
