@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,11 +22,12 @@ func TestRowsAreStreamed(t *testing.T) {
 	}
 	long := strings.Repeat("x", 1000)
 	for name, rows := range map[string]int{"some.csv": 4000, "many.csv": 6000} {
-		text := "Mail;Name\nada@example.com;Ada\nno address;Bob\n"
+		var text bytes.Buffer // some megabytes
+		text.WriteString("Mail;Name\nada@example.com;Ada\nno address;Bob\n")
 		for n := range rows - 2 {
-			text += fmt.Sprintf("user%d@example.com;%s\n", n, long)
+			fmt.Fprintf(&text, "user%d@example.com;%s\n", n, long)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
