@@ -306,7 +306,7 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 func connectionValues(c *connection.Connection) ([]any, error) {
 	config, secrets, checks, err := encoded(c)
 	return []any{
-		c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
+		c.Name, c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
 		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
 		micros(c.LastVerifiedAt), micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt),
 	}, err
@@ -319,7 +319,7 @@ func (db *DB) saveConnection(ctx context.Context, before []any, c *connection.Co
 		return err
 	}
 	_, err = db.exec(ctx, `
-		UPDATE connections SET status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?,
+		UPDATE connections SET name = ?, status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?,
 		credential_revision = ?,
 			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?,
 			failures = ?, last_verified_at = ?, revoked_at = ?, revision = ?, updated_at = ?

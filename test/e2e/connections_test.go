@@ -193,7 +193,8 @@ func TestConnections(t *testing.T) {
 			if next := renamed.at("next_verify_at"); next <= renamed.at("last_verified_at") || next == "null" {
 				t.Errorf("next_verify_at = %s", next)
 			}
-			ann.get(t, one).has(t, map[string]string{"next_verify_at": renamed.at("next_verify_at")})
+			ann.get(t, one).has(t, map[string]string{"name": "The shop in Lyon",
+				"next_verify_at": renamed.at("next_verify_at")})
 			ann.do(t, "POST", one+"/erase", nil).problem(t, 409, "connection_not_revoked")
 		})
 		t.Run("all fields that are wrong are named at once", func(t *testing.T) {
@@ -223,6 +224,7 @@ func TestConnections(t *testing.T) {
 			admin.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"cancelled_jobs": "1"})
 			ann.do(t, "POST", one+"/erase", nil).is(t, 200).has(t, map[string]string{"name": "Erased", "config": "{}",
 				"checks": "[]", "next_verify_at": "null", "status": "revoked"})
+			ann.get(t, one).has(t, map[string]string{"name": "Erased", "config": "{}"})
 		})
 		t.Run("the audit trail records every change without secrets", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
