@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -22,8 +23,8 @@ type Connections interface {
 	// Get returns a connection. Its Sealed is empty, as it is in List and Update.
 	Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error)
 
-	// List returns all connections, revoked ones included, newest first.
-	List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, error)
+	// List returns all connections, revoked ones included, and the sources that read through any, both newest first.
+	List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, []source.Summary, error)
 
 	// Live counts the connections that are not revoked.
 	Live(ctx context.Context, ws identity.WorkspaceID) (int, error)

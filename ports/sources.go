@@ -29,9 +29,8 @@ type Sources interface {
 	// List lists the sources of a workspace, newest first.
 	List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error)
 
-	// Through lists the sources that read through a connection, newest first; through any connection if
-	// none is named.
-	Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Source, error)
+	// Through lists the sources that read through a connection, newest first.
+	Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error)
 
 	// Lock locks a source until the transaction ends, and returns it: until then every change of the
 	// source waits. Outside a transaction the lock ends at once.

@@ -1,8 +1,12 @@
 package rest
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
@@ -11,13 +15,13 @@ import (
 )
 
 // toConnection returns c with those of sources that read through it.
-func toConnection(c *connection.Connection, sources []source.Source) openapi.Connection {
+func toConnection(c *connection.Connection, sources []source.Summary) openapi.Connection {
 	out := openapi.Connection{
 		ID:     string(c.ID),
 		Kind:   string(c.Kind),
 		Name:   c.Name,
 		Status: openapi.ConnectionStatus(c.Status),
-		Config: c.Config,
+		Config: toConfig(c.Config),
 		Secret: openapi.ConnectionSecret{
 			Set:         nonNil(c.Secrets),
 			Fingerprint: openapi.OrNull(c.Fingerprint),
@@ -38,7 +42,7 @@ func toConnection(c *connection.Connection, sources []source.Source) openapi.Con
 		UpdatedAt:           openapi.Time(c.UpdatedAt),
 	}
 	for i := range sources {
-		if sources[i].Location.Connection == c.ID {
+		if sources[i].Connection == c.ID {
 			out.Sources = append(out.Sources, toConnectionSource(&sources[i]))
 		}
 	}
@@ -46,6 +50,18 @@ func toConnection(c *connection.Connection, sources []source.Source) openapi.Con
 		out.Failure = nullable.NewNullableWithValue(toFailure(f))
 	}
 	return out
+}
+
+// toConfig returns a configuration with the escapes of other texts in bodies: encoding/json also escapes <, > and &.
+func toConfig(stored json.RawMessage) json.RawMessage {
+	if !bytes.Contains(stored, []byte(`\u`)) {
+		return stored
+	}
+	config := jsontext.Value(bytes.Clone(stored))
+	if config.Format(jsontext.PreserveRawStrings(false), jsontext.EscapeForJS(true)) != nil {
+		return stored
+	}
+	return json.RawMessage(config)
 }
 
 // nextVerify returns when c is verified next; null if it is revoked.
@@ -56,8 +72,8 @@ func nextVerify(c *connection.Connection) nullable.Nullable[openapi.Time] {
 	return orNullTime(c.NextCheckAt)
 }
 
-func toConnectionSource(s *source.Source) openapi.ConnectionSource {
-	return openapi.ConnectionSource{ID: string(s.ID), Name: s.Name, Status: string(s.Status())}
+func toConnectionSource(s *source.Summary) openapi.ConnectionSource {
+	return openapi.ConnectionSource{ID: string(s.ID), Name: s.Name, Status: string(s.Status)}
 }
 
 func toServer(s connection.Server) openapi.ConnectionServer {

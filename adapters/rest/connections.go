@@ -28,19 +28,15 @@ func connectionID(r *request) connection.ID {
 
 // listConnections returns all connections in one page: a workspace has few.
 func (a *API) listConnections(r *request) (reply, error) {
-	all, kinds, err := r.Connections.List(r.Context(), r.by)
+	all, err := r.Connections.List(r.Context(), r.by)
 	if err != nil {
 		return reply{}, err
 	}
-	sources, err := r.Sources.Through(r.Context(), r.by, "")
-	if err != nil {
-		return reply{}, err
-	}
-	toItem := func(c *connection.Connection) openapi.Connection { return toConnection(c, sources) }
+	toItem := func(c *connection.Connection) openapi.Connection { return toConnection(c, all.Sources) }
 	return ok(openapi.ConnectionList{
-		Data:       mapSlice(all, toItem),
+		Data:       mapSlice(all.Connections, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
-		Kinds:      mapSlice(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return r.toKind(*d) }),
+		Kinds:      mapSlice(all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return r.toKind(*d) }),
 	}), nil
 }
 

@@ -282,8 +282,8 @@ func TestVerifyConnection(t *testing.T) {
 		})
 	h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
 	h.sources.EXPECT().Through(gomock.Any(), identity.WorkspaceID("wsp_1"),
-		connection.ID(id)).Return([]source.Source{{ID: "src_1", Workspace: "wsp_1", Name: "People",
-		Location: source.Location{Connection: id}}}, nil)
+		connection.ID(id)).Return([]source.Summary{{ID: "src_1", Workspace: "wsp_1", Name: "People",
+		Connection: id, Status: source.Unmapped}}, nil)
 	w := h.call("POST", connectionsPath+"/"+id+"/verify", "")
 	got := body(t, h, w)
 	failure, _ := got["failure"].(map[string]any)

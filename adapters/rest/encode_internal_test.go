@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -64,6 +65,7 @@ func fill(t *testing.T, v reflect.Value, text string) {
 func TestItemsOfListsAreEncodedAsByVersion1(t *testing.T) {
 	for _, item := range []any{
 		new(openapi.PromptTemplate), new(openapi.ChatTemplate), new(openapi.Event), new(openapi.ProbeCheck),
+		new(openapi.Connection),
 	} {
 		t.Run(strings.TrimPrefix(reflect.TypeOf(item).String(), "*openapi."), func(t *testing.T) {
 			for _, text := range []string{"", "Tea", "<b>&\u2028\"\\/\n\t\x00\x7f", "é🍵"} {
@@ -102,6 +104,24 @@ func TestABodyWithFreeValuesKeepsItsNumbers(t *testing.T) {
 		nil,
 	} {
 		same(t, v)
+	}
+}
+
+func TestAConfigurationHasTheEscapesOfOtherTexts(t *testing.T) {
+	for _, text := range []string{"", "Tea", "<b>&\u2028\"\\/\n\t\x00\x7f", "é🍵\ufffd", `\u003c`, "\xff"} {
+		fields := map[string]any{"host" + text: text, "port": json.Number("12345678901234567890"), "ssh": false}
+		stored, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := string(stored)
+		var got, want bytes.Buffer
+		if err := errors.Join(encode(&got, toConfig(stored)), encode(&want, fields)); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() || string(stored) != before {
+			t.Errorf("%s is encoded as %s, want %s", before, &got, &want)
+		}
 	}
 }
 

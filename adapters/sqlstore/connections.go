@@ -1,11 +1,8 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,99 +13,6 @@ import (
 type Connections struct{ db *DB }
 
 var _ ports.Connections = (*Connections)(nil)
-
-const connectionColumns = `t.id, t.org_id, t.workspace_id, t.kind, t.name, t.status, t.config, t.secrets, t.fingerprint,
-	t.secret_updated_at, t.credential_revision,
-	t.server_product, t.server_version, t.server_can_write, t.checks, t.failed, t.failed_at, t.failures,
-	t.last_verified_at, t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at,
-	COALESCE((SELECT j.due_at FROM jobs j WHERE j.workspace_id = t.workspace_id AND j.subject = t.id
-	AND j.kind = 'connection.check' AND j.state = 'queued' AND j.ended_at = 0), 0) AS next_check_at`
-
-type connectionRow struct {
-	ID                 connection.ID        `db:"id"`
-	Org                identity.OrgID       `db:"org_id"`
-	Workspace          identity.WorkspaceID `db:"workspace_id"`
-	Kind               connection.Kind      `db:"kind"`
-	Name               string               `db:"name"`
-	Status             connection.Status    `db:"status"`
-	Config             []byte               `db:"config"`
-	Secrets            []byte               `db:"secrets"`
-	Fingerprint        string               `db:"fingerprint"`
-	SecretUpdatedAt    int64                `db:"secret_updated_at"`
-	CredentialRevision int64                `db:"credential_revision"`
-	ServerProduct      string               `db:"server_product"`
-	ServerVersion      string               `db:"server_version"`
-	ServerCanWrite     bool                 `db:"server_can_write"`
-	Checks             []byte               `db:"checks"`
-	Failed             connection.Code      `db:"failed"`
-	FailedAt           int64                `db:"failed_at"`
-	Failures           int                  `db:"failures"`
-	LastVerifiedAt     int64                `db:"last_verified_at"`
-	CreatedBy          identity.UserID      `db:"created_by"`
-	RevokedAt          int64                `db:"revoked_at"`
-	Revision           int64                `db:"revision"`
-	CreatedAt          int64                `db:"created_at"`
-	UpdatedAt          int64                `db:"updated_at"`
-	NextCheckAt        int64                `db:"next_check_at"`
-}
-
-// checkRow is a connection.Check as it is stored.
-type checkRow struct {
-	Step   connection.Step   `json:"step"`
-	Result connection.Result `json:"result"`
-	Took   int64             `json:"us"`
-	Code   connection.Code   `json:"code,omitempty"`
-
-	Answered connection.Service `json:"answered,omitempty"`
-}
-
-func (r *connectionRow) connection() (*connection.Connection, error) {
-	c := &connection.Connection{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status,
-		Fingerprint:     r.Fingerprint,
-		SecretUpdatedAt: fromMicros(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
-		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
-		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures,
-		LastVerifiedAt: fromMicros(r.LastVerifiedAt),
-		CreatedBy:      r.CreatedBy, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), NextCheckAt: fromMicros(r.NextCheckAt),
-	}
-	config := json.NewDecoder(bytes.NewReader(r.Config))
-	config.UseNumber() // as connection.ParseCredential reads it
-	if err := config.Decode(&c.Config); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(r.Secrets, &c.Secrets); err != nil {
-		return nil, err
-	}
-	var checks []checkRow
-	if err := json.Unmarshal(r.Checks, &checks); err != nil {
-		return nil, err
-	}
-	for _, k := range checks {
-		c.Checks = append(c.Checks, connection.Check{Step: k.Step, Result: k.Result,
-			Took: time.Duration(k.Took) * time.Microsecond, Code: k.Code, Answered: k.Answered})
-	}
-	return c, nil
-}
-
-// encoded are the parts of c that are stored as JSON.
-func encoded(c *connection.Connection) (config, secrets, checks string, err error) {
-	rows := []checkRow{}
-	for _, k := range c.Checks {
-		rows = append(rows, checkRow{Step: k.Step, Result: k.Result, Took: k.Took.Microseconds(), Code: k.Code,
-			Answered: k.Answered})
-	}
-	var texts [3]string
-	for i, v := range []any{c.Config, c.Secrets, rows} {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return "", "", "", err
-		}
-		texts[i] = string(b)
-	}
-	return texts[0], texts[1], texts[2], nil
-}
 
 // Add implements ports.Connections.
 func (s *Connections) Add(ctx context.Context, by identity.Actor,
@@ -204,24 +108,6 @@ func (db *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connec
 		return nil, connection.ErrNotFound
 	}
 	return row.connection()
-}
-
-// List implements ports.Connections.
-func (s *Connections) List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, error) {
-	var rows []connectionRow
-	if err := s.db.list(ctx, &rows, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?
-		ORDER BY t.id DESC`, ws); err != nil {
-		return nil, err
-	}
-	all := make([]connection.Connection, len(rows))
-	for i := range rows {
-		c, err := rows[i].connection()
-		if err != nil {
-			return nil, err
-		}
-		all[i] = *c
-	}
-	return all, nil
 }
 
 // Live implements ports.Connections.

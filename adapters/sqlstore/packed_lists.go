@@ -50,12 +50,16 @@ func newPackedList[Row any](without ...string) *packedList[Row] {
 // list runs a query in one row, and returns its rows in an order of their columns.
 func (p *packedList[Row]) list(ctx context.Context, db *DB, order, query string, args ...any) ([]Row, error) {
 	var text string
-	_, err := db.get(ctx, &text, `SELECT concat(COUNT(*), ' ', string_agg(`+p.columns+`, '' ORDER BY `+order+`))
-		FROM (`+query+`) p`, args...)
-	if err != nil {
+	if _, err := db.get(ctx, &text, p.statement(order, query), args...); err != nil {
 		return nil, err
 	}
 	return p.unpack(text)
+}
+
+// statement returns one whose result is the text of a query's rows.
+func (p *packedList[Row]) statement(order, query string) string {
+	return `SELECT concat(COUNT(*), ' ', string_agg(` + p.columns + `, '' ORDER BY ` + order + `))
+		FROM (` + query + `) p`
 }
 
 // unpack returns the rows of a packed text.
@@ -103,7 +107,7 @@ func (f packedField) unpack(into reflect.Value, text string) (rest string, isVal
 // textList reads a JSON array of texts, as encoding/json writes it; nil if it is empty. Texts without escapes are parts
 // of the array.
 func textList(array string) (list []string, err error) {
-	if array == "" || array == "[]" {
+	if array == "" || array == "[]" || array == "null" {
 		return nil, nil
 	}
 	quoted, isArray := strings.CutPrefix(array, `["`)

@@ -106,15 +106,6 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 
 var packedSources = newPackedList[sourceRow]()
 
-// Through implements ports.Sources.
-func (s *Sources) Through(
-	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
-) ([]source.Source, error) {
-	where := newConditions(`t.workspace_id = ? AND t.connection_id <> ''`, ws)
-	where.when(through != "", `t.connection_id = ?`, through)
-	return s.db.sources(ctx, `WHERE `+where.sql()+` ORDER BY t.id DESC`, where.args()...)
-}
-
 // sources lists the sources that meet a condition.
 func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
 	var rows []sourceRow

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -40,6 +41,20 @@ func (s *storedJSON) text() string {
 		return text
 	}
 	return s.escaped()
+}
+
+// number reads a whole number.
+func (s *storedJSON) number() int64 {
+	end := 0
+	for end < len(s.rest) && (s.rest[end] == '-' || '0' <= s.rest[end] && s.rest[end] <= '9') {
+		end++
+	}
+	n, err := strconv.ParseInt(s.rest[:end], 10, 64)
+	if err != nil {
+		s.isStrange = true
+	}
+	s.rest = s.rest[end:]
+	return n
 }
 
 // escaped reads a text with escapes, behind its first quote.

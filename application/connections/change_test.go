@@ -42,7 +42,7 @@ func TestErase(t *testing.T) {
 		s.expectUpdate(revoked, 0)
 		got, err := s.Erase(s.ctx, maker, "con")
 		wantErr(t, err, nil)
-		if len(got.Config) != 0 || got.Name != "Erased" {
+		if string(got.Config) != "{}" || got.Name != "Erased" {
 			t.Errorf("Erase = %+v", got)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -54,18 +55,27 @@ func NewService(
 	}
 }
 
-// List returns the workspace's connections, newest first, and the kinds that its org offers.
-func (s *Service) List(
-	ctx context.Context, by identity.Actor,
-) ([]connection.Connection, []*connection.Descriptor, error) {
-	all, err := s.connections.List(ctx, by.Workspace)
+// Listing is what List returns.
+type Listing struct {
+	Connections []connection.Connection // newest first
+	Sources     []source.Summary        // that read through any of them, newest first
+	Kinds       []*connection.Descriptor
+}
+
+// List returns the workspace's connections, what reads through them, and the kinds that its org offers.
+func (s *Service) List(ctx context.Context, by identity.Actor) (Listing, error) {
+	all, through, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
-		return nil, nil, err
+		return Listing{}, err
 	}
-	kinds := slices.DeleteFunc(connection.Kinds(),
-		func(d *connection.Descriptor) bool { return s.offered(by.Org, d.Kind) != nil })
-	return slices.DeleteFunc(all, func(c connection.Connection) bool { return c.Access(by) < connection.See }), kinds,
-		nil
+	return Listing{
+		Connections: slices.DeleteFunc(all,
+			func(c connection.Connection) bool { return c.Access(by) < connection.See }),
+		Sources: slices.DeleteFunc(through,
+			func(src source.Summary) bool { return src.Access(by) < source.See }),
+		Kinds: slices.DeleteFunc(connection.Kinds(),
+			func(d *connection.Descriptor) bool { return s.offered(by.Org, d.Kind) != nil }),
+	}, nil
 }
 
 // Get returns a connection.

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 func TestList(t *testing.T) {
@@ -20,18 +21,21 @@ func TestList(t *testing.T) {
 		s := newEnv(t)
 		s.offer.Kinds = []connection.Kind{connection.SQLite, connection.Postgres}
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)},
-			nil)
-		got, kinds, err := s.List(s.ctx, viewer)
+			[]source.Summary{{ID: "src_1", Workspace: "acme"}, {ID: "src_2", Workspace: "other"}}, nil)
+		got, err := s.List(s.ctx, viewer)
 		wantErr(t, err, nil)
-		if len(got) != 1 || len(kinds) != 1 || kinds[0].Kind != connection.Postgres {
-			t.Errorf("List = %+v, %+v", got, kinds)
+		if len(got.Connections) != 1 || len(got.Kinds) != 1 || got.Kinds[0].Kind != connection.Postgres ||
+			len(got.Sources) != 1 || got.Sources[0].ID != "src_1" {
+			t.Errorf("List = %+v", got)
 		}
 	})
 	t.Run("a user without a role sees none", func(t *testing.T) {
 		s := newEnv(t)
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)},
-			nil)
-		if got, _, _ := s.List(s.ctx, actor("sam", identity.NoRole)); len(got) != 0 {
+			[]source.Summary{{Workspace: "acme"}}, nil)
+		got, err := s.List(s.ctx, actor("sam", identity.NoRole))
+		wantErr(t, err, nil)
+		if len(got.Connections)+len(got.Sources) != 0 {
 			t.Errorf("List = %+v", got)
 		}
 	})

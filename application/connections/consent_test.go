@@ -139,8 +139,8 @@ func TestConsentsAreTried(t *testing.T) {
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("f")
 		got, err := s.Probe(s.ctx, inSession(maker), draft(state), nil)
 		wantErr(t, err, nil)
-		if config := got.New.Credential.Config(); config[connection.FieldGoogleAccount] != "ada@example.com" {
-			t.Errorf("config %v", config)
+		if got.New.Credential.Text(connection.FieldGoogleAccount) != "ada@example.com" {
+			t.Errorf("config %s", got.New.Credential.Config())
 		}
 	})
 	mine := inSession(maker)
@@ -249,7 +249,7 @@ func TestRevocationsOfConsents(t *testing.T) {
 					google.MockConsents.EXPECT().Withdraw(gomock.Any(), gomock.Any()).DoAndReturn(
 						func(_ context.Context, c connection.Credential) error {
 							if c.Secret(connection.FieldRefreshToken).Reveal() != canary {
-								t.Errorf("withdrawn %v", c.Config())
+								t.Errorf("withdrawn %s", c.Config())
 							}
 							return tt.withdraw
 						})

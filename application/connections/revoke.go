@@ -16,7 +16,7 @@ import (
 // Revocation is the result of a revocation.
 type Revocation struct {
 	Connection    *connection.Connection
-	Paused        []source.Source // sources that wait until the connection is reactivated, newest first
+	Paused        []source.Summary // sources that wait until the connection is reactivated, newest first
 	CancelledJobs int
 
 	// Withdrawn says whether the service has ended the consent that was the credential; nil if the credential was none.
@@ -47,7 +47,7 @@ func (s *Service) Revoke(
 		}
 		if err = tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
 			src.Pause(by, source.ConnectionRevoked)
-			out.Paused = append(out.Paused, *src)
+			out.Paused = append(out.Paused, src.Summary())
 			return nil
 		}); err != nil {
 			return err

@@ -58,7 +58,7 @@ func TestRevoke(t *testing.T) {
 				got.Paused[0].ID != "src_2" || got.Paused[1].ID != "src_1" {
 				t.Errorf("Revoke = %+v", got)
 			}
-			for _, src := range got.Paused {
+			for _, src := range []*source.Source{older, newer} {
 				if src.Paused != source.ConnectionRevoked {
 					t.Errorf("%s is paused by %q", src.ID, src.Paused)
 				}

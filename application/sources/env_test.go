@@ -255,7 +255,7 @@ func (s *env) expectGoogles() {
 		{ID: "con_new", Kind: connection.GoogleSheets, Status: connection.Revoked},
 		{ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active},
 		{ID: "con_old", Kind: connection.GoogleSheets, Status: connection.Active},
-	}, nil)
+	}, nil, nil)
 }
 
 // expectHeld expects that a connection with a status is locked.

@@ -169,7 +169,7 @@ func (s *Service) account(ctx context.Context, by identity.Actor, at source.Loca
 	if at.Connection != "" || kind == "" {
 		return at.Connection, nil
 	}
-	all, err := s.connections.List(ctx, by.Workspace)
+	all, _, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
 		return "", err
 	}

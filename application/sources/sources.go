@@ -127,10 +127,10 @@ func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (pa
 	return out, nil
 }
 
-// Through returns the sources that read through a connection; through any connection if none is named.
-func (s *Service) Through(ctx context.Context, by identity.Actor, id connection.ID) ([]source.Source, error) {
+// Through returns the sources that read through a connection.
+func (s *Service) Through(ctx context.Context, by identity.Actor, id connection.ID) ([]source.Summary, error) {
 	found, err := s.sources.Through(ctx, by.Workspace, id)
-	return slices.DeleteFunc(found, func(src source.Source) bool { return src.Access(by) < source.See }), err
+	return slices.DeleteFunc(found, func(src source.Summary) bool { return src.Access(by) < source.See }), err
 }
 
 // Get returns a source.

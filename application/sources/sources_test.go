@@ -43,7 +43,7 @@ func TestReadsAskWhoMay(t *testing.T) {
 			page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
 		listed, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
 		wantErr(t, err, nil)
-		s.sources.EXPECT().Through(s.ctx, acme, connection.ID("con")).Return([]source.Source{*stored(t, table)}, nil)
+		s.sources.EXPECT().Through(s.ctx, acme, connection.ID("con")).Return([]source.Summary{{Workspace: acme}}, nil)
 		through, err := s.Through(s.ctx, outsider, "con")
 		wantErr(t, err, nil)
 		if len(listed.Items)+len(through) > 0 {
@@ -119,7 +119,7 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("without one it is asked as everybody is", func(t *testing.T) {
 		s := newEnv(t)
-		s.connections.EXPECT().List(s.ctx, acme).Return(nil, nil)
+		s.connections.EXPECT().List(s.ctx, acme).Return(nil, nil, nil)
 		s.expectSheet(source.Sheet{}, source.ErrSheetNotShared)
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
 		wantErr(t, err, source.ErrSheetNotShared)

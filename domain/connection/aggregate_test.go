@@ -133,9 +133,9 @@ func TestNew(t *testing.T) {
 			got.CreatedBy != "ann" || got.Failure() != nil {
 			t.Errorf("%+v", got)
 		}
-		if d := cmp.Diff([]string{"password"}, got.Secrets); d != "" || got.Config["password"] != nil ||
-			got.Config["host"] != "db.example.com" {
-			t.Errorf("secrets %v, config %v", got.Secrets, got.Config)
+		if config := string(got.Config); cmp.Diff([]string{"password"}, got.Secrets) != "" ||
+			strings.Contains(config, "password") || !strings.Contains(config, `"host":"db.example.com"`) {
+			t.Errorf("secrets %v, config %s", got.Secrets, config)
 		}
 		e := got.Recorded()[0]
 		if recorded(got) != "created" || strings.Contains(fmt.Sprint(e.Data), "pw") {

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -39,12 +40,12 @@ func (c *Connection) Erase(by identity.Actor) error {
 	if c.Status != Revoked {
 		return ErrNotRevoked
 	}
-	name := "Erased"
-	if c.Name == name && len(c.Config) == 0 {
+	const name, none = "Erased", "{}"
+	if c.Name == name && string(c.Config) == none {
 		return nil
 	}
 	c.Record(by, "connection.erased", string(c.ID), map[string]any{"kind": c.Kind})
-	c.Name, c.Config, c.Server, c.Checks = name, map[string]any{}, Server{}, nil
+	c.Name, c.Config, c.Server, c.Checks = name, json.RawMessage(none), Server{}, nil
 	c.touch(by)
 	return nil
 }

@@ -43,7 +43,7 @@ func TestAConnectionIsRenamedByWhoManagesIt(t *testing.T) {
 
 func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 	c := made(t)
-	if err := c.Erase(admin); !errors.Is(err, connection.ErrNotRevoked) || len(c.Config) == 0 {
+	if err := c.Erase(admin); !errors.Is(err, connection.ErrNotRevoked) || string(c.Config) == "{}" {
 		t.Fatalf("a live one: %v", err)
 	}
 	if err := c.Revoke(maker, revision.Match{1}); err != nil {
@@ -57,7 +57,7 @@ func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(c.Config) != 0 || c.Name != "Erased" || c.Checks != nil || c.Server != (connection.Server{}) ||
+	if string(c.Config) != "{}" || c.Name != "Erased" || c.Checks != nil || c.Server != (connection.Server{}) ||
 		c.Revision != 3 {
 		t.Errorf("left: %+v", c)
 	}

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -47,9 +48,9 @@ type Connection struct {
 	Name      string // 1 to 120 characters
 	Status    Status
 
-	Config          map[string]any // the credential without its secrets; string, bool or json.Number
-	Secrets         []string       // names of the secret fields that are set, sorted
-	Fingerprint     string         // of the secrets, by a key that only the deployment has
+	Config          json.RawMessage // the credential without its secrets, an object; see Credential.Config
+	Secrets         []string        // names of the secret fields that are set, sorted
+	Fingerprint     string          // of the secrets, by a key that only the deployment has
 	SecretUpdatedAt time.Time
 
 	// CredentialRevision counts the changes of the credential, including its erasure: a finding about
@@ -155,6 +156,16 @@ func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 	return c, nil
 }
 
+// fields returns the values in c.Config: string, bool or json.Number. Nil if it is not an object.
+func (c *Connection) fields() (fields map[string]any) {
+	in := json.NewDecoder(bytes.NewReader(c.Config))
+	in.UseNumber() // as ParseCredential reads it
+	if in.Decode(&fields) != nil {
+		return nil
+	}
+	return fields
+}
+
 // keep stores a credential in the connection.
 func (c *Connection) keep(n *NewCredential, at time.Time) {
 	c.Config, c.Secrets, c.Fingerprint = n.Credential.Config(), n.Credential.SecretsSet(), n.Fingerprint
@@ -180,7 +191,7 @@ func (c *Connection) Failure() *Failure {
 	if c.Failed == "" || c.Status == Revoked {
 		return nil
 	}
-	f := c.Kind.failureIn(c.Config, c.Secrets, c.Checks, c.Failed, c.FailedAt)
+	f := c.Kind.failureIn(c.fields(), c.Secrets, c.Checks, c.Failed, c.FailedAt)
 	return &f
 }
 

@@ -115,7 +115,7 @@ func (c Credential) IsConsent() bool {
 func isConsent(config map[string]any) bool { return config[FieldGoogleAccount] != nil }
 
 // IsConsent reports whether c has the credential of a consent.
-func (c *Connection) IsConsent() bool { return c.Status != Revoked && isConsent(c.Config) }
+func (c *Connection) IsConsent() bool { return c.Status != Revoked && isConsent(c.fields()) }
 
 // ParseStored reads what Credential.Reveal returned. Unlike ParseCredential it also reads the credential of a consent.
 func ParseStored(k Kind, text []byte) (Credential, error) {

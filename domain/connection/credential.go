@@ -157,8 +157,11 @@ func (c Credential) Secret(field string) secret.String { return c.secrets[field]
 // SecretsSet returns the names of the secret fields that are set, in alphabetical order.
 func (c Credential) SecretsSet() []string { return slices.Sorted(maps.Keys(c.secrets)) }
 
-// Config returns the fields that are not secret, defaults included.
-func (c Credential) Config() map[string]any { return maps.Clone(c.config) }
+// Config encodes the fields that are not secret, defaults included, as an object of texts, numbers and booleans.
+func (c Credential) Config() json.RawMessage {
+	text, _ := json.Marshal(c.config) //nolint:errchkjson // its values were read from JSON
+	return text
+}
 
 // Reveal encodes the credential as the JSON object that ParseCredential reads, with secrets in plain
 // text. It is only for sealing and for child processes.
@@ -195,5 +198,5 @@ func (c Credential) SameTarget(o Credential) bool {
 
 // LeadsTo reports whether o has the same target as c's credential, or as the one that was erased.
 func (c *Connection) LeadsTo(o Credential) bool {
-	return Credential{kind: c.Kind, config: c.Config}.SameTarget(o)
+	return Credential{kind: c.Kind, config: c.fields()}.SameTarget(o)
 }

@@ -153,7 +153,7 @@ func TestACredentialShowsNoSecret(t *testing.T) {
 			t.Errorf("%s: %s", verb, text)
 		}
 	}
-	if _, ok := c.Config()["password"]; ok {
+	if strings.Contains(string(c.Config()), "password") {
 		t.Error("the config holds it")
 	}
 }
@@ -170,7 +170,7 @@ func TestReveal(t *testing.T) {
 	}
 	for _, again := range []connection.Credential{parse(t, string(text)), restored} {
 		if again.Secret("password").Reveal() != canary || again.Port() != 6432 || again.Kind() != c.Kind() ||
-			fmt.Sprint(again.Config()) != fmt.Sprint(c.Config()) {
+			string(again.Config()) != string(c.Config()) {
 			t.Errorf("%s is not what was revealed", text)
 		}
 	}

@@ -94,7 +94,7 @@ type Target [sha256.Size]byte
 func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kind, c.config) }
 
 // Target returns what c reaches, as Credential.Target does.
-func (c *Connection) Target() Target { return target(c.Org, c.Kind, c.Config) }
+func (c *Connection) Target() Target { return target(c.Org, c.Kind, c.fields()) }
 
 // HostTarget returns the Target of a host that org reads without a connection, such as the host of a
 // sheet.

@@ -10,6 +10,7 @@ import (
 
 	connection "github.com/atrium-hq/atrium/domain/connection"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	source "github.com/atrium-hq/atrium/domain/source"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -80,12 +81,13 @@ func (mr *MockConnectionsMockRecorder) Get(ctx, ws, id interface{}) *gomock.Call
 }
 
 // List mocks base method.
-func (m *MockConnections) List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, error) {
+func (m *MockConnections) List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, []source.Summary, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "List", ctx, ws)
 	ret0, _ := ret[0].([]connection.Connection)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
+	ret1, _ := ret[1].([]source.Summary)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
 }
 
 // List indicates an expected call of List.

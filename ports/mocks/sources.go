@@ -114,10 +114,10 @@ func (mr *MockSourcesMockRecorder) Memory(ctx, ws, t interface{}) *gomock.Call {
 }
 
 // Through mocks base method.
-func (m *MockSources) Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Source, error) {
+func (m *MockSources) Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Through", ctx, ws, through)
-	ret0, _ := ret[0].([]source.Source)
+	ret0, _ := ret[0].([]source.Summary)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -25,7 +25,7 @@ type list struct {
 var lists = []list{
 	{"prompt-templates", 1, 300},
 	{"chat-templates", 1, 300},
-	{"connections", 2, 3700},
+	{"connections", 1, 300},
 	{"datasources", 1, 300},
 	{"events", 1, 300},
 }

@@ -1755,7 +1755,7 @@ type Connection struct {
 	Checks []ProbeCheck `json:"checks"`
 
 	// Config The credential without its secrets, and with defaults applied.
-	Config map[string]interface{} `json:"config"`
+	Config json.RawMessage `json:"config"`
 
 	// ConsecutiveFailures Number of probes in a row that failed.
 	ConsecutiveFailures int  `json:"consecutive_failures"`

@@ -70,7 +70,7 @@ func TestConsentsOfPeople(t *testing.T) {
 		c := given(t, g, a, client)
 		if !c.IsConsent() || c.Text(connection.FieldGoogleAccount) != "ada@example.com" ||
 			!strings.HasPrefix(c.Secret(connection.FieldRefreshToken).Reveal(), fixture.GoogleRefresh) {
-			t.Errorf("credential %v", c.Config())
+			t.Errorf("credential %s", c.Config())
 		}
 		if r := a.Probe(t.Context(), ports.Target{Credential: c, OAuth: client,
 			Limits: ports.DefaultLimits()}); r.Failure() != "" {

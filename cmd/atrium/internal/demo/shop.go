@@ -24,8 +24,8 @@ const shopFile = "demo.db"
 // if the workspace already had connections. The org may not offer SQLite.
 func seedShop(ctx context.Context, app *node.Core, by identity.Actor, site *Site) error {
 	service := app.Services.Connections
-	there, _, err := service.List(ctx, by)
-	if err != nil || len(there) > 0 {
+	there, err := service.List(ctx, by)
+	if err != nil || len(there.Connections) > 0 {
 		return err
 	}
 	if site != nil {

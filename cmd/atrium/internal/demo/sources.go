@@ -24,11 +24,11 @@ func seedSources(ctx context.Context, app *node.Core, by identity.Actor) error {
 	drafts := []source.Draft{
 		{Type: "contacts", Name: "Sign-ups",
 			Location: source.Location{Sheet: source.SheetLocation{URL: source.FileScheme + signups}}}}
-	connections, _, err := app.Services.Connections.List(ctx, by)
+	listing, err := app.Services.Connections.List(ctx, by)
 	if err != nil {
 		return err
 	}
-	for _, c := range connections {
+	for _, c := range listing.Connections {
 		if c.Kind == connection.SQLite && c.Status == connection.Active {
 			drafts = append(drafts, source.Draft{
 				Type: "contacts", Name: "Customers of the demo shop",

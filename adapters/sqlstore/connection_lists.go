@@ -1,0 +1,43 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+var (
+	packedConnections = newPackedList[connectionRow]()
+	packedSummaries   = newPackedList[sourceSummaryRow]()
+
+	listConnections = `SELECT (` + packedConnections.statement(`id DESC`,
+		`SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?`) +
+		`) AS connections, (` + packedSummaries.statement(`id DESC`, readThrough) + `) AS sources`
+)
+
+// List implements ports.Connections.
+func (s *Connections) List(
+	ctx context.Context, ws identity.WorkspaceID,
+) ([]connection.Connection, []source.Summary, error) {
+	var texts struct {
+		Connections string `db:"connections"`
+		Sources     string `db:"sources"`
+	}
+	if _, err := s.db.get(ctx, &texts, listConnections, ws, ws); err != nil {
+		return nil, nil, err
+	}
+	rows, err := packedConnections.unpack(texts.Connections)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]connection.Connection, len(rows))
+	for i := range rows {
+		if err := rows[i].fill(&all[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	through, err := packedSummaries.unpack(texts.Sources)
+	return all, summaries(through), err
+}

@@ -1,0 +1,60 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// readThrough selects the sources of a workspace that read through any connection.
+const readThrough = `SELECT t.id, t.workspace_id, t.owner_id, t.name, t.connection_id, t.paused, t.failed,
+	t.failure_transient, t.failures, t.mapping <> '[]' AS is_mapped, t.drift_level
+	FROM sources t WHERE t.workspace_id = ? AND t.connection_id <> ''`
+
+type sourceSummaryRow struct {
+	ID               source.ID            `db:"id"`
+	Workspace        identity.WorkspaceID `db:"workspace_id"`
+	Owner            identity.UserID      `db:"owner_id"`
+	Name             string               `db:"name"`
+	Connection       connection.ID        `db:"connection_id"`
+	Paused           source.PauseReason   `db:"paused"`
+	Failed           string               `db:"failed"`
+	FailureTransient bool                 `db:"failure_transient"`
+	Failures         int                  `db:"failures"`
+	IsMapped         bool                 `db:"is_mapped"`
+	DriftLevel       source.DriftLevel    `db:"drift_level"`
+}
+
+// summary returns the summary of a source that has of its details only what its status depends on.
+func (r *sourceSummaryRow) summary() source.Summary {
+	s := source.Source{
+		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, Name: r.Name,
+		Location: source.Location{Connection: r.Connection},
+		Paused:   r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel},
+	}
+	if r.Failed != "" {
+		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient}
+	}
+	if r.IsMapped {
+		s.Mapping = make([]source.Pair, 1)
+	}
+	return s.Summary()
+}
+
+func summaries(rows []sourceSummaryRow) []source.Summary {
+	all := make([]source.Summary, len(rows))
+	for i := range rows {
+		all[i] = rows[i].summary()
+	}
+	return all
+}
+
+// Through implements ports.Sources.
+func (s *Sources) Through(
+	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+) ([]source.Summary, error) {
+	rows, err := packedSummaries.list(ctx, s.db, `id DESC`, readThrough+` AND t.connection_id = ?`, ws, through)
+	return summaries(rows), err
+}
