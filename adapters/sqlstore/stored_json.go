@@ -43,10 +43,10 @@ func (s *storedJSON) text() string {
 	return s.escaped()
 }
 
-// number reads a whole number.
+// number reads a whole number that is not negative.
 func (s *storedJSON) number() int64 {
 	end := 0
-	for end < len(s.rest) && (s.rest[end] == '-' || '0' <= s.rest[end] && s.rest[end] <= '9') {
+	for end < len(s.rest) && '0' <= s.rest[end] && s.rest[end] <= '9' {
 		end++
 	}
 	n, err := strconv.ParseInt(s.rest[:end], 10, 64)
