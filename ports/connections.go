@@ -23,7 +23,8 @@ type Connections interface {
 	// Get returns a connection. Its Sealed is empty, as it is in List and Update.
 	Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error)
 
-	// List returns all connections, revoked ones included, and the sources that read through any, both newest first.
+	// List returns all connections, revoked ones included, newest first, and the sources that read through them: those
+	// of the newest connection first, and of each newest first.
 	List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, []source.Summary, error)
 
 	// Live counts the connections that are not revoked.

@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// toConnection returns c with those of sources that read through it.
-func toConnection(c *connection.Connection, sources []source.Summary) openapi.Connection {
+// toConnection returns c with the sources that read through it.
+func toConnection(c *connection.Connection, sources []openapi.ConnectionSource) openapi.Connection {
 	out := openapi.Connection{
 		ID:     string(c.ID),
 		Kind:   string(c.Kind),
@@ -34,17 +34,12 @@ func toConnection(c *connection.Connection, sources []source.Summary) openapi.Co
 		ConsecutiveFailures: c.Failures,
 		LastVerifiedAt:      orNullTime(c.LastVerifiedAt),
 		NextVerifyAt:        nextVerify(c),
-		Sources:             []openapi.ConnectionSource{},
+		Sources:             nonNil(sources),
 		CreatedBy:           openapi.OrNull(string(c.CreatedBy)),
 		RevokedAt:           orNullTime(c.RevokedAt),
 		Revision:            c.Revision,
 		CreatedAt:           openapi.Time(c.CreatedAt),
 		UpdatedAt:           openapi.Time(c.UpdatedAt),
-	}
-	for i := range sources {
-		if sources[i].Connection == c.ID {
-			out.Sources = append(out.Sources, toConnectionSource(&sources[i]))
-		}
 	}
 	if f := c.Failure(); f != nil {
 		out.Failure = nullable.NewNullableWithValue(toFailure(f))

@@ -32,7 +32,19 @@ func (a *API) listConnections(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	toItem := func(c *connection.Connection) openapi.Connection { return toConnection(c, all.Sources) }
+	sources := mapSlice(all.Sources, toConnectionSource)
+	toItem := func(c *connection.Connection) openapi.Connection {
+		from, to := 0, 0 // where the sources of c are
+		for i := range all.Sources {
+			if all.Sources[i].Connection == c.ID {
+				if to == 0 {
+					from = i
+				}
+				to = i + 1
+			}
+		}
+		return toConnection(c, sources[from:to:to])
+	}
 	return ok(openapi.ConnectionList{
 		Data:       mapSlice(all.Connections, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
@@ -114,7 +126,7 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ConnectionRevocation{
-		Connection:    toConnection(out.Connection, out.Paused),
+		Connection:    toConnection(out.Connection, mapSlice(out.Paused, toConnectionSource)),
 		PausedSources: mapSlice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: orNullPtr(out.Withdrawn),
 	}).withRevision(out.Connection.Revision), nil
@@ -138,5 +150,5 @@ func (r *request) connection(c *connection.Connection, err error) (reply, error)
 		return reply{}, err
 	}
 	sources, err := r.Sources.Through(r.Context(), r.by, c.ID)
-	return ok(toConnection(c, sources)).withRevision(c.Revision), err
+	return ok(toConnection(c, mapSlice(sources, toConnectionSource))).withRevision(c.Revision), err
 }

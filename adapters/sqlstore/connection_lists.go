@@ -14,7 +14,7 @@ var (
 
 	listConnections = `SELECT (` + packedConnections.statement(`id DESC`,
 		`SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?`) +
-		`) AS connections, (` + packedSummaries.statement(`id DESC`, readThrough) + `) AS sources`
+		`) AS connections, (` + packedSummaries.statement(`connection_id DESC, id DESC`, readThrough) + `) AS sources`
 )
 
 // List implements ports.Connections.

@@ -58,7 +58,7 @@ func NewService(
 // Listing is what List returns.
 type Listing struct {
 	Connections []connection.Connection // newest first
-	Sources     []source.Summary        // that read through any of them, newest first
+	Sources     []source.Summary        // that read through them, in the order of ports.Connections.List
 	Kinds       []*connection.Descriptor
 }
 
