@@ -18,10 +18,13 @@ import (
 )
 
 // TestBombs sends small requests that are expensive to process. Each must get a response within a second (asserted when
-// proving), and together they may grow the heap by at most twice the limit of one request.
+// proving), and together they may grow the heap by at most the limit of one request.
 func TestBombs(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite, toShops, set("metrics.addr", "127.0.0.1:0"))
+	// By default, the collector lets the heap grow to five times of what was in use at its last cycle. How much that
+	// was depends on the moment, above all on a busy machine.
+	often := func(d *deployment) { d.env = append(d.env, "GOGC=100") }
+	s := start(t, sqlite, toShops, often, set("metrics.addr", "127.0.0.1:0"))
 	ann := s.user(t, "owner")
 	template := ann.template(t, "bombed")
 	chat := chats + "/" + ann.create(t, chats, object{"name": "bombed"}).at("id")
@@ -109,7 +112,7 @@ func TestBombs(t *testing.T) {
 			t.Logf("%v, and %v of the processor's time", took.Round(time.Millisecond), spent)
 		})
 	}
-	if grown := s.heap(t) - before; grown > 2*mostGrowth {
+	if grown := s.heap(t) - before; grown > mostGrowth {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
 	} else {
 		t.Logf("the heap grew by %d MiB", grown>>20)

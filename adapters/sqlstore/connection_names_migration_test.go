@@ -1,0 +1,53 @@
+package sqlstore_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestTheMigrationTakesTheNamesOfErasedConnections runs the update of the migration 0168 on connections as earlier
+// versions left them.
+func TestTheMigrationTakesTheNamesOfErasedConnections(t *testing.T) {
+	onEmpty(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a, rows := adapter(t, url), raw(t, url)
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		want := map[string]string{}
+		for name, left := range map[string]string{
+			"active": `name = 'active'`, "revoked": `name = 'revoked', status = 'revoked'`,
+			"Erased": `name = 'a person''s', status = 'revoked', config = '{}'`,
+		} {
+			c := fixture.Connection(t, a.Stores, team.Member)
+			want[string(c.ID)] = name
+			if _, err := rows.ExecContext(ctx, `UPDATE connections SET `+left+` WHERE id = '`+string(c.ID)+`'`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		engine := map[bool]string{true: "sqlite", false: "postgres"}[strings.HasPrefix(url, "sqlite:")]
+		text, err := os.ReadFile(filepath.Join("migrations", engine, "0168_names_of_erased_connections.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, update, _ := strings.Cut(string(text), "-- +goose Up")
+		if _, err := rows.ExecContext(ctx, update); err != nil {
+			t.Fatal(err)
+		}
+		all, _, err := a.Connections.List(ctx, team.Workspace.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for i := range all {
+			got[string(all[i].ID)] = all[i].Name
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	})
+}
