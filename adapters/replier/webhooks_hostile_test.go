@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,16 +19,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// counted serves on an address, and counts the connections that reach it.
-func counted(t *testing.T, address string) (port uint16, reached *atomic.Int64) {
+// counted serves on l, and counts the connections that reach it.
+func counted(t *testing.T, l net.Listener) (port uint16, reached *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
 	reached = &atomic.Int64{}
 	s := &httptest.Server{Listener: l, Config: &http.Server{ReadHeaderTimeout: proof.Patience,
 		ConnState: func(_ net.Conn, state http.ConnState) {
@@ -56,7 +52,11 @@ func guardedBy(resolve func() []netip.Addr) replier.Guard {
 
 func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
 	r := rand.New(rand.NewPCG(proof.Seed(t), 1))
-	port, reached := counted(t, "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, reached := counted(t, l)
 	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr {
 		return []netip.Addr{contract.ForbiddenAddress(r), netip.AddrFrom16(contract.ForbiddenAddress(r).As16())}
 	}))
@@ -78,11 +78,9 @@ func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
 
 func TestANameThatMeansAnotherAddressTheNextTimeReachesNoForbiddenOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(proof.Seed(t), 2))
-	port, forbidden := counted(t, "127.0.0.1:0")
-	allowedAt, allowed := counted(t, net.JoinHostPort("127.0.0.2", strconv.Itoa(int(port))))
-	if allowedAt != port {
-		t.Fatal("the ports differ")
-	}
+	atFirst, then := fixture.ListenersOnOnePort(t)
+	port, forbidden := counted(t, atFirst)
+	_, allowed := counted(t, then)
 	public, private := netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")
 	answers := [][]netip.Addr{{public}, {private}, {public, private}, {private, public}}
 	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr { return answers[r.IntN(len(answers))] }))

@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -200,8 +201,8 @@ func Reset(c io.ReadWriter) {
 
 // rebinding resolves a name to an allowed address first, and then to a forbidden one, where no connection may arrive.
 func rebinding(t *testing.T, harness HostileHarness) {
-	good := listen(t, "127.0.0.1:0", func(io.ReadWriter) {})
-	bad := listen(t, fmt.Sprintf("127.0.0.2:%d", good.port), func(io.ReadWriter) {})
+	atFirst, then := fixture.ListenersOnOnePort(t)
+	good, bad := serveOn(t, atFirst, func(io.ReadWriter) {}), serveOn(t, then, func(io.ReadWriter) {})
 	var asked atomic.Int32
 	w := harness.Resolving(t, func(context.Context, string) ([]netip.Addr, error) {
 		if asked.Add(1) == 1 {
@@ -253,6 +254,10 @@ func listen(t *testing.T, address string, serve func(io.ReadWriter)) *listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	must(t, err)
+	return serveOn(t, l, serve)
+}
+
+func serveOn(t *testing.T, l net.Listener, serve func(io.ReadWriter)) *listener {
 	s := &listener{port: l.Addr().(*net.TCPAddr).AddrPort().Port()}
 	var serving sync.WaitGroup
 	var mu sync.Mutex

@@ -3,10 +3,10 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,19 +16,10 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// freePort returns a port of loopback that is free, for a server whose address is known before it starts.
+// freePort is fixture.FreePort as text.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return strconv.Itoa(int(fixture.FreePort(t)))
 }
 
 // reads waits until the tab shows a text, also on a page to which it goes on.

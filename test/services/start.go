@@ -98,7 +98,7 @@ func StartPostgres() (*Server, error) {
 	return p.start()
 }
 
-const usualPort = 54329
+const usualPort = 24329
 
 // first is a listener below usualPort, which only one process can have until it ends: that one may have
 // usualPort. It is nil for all others.
@@ -169,9 +169,11 @@ func (p program) tryStart() (*Server, error) {
 		return fail(err)
 	}
 	defer log.Close()
-	port, err := freePort(p.port)
-	if err != nil {
-		return fail(err)
+	port := p.port
+	if port == 0 || !isFree(port) {
+		if port, err = FreePort(); err != nil {
+			return fail(err)
+		}
 	}
 	wait, hold, err := os.Pipe()
 	if err != nil {
@@ -247,19 +249,6 @@ func tail(log *os.File) string {
 	text := make([]byte, min(size, most))
 	n, _ := log.ReadAt(text, size-int64(len(text)))
 	return string(text[:n])
-}
-
-// freePort returns preferred if nobody listens there, else any other.
-func freePort(preferred int) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(preferred)))
-	if err != nil {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func unprivileged() (*syscall.Credential, error) {
