@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -21,22 +22,36 @@ type sessionPersonRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
-var sessionPersonColumns = columns(`s.% AS "s.%"`, sessionNames) + `, ` + columns(`u.% AS "u.%"`, userNames) + `, ` +
-	columns(`COALESCE(k.%, '') AS "k.%"`, []string{"id", "scopes", "networks"}) + `, ` +
-	columns(`COALESCE(k.%, 0) AS "k.%"`, []string{"ceiling", "expires_at", "last_used_at", "revoked_at"}) + `,
-	COALESCE(k.service, FALSE) AS "k.service", ` +
-	columns(`COALESCE(w.%, '') AS "w.%"`, []string{"id", "slug", "name", "created_by"}) + `, ` +
-	columns(`COALESCE(w.%, 0) AS "w.%"`, []string{"revision", "created_at", "updated_at"}) + `,
-	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand,
-	COALESCE(m.grouped, FALSE) AS grouped
-	FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN api_keys k ON k.id = NULLIF(s.key_id, '') `
+// sessionPersonPacked has the columns that are packed: all but the hashes, whose bytes are no text.
+var sessionPersonPacked = pack[sessionPersonRow](slices.Concat(
+	columnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
+		return name == "cookie_hash" || name == "proof_hash"
+	})),
+	columnsOf(`u.%`, `u.`, userNames),
+	columnsOf(`COALESCE(k.%, '')`, `k.`, []string{"id", "scopes", "networks"}),
+	columnsOf(`COALESCE(k.%, 0)`, `k.`, []string{"ceiling", "expires_at", "last_used_at", "revoked_at"}),
+	columnsOf(`COALESCE(k.%, FALSE)`, `k.`, []string{"service"}),
+	columnsOf(`COALESCE(w.%, '')`, `w.`, []string{"id", "slug", "name", "created_by"}),
+	columnsOf(`COALESCE(w.%, 0)`, `w.`, []string{"revision", "created_at", "updated_at"}),
+	columnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
+	columnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
+))
 
 const (
-	sessionWorkspaces = `LEFT JOIN workspaces w ON w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0 `
+	sessionTables = `
+	FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN api_keys k ON k.id = NULLIF(s.key_id, '')
+	LEFT JOIN memberships m ON m.user_id = s.user_id`
+	sessionWorkspaces = `
+	LEFT JOIN workspaces w ON w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`
+	ofCookie = sessionTables + sessionWorkspaces + ` WHERE s.cookie_hash = ? AND s.org_id = ?`
+)
 
-	ofSessionKey = `LEFT JOIN memberships m ON m.user_id = s.user_id AND m.workspace_id = s.workspace_id ` +
-		sessionWorkspaces
-	ofSessionUser = `LEFT JOIN memberships m ON m.user_id = s.user_id ` + sessionWorkspaces
+var (
+	sessionPersonColumns = `SELECT ` + sessionPersonPacked.columns + `,
+		s.cookie_hash AS "s.cookie_hash", s.proof_hash AS "s.proof_hash"`
+	personByColumns = sessionPersonColumns + ofCookie
+	personByText    = `SELECT ` + sessionPersonPacked.text + ` AS text, s.proof_hash AS proof` + ofCookie
+	personsProven   = sessionPersonColumns + sessionTables + ` AND m.workspace_id = s.workspace_id` + sessionWorkspaces
 )
 
 // Person implements ports.Sessions. It runs one statement, as Keys.Principal does.
@@ -53,10 +68,24 @@ func (s *Sessions) Person(
 func (db *DB) sessionPerson(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*account.SessionPerson, error) {
-	var rows []sessionPersonRow
-	if err := db.forCredentials().list(ctx, &rows, `SELECT `+sessionPersonColumns+ofSessionUser+
-		`WHERE s.cookie_hash = ? AND s.org_id = ?`, cookie[:], org); err != nil {
+	var texts []struct {
+		Text  string `db:"text"`
+		Proof []byte `db:"proof"`
+	}
+	from := db.forCredentials()
+	if err := from.list(ctx, &texts, personByText, cookie[:], org); err != nil {
 		return nil, err
+	}
+	rows := make([]sessionPersonRow, len(texts))
+	for i := range texts {
+		if !sessionPersonPacked.unpack(texts[i].Text, &rows[i]) {
+			rows = nil
+			if err := from.list(ctx, &rows, personByColumns, cookie[:], org); err != nil {
+				return nil, err
+			}
+			break
+		}
+		rows[i].Session.Cookie, rows[i].Session.Proof = cookie[:], texts[i].Proof
 	}
 	if len(rows) == 0 {
 		return nil, identity.ErrUnauthenticated
@@ -64,10 +93,15 @@ func (db *DB) sessionPerson(
 	return sessionPerson(rows), nil
 }
 
-// sessionPerson returns the person of the rows of one session.
+// sessionPerson returns the person of the rows of one session. Rate limits and records of use keep the ids for longer
+// than the text of a packed row.
 func sessionPerson(rows []sessionPersonRow) *account.SessionPerson {
+	first := &rows[0]
+	first.Session.ID = identity.SessionID(strings.Clone(string(first.Session.ID)))
+	first.User.ID = identity.UserID(strings.Clone(string(first.User.ID)))
+	first.Key.ID = identity.KeyID(strings.Clone(string(first.Key.ID)))
 	p := &account.SessionPerson{
-		Person: account.Person{User: rows[0].User.user()}, Session: rows[0].Session.session(), Key: rows[0].Key.key(),
+		Person: account.Person{User: first.User.user()}, Session: first.Session.session(), Key: first.Key.key(),
 	}
 	if p.Key.ID != "" {
 		p.Key.Org, p.Key.Workspace, p.Key.User = p.Session.Org, p.Session.Workspace, p.Session.User
@@ -96,8 +130,7 @@ func (s *Tickets) provenBySession(
 	where := newConditions(`s.org_id = ?`, org)
 	in(where, `s.cookie_hash`, cookies)
 	var rows []sessionPersonRow
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT `+sessionPersonColumns+ofSessionKey+
-		`WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().list(ctx, &rows, personsProven+` WHERE `+where.sql(), where.args()...); err != nil {
 		return err
 	}
 	for i := range rows {

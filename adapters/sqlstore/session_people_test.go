@@ -1,0 +1,82 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestASessionIsTheSameByTextAndByColumns reads sessions of somebody in three workspaces as texts, and again by columns,
+// because the text of the browser's name has a separator.
+func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db := open(t, url, keyring(t))
+		orgs, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		team := fixture.NewTeam(t, s, orgs["one"])
+		user := team.Member.User
+		for range 2 {
+			if err := sqlstore.Exec(ctx, db, `INSERT INTO memberships
+				(workspace_id, user_id, role, by_hand, grouped, revision, created_at, updated_at)
+				VALUES (?, ?, ?, ?, TRUE, 1, 1, 1)`, fixture.NewTeam(t, s, team.Org).Workspace.ID, user, identity.Admin,
+				identity.Viewer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		key, _ := fixture.Key(t, s, team.Member, account.KeyDraft{Name: "k", Networks: "192.0.2.0/24 198.51.100.7/32"})
+		for name, of := range map[string]struct {
+			key         *account.Key
+			memberships int
+		}{"of a person": {nil, 3}, "of a key": {key, 1}} {
+			t.Run(name, func(t *testing.T) {
+				by := identity.System(team.Org, "", "sign-in", fixture.At)
+				var opened *account.Session
+				if err := s.Sessions.Update(ctx, by, user, func(
+					p *account.Person, live []*account.Session,
+				) (_ *account.Session, err error) {
+					opened, _, err = p.OpenSession(by, account.ByLink, of.key, "Firefox", live)
+					return opened, err
+				}); err != nil {
+					t.Fatal(err)
+				}
+				byText, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(byText.Memberships) != of.memberships || byText.User.ID != user ||
+					byText.Key.ID != opened.Key || of.key != nil && byText.Key.Networks != key.Networks {
+					t.Fatalf("by text: %+v", byText)
+				}
+				const separated = "Fire\x1ffox"
+				if err := sqlstore.Exec(ctx, db, `UPDATE sessions SET agent = ? WHERE id = ?`, separated,
+					opened.ID); err != nil {
+					t.Fatal(err)
+				}
+				sqlstore.AgeCredentials(db, time.Hour)
+				byColumns, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if byColumns.Session.Agent != separated {
+					t.Errorf("the agent is %q", byColumns.Session.Agent)
+				}
+				byColumns.Session.Agent = byText.Session.Agent
+				if d := cmp.Diff(byText, byColumns, cmpopts.IgnoreTypes(event.Log{})); d != "" {
+					t.Errorf("(-by text +by columns)\n%s", d)
+				}
+			})
+		}
+	})
+}
