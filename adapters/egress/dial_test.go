@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -147,12 +147,12 @@ func TestNoTrickOpensASocket(t *testing.T) {
 		d := New(Rules{
 			Port: anyPort, Connect: proof.Patience, Deadline: time.Now().Add(proof.Patience), Bytes: 1 << 10,
 			Resolve: func(context.Context, string) ([]netip.Addr, error) {
-				return []netip.Addr{contract.ForbiddenAddress(r),
-					netip.AddrFrom16(contract.ForbiddenAddress(r).As16())}, nil
+				return []netip.Addr{fixture.ForbiddenAddress(r),
+					netip.AddrFrom16(fixture.ForbiddenAddress(r).As16())}, nil
 			},
 		})
 		d.dialed = func(a netip.AddrPort) { hit++ }
-		host := contract.HostTrick(r, port)
+		host := fixture.HostTrick(r, port)
 		if _, err := d.Lookup(t.Context(), host, port); !errors.Is(err, connection.NetworkNotAllowed) {
 			t.Errorf("%d: Lookup of %q: %v", i, host, err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/tokens"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -316,5 +316,5 @@ func TestRefusedByKeys(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	contract.Verifier(t, func(*testing.T) ports.Verifier { return newVerifier() })
+	tokens.Verifier(t, func(*testing.T) ports.Verifier { return newVerifier() })
 }

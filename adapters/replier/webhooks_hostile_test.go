@@ -18,7 +18,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -58,11 +57,11 @@ func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
 	}
 	port, reached := counted(t, l)
 	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr {
-		return []netip.Addr{contract.ForbiddenAddress(r), netip.AddrFrom16(contract.ForbiddenAddress(r).As16())}
+		return []netip.Addr{fixture.ForbiddenAddress(r), netip.AddrFrom16(fixture.ForbiddenAddress(r).As16())}
 	}))
 	refused := 0
 	for range proof.Sample(100, 500) {
-		to := url.URL{Scheme: "http", Host: net.JoinHostPort(contract.HostTrick(r, port), fmt.Sprint(port)), Path: "/x"}
+		to := url.URL{Scheme: "http", Host: net.JoinHostPort(fixture.HostTrick(r, port), fmt.Sprint(port)), Path: "/x"}
 		out := sender.Send(t.Context(), ports.WebhookTarget{URL: to.String()}, &webhook.Delivery{}, time.Now())
 		if out.Failure == "" || out.Status != 0 {
 			t.Errorf("%q: %+v", to.String(), out)

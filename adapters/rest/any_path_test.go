@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 )
 
 // anyPath returns what the contract says every path can return: the kind of the body by status.
@@ -121,7 +121,7 @@ func TestEveryPathHasDocumentedStatuses(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%s %s returned %d, want %d", method, path, w.Code, want)
 		}
-		fixture.CheckResponse(t, r, w.Result())
+		conformance.CheckResponse(t, r, w.Result())
 		return w
 	}
 	// taken reports whether another template fits a path: prompt-templates/{id} fits prompt-templates/resolve.

@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -61,7 +62,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 	}, Deps{
-		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
+		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), //nolint:sloglint // encoding a line counts too
 	})

@@ -28,6 +28,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -71,7 +72,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 			Streams:     Streams{PerWorkspace: 1000, PerAddress: 1000},
 		}, Deps{
-			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
+			Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
 			Services: services, Bind: bind,
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock),
 			Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
@@ -269,7 +270,7 @@ func (h *streamEnv) open(token account.Token, query string, headers ...string) *
 	}()
 	synctest.Wait()
 	if l.status == http.StatusOK {
-		fixture.CheckStream(h.t, r, &http.Response{StatusCode: l.status, Header: l.header})
+		conformance.CheckStream(h.t, r, &http.Response{StatusCode: l.status, Header: l.header})
 	}
 	return l
 }
@@ -327,7 +328,7 @@ func (l *client) events() (events []string, id string) {
 				id = value
 			case "data":
 				if data = value; kind != "reset" {
-					fixture.CheckEvent(l.h.t, streamPath, data)
+					conformance.CheckEvent(l.h.t, streamPath, data)
 				}
 			case ":":
 				kind = ":"

@@ -27,6 +27,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -121,7 +122,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		Clock: now,
 	})
 	api, err := New(c, Deps{
-		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
+		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: h.changes,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
@@ -147,7 +148,7 @@ func (h *env) call(method, path, body string, headers ...string) *httptest.Respo
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if !h.unchecked {
-		fixture.CheckResponse(h.t, r, w.Result())
+		conformance.CheckResponse(h.t, r, w.Result())
 	}
 	return w
 }

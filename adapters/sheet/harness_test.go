@@ -20,8 +20,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/sheets"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/fixture/xlsx"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -141,14 +142,14 @@ var formats = []struct {
 	name  string
 	write func(fixture.Workbook, testing.TB) []byte
 }{
-	{"xlsx", fixture.Workbook.XLSX}, {"ods", fixture.Workbook.ODS}, {"csv", fixture.Workbook.CSV},
+	{"xlsx", xlsx.Write}, {"ods", fixture.Workbook.ODS}, {"csv", fixture.Workbook.CSV},
 }
 
 func TestSheetsByHTTPS(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
 			h := newHost(t)
-			contract.Sheets(t, contract.SheetsHarness{
+			sheets.Sheets(t, sheets.Harness{
 				Sheets: h.documents(limits()), Absent: h.at("/absent." + f.name), OneTab: f.name == "csv",
 				Put: func(t *testing.T, w fixture.Workbook) ports.SheetTarget {
 					return h.put("/"+t.Name()+"/"+w.Name+"."+f.name, f.write(w, t))
@@ -162,7 +163,7 @@ func TestSheetsOfTheFolderThroughTheChild(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
 			folder := t.TempDir()
-			contract.Sheets(t, contract.SheetsHarness{
+			sheets.Sheets(t, sheets.Harness{
 				Sheets: confined(t, folder), Absent: file("absent." + f.name), OneTab: f.name == "csv",
 				Put: func(t *testing.T, w fixture.Workbook) ports.SheetTarget {
 					return put(t, folder, w.Name+"."+f.name, f.write(w, t))

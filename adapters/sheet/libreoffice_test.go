@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/fixture/xlsx"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -62,7 +63,7 @@ func TestWhatLibreOfficeMakesOfAnotherProgramsWorkbookIsRead(t *testing.T) {
 			{Title: "It's “odd” & <more>",
 				Rows: [][]string{{"Name", "E-mail", "Name"}, {"Ann", "ann@example.com", "Lee"}}}}}
 	s, err := sheets.Preview(t.Context(), "",
-		put(t, folder, "people.ods", services.Convert(t, "people.xlsx", book.XLSX(t), "ods")))
+		put(t, folder, "people.ods", services.Convert(t, "people.xlsx", xlsx.Write(book, t), "ods")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/sheets"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -64,7 +64,7 @@ func TestSheetsOfMicrosoft(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
 			m := fixture.NewMicrosoft(t)
-			contract.Sheets(t, contract.SheetsHarness{
+			sheets.Sheets(t, sheets.Harness{
 				Sheets: sheet.NewRouter(atMicrosoft(m), nil),
 				Absent: ofMicrosoft(t, m, "https://contoso.sharepoint.com/:x:/s/team/absent"),
 				OneTab: f.name == "csv",

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -38,7 +38,7 @@ func cloudSQL(t *testing.T, g *fixture.Google) (*warehouse.Sessions, ports.Targe
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := contract.HostTarget(t, connection.Postgres, map[string]any{
+	to := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": front, "database": strings.Trim(u.Path, "/"), "username": u.User.Username(),
 		"cloud_sql_service_account_key": string(key), "tls_ca": authority.PEM, "tls": "verify_ca",
 	}, nil)
@@ -81,7 +81,7 @@ func TestATokenThatCannotBeFetchedIsNotTheDatabasesFault(t *testing.T) {
 
 func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
 	_, to := cloudSQL(t, fixture.NewGoogle(t))
-	plain := contract.HostTarget(t, connection.Postgres, map[string]any{"host": "h.example.com", "database": "d",
+	plain := warehouses.HostTarget(t, connection.Postgres, map[string]any{"host": "h.example.com", "database": "d",
 		"username": "u"}, nil)
 	if !to.Credential.AllowsPort(443) || plain.Credential.AllowsPort(443) {
 		t.Error("the port 443 is not allowed for one, or allowed for the other")

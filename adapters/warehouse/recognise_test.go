@@ -23,7 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlserver"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -43,7 +43,7 @@ var wires = map[connection.Kind]ports.Warehouse{
 // probe tries a connection of a kind to a port, as a person does who has entered the wrong one.
 func probe(t *testing.T, kind connection.Kind, port uint16, mode string) connection.Failure {
 	t.Helper()
-	to := contract.HostTarget(t, kind, map[string]any{"host": "127.0.0.1", "port": port, "database": "d",
+	to := warehouses.HostTarget(t, kind, map[string]any{"host": "127.0.0.1", "port": port, "database": "d",
 		"username": "u", "password": "p", "tls": mode}, nil)
 	to.Limits.Connect, to.Limits.Total = 4*time.Second, 20*time.Second
 	trial := connection.Trial{Report: wires[kind].Probe(t.Context(), to), At: time.Unix(1, 0)}

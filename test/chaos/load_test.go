@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -183,7 +183,7 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 		begun: begun, took: time.Since(begun)}
 	if err == nil && a.status >= 400 {
 		resp.Body = io.NopCloser(strings.NewReader(a.text))
-		fixture.CheckResponse(l.t, r, resp)
+		conformance.CheckResponse(l.t, r, resp)
 	}
 	return a, err
 }

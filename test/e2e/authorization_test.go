@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 )
 
 // testCaller is a caller of the authorization table, with its permissions in the workspace.
@@ -178,7 +178,7 @@ var exceptions = []struct {
 }
 
 func TestAuthorization(t *testing.T) {
-	contract := fixture.Contract(t)
+	contract := conformance.Contract(t)
 	var known []string
 	for _, op := range contract.Operations() {
 		known = append(known, op.ID)

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 )
 
 // people counts the created users, so that each has a unique address.
@@ -99,7 +99,7 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 		}
 	}
 	resp, err := (&http.Client{
-		Transport: fixture.ValidatingTransport(t),
+		Transport: conformance.ValidatingTransport(t),
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if strings.HasPrefix(via[0].URL.Path, "/api/auth/oidc/") {
 				return http.ErrUseLastResponse // it leads to a provider, or back from one

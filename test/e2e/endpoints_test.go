@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 )
 
 // endpointList is the list of endpoints that Atrium was specified with: method, path, effect. It is
@@ -100,7 +100,7 @@ func TestSpecifiedEndpoints(t *testing.T) {
 		for _, e := range specified {
 			shape(e[1], func(prefix, name string) { names[prefix] = name })
 		}
-		for _, op := range fixture.Contract(t).Operations() {
+		for _, op := range conformance.Contract(t).Operations() {
 			shape(op.Path, func(prefix, name string) {
 				if want := names[prefix]; want != "" && want != name {
 					t.Errorf("%s %s calls the parameter %s, the specification %s", op.Method, op.Path, name, want)

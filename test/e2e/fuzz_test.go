@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -80,7 +80,7 @@ orgs:
       tools: [{id: create-ticket, config_schema: {type: object, properties: {queue: {type: string}}}}]}, connection_kinds: [postgres], egress: {allow: [127.0.0.0/8]}, %[1]s}
   - {slug: blue, hosts: [blue.example.com], connection_kinds: [postgres], %[1]s}
 `, onlyPayments())), toShops, knowsWebhookKey, set("metrics.addr", "127.0.0.1:0"), set("log.level", "info"))
-	contract := fixture.Contract(t)
+	contract := conformance.Contract(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	f := &fuzzer{server: s, transport: &http.Transport{MaxIdleConnsPerHost: 4}, statuses: map[int]int{},
 		succeeded: map[string]bool{}}
@@ -193,7 +193,7 @@ func (f *fuzzer) request(t *testing.T, i int) {
 		t.Errorf("%s\nanswered %d %.500s", shown(req, body), resp.StatusCode, text)
 	}
 	if plain && !stream && req.Method != http.MethodHead && req.Method != http.MethodOptions {
-		violations, err := fixture.Violations(req, resp, text)
+		violations, err := conformance.Violations(req, resp, text)
 		if err != nil {
 			t.Fatal(err)
 		}

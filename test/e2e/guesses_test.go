@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -131,7 +132,7 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 					object{"ref": "latest", "variables": object{"password": password}}, password, 200})
 			},
 		}
-		for _, o := range fixture.Contract(t).Operations() {
+		for _, o := range conformance.Contract(t).Operations() {
 			if !o.Secret {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/program"
 )
@@ -79,7 +80,7 @@ func build() (err error) {
 
 // unreached reports the documented responses that no test has seen.
 func unreached() (code int) {
-	missing, err := fixture.Unreached()
+	missing, err := conformance.Unreached()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -58,7 +58,7 @@ func (c *client) streamOf(t *testing.T, path, query string, headers ...string) *
 		resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the stream answers %d, %v", resp.StatusCode, resp.Header)
 	}
-	fixture.CheckStream(t, req, resp)
+	conformance.CheckStream(t, req, resp)
 	e := &events{t: t, path: path, response: resp, lines: make(chan string, 1000)}
 	go func() {
 		defer close(e.lines)
@@ -97,7 +97,7 @@ func (e *events) nextWithin(wait time.Duration) event {
 				out.answer = &answer{call: out.kind, status: 200, text: value}
 			case line == "" && out.answer != nil:
 				if out.kind != "reset" {
-					fixture.CheckEvent(e.t, e.path, out.text)
+					conformance.CheckEvent(e.t, e.path, out.text)
 				}
 				return out
 			}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/conformance"
 )
 
 // checkEvents compares every event that the deployment has recorded with the catalogue of events in the contract. A
@@ -27,7 +27,7 @@ func (d *deployment) checkEvents(t *testing.T) {
 		if err := rows.Scan(&kind, &data); err != nil {
 			return
 		}
-		if err := fixture.CheckEventData(kind, data); err != nil {
+		if err := conformance.CheckEventData(kind, data); err != nil {
 			t.Errorf("a recorded event is not as the contract describes it: %v", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -27,7 +28,7 @@ type prospect struct {
 // prospects returns for every operation a caller who may call it.
 func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 	t.Helper()
-	contract := fixture.Contract(t)
+	contract := conformance.Contract(t)
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}

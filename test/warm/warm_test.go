@@ -27,6 +27,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -124,7 +125,7 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		RateLimit:      rest.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency:    rest.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 	}, rest.Deps{
-		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
+		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.For(seal.Cursors), Digester: fixture.Digester{},
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})

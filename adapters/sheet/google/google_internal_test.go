@@ -21,7 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/sheets"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -78,7 +78,7 @@ func (i impatient) Rows(ctx context.Context, ws identity.WorkspaceID, of ports.S
 
 func TestGoogleSheets(t *testing.T) {
 	g, c := fixture.NewGoogle(t), newClock()
-	contract.Sheets(t, contract.SheetsHarness{
+	sheets.Sheets(t, sheets.Harness{
 		Sheets: impatient{newSheets(config(g), c.now), c},
 		Absent: target(t, g, "https://docs.google.com/spreadsheets/d/1absent00000000000000/edit"),
 		Put:    func(t *testing.T, w fixture.Workbook) ports.SheetTarget { return target(t, g, g.Put(w)) },

@@ -19,19 +19,19 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // hosted has a server of the test's in Google's place.
-var hosted = contract.Hosted{Kind: connection.BigQuery,
+var hosted = warehouses.Hosted{Kind: connection.BigQuery,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return bigquery.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
 				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
 				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
 			})
-		}, roots, func(c connection.Credential) (string, uint16) { return contract.StandIn(c.Text("project")) })
+		}, roots, func(c connection.Credential) (string, uint16) { return warehouses.StandIn(c.Text("project")) })
 	}}
 
 func TestMain(m *testing.M) { hosted.Main(m) }
@@ -42,7 +42,7 @@ const reader = "reader@acme.iam.gserviceaccount.com"
 func keyFile(t *testing.T, email string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "acme", "private_key_id": contract.WarehouseCanary,
+		"type": "service_account", "project_id": "acme", "private_key_id": warehouses.Canary,
 		"private_key":  hosted.KeyPEM(t),
 		"client_email": email, "client_id": "1", "auth_uri": "https://accounts.google.com/o/oauth2/auth",
 		"token_uri":       "https://127.0.0.2:1/token",
@@ -59,7 +59,7 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	fields := map[string]any{"project": fmt.Sprintf("port-%d-x", port), "dataset": "shop",
 		"service_account_key": keyFile(t, reader)}
-	return contract.HostTarget(t, connection.BigQuery, fields, changes)
+	return warehouses.HostTarget(t, connection.BigQuery, fields, changes)
 }
 
 func text(s string) *string { return &s }
@@ -151,11 +151,11 @@ func as(name string, changes map[string]any) func(*testing.T) ports.Target {
 	}
 }
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.BigQuery, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable), table(strange, connection.View),
@@ -187,7 +187,7 @@ func previews() map[connection.TableRef]connection.Preview {
 			Type: connection.Text, Nullable: true})
 		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
 	}
-	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, contract.WideColumns, true
+	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, warehouses.WideColumns, true
 	kinds := connection.Preview{
 		Columns: []connection.Column{
 			{Name: "id", DatabaseType: "INT64", Type: connection.Integer},
@@ -231,14 +231,14 @@ func previews() map[connection.TableRef]connection.Preview {
 	}
 }
 
-func failures() []contract.WarehouseFailure {
+func failures() []warehouses.Failure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
 		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return contract.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	reads := as("reader", nil)
-	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
+	return slices.Concat(hosted.Unreached(serve, targetAt), []warehouses.Failure{
 		{Name: "an account that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate,
 			Target: as("nobody", nil)},
 		{Name: "an account that may have no token", Code: connection.AuthRejected, Step: connection.Authenticate,
@@ -276,9 +276,9 @@ func failures() []contract.WarehouseFailure {
 	})
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(hosted.Direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(hosted.Direct)) }
 
-func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, harness(hosted.Confined)) }
+func TestWarehouseThroughTheChild(t *testing.T) { warehouses.Warehouse(t, harness(hosted.Confined)) }
 
 func TestACredentialDoesNotSayWhereGoogleIs(t *testing.T) {
 	elsewhere := fixture.NewProxy(t, "127.0.0.1:1")

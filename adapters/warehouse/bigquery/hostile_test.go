@@ -11,18 +11,18 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
 	over := hosted.OverTLS(t)
 	foreign := []connection.Code{connection.NotThisDatabase}
-	granted := contract.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
+	granted := warehouses.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
 	// api lets the account sign in, and then sends the given answers one after the other.
-	api := func(name string, code connection.Code, answers ...string) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+	api := func(name string, code connection.Code, answers ...string) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
 			Serve: over(func(c io.ReadWriter) {
 				in := bufio.NewReader(c)
 				for {
@@ -43,23 +43,23 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 				}
 			})}
 	}
-	ok := func(body string) string { return contract.HTTPResponse("200 OK", "", body) }
+	ok := func(body string) string { return warehouses.HTTPResponse("200 OK", "", body) }
 	fine, none, run := ok(`{}`), ok(`{"tables": []}`), ok(`{"jobComplete": true}`)
-	return contract.HostileHarness{
+	return warehouses.HostileHarness{
 		Open: open, Target: targetAt,
-		Scripts: slices.Concat(hosted.Scripts(t), []contract.HostileScript{
+		Scripts: slices.Concat(hosted.Scripts(t), []warehouses.HostileScript{
 			api("it is what it says", "", fine, none, run),
 			{Name: "its token is no token", Plain: true, Codes: foreign,
-				Serve: over(contract.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`)))},
+				Serve: over(warehouses.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`)))},
 			{Name: "its token is empty", Plain: true, Codes: foreign,
-				Serve: over(contract.HTTPSays(ok(`{"access_token": ""}`)))},
+				Serve: over(warehouses.HTTPSays(ok(`{"access_token": ""}`)))},
 			{Name: "its token is too long", Codes: []connection.Code{connection.ResponseTooLarge,
 				connection.HostUnreachable, connection.ConnectTimeout},
-				Serve: over(contract.HTTPSays(ok(`{"access_token": "` + strings.Repeat("x", 2<<20) + `"}`)))},
+				Serve: over(warehouses.HTTPSays(ok(`{"access_token": "` + strings.Repeat("x", 2<<20) + `"}`)))},
 			{Name: "it refuses with an unknown reason", Plain: true, Codes: foreign,
-				Serve: over(contract.HTTPSays(contract.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`)))},
+				Serve: over(warehouses.HTTPSays(warehouses.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`)))},
 			{Name: "it has no time for tokens", Plain: true, Codes: []connection.Code{connection.QuotaExceeded},
-				Serve: over(contract.HTTPSays(contract.HTTPResponse("429 Too Many Requests", "", `{}`)))},
+				Serve: over(warehouses.HTTPSays(warehouses.HTTPResponse("429 Too Many Requests", "", `{}`)))},
 			api("it goes when it is asked", connection.HostUnreachable),
 			api("its dataset is no JSON", connection.NotThisDatabase, ok("nonsense")),
 			api("its tables are something else", connection.NotThisDatabase, fine, ok(`{"tables": {"a": 1}}`)),
@@ -67,7 +67,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 				"HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n"),
 			api("a table has a path for a name", connection.TableNotFound, fine,
 				ok(`{"tables": [{"tableReference": {"tableId": "../../x?y"}, "type": "TABLE"}]}`), run,
-				contract.HTTPResponse("404 Not Found", "", `{}`)),
+				warehouses.HTTPResponse("404 Not Found", "", `{}`)),
 		}),
 	}
 }
@@ -75,11 +75,11 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 func TestHostileServers(t *testing.T) {
 	harness := hostile(t, hosted.Direct)
 	harness.Resolving = hosted.Resolving
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, hosted.Confined))
+	warehouses.Hostile(t, hostile(t, hosted.Confined))
 }
 
 // TestPagesWithoutAnEnd has a server that repeats its token of the next page.

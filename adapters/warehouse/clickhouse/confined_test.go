@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -15,9 +15,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	contract.Warehouse(t, harness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, harness(fixture.ConfinedWarehouse))
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	contract.WarehouseTricks(t, connection.ClickHouse, fixture.ConfinedWarehouse(t), "u@127.0.0.1:1/?x#y")
+	warehouses.Tricks(t, connection.ClickHouse, fixture.ConfinedWarehouse(t), "u@127.0.0.1:1/?x#y")
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // failures stages all that ClickHouse can fail with; as changes the reader's credential.
-func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.WarehouseFailure {
+func failures(as func(map[string]any) func(*testing.T) ports.Target) []warehouses.Failure {
 	at := func(port func(*testing.T) uint16, changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
 			all := map[string]any{"port": port(t)}
@@ -41,7 +41,7 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 		}
 	}
 	silence := func(t *testing.T) uint16 { return fixture.Listener(t, fixture.Silence) }
-	return slices.Concat(contract.HostFailures(as), []contract.WarehouseFailure{
+	return slices.Concat(warehouses.HostFailures(as), []warehouses.Failure{
 		{Name: "a port that closes without a word", Code: connection.PortClosed, Step: connection.Authenticate,
 			Target: at(closes, disabled)},
 		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.Authenticate,
@@ -56,7 +56,7 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 		{Name: "a server that wants TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
 			Target: as(disabled)},
 		{Name: "a wrong password, without TLS", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: at(plain, map[string]any{"password": contract.WarehouseCanary + "-wrong", "tls": "disable"})},
+			Target: at(plain, map[string]any{"password": warehouses.Canary + "-wrong", "tls": "disable"})},
 		{Name: "a user who may not come from here", Code: connection.AuthRejected, Step: connection.Authenticate,
 			Target: as(map[string]any{"username": "far"})},
 		{Name: "an unknown database, for a user who may see all", Code: connection.DatabaseNotFound,
@@ -65,28 +65,28 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 		{Name: "an unknown database", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database,
 			Target: as(map[string]any{"database": "nothing"})},
 		{Name: "a view of what the user may not read", Code: connection.PermissionDenied, Target: as(nil),
-			Call: contract.Previewing(ref("beyond"))},
+			Call: warehouses.Previewing(ref("beyond"))},
 		{Name: "a view that casts a text to a number", Code: connection.TableUnreadable, Target: as(nil),
-			Call: contract.Previewing(ref("bad_cast"))},
+			Call: warehouses.Previewing(ref("bad_cast"))},
 		{Name: "a table of another database", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(ref("what_is_not_read"))},
+			Call: warehouses.Previewing(ref("what_is_not_read"))},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(ref("Kinds"))},
+			Call: warehouses.Previewing(ref("Kinds"))},
 		{Name: "a table that cannot be read", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(ref("members"))},
+			Call: warehouses.Previewing(ref("members"))},
 		{Name: "what holds the rows of a materialized view", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(ref(".inner.kept"))},
+			Call: warehouses.Previewing(ref(".inner.kept"))},
 		{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(connection.TableRef{Schema: "system", Name: "tables"})},
+			Call: warehouses.Previewing(connection.TableRef{Schema: "system", Name: "tables"})},
 		{Name: "a user with as many statements as allowed", Code: connection.TooManyConnections,
 			Step: connection.Authenticate, Target: crowdedUser},
 		{Name: "a full server", Code: connection.TooManyConnections, Step: connection.Authenticate, Target: fullServer},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout,
 			Target: limited(func(l *ports.Limits) { l.Statement = time.Second }),
-			Call:   contract.Previewing(ref("slow"))},
+			Call:   warehouses.Previewing(ref("slow"))},
 		{Name: "an answer that is larger than the wire's limit", Code: connection.ResponseTooLarge,
-			Target: limited(func(l *ports.Limits) { l.Bytes = 24 << 10 }), Call: contract.Previewing(ref("wide"))},
+			Target: limited(func(l *ports.Limits) { l.Bytes = 24 << 10 }), Call: warehouses.Previewing(ref("wide"))},
 		{Name: "a user without queries left", Code: connection.QuotaExceeded,
-			Target: as(map[string]any{"username": "thrifty"}), Call: contract.Previewing(ref("kinds"))},
+			Target: as(map[string]any{"username": "thrifty"}), Call: warehouses.Previewing(ref("kinds"))},
 	})
 }

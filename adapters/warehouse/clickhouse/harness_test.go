@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -29,14 +29,14 @@ func ref(name string) connection.TableRef { return connection.TableRef{Schema: "
 
 const strange = "a `strange` name; DROP TABLE shop.kinds"
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.ClickHouse, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable, -1),
@@ -127,11 +127,11 @@ func previews() map[connection.TableRef]connection.Preview {
 			Rows:    [][]*string{{text("here")}},
 		},
 		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "Int32", Type: connection.Integer}}},
-		ref("wide"):  contract.WidePreview(connection.Column{DatabaseType: "String", Type: connection.Text}),
+		ref("wide"):  warehouses.WidePreview(connection.Column{DatabaseType: "String", Type: connection.Text}),
 	}
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 
 // TestAUserWhoMayChooseNoSettingReadsAllTheSame is about readonly = 1, which refuses our limits.
 func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
@@ -151,7 +151,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	s := shared(t)
 	to := s.target(t, nil)
 	to.Limits.Statement, to.Limits.Total = time.Second, proof.Patience
-	err := contract.Sampled(direct(t).Preview(t.Context(), to,
+	err := warehouses.Sampled(direct(t).Preview(t.Context(), to,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)

@@ -15,20 +15,20 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
-	return contract.HostileHarness{
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
+	return warehouses.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return contract.HostTarget(t, connection.ClickHouse, map[string]any{
-				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary,
+			return warehouses.HostTarget(t, connection.ClickHouse, map[string]any{
+				"host": host, "port": port, "database": "d", "username": "u", "password": warehouses.Canary,
 				"tls": "disable",
 			}, nil)
 		},
-		Scripts: slices.Concat(contract.HTTPScripts(func(then func(io.ReadWriter)) func(io.ReadWriter) { return then }),
+		Scripts: slices.Concat(warehouses.HTTPScripts(func(then func(io.ReadWriter)) func(io.ReadWriter) { return then }),
 			scripts(), refusals(), encrypted(t)),
 	}
 }
@@ -43,11 +43,11 @@ func TestHostileServers(t *testing.T) {
 			})
 		})
 	}
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, fixture.ConfinedWarehouse))
+	warehouses.Hostile(t, hostile(t, fixture.ConfinedWarehouse))
 }
 
 // answer hears a request and says something.
@@ -60,7 +60,7 @@ func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
 
 // in is the answer to the first statement.
 func in(version, readonly, databases, total string) string {
-	return contract.HTTPResponse("200 OK", "", fmt.Sprintf(`{"data": [["%s", "%s", "%s", "%s"]]}`, version, readonly,
+	return warehouses.HTTPResponse("200 OK", "", fmt.Sprintf(`{"data": [["%s", "%s", "%s", "%s"]]}`, version, readonly,
 		databases, total))
 }
 
@@ -71,92 +71,92 @@ var (
 	passed  = []connection.Code{""}
 )
 
-func scripts() []contract.HostileScript {
+func scripts() []warehouses.HostileScript {
 	welcome := in("26.1.2.3", "2", "1", "1")
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		{Name: "it is what it says", Plain: true, Codes: passed,
-			Serve: contract.HTTPSays(welcome, contract.HTTPResponse("200 OK", "", `{"data": [["t"]]}`))},
+			Serve: warehouses.HTTPSays(welcome, warehouses.HTTPResponse("200 OK", "", `{"data": [["t"]]}`))},
 		{Name: "it has too few columns", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(contract.HTTPResponse("200 OK", "", `{"data": [["1", "2"]]}`))},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("200 OK", "", `{"data": [["1", "2"]]}`))},
 		{Name: "it has nothing in its columns", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(contract.HTTPResponse("200 OK", "", `{"data": [[null, null, null, null]]}`))},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("200 OK", "", `{"data": [[null, null, null, null]]}`))},
 		{Name: "it has numbers for texts", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(contract.HTTPResponse("200 OK", "", `{"data": [[1, 2, 3, 4]]}`))},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("200 OK", "", `{"data": [[1, 2, 3, 4]]}`))},
 		{Name: "it resets in the middle of the answer", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
 			answer(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
 			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
-			contract.Reset(c)
+			warehouses.Reset(c)
 		}},
 		{Name: "it goes after the first answer", Plain: true, Codes: lost,
 			Serve: func(c io.ReadWriter) { answer(c, welcome); _, _ = c.Read(make([]byte, 8192)) }},
-		{Name: "it answers once and says no more", Codes: late, Serve: contract.HTTPSays(welcome)},
+		{Name: "it answers once and says no more", Codes: late, Serve: warehouses.HTTPSays(welcome)},
 		{Name: "its second answer is none", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(welcome, contract.HTTPResponse("404 Not Found", "", "not here"))},
+			Serve: warehouses.HTTPSays(welcome, warehouses.HTTPResponse("404 Not Found", "", "not here"))},
 		{Name: "it shows no database", Plain: true, Codes: []connection.Code{connection.DatabaseDeniedOrMissing},
-			Serve: contract.HTTPSays(in("26.1", "2", "0", "1"))},
+			Serve: warehouses.HTTPSays(in("26.1", "2", "0", "1"))},
 	}
 }
 
 // refusals are errors as versions tell them that the suite's own server is not.
-func refusals() []contract.HostileScript {
-	header := func(name string, status string, number int, code connection.Code) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
-			Serve: contract.HTTPSays(contract.HTTPResponse(status,
+func refusals() []warehouses.HostileScript {
+	header := func(name string, status string, number int, code connection.Code) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse(status,
 				fmt.Sprintf("X-ClickHouse-Exception-Code: %d\r\n", number), "Code: 60. DB::Exception: c4n4ry (X)"))}
 	}
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		header("it refuses the user as it does since version 20", "403 Forbidden", 516, connection.AuthFailed),
 		header("it denies the catalogue", "403 Forbidden", 497, connection.DatabaseDeniedOrMissing),
 		header("it lacks a function", "404 Not Found", 46, connection.UnsupportedVersion),
 		header("it has an error of its own", "500 Internal Server Error", 99999, connection.Internal),
 		header("it has a constraint on our limits", "500 Internal Server Error", 452, connection.AuthRejected),
 		{Name: "its error is no number", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(contract.HTTPResponse("500 Oops", "X-ClickHouse-Exception-Code: many\r\n", ""))},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("500 Oops", "X-ClickHouse-Exception-Code: many\r\n", ""))},
 		{Name: "its error has no number", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(contract.HTTPResponse("500 Oops", "", "Code: "))},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("500 Oops", "", "Code: "))},
 		{Name: "its error is in the middle of a text", Plain: true, Codes: foreign,
-			Serve: contract.HTTPSays(contract.HTTPResponse("500 Oops", "", "see Code: 516"))},
+			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("500 Oops", "", "see Code: 516"))},
 		{Name: "it wants TLS and says so", Plain: true, Codes: []connection.Code{connection.TLSRequired},
 			Serve: func(c io.ReadWriter) { answer(c, "\x15\x03\x01\x00\x02\x02\x16") }},
 	}
 }
 
-func encrypted(t *testing.T) []contract.HostileScript {
+func encrypted(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
 	secured := func(to ports.Target) ports.Target {
 		c := to.Credential
-		to.Credential = contract.HostTarget(t, connection.ClickHouse, map[string]any{
+		to.Credential = warehouses.HostTarget(t, connection.ClickHouse, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u",
-			"password": contract.WarehouseCanary, "tls": "verify_full", "tls_ca": authority.PEM,
+			"password": warehouses.Canary, "tls": "verify_full", "tls_ca": authority.PEM,
 		}, nil).Credential
 		return to
 	}
 	old := serverTLS.Clone()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	unsupported := []connection.Code{connection.TLSUnsupported}
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		{Name: "it is an SSH server where TLS was meant", Plain: true, To: secured, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
 				_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
 				hold(c)
 			}},
 		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported,
-			Serve: contract.HTTPSays("HTTP/1.1 400 Bad Request\r\n\r\n")},
+			Serve: warehouses.HTTPSays("HTTP/1.1 400 Bad Request\r\n\r\n")},
 		{Name: "it says nothing to TLS", To: secured, Codes: late, Serve: hold},
 		{Name: "it goes when TLS begins", Plain: true, To: secured, Codes: unsupported,
 			Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
 		{Name: "it has TLS of another authority", Plain: true, To: secured,
 			Codes: []connection.Code{connection.TLSUntrusted},
-			Serve: contract.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
+			Serve: warehouses.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
 		{Name: "it has TLS for another name", Plain: true, To: secured,
 			Codes: []connection.Code{connection.TLSNameMismatch},
-			Serve: contract.OverTLS(authority.ServerTLS(t, "db.example.com"), hold)},
+			Serve: warehouses.OverTLS(authority.ServerTLS(t, "db.example.com"), hold)},
 		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: unsupported,
-			Serve: contract.OverTLS(old, hold)},
+			Serve: warehouses.OverTLS(old, hold)},
 		{Name: "it talks nonsense below TLS", Plain: true, To: secured, Codes: foreign,
-			Serve: contract.OverTLS(serverTLS, contract.HTTPSays("nonsense\r\n"))},
+			Serve: warehouses.OverTLS(serverTLS, warehouses.HTTPSays("nonsense\r\n"))},
 		{Name: "it goes below TLS", Plain: true, To: secured, Codes: lost,
-			Serve: contract.OverTLS(serverTLS, func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 8192)) })},
+			Serve: warehouses.OverTLS(serverTLS, func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 8192)) })},
 	}
 }

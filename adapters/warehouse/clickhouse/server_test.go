@@ -14,7 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -88,7 +88,7 @@ const users = `<yandex>
 func user(name, profile, quota, network, databases string) string {
 	u := fmt.Sprintf("<%[1]s><password>%[2]s</password><networks><ip>%[3]s</ip></networks><profile>%[4]s</profile>"+
 		"<quota>%[5]s</quota>",
-		name, contract.WarehouseCanary, network, profile, quota)
+		name, warehouses.Canary, network, profile, quota)
 	if databases != "" {
 		u += "<allow_databases><database>" + databases + "</database></allow_databases>"
 	}
@@ -194,9 +194,9 @@ func shared(t *testing.T) *server {
 // target is the reader's, with some fields changed; a nil value takes one out.
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
-	return contract.HostTarget(t, connection.ClickHouse, map[string]any{
+	return warehouses.HostTarget(t, connection.ClickHouse, map[string]any{
 		"host": "127.0.0.1", "port": s.tls, "database": "shop", "username": "reader",
-		"password": contract.WarehouseCanary,
+		"password": warehouses.Canary,
 		"tls":      "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
@@ -209,7 +209,7 @@ func (s *server) hold(t *testing.T, user string, began func() bool) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = s.askAs(ctx, user, contract.WarehouseCanary, `SELECT count() FROM system.numbers`)
+		_, _ = s.askAs(ctx, user, warehouses.Canary, `SELECT count() FROM system.numbers`)
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	for begun := time.Now(); !began(); time.Sleep(5 * time.Millisecond) {

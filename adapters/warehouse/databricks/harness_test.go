@@ -22,19 +22,19 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // hosted has a server of the test's in place of a workspace.
-var hosted = contract.Hosted{Kind: connection.Databricks,
+var hosted = warehouses.Hosted{Kind: connection.Databricks,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return databricks.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
 				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
 				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
 			})
-		}, roots, contract.StandIn)
+		}, roots, warehouses.StandIn)
 	}}
 
 func TestMain(m *testing.M) { hosted.Main(m) }
@@ -44,10 +44,10 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	fields := map[string]any{"host": fmt.Sprintf("port-%d-x", port), "catalog": "shop-1",
 		"http_path": "/sql/1.0/warehouses/a1b2c3d4e5f60718", "access_token": tokenOf("reader")}
-	return contract.HostTarget(t, connection.Databricks, fields, changes)
+	return warehouses.HostTarget(t, connection.Databricks, fields, changes)
 }
 
-func tokenOf(user string) string { return contract.WarehouseCanary + "-" + user }
+func tokenOf(user string) string { return warehouses.Canary + "-" + user }
 
 func text(s string) *string { return &s }
 
@@ -161,7 +161,7 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.Databricks {
 	} {
 		user(name, func(u *fixture.DatabricksUser) { u.Status, u.Code = f.Status, f.Code })
 	}
-	d.Clients["6a7b8c9d:"+contract.WarehouseCanary+"&="] = tokenOf("reader")
+	d.Clients["6a7b8c9d:"+warehouses.Canary+"&="] = tokenOf("reader")
 	return d
 }
 
@@ -193,11 +193,11 @@ func program(secret string) func(*testing.T) ports.Target {
 	return as("", map[string]any{"access_token": nil, "client_id": "6a7b8c9d", "client_secret": secret})
 }
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.Databricks, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "other", Name: "kinds"}, Kind: connection.View, RowEstimate: -1},
@@ -224,7 +224,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 
 func previews() map[connection.TableRef]connection.Preview {
 	all, wide := connection.Preview{Rows: make([][]*string, 3)}, connection.Preview{
-		Rows: make([][]*string, 1), Total: contract.WideColumns, Truncated: true}
+		Rows: make([][]*string, 1), Total: warehouses.WideColumns, Truncated: true}
 	for _, k := range kinds {
 		all.Columns = append(all.Columns, connection.Column{Name: k.column[0], DatabaseType: k.column[1], Type: k.kind,
 			Nullable: k.column[2] == "YES"})
@@ -254,17 +254,17 @@ func previews() map[connection.TableRef]connection.Preview {
 	}
 }
 
-func failures() []contract.WarehouseFailure {
+func failures() []warehouses.Failure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
 		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return contract.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	reads := as("reader", nil)
 	path := func(id string) func(*testing.T) ports.Target {
 		return as("reader", map[string]any{"http_path": "/sql/1.0/warehouses/" + id})
 	}
-	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
+	return slices.Concat(hosted.Unreached(serve, targetAt), []warehouses.Failure{
 		{Name: "a token that there is not", Code: connection.AuthFailed, Step: connection.Authenticate,
 			Target: as("nobody", nil)},
 		{Name: "a token that has expired", Code: connection.AuthFailed, Step: connection.Authenticate,
@@ -331,12 +331,12 @@ func failures() []contract.WarehouseFailure {
 	})
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(hosted.Direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(hosted.Direct)) }
 
-func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, harness(hosted.Confined)) }
+func TestWarehouseThroughTheChild(t *testing.T) { warehouses.Warehouse(t, harness(hosted.Confined)) }
 
 func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
-	r := hosted.Direct(t).Probe(t.Context(), program(contract.WarehouseCanary+"&=")(t))
+	r := hosted.Direct(t).Probe(t.Context(), program(warehouses.Canary+"&=")(t))
 	if r.Failure() != "" || r.Server.Product != "Databricks SQL" || r.Server.Version != "2026.30" {
 		t.Errorf("%+v", r)
 	}

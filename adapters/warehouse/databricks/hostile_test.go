@@ -7,12 +7,12 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
 	over := hosted.OverTLS(t)
-	ok := func(body string) string { return contract.HTTPResponse("200 OK", "", body) }
+	ok := func(body string) string { return warehouses.HTTPResponse("200 OK", "", body) }
 	state := func(state, rest string) string {
 		return ok(fmt.Sprintf(`{"statement_id": "01ab", "status": {"state": %q}%s}`, state, rest))
 	}
@@ -20,14 +20,14 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 		return state("SUCCEEDED", `, "manifest": {}, "result": {"data_array": `+rows+`}`)
 	}
 	welcome := done(`[["2026.30", "me", "3"]]`)
-	says := func(name string, code connection.Code, answers ...string) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
-			Serve: over(contract.HTTPSays(answers...))}
+	says := func(name string, code connection.Code, answers ...string) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+			Serve: over(warehouses.HTTPSays(answers...))}
 	}
 	foreign := connection.NotThisDatabase
-	return contract.HostileHarness{
+	return warehouses.HostileHarness{
 		Open: open, Target: targetAt,
-		Scripts: slices.Concat(hosted.Scripts(t), []contract.HostileScript{
+		Scripts: slices.Concat(hosted.Scripts(t), []warehouses.HostileScript{
 			says("it is what it says", "", state("RUNNING", ""), welcome, done(`[["t"]]`), done(`[["SELECT"]]`)),
 			says("its statement has a path for a name", foreign,
 				ok(`{"statement_id": "../x", "status": {"state": "PENDING"}}`)),
@@ -43,11 +43,11 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 			says("it redirects the second statement", foreign, welcome,
 				"HTTP/1.1 308 Permanent Redirect\r\nLocation: https://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n"),
 			{Name: "its statement runs for ever", Codes: []connection.Code{connection.QueryTimeout},
-				Serve: over(contract.HTTPSays(slices.Repeat([]string{state("RUNNING", "")}, 1000)...))},
+				Serve: over(warehouses.HTTPSays(slices.Repeat([]string{state("RUNNING", "")}, 1000)...))},
 			{Name: "its token is no token", Plain: true, Codes: []connection.Code{foreign},
-				Serve: over(contract.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`))), To: asProgram(t)},
+				Serve: over(warehouses.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`))), To: asProgram(t)},
 			{Name: "it refuses its token with an unknown reason", Plain: true, Codes: []connection.Code{foreign},
-				Serve: over(contract.HTTPSays(contract.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`))),
+				Serve: over(warehouses.HTTPSays(warehouses.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`))),
 				To:    asProgram(t)},
 		}),
 	}
@@ -66,9 +66,9 @@ func asProgram(t *testing.T) func(ports.Target) ports.Target {
 func TestHostileServers(t *testing.T) {
 	harness := hostile(t, hosted.Direct)
 	harness.Resolving = hosted.Resolving
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, hosted.Confined))
+	warehouses.Hostile(t, hostile(t, hosted.Confined))
 }

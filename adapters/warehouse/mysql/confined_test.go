@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -15,10 +15,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	contract.Warehouse(t, harness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, harness(fixture.ConfinedWarehouse))
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	contract.WarehouseTricks(t, connection.MySQL, fixture.ConfinedWarehouse(t),
+	warehouses.Tricks(t, connection.MySQL, fixture.ConfinedWarehouse(t),
 		"u@tcp(127.0.0.1:1)/x?allowAllFiles=true")
 }

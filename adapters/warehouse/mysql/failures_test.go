@@ -9,12 +9,12 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
 // failures stages all that MariaDB can fail with; as changes the reader's credential.
-func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.WarehouseFailure {
-	return slices.Concat(contract.HostFailures(as), contract.WireFailures(as), []contract.WarehouseFailure{
+func failures(as func(map[string]any) func(*testing.T) ports.Target) []warehouses.Failure {
+	return slices.Concat(warehouses.HostFailures(as), warehouses.WireFailures(as), []warehouses.Failure{
 		{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
 				return shared(t).target(t, map[string]any{"port": small(t).port})
@@ -37,17 +37,17 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 		{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read,
 			Target: as(map[string]any{"username": "stranger"})},
 		{Name: "a table that the user may fill and not read", Code: connection.PermissionDenied,
-			Target: as(map[string]any{"username": "stranger"}), Call: contract.Previewing(ref("empty"))},
+			Target: as(map[string]any{"username": "stranger"}), Call: warehouses.Previewing(ref("empty"))},
 		{Name: "a table that the user cannot see", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(ref("what_is_not_read"))},
+			Call: warehouses.Previewing(ref("what_is_not_read"))},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(ref("Kinds"))},
+			Call: warehouses.Previewing(ref("Kinds"))},
 		{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(connection.TableRef{Schema: "information_schema", Name: "TABLES"})},
+			Call: warehouses.Previewing(connection.TableRef{Schema: "information_schema", Name: "TABLES"})},
 		{Name: "a view with a subquery of several rows", Code: connection.TableUnreadable, State: "21000",
-			Target: as(nil), Call: contract.Previewing(ref("several"))},
+			Target: as(nil), Call: warehouses.Previewing(ref("several"))},
 		{Name: "a view whose function signals", Code: connection.TableUnreadable, State: "45000", Target: as(nil),
-			Call: contract.Previewing(ref("refusing"))},
+			Call: warehouses.Previewing(ref("refusing"))},
 		{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil),
 			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 				_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
@@ -65,13 +65,13 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 			to := shared(t).target(t, nil)
 			to.Limits.Statement = 50 * time.Millisecond
 			return to
-		}, Call: contract.Previewing(ref("slow"))},
+		}, Call: warehouses.Previewing(ref("slow"))},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 			Target: func(t *testing.T) ports.Target {
 				to := shared(t).target(t, nil)
 				to.Limits.Bytes = 16 << 10
 				return to
-			}, Call: contract.Previewing(ref("wide"))},
+			}, Call: warehouses.Previewing(ref("wide"))},
 		{Name: "a user without queries left", Code: connection.QuotaExceeded, Step: connection.Read,
 			Target: as(map[string]any{"username": "thrifty"})},
 	})

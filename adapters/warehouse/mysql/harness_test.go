@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -25,9 +25,9 @@ func direct(*testing.T) ports.Warehouse { return mysql.New(guard) }
 // target is the reader's, with some fields changed; a nil value takes one out.
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
-	return contract.HostTarget(t, connection.MySQL, map[string]any{
+	return warehouses.HostTarget(t, connection.MySQL, map[string]any{
 		"host": "127.0.0.1", "port": s.port, "database": "shop", "username": "reader",
-		"password": contract.WarehouseCanary,
+		"password": warehouses.Canary,
 		"tls":      "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
@@ -40,26 +40,26 @@ const strange = "a `strange` name; DROP TABLE shop.kinds"
 
 // harness leaves the view that writes out of what is listed: within a transaction that cannot, MariaDB
 // does not tell its columns.
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.MySQL, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
-			table("Kinds_2", connection.BaseTable, contract.UnknownRows),
-			table(strange, connection.BaseTable, contract.UnknownRows),
+			table("Kinds_2", connection.BaseTable, warehouses.UnknownRows),
+			table(strange, connection.BaseTable, warehouses.UnknownRows),
 			table("empty", connection.BaseTable, 0),
-			table("half", connection.BaseTable, contract.UnknownRows),
+			table("half", connection.BaseTable, warehouses.UnknownRows),
 			table("kinds", connection.BaseTable, 3),
 			table("refusing", connection.View, -1),
 			table("seen", connection.View, -1),
 			table("several", connection.View, -1),
 			table("slow", connection.View, -1),
-			table("wide", connection.BaseTable, contract.UnknownRows),
+			table("wide", connection.BaseTable, warehouses.UnknownRows),
 		},
 		Previews: previews(),
 		Failures: failures(as),
@@ -132,12 +132,12 @@ func previews() map[connection.TableRef]connection.Preview {
 			Columns: []connection.Column{{Name: "open", DatabaseType: "text", Type: connection.Text, Nullable: true}},
 			Rows:    [][]*string{{text("o")}},
 		},
-		ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
+		ref("wide"): warehouses.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
 			Nullable: true}),
 	}
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 
 // TestTheServerEndsAStatementThatTakesTooLong checks that the server enforces the limit. Otherwise it would
 // go on working long after the call has ended.
@@ -145,7 +145,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	to := shared(t).target(t, nil)
 	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, proof.Patience
 	begun := time.Now()
-	err := contract.Sampled(direct(t).Preview(t.Context(), to,
+	err := warehouses.Sampled(direct(t).Preview(t.Context(), to,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)

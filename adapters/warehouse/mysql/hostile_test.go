@@ -17,16 +17,16 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
-	return contract.HostileHarness{
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
+	return warehouses.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return contract.HostTarget(t, connection.MySQL, map[string]any{
-				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary,
+			return warehouses.HostTarget(t, connection.MySQL, map[string]any{
+				"host": host, "port": port, "database": "d", "username": "u", "password": warehouses.Canary,
 				"tls": "disable",
 			}, nil)
 		},
@@ -46,14 +46,14 @@ func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr,
 func TestHostileServers(t *testing.T) {
 	harness := hostile(t, direct)
 	harness.Resolving = resolving
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
 	harness := hostile(t, fixture.ConfinedWarehouse)
 	harness.Scripts = append(harness.Scripts,
 		// Only the child's memory limit bounds what the driver allocates for columns before it has seen any.
-		contract.HostileScript{Name: "it claims to have a billion columns",
+		warehouses.HostileScript{Name: "it claims to have a billion columns",
 			Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
 			Serve: func(c io.ReadWriter) {
 				in(c)
@@ -61,14 +61,14 @@ func TestHostileServersThroughTheChild(t *testing.T) {
 				hold(c)
 			}},
 		// The driver panics, and leaves a goroutine, which ends with the child.
-		contract.HostileScript{Name: "its challenge is too short", Plain: true, Codes: foreign,
+		warehouses.HostileScript{Name: "its challenge is too short", Plain: true, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
 				greet(c)
 				answer(c, packet(2, []byte("\xfemysql_native_password\x00123")))
 				hold(c)
 			}},
 	)
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 // packet frames what a server says.
@@ -138,7 +138,7 @@ var (
 	reset = []connection.Code{connection.HostUnreachable, connection.PortClosed}
 )
 
-func scripts() []contract.HostileScript {
+func scripts() []warehouses.HostileScript {
 	say := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { _, _ = c.Write(b); hold(c) } }
 	after := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { greet(c); answer(c, b); hold(c) } }
 	asked := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { in(c); answer(c, b); hold(c) } }
@@ -149,7 +149,7 @@ func scripts() []contract.HostileScript {
 		}
 	}
 	whole := greeting(plain, native)
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		{Name: "it asks for a file", Plain: true, Codes: foreign, Serve: nothing(func(c io.ReadWriter) {
 			in(c)
 			answer(c, packet(1, []byte("\xfb/etc/passwd")))
@@ -207,7 +207,7 @@ func scripts() []contract.HostileScript {
 		{Name: "it resets in the middle of the greeting", Plain: true, Codes: reset, Serve: func(c io.ReadWriter) {
 			_, _ = c.Write(whole[:20])
 			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
-			contract.Reset(c)
+			warehouses.Reset(c)
 		}},
 		{Name: "it goes while the user signs in", Plain: true, Codes: lost,
 			Serve: func(c io.ReadWriter) { greet(c); _, _ = c.Read(make([]byte, 4096)) }},
@@ -222,23 +222,23 @@ func scripts() []contract.HostileScript {
 		{Name: "it has columns without an end", Codes: append(large, foreign...), Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, packet(1, []byte{0xfc, 0xff, 0xff}))
-			contract.Forever(c, packets(2,
+			warehouses.Forever(c, packets(2,
 				"\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, append(table(), 0xff, 0xff, 0xff, 5))
-			contract.Forever(c, make([]byte, 4096))
+			warehouses.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, append(table(), 0xff, 0xff, 0xff, 5, 0xfd, 0xff, 0xff, 0xff))
-			contract.Forever(c, bytes.Repeat([]byte{'x'}, 4096))
+			warehouses.Forever(c, bytes.Repeat([]byte{'x'}, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, table())
-			contract.Forever(c, packets(5, "\x01x\x01y"))
+			warehouses.Forever(c, packets(5, "\x01x\x01y"))
 		}},
 		{Name: "it sends an empty answer", Plain: true, Codes: foreign,
 			Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
@@ -249,16 +249,16 @@ func scripts() []contract.HostileScript {
 }
 
 // refusals are errors of servers that the suite's own is not, in place of a greeting and behind it.
-func refusals() []contract.HostileScript {
-	first := func(name string, number uint16, code connection.Code) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+func refusals() []warehouses.HostileScript {
+	first := func(name string, number uint16, code connection.Code) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
 			Serve: func(c io.ReadWriter) { _, _ = c.Write(failure(0, number)); hold(c) }}
 	}
-	then := func(name string, number uint16, code connection.Code) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+	then := func(name string, number uint16, code connection.Code) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
 			Serve: func(c io.ReadWriter) { greet(c); answer(c, failure(2, number)); hold(c) }}
 	}
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		first("it has no connection left", 1040, connection.TooManyConnections),
 		first("it has blocked our address", 1129, connection.AuthRejected),
 		first("it does not know our address", 1130, connection.AuthRejected),
@@ -271,15 +271,15 @@ func refusals() []contract.HostileScript {
 	}
 }
 
-func encrypted(t *testing.T) []contract.HostileScript {
+func encrypted(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
 	as := func(mode string) func(ports.Target) ports.Target {
 		return func(to ports.Target) ports.Target {
 			c := to.Credential
-			to.Credential = contract.HostTarget(t, connection.MySQL, map[string]any{
+			to.Credential = warehouses.HostTarget(t, connection.MySQL, map[string]any{
 				"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u",
-				"password": contract.WarehouseCanary, "tls": mode, "tls_ca": authority.PEM,
+				"password": warehouses.Canary, "tls": mode, "tls_ca": authority.PEM,
 			}, nil).Credential
 			return to
 		}
@@ -293,13 +293,13 @@ func encrypted(t *testing.T) []contract.HostileScript {
 	over := func(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			begin(c)
-			contract.OverTLS(config, func(c io.ReadWriter) { then(&watched{ReadWriter: c}) })(c)
+			warehouses.OverTLS(config, func(c io.ReadWriter) { then(&watched{ReadWriter: c}) })(c)
 		}
 	}
 	old := serverTLS.Clone()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	unsupported := []connection.Code{connection.TLSUnsupported}
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported,
 			Serve: func(c io.ReadWriter) { greet(c); hold(c) }},
 		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: unsupported,
@@ -339,7 +339,7 @@ type watched struct{ io.ReadWriter }
 
 func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.ReadWriter.Read(b)
-	for _, secret := range []string{contract.WarehouseCanary, "root:"} {
+	for _, secret := range []string{warehouses.Canary, "root:"} {
 		if bytes.Contains(b[:n], []byte(secret)) {
 			panic("the server was told " + secret)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -93,7 +93,7 @@ func readPacket(c net.Conn) []byte {
 // without a password.
 func iamTarget(t *testing.T, r *fixture.RDS, changes map[string]any) ports.Target {
 	t.Helper()
-	to := contract.HostTarget(t, connection.MySQL, map[string]any{
+	to := warehouses.HostTarget(t, connection.MySQL, map[string]any{
 		"host": "127.0.0.1", "port": rdsMySQL(t, r), "database": "shop", "username": "with_token",
 		"aws_access_key_id": r.KeyID, "aws_secret_access_key": r.Secret, "aws_region": r.Region,
 		"tls_ca": shared(t).authority.PEM,

@@ -13,7 +13,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -101,7 +101,7 @@ var start = sync.OnceValues(func() (*server, error) {
 		wide[i] = fmt.Sprintf("c%d text DEFAULT (repeat('%d', 300))", i, i%10)
 	}
 	s.admin.SetMaxOpenConns(1) // which holds the settings of the sample
-	statements := fmt.Sprintf(sample, contract.WarehouseCanary, quoted(strange), quoted("a `col`, b?"),
+	statements := fmt.Sprintf(sample, warehouses.Canary, quoted(strange), quoted("a `col`, b?"),
 		strings.Join(wide, ", "))
 	for _, statement := range strings.Split(strings.TrimSpace(statements), ";\n") {
 		if _, err := s.admin.Exec(statement); err != nil {
@@ -169,7 +169,7 @@ func keep(t *testing.T, db *sql.DB) *sql.Conn {
 
 func fullServer(t *testing.T) ports.Target {
 	s := small(t)
-	if _, err := s.admin.Exec(`CREATE USER reader IDENTIFIED BY '` + contract.WarehouseCanary + `'`); err != nil {
+	if _, err := s.admin.Exec(`CREATE USER reader IDENTIFIED BY '` + warehouses.Canary + `'`); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
@@ -181,7 +181,7 @@ func fullServer(t *testing.T) ports.Target {
 // crowdedUser has one session, and may have no more.
 func crowdedUser(t *testing.T) ports.Target {
 	s := shared(t)
-	db, err := sql.Open("mysql", fmt.Sprintf("crowded:%s@tcp(127.0.0.1:%d)/shop", contract.WarehouseCanary, s.port))
+	db, err := sql.Open("mysql", fmt.Sprintf("crowded:%s@tcp(127.0.0.1:%d)/shop", warehouses.Canary, s.port))
 	if err != nil {
 		t.Fatal(err)
 	}

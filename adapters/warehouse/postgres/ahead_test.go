@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -124,7 +124,7 @@ func TestASampleOfAnotherStatementIsNotUsed(t *testing.T) {
 			say(c, slices.Concat(row("later"), ready))
 			_, _ = io.Copy(io.Discard, c)
 		})
-		to := contract.HostTarget(t, connection.Postgres, map[string]any{
+		to := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 			"host": "127.0.0.1", "port": port, "database": "d", "username": "u", "tls": "disable",
 		}, nil)
 		got, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("t"), Rows: 1})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -86,7 +86,7 @@ func compare(b *testing.B, s *server, port uint16) {
 	bare := func(sql string) func(context.Context) {
 		return func(ctx context.Context) {
 			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require",
-				port, contract.WarehouseCanary)
+				port, warehouses.Canary)
 			c, err := pgconn.Connect(ctx, address)
 			if err != nil {
 				b.Fatal(err)

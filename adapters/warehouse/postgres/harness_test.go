@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
@@ -26,9 +26,9 @@ func direct(*testing.T) ports.Warehouse { return postgres.New(guard) }
 // target is the reader's, with some fields changed; a nil value takes one out.
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
-	return contract.HostTarget(t, connection.Postgres, map[string]any{
+	return warehouses.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": s.port, "database": "postgres", "username": "reader",
-		"password": contract.WarehouseCanary,
+		"password": warehouses.Canary,
 		"tls":      "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
@@ -39,39 +39,39 @@ func ref(name string) connection.TableRef { return connection.TableRef{Schema: "
 
 const strange = `a "strange" name; DROP TABLE shop.kinds`
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
-	unreadable := func(name, table, state string) contract.WarehouseFailure {
-		return contract.WarehouseFailure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
-			Call: contract.Previewing(ref(table))}
+	unreadable := func(name, table, state string) warehouses.Failure {
+		return warehouses.Failure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
+			Call: warehouses.Previewing(ref(table))}
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.Postgres, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
-			table(strange, connection.BaseTable, contract.UnknownRows),
+			table(strange, connection.BaseTable, warehouses.UnknownRows),
 			table("afar", connection.ExternalTable, -1),
 			table("away", connection.ExternalTable, -1),
 			table("bad_cast", connection.View, -1),
 			table("costly", connection.View, -1),
 			table("divided", connection.View, -1),
-			table("empty", connection.BaseTable, contract.UnknownRows),
-			table("half", connection.BaseTable, contract.UnknownRows),
+			table("empty", connection.BaseTable, warehouses.UnknownRows),
+			table("half", connection.BaseTable, warehouses.UnknownRows),
 			table("kinds", connection.BaseTable, 3),
 			table("looked", connection.View, -1),
 			table("lost", connection.View, -1),
-			table("parts", connection.BaseTable, contract.UnknownRows),
+			table("parts", connection.BaseTable, warehouses.UnknownRows),
 			table("refusing", connection.View, -1),
 			table("refusing_ours", connection.View, -1),
 			table("seen", connection.View, -1),
 			table("slow", connection.View, -1),
-			table("stored", connection.MaterializedView, contract.UnknownRows),
-			table("unfilled", connection.MaterializedView, contract.UnknownRows),
-			table("wide", connection.BaseTable, contract.UnknownRows),
+			table("stored", connection.MaterializedView, warehouses.UnknownRows),
+			table("unfilled", connection.MaterializedView, warehouses.UnknownRows),
+			table("wide", connection.BaseTable, warehouses.UnknownRows),
 			table("writing", connection.View, -1),
 		},
 		Previews: map[connection.TableRef]connection.Preview{
@@ -121,10 +121,10 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 					Nullable: true}},
 				Rows: [][]*string{{text("o")}},
 			},
-			ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
+			ref("wide"): warehouses.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
 				Nullable: true}),
 		},
-		Failures: slices.Concat(contract.HostFailures(as), contract.WireFailures(as), []contract.WarehouseFailure{
+		Failures: slices.Concat(warehouses.HostFailures(as), warehouses.WireFailures(as), []warehouses.Failure{
 			{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS,
 				Target: func(t *testing.T) ports.Target {
 					return shared(t).target(t, map[string]any{"port": small(t).port})
@@ -145,11 +145,11 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read,
 				Target: as(map[string]any{"username": "stranger"})},
 			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil),
-				Call: contract.Previewing(ref("what_is_not_read"))},
+				Call: warehouses.Previewing(ref("what_is_not_read"))},
 			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil),
-				Call: contract.Previewing(ref("Kinds"))},
+				Call: warehouses.Previewing(ref("Kinds"))},
 			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
-				Call: contract.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
+				Call: warehouses.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
 			{Name: "a database without connections", Code: connection.DatabaseDeniedOrMissing,
 				Step: connection.Database, Target: as(map[string]any{"database": "without_connections"})},
 			unreadable("a view that divides by zero", "divided", "22012"),
@@ -182,15 +182,15 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 					to := shared(t).target(t, nil)
 					to.Limits.Statement = 50 * time.Millisecond
 					return to
-				}, Call: contract.Previewing(ref("slow"))},
+				}, Call: warehouses.Previewing(ref("slow"))},
 			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: func(t *testing.T) ports.Target {
 					to := shared(t).target(t, nil)
 					to.Limits.Bytes = 16 << 10
 					return to
-				}, Call: contract.Previewing(ref("wide"))},
+				}, Call: warehouses.Previewing(ref("wide"))},
 			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil),
-				Call: contract.Previewing(ref("costly"))},
+				Call: warehouses.Previewing(ref("costly"))},
 		}, poolerFailures()),
 		Never: map[connection.Code]string{
 			connection.UnsupportedVersion: "PostgreSQL 15 speaks the protocol's version 3.0; a scripted server " +
@@ -216,4 +216,4 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	}
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }

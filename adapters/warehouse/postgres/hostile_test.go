@@ -20,15 +20,15 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
-	return contract.HostileHarness{
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
+	return warehouses.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return contract.HostTarget(t, connection.Postgres, map[string]any{
+			return warehouses.HostTarget(t, connection.Postgres, map[string]any{
 				"host": host, "port": port, "database": "d", "username": "u", "tls": "disable",
 			}, nil)
 		},
@@ -48,11 +48,11 @@ func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr,
 func TestHostileServers(t *testing.T) {
 	harness := hostile(t, direct)
 	harness.Resolving = resolving
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, fixture.ConfinedWarehouse))
+	warehouses.Hostile(t, hostile(t, fixture.ConfinedWarehouse))
 }
 
 // message frames a message of the server's; length is what it claims to be long, -1 for the truth.
@@ -91,12 +91,12 @@ func begun(c io.ReadWriter, b []byte) {
 
 func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
 
-func scripts(t *testing.T) []contract.HostileScript {
+func scripts(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
 	secured := func(to ports.Target) ports.Target {
 		c := to.Credential
-		to.Credential = contract.HostTarget(t, connection.Postgres, map[string]any{
+		to.Credential = warehouses.HostTarget(t, connection.Postgres, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full",
 			"tls_ca": authority.PEM,
 		}, nil).Credential
@@ -123,11 +123,11 @@ func scripts(t *testing.T) []contract.HostileScript {
 			hold(c)
 		}
 	}
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		{Name: "it claims an error of 2 GB", Plain: true, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
 				say(c, message('E', 1<<31-1, nil))
-				contract.Forever(c, make([]byte, 4096))
+				warehouses.Forever(c, make([]byte, 4096))
 			}},
 		{Name: "it claims a negative length", Plain: true, Codes: foreign,
 			Serve: func(c io.ReadWriter) { say(c, []byte{'E', 0xff, 0xff, 0xff, 0xff}); hold(c) }},
@@ -144,7 +144,7 @@ func scripts(t *testing.T) []contract.HostileScript {
 			}},
 		{Name: "it asks for our password over TLS", Codes: late, To: secured, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
-			contract.OverTLS(serverTLS, func(c io.ReadWriter) {
+			warehouses.OverTLS(serverTLS, func(c io.ReadWriter) {
 				say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
 				b := make([]byte, 4096)
 				n, _ := c.Read(b)
@@ -165,12 +165,12 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it greets for ever", Codes: append(endless, large...), Serve: func(c io.ReadWriter) {
 			say(c, encode(&pgproto3.AuthenticationOk{}))
-			contract.Forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
+			warehouses.Forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
 		}},
 		{Name: "it gives notice for ever", Codes: append(endless, large...),
 			Serve: func(c io.ReadWriter) {
 				say(c, encode(&pgproto3.AuthenticationOk{}))
-				contract.Forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
+				warehouses.Forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
 			}},
 		{Name: "it lets us in and says no more", Codes: []connection.Code{connection.BackendUnreachable},
 			Serve: func(c io.ReadWriter) { say(c, encode(&pgproto3.AuthenticationOk{})); hold(c) }},
@@ -179,20 +179,20 @@ func scripts(t *testing.T) []contract.HostileScript {
 		{Name: "it resets in the middle of the greeting", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
 			say(c, welcome()[:12])
 			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
-			contract.Reset(c)
+			warehouses.Reset(c)
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, slices.Concat(described, message('D', 1<<30, nil)))
-			contract.Forever(c, make([]byte, 4096))
+			warehouses.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, slices.Concat(described, message('D', 100<<20,
 				binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))))
-			contract.Forever(c, make([]byte, 4096))
+			warehouses.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, described)
-			contract.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}),
+			warehouses.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}),
 				256))
 		}},
 		{Name: "it sends an empty answer", Codes: foreign, Serve: func(c io.ReadWriter) {
@@ -237,14 +237,14 @@ func scripts(t *testing.T) []contract.HostileScript {
 		{Name: "it has TLS of another authority", Plain: true, To: secured,
 			Codes: []connection.Code{connection.TLSUntrusted}, Serve: func(c io.ReadWriter) {
 				say(c, []byte{'S'})
-				contract.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)(c)
+				warehouses.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)(c)
 			}},
 		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
 			Serve: func(c io.ReadWriter) {
 				old := serverTLS.Clone()
 				old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 				say(c, []byte{'S'})
-				contract.OverTLS(old, hold)(c)
+				warehouses.OverTLS(old, hold)(c)
 			}},
 		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
@@ -274,7 +274,7 @@ func expired(t *testing.T) ports.Target {
 	}
 	port := fixture.Listener(t, func(c net.Conn) {
 		say(c, []byte{'S'})
-		contract.OverTLS(&tls.Config{Certificates: []tls.Certificate{pair}}, hold)(c)
+		warehouses.OverTLS(&tls.Config{Certificates: []tls.Certificate{pair}}, hold)(c)
 	})
 	return shared(t).target(t, map[string]any{"port": port})
 }

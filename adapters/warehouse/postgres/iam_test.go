@@ -10,7 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -26,7 +26,7 @@ func rdsPostgres(t *testing.T, r *fixture.RDS) uint16 {
 func iamTarget(t *testing.T, r *fixture.RDS, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	s := shared(t)
-	to := contract.HostTarget(t, connection.Postgres, map[string]any{
+	to := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": port, "database": "postgres", "username": "with_token",
 		"aws_access_key_id": r.KeyID, "aws_secret_access_key": r.Secret, "aws_region": r.Region,
 		"tls_ca": s.authority.PEM,
@@ -59,7 +59,7 @@ func TestARefusedTokenSaysWhatToCheck(t *testing.T) {
 		ahead   time.Duration
 	}{
 		"another key":                    {changes: map[string]any{"aws_access_key_id": "AKIAI44QH8DHBEXAMPLE"}},
-		"another secret":                 {changes: map[string]any{"aws_secret_access_key": contract.WarehouseCanary}},
+		"another secret":                 {changes: map[string]any{"aws_secret_access_key": warehouses.Canary}},
 		"another region":                 {changes: map[string]any{"aws_region": "us-east-1"}},
 		"a clock that is 16 minutes off": {ahead: 16 * time.Minute},
 		"a clock that is ahead":          {ahead: -6 * time.Minute},

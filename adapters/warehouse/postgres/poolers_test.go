@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -45,7 +45,7 @@ func startPooler(impatience int) func() (*services.Server, error) {
 			return nil, err
 		}
 		return services.StartPgBouncer(fmt.Sprintf(pooler, s.port, impatience), map[string]string{
-			"users": strconv.Quote("reader") + " " + strconv.Quote(contract.WarehouseCanary) + "\n" +
+			"users": strconv.Quote("reader") + " " + strconv.Quote(warehouses.Canary) + "\n" +
 				`"unknown" "p"` + "\n",
 		})
 	})
@@ -71,9 +71,9 @@ func pooled(start func() (*services.Server, error), changes map[string]any) func
 	}
 }
 
-func poolerFailures() []contract.WarehouseFailure {
+func poolerFailures() []warehouses.Failure {
 	at := func(changes map[string]any) func(*testing.T) ports.Target { return pooled(impatient, changes) }
-	return []contract.WarehouseFailure{
+	return []warehouses.Failure{
 		{Name: "a wrong password at a pooler", Code: connection.AuthFailed, Step: connection.Authenticate,
 			Target: at(map[string]any{"database": "transaction", "password": "wrong"})},
 		{Name: "a wrong password at a pooler without a server", Code: connection.AuthFailed,
@@ -91,7 +91,7 @@ func poolerFailures() []contract.WarehouseFailure {
 		{Name: "a pool in statement mode", Code: connection.PoolingUnsupported, Step: connection.Read,
 			Target: at(map[string]any{"database": "statement"})},
 		{Name: "a table through a pool in statement mode", Code: connection.PoolingUnsupported,
-			Target: at(map[string]any{"database": "statement"}), Call: contract.Previewing(ref("kinds"))},
+			Target: at(map[string]any{"database": "statement"}), Call: warehouses.Previewing(ref("kinds"))},
 	}
 }
 

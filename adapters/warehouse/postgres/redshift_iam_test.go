@@ -20,7 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -63,7 +63,7 @@ func redshiftWithAPI(t *testing.T, api *fixture.RedshiftAPI) uint16 {
 // redshiftKeyTarget is a target with the key of api, some of whose fields are changed.
 func redshiftKeyTarget(t *testing.T, api *fixture.RedshiftAPI, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
-	to := contract.HostTarget(t, connection.Redshift, map[string]any{
+	to := warehouses.HostTarget(t, connection.Redshift, map[string]any{
 		"host": "127.0.0.1", "port": port, "database": "postgres", "username": "reader",
 		"aws_access_key_id": api.KeyID, "aws_secret_access_key": api.Secret, "aws_region": api.Region,
 		"cluster_identifier": api.Cluster, "tls_ca": sharedRedshift(t).authority.PEM,
@@ -78,10 +78,10 @@ func redshiftWithKey(*testing.T) ports.Warehouse { return postgres.NewRedshiftAt
 var workgroup = map[string]any{"username": nil, "cluster_identifier": nil, "workgroup_name": "exampleworkgroup"}
 
 // redshiftKeyHarness is redshiftHarness with a key. Failures after the sign-in are those of a password.
-func redshiftKeyHarness(t *testing.T, open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func redshiftKeyHarness(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	h := redshiftHarness(open)
 	api := fixture.NewRedshiftAPI()
-	api.Secret = contract.WarehouseCanary
+	api.Secret = warehouses.Canary
 	port := redshiftWithAPI(t, api)
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return redshiftKeyTarget(t, api, port, changes) }
@@ -89,7 +89,7 @@ func redshiftKeyHarness(t *testing.T, open func(*testing.T) ports.Warehouse) con
 	h.Reader, h.Writer = as(nil), as(map[string]any{"username": "writer"})
 	h.Failures = nil
 	for _, f := range redshiftKeyFailures {
-		h.Failures = append(h.Failures, contract.WarehouseFailure{Name: f.name, Code: f.code,
+		h.Failures = append(h.Failures, warehouses.Failure{Name: f.name, Code: f.code,
 			Step: connection.Authenticate, Target: as(f.changes)})
 	}
 	h.Never = map[connection.Code]string{}
@@ -108,7 +108,7 @@ var redshiftKeyFailures = []struct {
 	changes map[string]any
 }{
 	{"another key", connection.AuthFailed, map[string]any{"aws_access_key_id": "AKIAI44QH8DHBEXAMPLE"}},
-	{"another secret", connection.AuthFailed, map[string]any{"aws_secret_access_key": contract.WarehouseCanary + "-"}},
+	{"another secret", connection.AuthFailed, map[string]any{"aws_secret_access_key": warehouses.Canary + "-"}},
 	{"another cluster", connection.AuthFailed, map[string]any{"cluster_identifier": "another"}},
 	{"a user who does not exist", connection.AuthFailed, map[string]any{"username": "nobody"}},
 	{"a name that no user can have", connection.AuthFailed, map[string]any{"username": "a:b"}},
@@ -117,7 +117,7 @@ var redshiftKeyFailures = []struct {
 	{"another key for a workgroup", connection.AuthFailed,
 		with(workgroup, "aws_access_key_id", "AKIAI44QH8DHBEXAMPLE")},
 	{"another secret for a workgroup", connection.AuthFailed,
-		with(workgroup, "aws_secret_access_key", contract.WarehouseCanary+"-")},
+		with(workgroup, "aws_secret_access_key", warehouses.Canary+"-")},
 	{"another workgroup", connection.AuthFailed, with(workgroup, "workgroup_name", "another")},
 	{"a database of a workgroup that the policy does not allow", connection.AuthRejected,
 		with(workgroup, "database", "closed_to_all")},
@@ -130,11 +130,11 @@ func with(changes map[string]any, field string, value any) map[string]any {
 }
 
 func TestRedshiftWithAKey(t *testing.T) {
-	contract.Warehouse(t, redshiftKeyHarness(t, redshiftWithKey))
+	warehouses.Warehouse(t, redshiftKeyHarness(t, redshiftWithKey))
 }
 
 func TestRedshiftWithAKeyThroughTheChild(t *testing.T) {
-	contract.Warehouse(t, redshiftKeyHarness(t, fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, redshiftKeyHarness(t, fixture.ConfinedWarehouse))
 }
 
 func TestThePasswordOfRedshiftIsNotFetchedThroughAnSSHServer(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -174,11 +174,11 @@ var startRedshift = sync.OnceValues(func() (*server, error) {
 		return nil, err
 	}
 	s.port = port(s.URL)
-	wide := make([]string, contract.WideColumns)
+	wide := make([]string, warehouses.WideColumns)
 	for i := range wide {
 		wide[i] = fmt.Sprintf("c%d varchar(300) DEFAULT repeat('%d', 300)", i, i%10)
 	}
-	sample := strings.Replace(fmt.Sprintf(redshiftSample, contract.WarehouseCanary), "CREATE VIEW shop.late",
+	sample := strings.Replace(fmt.Sprintf(redshiftSample, warehouses.Canary), "CREATE VIEW shop.late",
 		"CREATE TABLE shop.wide ("+strings.Join(wide, ", ")+");\nINSERT INTO shop.wide DEFAULT VALUES;\nCREATE VIEW "+
 			"shop.late", 1)
 	for _, part := range []string{redshiftImitation, sample, redshiftRefusals} {

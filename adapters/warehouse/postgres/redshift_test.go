@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -19,15 +19,15 @@ func directRedshift(*testing.T) ports.Warehouse { return postgres.NewRedshift(gu
 // redshiftTarget is the target of kind at a server.
 func redshiftTarget(t *testing.T, s *server, kind connection.Kind, changes map[string]any) ports.Target {
 	t.Helper()
-	return contract.HostTarget(t, kind, map[string]any{
+	return warehouses.HostTarget(t, kind, map[string]any{
 		"host": "127.0.0.1", "port": s.port, "database": "postgres", "username": "reader",
-		"password": contract.WarehouseCanary, "tls": "verify_full", "tls_ca": s.authority.PEM,
+		"password": warehouses.Canary, "tls": "verify_full", "tls_ca": s.authority.PEM,
 	}, changes)
 }
 
 const redshiftStrange = `a "strange" name; drop table shop.kinds`
 
-func redshiftHarness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func redshiftHarness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
@@ -36,13 +36,13 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) contract.WarehouseHa
 			return redshiftTarget(t, sharedRedshift(t), connection.Redshift, changes)
 		}
 	}
-	unreadable := func(name, table, state string) contract.WarehouseFailure {
-		return contract.WarehouseFailure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
-			Call: contract.Previewing(ref(table))}
+	unreadable := func(name, table, state string) warehouses.Failure {
+		return warehouses.Failure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
+			Call: warehouses.Previewing(ref(table))}
 	}
 	mixed := connection.TableRef{Schema: "Shop", Name: "Mixed"}
 	sameWire := "the code for it is that of PostgreSQL, whose tests produce it"
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.Redshift, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			{TableRef: mixed, Kind: connection.View, RowEstimate: -1},
@@ -58,7 +58,7 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) contract.WarehouseHa
 			table("wide", connection.BaseTable),
 		},
 		Previews: redshiftPreviews(mixed),
-		Failures: slices.Concat(contract.HostFailures(as), []contract.WarehouseFailure{
+		Failures: slices.Concat(warehouses.HostFailures(as), []warehouses.Failure{
 			{Name: "PostgreSQL", Code: connection.NotThisDatabase, Step: connection.Read,
 				Target: func(t *testing.T) ports.Target {
 					return redshiftTarget(t, shared(t), connection.Redshift, nil)
@@ -68,11 +68,11 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) contract.WarehouseHa
 			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read,
 				Target: as(map[string]any{"username": "stranger"})},
 			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil),
-				Call: contract.Previewing(ref("secret"))},
+				Call: warehouses.Previewing(ref("secret"))},
 			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil),
-				Call: contract.Previewing(ref("Kinds"))},
+				Call: warehouses.Previewing(ref("Kinds"))},
 			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
-				Call: contract.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_user"})},
+				Call: warehouses.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_user"})},
 			unreadable("a view that divides by zero", "divided", "22012"),
 			unreadable("a view with functions that only the leader node has", "leading", "0A000"),
 			unreadable("an external table that cannot be scanned", "scanned", "XX000"),
@@ -81,13 +81,13 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) contract.WarehouseHa
 					to := as(nil)(t)
 					to.Limits.Statement = 50 * time.Millisecond
 					return to
-				}, Call: contract.Previewing(ref("slow"))},
+				}, Call: warehouses.Previewing(ref("slow"))},
 			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: func(t *testing.T) ports.Target {
 					to := as(nil)(t)
 					to.Limits.Bytes = 16 << 10
 					return to
-				}, Call: contract.Previewing(ref("wide"))},
+				}, Call: warehouses.Previewing(ref("wide"))},
 			{Name: "a server that wants TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
 			{Name: "a user who is rejected by a rule", Code: connection.AuthRejected, Step: connection.Authenticate,
@@ -170,19 +170,19 @@ func redshiftPreviews(mixed connection.TableRef) map[connection.TableRef]connect
 		ref("empty"): {
 			Columns: []connection.Column{{Name: "id", DatabaseType: "integer", Type: connection.Integer,
 				Nullable: true}}},
-		ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "character varying(300)",
+		ref("wide"): warehouses.WidePreview(connection.Column{DatabaseType: "character varying(300)",
 			Type: connection.Text, Nullable: true}),
 	}
 }
 
-func TestRedshift(t *testing.T) { contract.Warehouse(t, redshiftHarness(directRedshift)) }
+func TestRedshift(t *testing.T) { warehouses.Warehouse(t, redshiftHarness(directRedshift)) }
 
 func TestRedshiftThroughTheChild(t *testing.T) {
-	contract.Warehouse(t, redshiftHarness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, redshiftHarness(fixture.ConfinedWarehouse))
 }
 
 func TestRedshiftBehindAnSSHServer(t *testing.T) {
-	contract.WarehouseTunnel(t, redshiftHarness(directRedshift))
+	warehouses.Tunnel(t, redshiftHarness(directRedshift))
 }
 
 func TestAUserOfRedshiftWhoCanCreateTablesCanWrite(t *testing.T) {

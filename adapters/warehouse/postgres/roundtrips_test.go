@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
 // counted is a connection that counts how often its server was waited for after something was said.
@@ -67,7 +67,7 @@ func TestRoundTrips(t *testing.T) {
 		return trips.Load()
 	}
 	config, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres "+
-		"sslmode=require", s.port, contract.WarehouseCanary))
+		"sslmode=require", s.port, warehouses.Canary))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -142,7 +142,7 @@ func startServer() (*server, error) {
 	for i := range wide {
 		wide[i] = fmt.Sprintf("c%d text DEFAULT repeat('%d', 300)", i, i%10)
 	}
-	statements := strings.Replace(fmt.Sprintf(sample, contract.WarehouseCanary), "CREATE VIEW shop.seen",
+	statements := strings.Replace(fmt.Sprintf(sample, warehouses.Canary), "CREATE VIEW shop.seen",
 		"CREATE TABLE shop.wide ("+strings.Join(wide, ", ")+"); INSERT INTO shop.wide DEFAULT VALUES; CREATE VIEW "+
 			"shop.seen", 1)
 	for _, statement := range strings.Split(statements, ";\n") {

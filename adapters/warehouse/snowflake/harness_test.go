@@ -21,19 +21,19 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // hosted has a server of the test's in Snowflake's place.
-var hosted = contract.Hosted{Kind: connection.Snowflake,
+var hosted = warehouses.Hosted{Kind: connection.Snowflake,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return snowflake.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
 				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
 				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
 			})
-		}, roots, contract.StandIn)
+		}, roots, warehouses.StandIn)
 	}}
 
 func TestMain(m *testing.M) { hosted.Main(m) }
@@ -42,10 +42,10 @@ func TestMain(m *testing.M) { hosted.Main(m) }
 func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	// The suite's canary is in a header of the PEM. Such headers are free text of the author.
-	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+contract.WarehouseCanary+"\n\n", 1)
+	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+warehouses.Canary+"\n\n", 1)
 	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL",
 		"username": "reader", "private_key": pem}
-	return contract.HostTarget(t, connection.Snowflake, fields, changes)
+	return warehouses.HostTarget(t, connection.Snowflake, fields, changes)
 }
 
 func text(s string) *string { return &s }
@@ -163,11 +163,11 @@ func as(name string, changes map[string]any) func(*testing.T) ports.Target {
 	}
 }
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.Snowflake, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "OTHER", Name: "KINDS"}, Kind: connection.View, RowEstimate: -1},
@@ -193,7 +193,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 
 func previews() map[connection.TableRef]connection.Preview {
 	all, wide := connection.Preview{Rows: make([][]*string, 3)}, connection.Preview{
-		Rows: make([][]*string, 1), Total: contract.WideColumns, Truncated: true}
+		Rows: make([][]*string, 1), Total: warehouses.WideColumns, Truncated: true}
 	for _, k := range kinds {
 		all.Columns = append(all.Columns, k.shown)
 		for i := range all.Rows {
@@ -218,14 +218,14 @@ func previews() map[connection.TableRef]connection.Preview {
 	}
 }
 
-func failures() []contract.WarehouseFailure {
+func failures() []warehouses.Failure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
 		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return contract.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	reads := as("reader", nil)
-	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
+	return slices.Concat(hosted.Unreached(serve, targetAt), []warehouses.Failure{
 		{Name: "an account that there is not", Code: connection.NotThisDatabase, Step: connection.Authenticate,
 			Target: func(t *testing.T) ports.Target {
 				s := newServer(t, hosted.Authority)
@@ -284,9 +284,9 @@ func failures() []contract.WarehouseFailure {
 	})
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(hosted.Direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(hosted.Direct)) }
 
-func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, harness(hosted.Confined)) }
+func TestWarehouseThroughTheChild(t *testing.T) { warehouses.Warehouse(t, harness(hosted.Confined)) }
 
 func TestARoleThatMayNotAskForItsGrantsIsNoFailure(t *testing.T) {
 	if r := hosted.Direct(t).Probe(t.Context(), as("shy", nil)(t)); r.Failure() != "" || r.Server.CanWrite {

@@ -7,29 +7,29 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
 	over := hosted.OverTLS(t)
 	rows := func(n int, data string) string {
-		return contract.HTTPResponse("200 OK", "",
+		return warehouses.HTTPResponse("200 OK", "",
 			fmt.Sprintf(`{"resultSetMetaData": {"numRows": %d}, "data": %s}`, n, data))
 	}
 	welcome := rows(1, `[["9.1", "SHOP", "SMALL", "R"]]`)
-	says := func(name string, code connection.Code, answers ...string) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
-			Serve: over(contract.HTTPSays(answers...))}
+	says := func(name string, code connection.Code, answers ...string) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
+			Serve: over(warehouses.HTTPSays(answers...))}
 	}
-	return contract.HostileHarness{
+	return warehouses.HostileHarness{
 		Open: open, Target: targetAt,
-		Scripts: slices.Concat(hosted.Scripts(t), []contract.HostileScript{
+		Scripts: slices.Concat(hosted.Scripts(t), []warehouses.HostileScript{
 			says("it is what it says", "", welcome, rows(0, `[]`), rows(1, `[["", "SELECT"]]`)),
 			says("it has too few columns", connection.NotThisDatabase, rows(1, `[["9.1"]]`)),
 			says("it has no version", connection.NotThisDatabase, rows(1, `[[null, "SHOP", "SMALL", "R"]]`)),
 			says("it keeps rows back", connection.ResponseTooLarge, rows(2, `[["9.1", "SHOP", "SMALL", "R"]]`)),
 			says("it works on for ever", connection.ConnectTimeout,
-				contract.HTTPResponse("202 Accepted", "",
+				warehouses.HTTPResponse("202 Accepted", "",
 					`{"code": "333334", "statementStatusUrl": "https://127.0.0.2:1/"}`)),
 			says("its grants are cut short", connection.NotThisDatabase, welcome, rows(0, `[]`), rows(1, `[[]]`)),
 			says("it redirects the second statement", connection.NotThisDatabase, welcome,
@@ -41,9 +41,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 func TestHostileServers(t *testing.T) {
 	harness := hostile(t, hosted.Direct)
 	harness.Resolving = hosted.Resolving
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, hosted.Confined))
+	warehouses.Hostile(t, hostile(t, hosted.Confined))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -15,7 +15,7 @@ func TestKeysWithAPassphrase(t *testing.T) {
 	openssl := services.OpenSSL(t)
 	lock := func(t *testing.T, options ...string) string {
 		t.Helper()
-		args := append([]string{"pkcs8", "-topk8", "-passout", "pass:" + contract.WarehouseCanary}, options...)
+		args := append([]string{"pkcs8", "-topk8", "-passout", "pass:" + warehouses.Canary}, options...)
 		c := exec.CommandContext(t.Context(), openssl, args...)
 		c.Stdin = strings.NewReader(hosted.KeyPEM(t))
 		out, err := c.Output()
@@ -33,7 +33,7 @@ func TestKeysWithAPassphrase(t *testing.T) {
 	} {
 		t.Run("of "+name+" sign in", func(t *testing.T) {
 			to := as("reader", map[string]any{"private_key": lock(t, options...),
-				"private_key_passphrase": contract.WarehouseCanary})(t)
+				"private_key_passphrase": warehouses.Canary})(t)
 			if r := hosted.Direct(t).Probe(t.Context(), to); r.Failure() != "" {
 				t.Errorf("%+v", r.Checks)
 			}
@@ -44,12 +44,12 @@ func TestKeysWithAPassphrase(t *testing.T) {
 		"a wrong passphrase":                 {locked, "another"},
 		"no passphrase":                      {locked, ""},
 		"a passphrase for a key without one": {open, "another"},
-		"too many iterations":                {lock(t, "-v2", "aes-256-cbc", "-iter", "300000"), contract.WarehouseCanary},
-		"an old algorithm":                   {lock(t, "-v1", "PBE-SHA1-3DES"), contract.WarehouseCanary},
+		"too many iterations":                {lock(t, "-v2", "aes-256-cbc", "-iter", "300000"), warehouses.Canary},
+		"an old algorithm":                   {lock(t, "-v1", "PBE-SHA1-3DES"), warehouses.Canary},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if key, err := connection.ParseLockedRSAKey(tt.key, tt.passphrase); err == nil || key != nil ||
-				strings.Contains(err.Error(), contract.WarehouseCanary) {
+				strings.Contains(err.Error(), warehouses.Canary) {
 				t.Errorf("a key, or the error %v", err)
 			}
 		})

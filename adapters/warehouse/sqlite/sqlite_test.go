@@ -20,7 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -116,13 +116,13 @@ func text(s string) *string { return &s }
 
 func ref(name string) connection.TableRef { return connection.TableRef{Schema: "main", Name: name} }
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
 		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return contract.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	const strange = `a "strange" name; DROP TABLE kinds`
@@ -133,7 +133,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		wide.Columns = append(wide.Columns, connection.Column{Name: "c" + strconv.Itoa(i), DatabaseType: "TEXT",
 			Type: connection.Text, Nullable: true})
 	}
-	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, contract.WideColumns, true
+	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, warehouses.WideColumns, true
 	none := "there is no server and no network"
 	never := map[connection.Code]string{
 		connection.Internal:        "it means a bug of ours",
@@ -151,7 +151,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	} {
 		never[code] = none
 	}
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.SQLite, Open: open, Reader: target("sample.db"),
 		Tables: []connection.Table{
 			table(strange, connection.BaseTable), table("broken", connection.View),
@@ -193,7 +193,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 					Nullable: true}}},
 			ref("wide"): wide,
 		},
-		Failures: []contract.WarehouseFailure{
+		Failures: []warehouses.Failure{
 			{Name: "a file that is not there", Code: connection.DatabaseNotFound, Step: connection.Database,
 				Target: target("nothing.db")},
 			{Name: "a link to a file outside", Code: connection.DatabaseNotFound, Step: connection.Database,
@@ -220,12 +220,12 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 
 func TestWarehouse(t *testing.T) {
 	in := folder(t)
-	contract.Warehouse(t, harness(func(*testing.T) ports.Warehouse { return sqlite.New(in) }))
+	warehouses.Warehouse(t, harness(func(*testing.T) ports.Warehouse { return sqlite.New(in) }))
 }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
 	in := folder(t)
-	contract.Warehouse(t, harness(func(t *testing.T) ports.Warehouse {
+	warehouses.Warehouse(t, harness(func(t *testing.T) ports.Warehouse {
 		runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode, in)
 		must(t, err)
 		t.Cleanup(func() { must(t, runner.Close()) })

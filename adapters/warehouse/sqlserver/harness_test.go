@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlserver"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -32,7 +32,7 @@ func as(changes map[string]any) func(*testing.T) ports.Target {
 	return func(t *testing.T) ports.Target { return shared().target(t, changes) }
 }
 
-func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
+func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	var all []connection.Table
 	for _, t := range append(tables(), kinds()) {
 		found := connection.Table{TableRef: connection.TableRef{Schema: t.Schema, Name: t.Name},
@@ -50,7 +50,7 @@ func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 		}
 	}
 	slices.SortFunc(all, func(a, b connection.Table) int { return a.Compare(b.TableRef) })
-	return contract.WarehouseHarness{
+	return warehouses.Harness{
 		Kind: connection.SQLServer, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: all, Previews: previews(), Failures: failures(),
 		Never: map[connection.Code]string{
@@ -87,7 +87,7 @@ func previews() map[connection.TableRef]connection.Preview {
 	here := "here"
 	return map[connection.TableRef]connection.Preview{
 		ref("kinds"): all,
-		ref("wide"):  contract.WidePreview(connection.Column{DatabaseType: "varchar(max)", Type: connection.Text}),
+		ref("wide"):  warehouses.WidePreview(connection.Column{DatabaseType: "varchar(max)", Type: connection.Text}),
 		ref(strange): {Rows: [][]*string{{&here}}, Columns: []connection.Column{{Name: "a ]col], b?",
 			DatabaseType: "nvarchar(20)", Type: connection.Text}}},
 		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "int", Type: connection.Integer}}},
@@ -95,7 +95,7 @@ func previews() map[connection.TableRef]connection.Preview {
 }
 
 // failures stages all that the stand-in can fail with.
-func failures() []contract.WarehouseFailure {
+func failures() []warehouses.Failure {
 	user := func(name string) func(*testing.T) ports.Target { return as(map[string]any{"username": name}) }
 	limited := func(change func(*ports.Limits)) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
@@ -116,16 +116,16 @@ func failures() []contract.WarehouseFailure {
 	}
 	strict := map[string]any{"encrypt": "strict"}
 	disabled := map[string]any{"tls": "disable"}
-	preview := func(name string) contract.WarehouseFailure {
-		return contract.WarehouseFailure{Target: as(nil), Call: contract.Previewing(ref(name))}
+	preview := func(name string) warehouses.Failure {
+		return warehouses.Failure{Target: as(nil), Call: warehouses.Previewing(ref(name))}
 	}
-	fails := func(name, table string, code connection.Code, state string) contract.WarehouseFailure {
+	fails := func(name, table string, code connection.Code, state string) warehouses.Failure {
 		f := preview(table)
 		f.Name, f.Code, f.State = name, code, state
 		return f
 	}
 	const authenticate, tls = connection.Authenticate, connection.TLS
-	return slices.Concat(contract.HostFailures(as), contract.WireFailures(as), []contract.WarehouseFailure{
+	return slices.Concat(warehouses.HostFailures(as), warehouses.WireFailures(as), []warehouses.Failure{
 		{Name: "a login that is locked", Code: connection.AuthRejected, Step: authenticate, Target: user("locked")},
 		{Name: "a full server", Code: connection.TooManyConnections, Step: authenticate, Target: user("crowded")},
 		{Name: "a database of Azure that is paused", Code: connection.ServerStarting, Step: authenticate,
@@ -168,25 +168,25 @@ func failures() []contract.WarehouseFailure {
 		fails("a table in other letters", "Kinds", connection.TableNotFound, ""),
 		fails("a table that cannot be read", "members", connection.TableNotFound, ""),
 		{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
-			Call: contract.Previewing(connection.TableRef{Schema: "sys", Name: "objects"})},
-		{Name: "a view that takes too long", Code: connection.QueryTimeout, Call: contract.Previewing(ref("slow")),
+			Call: warehouses.Previewing(connection.TableRef{Schema: "sys", Name: "objects"})},
+		{Name: "a view that takes too long", Code: connection.QueryTimeout, Call: warehouses.Previewing(ref("slow")),
 			Target: limited(func(l *ports.Limits) { l.Statement = 300 * time.Millisecond })},
 		{Name: "an answer that is larger than the wire's limit", Code: connection.ResponseTooLarge,
-			Target: limited(func(l *ports.Limits) { l.Bytes = 32 << 10 }), Call: contract.Previewing(ref("wide"))},
+			Target: limited(func(l *ports.Limits) { l.Bytes = 32 << 10 }), Call: warehouses.Previewing(ref("wide"))},
 	})
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
+func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	contract.Warehouse(t, harness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, harness(fixture.ConfinedWarehouse))
 }
 
 func TestWarehouseBehindAnSSHServer(t *testing.T) {
-	t.Run("directly", func(t *testing.T) { contract.WarehouseTunnel(t, harness(direct)) })
-	t.Run("through the child", func(t *testing.T) { contract.WarehouseTunnel(t, harness(fixture.ConfinedWarehouse)) })
+	t.Run("directly", func(t *testing.T) { warehouses.Tunnel(t, harness(direct)) })
+	t.Run("through the child", func(t *testing.T) { warehouses.Tunnel(t, harness(fixture.ConfinedWarehouse)) })
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	contract.WarehouseTricks(t, connection.SQLServer, fixture.ConfinedWarehouse(t), "u;server=tcp:127.0.0.1,1")
+	warehouses.Tricks(t, connection.SQLServer, fixture.ConfinedWarehouse(t), "u;server=tcp:127.0.0.1,1")
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlserver"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(open func(*testing.T) ports.Warehouse) contract.HostileHarness {
-	return contract.HostileHarness{
+func hostile(open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
+	return warehouses.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return contract.HostTarget(t, connection.SQLServer, map[string]any{
-				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary,
+			return warehouses.HostTarget(t, connection.SQLServer, map[string]any{
+				"host": host, "port": port, "database": "d", "username": "u", "password": warehouses.Canary,
 				"tls": "disable",
 			}, nil)
 		},
@@ -42,13 +42,13 @@ func TestHostileServers(t *testing.T) {
 			})
 		})
 	}
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
 	harness := hostile(fixture.ConfinedWarehouse)
 	// Only the child's memory limit bounds what the driver allocates for a value before it has seen any of it.
-	harness.Scripts = append(harness.Scripts, contract.HostileScript{Name: "it claims to have a value of two gigabytes",
+	harness.Scripts = append(harness.Scripts, warehouses.HostileScript{Name: "it claims to have a value of two gigabytes",
 		Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
 		Serve: func(c io.ReadWriter) {
 			in(c)
@@ -56,7 +56,7 @@ func TestHostileServersThroughTheChild(t *testing.T) {
 			answer(c, packet(binary.LittleEndian.AppendUint64(text, 1<<31-1)))
 			hold(c)
 		}})
-	contract.HostileWarehouse(t, harness)
+	warehouses.Hostile(t, harness)
 }
 
 // packet frames a response.
@@ -106,12 +106,12 @@ func in(c io.ReadWriter) {
 	answer(c, packet(slices.Concat(loginAck, done)))
 }
 
-func scripts() []contract.HostileScript {
+func scripts() []warehouses.HostileScript {
 	foreign := []connection.Code{connection.NotThisDatabase}
 	forbidden := []connection.Code{connection.NetworkNotAllowed}
 	lost := []connection.Code{connection.HostUnreachable}
-	says := func(name string, codes []connection.Code, answers ...[]byte) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: codes, Serve: func(c io.ReadWriter) {
+	says := func(name string, codes []connection.Code, answers ...[]byte) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: codes, Serve: func(c io.ReadWriter) {
 			for _, a := range answers {
 				answer(c, a)
 			}
@@ -119,14 +119,14 @@ func scripts() []contract.HostileScript {
 		}}
 	}
 	hello := prelogin(notSupported)
-	goes := func(name string, codes []connection.Code, begin func(io.ReadWriter)) contract.HostileScript {
-		return contract.HostileScript{Name: name, Plain: true, Codes: codes,
+	goes := func(name string, codes []connection.Code, begin func(io.ReadWriter)) warehouses.HostileScript {
+		return warehouses.HostileScript{Name: name, Plain: true, Codes: codes,
 			Serve: func(c io.ReadWriter) { begin(c); _, _ = c.Read(make([]byte, 4096)) }}
 	}
 	routed := func(host string, port uint16) []byte {
 		return packet(slices.Concat(loginAck, routing(host, port), done))
 	}
-	return []contract.HostileScript{
+	return []warehouses.HostileScript{
 		says("its first packet is that of a client", foreign, framed(0x12, []byte{0xff})),
 		says("its first packet is empty", foreign, packet(nil)),
 		says("its first packet claims to be longer than it can be", foreign, []byte{4, 1, 0xff, 0xff, 0, 0, 1, 0}),
@@ -156,7 +156,7 @@ func scripts() []contract.HostileScript {
 			in(c)
 			chatter := []byte{4, 0, 0, 25, 0, 0, 1, 0, 0xab, 14, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0}
 			_, _ = c.Read(make([]byte, 4096))
-			contract.Forever(c, chatter)
+			warehouses.Forever(c, chatter)
 		}},
 		{Name: "it signs in and says no more", Codes: []connection.Code{connection.QueryTimeout},
 			Serve: func(c io.ReadWriter) { in(c); hold(c) }},

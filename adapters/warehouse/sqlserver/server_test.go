@@ -9,7 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -36,7 +36,7 @@ func newServer(t testing.TB, encryption fixture.SQLServerEncryption) *server {
 		"spent":   {Errors: []int32{10929}},
 		"odd":     {Errors: []int32{99}},
 	} {
-		user.Password, user.Databases = contract.WarehouseCanary, []string{"Sales", "bare", "closed_tables"}
+		user.Password, user.Databases = warehouses.Canary, []string{"Sales", "bare", "closed_tables"}
 		s.Users[name] = &user
 	}
 	s.Databases["Sales"] = append(tables(), kinds())
@@ -49,9 +49,9 @@ func newServer(t testing.TB, encryption fixture.SQLServerEncryption) *server {
 // target is a target of reader; changes replaces fields of the credential.
 func (s *server) target(t testing.TB, changes map[string]any) ports.Target {
 	t.Helper()
-	return contract.HostTarget(t, connection.SQLServer, map[string]any{
+	return warehouses.HostTarget(t, connection.SQLServer, map[string]any{
 		"host": "127.0.0.1", "port": s.Port, "database": "Sales", "username": "reader",
-		"password": contract.WarehouseCanary, "tls_ca": s.authority.PEM,
+		"password": warehouses.Canary, "tls_ca": s.authority.PEM,
 	}, changes)
 }
 
@@ -60,7 +60,7 @@ const strange = "a [strange] name]; DROP TABLE dbo.kinds"
 func tables() []fixture.SQLServerTable {
 	text := []fixture.SQLServerColumn{{Name: "what", Type: "nvarchar(40)", Nullable: true}}
 	wide := fixture.SQLServerTable{Schema: "dbo", Name: "wide", Type: "U", Values: [][]any{nil}}
-	for i := range contract.WideColumns {
+	for i := range warehouses.WideColumns {
 		wide.Columns = append(wide.Columns, fixture.SQLServerColumn{Name: fmt.Sprintf("c%d", i), Type: "varchar(max)"})
 		wide.Values[0] = append(wide.Values[0], strings.Repeat(fmt.Sprint(i%10), 2*connection.MaxCell))
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -48,7 +48,7 @@ func TestFreeTDSReadsTheStandIn(t *testing.T) {
 		[older], [key], LEFT(CONVERT(nvarchar(max), [name]), 8), SUBSTRING(CONVERT(varbinary(max), [raw]), 1, 4),
 		[born], [opens], [at], [seen] FROM [dbo].[kinds] ORDER BY [id]`
 	t.Run("the values of each type, over TLS", func(t *testing.T) {
-		out := tsql(t, s, "require", contract.WarehouseCanary, all)
+		out := tsql(t, s, "require", warehouses.Canary, all)
 		for _, want := range []string{
 			"1|0|-32768|-5|1|12.50|99999999999999999999999999999999999999|922337203685477.5807|1.5000|0.1000",
 			"|Jan  1 1900 12:00AM|61F0C404-5CB3-11E7-907B-A6006AD3DBA0|Ada|00000000|Jan  1 1 12:00AM|",
@@ -64,7 +64,7 @@ func TestFreeTDSReadsTheStandIn(t *testing.T) {
 	})
 	t.Run("a table that is larger than a packet, without TLS", func(t *testing.T) {
 		plain := newServer(t, fixture.SQLServerPlain)
-		out := tsql(t, plain, "off", contract.WarehouseCanary,
+		out := tsql(t, plain, "off", warehouses.Canary,
 			`SELECT TOP (3) LEFT(CONVERT(nvarchar(max), [c7]), 512), LEFT(CONVERT(nvarchar(max), [c8]), 512), `+
 				`LEFT(CONVERT(nvarchar(max), [c9]), 512), LEFT(CONVERT(nvarchar(max), [c6]), 512), `+
 				`LEFT(CONVERT(nvarchar(max), [c5]), 512) FROM [dbo].[wide]`)
@@ -74,10 +74,10 @@ func TestFreeTDSReadsTheStandIn(t *testing.T) {
 	})
 	for name, tt := range map[string]struct{ password, sql, want string }{
 		"a wrong password":          {"wrong", all, "Msg 18456"},
-		"a statement it cannot run": {contract.WarehouseCanary, "SELECT 1", "Msg 102"},
-		"an error of a view": {contract.WarehouseCanary,
+		"a statement it cannot run": {warehouses.Canary, "SELECT 1", "Msg 102"},
+		"an error of a view": {warehouses.Canary,
 			"SELECT TOP (1) LEFT(CONVERT(nvarchar(max), [what]), 512) FROM [dbo].[divided]", "Msg 8134"},
-		"a table that may not be read": {contract.WarehouseCanary,
+		"a table that may not be read": {warehouses.Canary,
 			"SELECT TOP (1) LEFT(CONVERT(nvarchar(max), [what]), 512) FROM [dbo].[members]", "Msg 229"},
 	} {
 		t.Run(name, func(t *testing.T) {

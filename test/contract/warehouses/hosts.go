@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"context"
@@ -43,8 +43,8 @@ func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]a
 // HostFailures are the failures of any kind with hosts, TLS, and users with a password. The server is at 127.0.0.1 and
 // has a database closed_to_all, which no user may use. as returns Reader's target with some fields changed, as
 // HostTarget changes them.
-func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []WarehouseFailure {
-	return []WarehouseFailure{
+func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []Failure {
+	return []Failure{
 		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
 			Target: func(t *testing.T) ports.Target {
 				to := as(nil)(t)
@@ -68,7 +68,7 @@ func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS,
 			Target: as(map[string]any{"host": "localhost"})},
 		{Name: "a wrong password", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: as(map[string]any{"password": WarehouseCanary + "-wrong"})},
+			Target: as(map[string]any{"password": Canary + "-wrong"})},
 		{Name: "no password", Code: connection.AuthFailed, Step: connection.Authenticate,
 			Target: as(map[string]any{"password": nil})},
 		{Name: "an unknown user", Code: connection.AuthFailed, Step: connection.Authenticate,
@@ -81,8 +81,8 @@ func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 
 // WireFailures are the failures of kinds with their own protocol, in which they negotiate TLS. as is that of
 // HostFailures.
-func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []WarehouseFailure {
-	return []WarehouseFailure{
+func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []Failure {
+	return []Failure{
 		{Name: "a port that closes without a word", Code: connection.PortClosed, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
 				return as(map[string]any{"port": fixture.Listener(t, func(net.Conn) {})})(t)
@@ -104,7 +104,7 @@ func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 	}
 }
 
-// Previewing returns a WarehouseFailure's Call that previews a row of a table.
+// Previewing returns a Failure's Call that previews a row of a table.
 func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, ports.Target) error {
 	return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref, Rows: 1})

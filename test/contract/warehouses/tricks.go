@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"encoding/json"
@@ -13,16 +13,16 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// WarehouseTricks tries 200 credentials with a kind of warehouse that has hosts, except those that its schema refuses.
+// Tricks tries 200 credentials with a kind of warehouse that has hosts, except those that its schema refuses.
 // None may make it open a socket to a forbidden address. The username could be mistaken for a part of the address in
 // the kind's notation.
-func WarehouseTricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username string) {
+func Tricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username string) {
 	var accepted atomic.Int32
 	port := fixture.Listener(t, func(net.Conn) { accepted.Add(1) })
 	r := rand.New(rand.NewPCG(7, 7))
 	for tried := 0; tried < 200; {
 		text, err := json.Marshal(map[string]any{
-			"host": HostTrick(r, port), "port": port, "database": HostTrick(r, port) + "x", "username": username,
+			"host": fixture.HostTrick(r, port), "port": port, "database": fixture.HostTrick(r, port) + "x", "username": username,
 			"tls": "disable",
 		})
 		must(t, err)

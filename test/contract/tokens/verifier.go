@@ -1,4 +1,5 @@
-package contract
+// Package tokens holds the suite of ports.Verifier.
+package tokens
 
 import (
 	"context"

@@ -1,4 +1,5 @@
-package contract
+// Package sheets holds the suite of ports.Sheets.
+package sheets
 
 import (
 	"context"
@@ -18,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// SheetsHarness is a ports.Sheets with the place that it reads from.
-type SheetsHarness struct {
+// Harness is a ports.Sheets with the place that it reads from.
+type Harness struct {
 	Sheets ports.Sheets
 	// Put creates a sheet and returns its location.
 	Put func(t *testing.T, w fixture.Workbook) ports.SheetTarget
@@ -41,7 +42,7 @@ var people = [][]string{
 }
 
 // Sheets is the suite for ports.Sheets.
-func Sheets(t *testing.T, harness SheetsHarness) {
+func Sheets(t *testing.T, harness Harness) {
 	read := func(t *testing.T, to ports.SheetTarget) source.Sheet {
 		t.Helper()
 		s, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to)

@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// WarehouseTunnel is the suite for kinds that are reached through an SSH server. That server is OpenSSH's.
-func WarehouseTunnel(t *testing.T, harness WarehouseHarness) {
+// Tunnel is the suite for kinds that are reached through an SSH server. That server is OpenSSH's.
+func Tunnel(t *testing.T, harness Harness) {
 	harness.Reader(t) // starts the warehouse
 	server := services.SSHForwarding(t)
 	through := func(t *testing.T, changes map[string]any) ports.Target {
@@ -91,9 +91,9 @@ func WarehouseTunnel(t *testing.T, harness WarehouseHarness) {
 	}{
 		"another host key": {map[string]any{"ssh_host_key": other.HostKey}, connection.SSHHostKeyMismatch},
 		"a key of no user": {map[string]any{"ssh_private_key": server.Stranger}, connection.SSHAuthFailed},
-		"a wrong passphrase": {map[string]any{"ssh_private_key": server.LockedKey, "ssh_passphrase": WarehouseCanary},
+		"a wrong passphrase": {map[string]any{"ssh_private_key": server.LockedKey, "ssh_passphrase": Canary},
 			connection.SSHAuthFailed},
-		"a password of no user": {map[string]any{"ssh_private_key": nil, "ssh_password": WarehouseCanary},
+		"a password of no user": {map[string]any{"ssh_private_key": nil, "ssh_password": Canary},
 			connection.SSHAuthFailed},
 		"a user without the right": {map[string]any{"ssh_private_key": server.IdleKey}, connection.SSHForwardingRefused},
 		"a database that is not there": {map[string]any{"port": fixture.ClosedPort(t)},

@@ -1,4 +1,4 @@
-package contract
+package sheets
 
 import (
 	"errors"
@@ -12,10 +12,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // sheetRows checks Rows on a sheet with these people below a title.
-func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows ...[]string) ports.SheetTarget) {
+func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]string) ports.SheetTarget) {
 	rows := append([][]string{{"All our people"}}, people...)
 	rows = append(rows, []string{}, []string{"Dan", "dan@example.com", "", ""})
 	to := put(t, rows...)
@@ -79,7 +80,7 @@ func sheetRows(t *testing.T, harness SheetsHarness, put func(t *testing.T, rows 
 		err := harness.Sheets.Rows(t.Context(), sheetsWorkspace, to,
 			source.RowsQuery{Columns: []string{"B"}, Exact: []bool{false}, Limit: 1000}, func(b column.Batch) error {
 				all.Missing, all.Numbers = append(all.Missing, b.Missing...), append(all.Numbers, b.Numbers...)
-				rows = append(rows, rowsOf(b)...)
+				rows = append(rows, fixture.RowsOf(b)...)
 				return nil
 			})
 		if err != nil || len(all.Missing) > 0 || len(rows) < 3 || !slices.Equal(all.Numbers[:3], []int{1, 2, 3}) ||

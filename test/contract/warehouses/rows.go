@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // collect reads all batches of a query.
@@ -21,7 +22,7 @@ func collect(
 	batches := 0
 	must(t, w.Rows(t.Context(), to, q, func(b column.Batch) error {
 		batches++
-		missing, rows = append(missing, b.Missing...), append(rows, rowsOf(b)...)
+		missing, rows = append(missing, b.Missing...), append(rows, fixture.RowsOf(b)...)
 		return nil
 	}))
 	if batches == 0 {
@@ -30,21 +31,7 @@ func collect(
 	return missing, rows
 }
 
-// rowsOf returns the rows of a batch, which can be kept.
-func rowsOf(b column.Batch) (all [][]*string) {
-	for cells := range b.Rows.All() {
-		row := make([]*string, len(cells))
-		for i, c := range cells {
-			if c != nil {
-				row[i] = new(*c)
-			}
-		}
-		all = append(all, row)
-	}
-	return all
-}
-
-func warehouseRows(t *testing.T, harness WarehouseHarness) {
+func warehouseRows(t *testing.T, harness Harness) {
 	w, to := harness.Open(t), harness.Reader(t)
 	const all = 10_000
 	for ref, want := range harness.Previews {

@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"context"
@@ -125,7 +125,7 @@ func StandIn(name string) (host string, port uint16) {
 // Unreached are the failures of the network and of TLS before a vendor's server receives a request. serve starts a
 // server that authority has certified for 127.0.0.1. target returns a target at an address whose user can read.
 func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority) uint16,
-	target func(t *testing.T, host string, port uint16) ports.Target) []WarehouseFailure {
+	target func(t *testing.T, host string, port uint16) ports.Target) []Failure {
 	ours := func(t *testing.T) uint16 { return serve(t, h.Authority) }
 	scripted := func(script func(io.ReadWriter)) func(*testing.T) uint16 {
 		return func(t *testing.T) uint16 { return listen(t, "127.0.0.1:0", script).port }
@@ -134,7 +134,7 @@ func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority
 	at := func(host string, port func(*testing.T) uint16) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return target(t, host, port(t)) }
 	}
-	return []WarehouseFailure{
+	return []Failure{
 		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
 			Target: func(t *testing.T) ports.Target {
 				to := target(t, "127.0.0.1", ours(t))

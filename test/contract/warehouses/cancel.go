@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-func warehouseCancels(t *testing.T, harness WarehouseHarness) {
+func warehouseCancels(t *testing.T, harness Harness) {
 	if harness.SlowRuns == nil {
 		t.Skip("this kind's servers end a statement with its connection, or have none that is slow")
 	}

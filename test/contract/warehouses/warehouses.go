@@ -1,4 +1,7 @@
-package contract
+// Package warehouses holds the suites of ports.Warehouse, which every kind of warehouse runs. Package contract does not
+// hold them, because the tests of a kind start their own binary as a child process hundreds of times, and each start
+// initialises all packages in it.
+package warehouses
 
 import (
 	"context"
@@ -18,13 +21,13 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// WarehouseCanary is the password of every user that a harness creates. The suite searches for it in everything that
+// Canary is the password of every user that a harness creates. The suite searches for it in everything that
 // comes back.
-const WarehouseCanary = "c4n4ry-pa55word"
+const Canary = "c4n4ry-pa55word"
 
-// WarehouseHarness is a kind of warehouse, with a server that holds the suite's sample data in that kind's own types. A
+// Harness is a kind of warehouse, with a server that holds the suite's sample data in that kind's own types. A
 // harness is created once. What its functions start ends with the test that they are given.
-type WarehouseHarness struct {
+type Harness struct {
 	Kind connection.Kind
 	Open func(*testing.T) ports.Warehouse
 
@@ -43,7 +46,7 @@ type WarehouseHarness struct {
 	Previews map[connection.TableRef]connection.Preview
 
 	// Failures produce the failure codes. Several of them may produce the same code.
-	Failures []WarehouseFailure
+	Failures []Failure
 	// Never maps the codes that the tested server cannot produce to the reasons. Failures and Never together cover
 	// connection.Codes.
 	Never map[connection.Code]string
@@ -60,8 +63,8 @@ type WarehouseHarness struct {
 // UnknownRows in a harness matches any estimate of the statistics.
 const UnknownRows int64 = -2
 
-// WarehouseFailure is one way to fail.
-type WarehouseFailure struct {
+// Failure is one way to fail.
+type Failure struct {
 	Name string // a sentence
 	Code connection.Code
 	Step connection.Step // the step at which a probe must fail; "" for failures of Call
@@ -75,15 +78,15 @@ type WarehouseFailure struct {
 
 // Warehouse is the suite for ports.Warehouse. Each kind runs it against its real server, both with its driver directly
 // and through the child process.
-func Warehouse(t *testing.T, harness WarehouseHarness) {
+func Warehouse(t *testing.T, harness Harness) {
 	t.Run("every failure code is tested or listed as impossible for this server", func(t *testing.T) {
 		for _, code := range connection.Codes() {
-			// See WarehouseTunnel, the tests of tokens, and those of Google Sheets.
+			// See Tunnel, the tests of tokens, and those of Google Sheets.
 			if strings.HasPrefix(string(code), "ssh_") || code == connection.TokenUnavailable ||
 				code == connection.ConsentEnded {
 				continue
 			}
-			staged := slices.ContainsFunc(harness.Failures, func(f WarehouseFailure) bool { return f.Code == code })
+			staged := slices.ContainsFunc(harness.Failures, func(f Failure) bool { return f.Code == code })
 			if staged == (harness.Never[code] != "") {
 				t.Errorf("%s: staged %v, said to be impossible %v", code, staged, harness.Never[code] != "")
 			}
@@ -100,7 +103,7 @@ func Warehouse(t *testing.T, harness WarehouseHarness) {
 	t.Run("a context that ends ends the statement at the server", func(t *testing.T) { warehouseCancels(t, harness) })
 }
 
-func warehouseProbe(t *testing.T, harness WarehouseHarness) {
+func warehouseProbe(t *testing.T, harness Harness) {
 	t.Run("with a user who can only read", func(t *testing.T) {
 		w, to := harness.Open(t), harness.Reader(t)
 		quiet(t, harness)
@@ -130,7 +133,7 @@ func warehouseProbe(t *testing.T, harness WarehouseHarness) {
 	}
 }
 
-func warehouseTables(t *testing.T, harness WarehouseHarness) {
+func warehouseTables(t *testing.T, harness Harness) {
 	w, to := harness.Open(t), harness.Reader(t)
 	estimates := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".RowEstimate" },
 		cmp.Comparer(func(a, b int64) bool { return a == b || a == UnknownRows || b == UnknownRows }))
@@ -171,7 +174,7 @@ func warehouseTables(t *testing.T, harness WarehouseHarness) {
 	})
 }
 
-func warehousePreviews(t *testing.T, harness WarehouseHarness) {
+func warehousePreviews(t *testing.T, harness Harness) {
 	w, to := harness.Open(t), harness.Reader(t)
 	for ref, want := range harness.Previews {
 		t.Run(ref.Name, func(t *testing.T) {
@@ -260,7 +263,7 @@ func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connectio
 	}
 }
 
-func warehouseFails(t *testing.T, harness WarehouseHarness, f WarehouseFailure) {
+func warehouseFails(t *testing.T, harness Harness, f Failure) {
 	w, to := harness.Open(t), f.Target(t)
 	if f.Code != connection.ConnectTimeout && f.Code != connection.QueryTimeout {
 		// so that a busy server does not fail the case
@@ -307,7 +310,7 @@ func warehouseFails(t *testing.T, harness WarehouseHarness, f WarehouseFailure) 
 	proof.Within(t, "the failure", time.Since(begun), 2*to.Limits.Total+2*time.Second)
 }
 
-func warehouseEnds(t *testing.T, harness WarehouseHarness) {
+func warehouseEnds(t *testing.T, harness Harness) {
 	w, to := harness.Open(t), harness.Reader(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -349,7 +352,7 @@ func wantSteps(t *testing.T, r connection.Report) {
 // tellsNothing fails t if the result contains the canary.
 func tellsNothing(t *testing.T, what any) {
 	t.Helper()
-	if text := fmt.Sprintf("%+v %#v", what, what); strings.Contains(text, WarehouseCanary) {
+	if text := fmt.Sprintf("%+v %#v", what, what); strings.Contains(text, Canary) {
 		t.Errorf("it tells the password: %s", text)
 	}
 }
@@ -370,7 +373,7 @@ func nothingLeft(t *testing.T, before goleak.Option) {
 }
 
 // quiet fails t if the rest of the test leaves a goroutine, or a session at the server.
-func quiet(t *testing.T, harness WarehouseHarness) {
+func quiet(t *testing.T, harness Harness) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {

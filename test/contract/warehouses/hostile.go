@@ -1,4 +1,4 @@
-package contract
+package warehouses
 
 import (
 	"bytes"
@@ -71,9 +71,9 @@ const hostileMemory = 64 << 20
 // hostileSecrets are secrets of the test, placed where drivers look for secrets.
 const hostileSecrets = "c4n4ry-of-our-own"
 
-// HostileWarehouse is the suite for a ports.Warehouse with hostile servers: every call needs bounded time and memory,
+// Hostile is the suite for a ports.Warehouse with hostile servers: every call needs bounded time and memory,
 // leaves no goroutine, sends none of the process's secrets, and returns the right code.
-func HostileWarehouse(t *testing.T, harness HostileHarness) {
+func Hostile(t *testing.T, harness HostileHarness) {
 	plantSecrets(t)
 	for _, s := range append(hostileScripts(t), harness.Scripts...) {
 		t.Run(s.Name, func(t *testing.T) {
