@@ -36,10 +36,11 @@ func columnList(columns []packedColumn) string {
 const separator = "\x1f"
 
 // packed selects rows R as one text each. A result of SQLite costs three allocations for each of its columns, and
-// database/sql and sqlx cost as many again, so that reading the 47 columns of a caller took longer than finding them.
+// database/sql and sqlx cost as many again, so that reading the columns of a caller took longer than finding them.
 type packed[R any] struct {
 	columns string // as columns
-	text    string // an expression for all of them
+	joins   string // the tables of joins, for the columns
+	text    string // an expression for all of them, which needs no joins
 	fields  []packedField
 }
 
@@ -48,20 +49,66 @@ type packedField struct {
 	scans bool // it is a sql.Scanner
 }
 
-func pack[R any](columns []packedColumn) packed[R] {
-	var p packed[R]
+// packedJoin is a row of other tables that is a part of a packed row. In a text it is a subselect: in a join,
+// PostgreSQL prepares each column again for each table that is joined after it, at each execution.
+type packedJoin struct {
+	table, on string
+	columns   []packedColumn
+	isLeft    bool // without such a row, the columns have zero values; otherwise there is no packed row either
+}
+
+func pack[R any](columns []packedColumn, joins ...packedJoin) packed[R] {
+	p := packed[R]{columns: columnList(columns)}
 	paths := reflectx.NewMapper("db").TypeMap(reflect.TypeFor[R]())
+	expressions := p.add(paths, columns)
+	for _, j := range joins {
+		joined, kind := j.columns, ` JOIN `
+		missing := strings.Repeat(separator, len(paths.Index)) // more than any row has
+		if j.isLeft {
+			joined, missing = zeroed(paths, joined)
+			kind = ` LEFT JOIN `
+		}
+		p.columns += `, ` + columnList(joined)
+		p.joins += kind + j.table + ` ON ` + j.on
+		expressions = append(expressions, `COALESCE((SELECT `+joinedText(p.add(paths, j.columns))+` FROM `+j.table+
+			` WHERE `+j.on+`), '`+missing+`')`)
+	}
+	p.text = joinedText(expressions)
+	return p
+}
+
+// add adds columns to the parts of a text, and returns their expressions.
+func (p *packed[R]) add(paths *reflectx.StructMap, columns []packedColumn) []string {
 	expressions := make([]string, len(columns))
 	for i, c := range columns {
-		expressions[i] = c.expression
 		field := paths.GetByPath(c.path)
 		p.fields = append(p.fields, packedField{
 			index: field.Index, scans: reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]()),
 		})
+		expressions[i] = c.expression
 	}
-	p.columns = columnList(columns)
-	p.text = `concat_ws('` + separator + `', ` + strings.Join(expressions, ", ") + `)`
-	return p
+	return expressions
+}
+
+// zeroed returns columns that are zero if a join finds no row, and their text then.
+func zeroed(paths *reflectx.StructMap, columns []packedColumn) (out []packedColumn, text string) {
+	zeros := make([]string, len(columns))
+	for i, c := range columns {
+		zero := `0`
+		switch paths.GetByPath(c.path).Field.Type.Kind() {
+		case reflect.String:
+			zero = `''`
+		case reflect.Bool:
+			zero = `FALSE`
+		}
+		zeros[i] = strings.Trim(zero, `'`)
+		out = append(out, packedColumn{`COALESCE(` + c.expression + `, ` + zero + `)`, c.path})
+	}
+	return out, strings.Join(zeros, separator)
+}
+
+func joinedText(expressions []string) string {
+	return `concat_ws('` + separator + `', ` + strings.Join(expressions, ", ") + `)`
 }
 
 // unpack reads a row from its text. It reports whether it could: if a column contains the separator, it cannot.
@@ -109,9 +156,10 @@ type packedQuery[R any] struct {
 	asText, asColumns string
 }
 
-func packQuery[R any](columns []packedColumn, tables string) packedQuery[R] {
-	p := pack[R](columns)
-	return packedQuery[R]{p, `SELECT ` + p.text + tables, `SELECT ` + p.columns + tables}
+// packQuery returns a statement for the row that a condition finds. Only the condition can have arguments.
+func packQuery[R any](columns []packedColumn, from, where string, joins ...packedJoin) packedQuery[R] {
+	p := pack[R](columns, joins...)
+	return packedQuery[R]{p, `SELECT ` + p.text + from + where, `SELECT ` + p.columns + from + p.joins + where}
 }
 
 // get reads the row into dst, if there is one.
@@ -120,6 +168,11 @@ func (q *packedQuery[R]) get(ctx context.Context, db *DB, dst *R, args ...any) (
 	if found, err = db.get(ctx, &text, q.asText, args...); err != nil || !found || q.unpack(text, dst) {
 		return found, err
 	}
+	return q.getColumns(ctx, db, dst, args...)
+}
+
+// getColumns is get without a text.
+func (q *packedQuery[R]) getColumns(ctx context.Context, db *DB, dst *R, args ...any) (found bool, err error) {
 	var row R
 	found, err = db.get(ctx, &row, q.asColumns, args...)
 	*dst = row

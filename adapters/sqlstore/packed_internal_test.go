@@ -1,6 +1,9 @@
 package sqlstore
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAPackedRowWithAnotherNumberOfPartsIsNotRead(t *testing.T) {
 	type row struct {
@@ -13,5 +16,32 @@ func TestAPackedRowWithAnotherNumberOfPartsIsNotRead(t *testing.T) {
 		if p.unpack(text, &r) != isRow {
 			t.Errorf("%q was read: %v, as %+v", text, !isRow, r)
 		}
+	}
+}
+
+func TestARowWithoutTheRowOfAJoinHasZerosOrCannotBeRead(t *testing.T) {
+	type row struct {
+		ID    string `db:"id"`
+		Name  string `db:"name"`
+		Count int    `db:"count"`
+		IsOn  bool   `db:"is_on"`
+	}
+	p := pack[row](columnsOf(`t.%`, ``, []string{"id"}),
+		packedJoin{table: `users u`, on: `u.id = t.id`, columns: columnsOf(`u.%`, ``, []string{"name"})},
+		packedJoin{table: `parts p`, on: `p.id = t.id`, columns: columnsOf(`p.%`, ``, []string{"count", "is_on"}),
+			isLeft: true})
+	const (
+		columns = `t.id AS "id", u.name AS "name", COALESCE(p.count, 0) AS "count", COALESCE(p.is_on, FALSE) AS "is_on"`
+		joins   = ` JOIN users u ON u.id = t.id LEFT JOIN parts p ON p.id = t.id`
+	)
+	if p.columns != columns || p.joins != joins {
+		t.Errorf("%s\n%s", p.columns, p.joins)
+	}
+	var r row
+	if !p.unpack("1\x1fAnn\x1f0\x1fFALSE", &r) || r != (row{ID: "1", Name: "Ann"}) {
+		t.Errorf("without parts: %+v", r)
+	}
+	if !strings.Contains(p.text, "FROM users u WHERE u.id = t.id), '"+strings.Repeat(separator, len(p.fields))) {
+		t.Errorf("%q can be read without a user", p.text)
 	}
 }

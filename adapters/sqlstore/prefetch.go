@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,19 +17,34 @@ type prefetchedVersion struct {
 	row     readVersionRow
 }
 
-// prefetchQueries read a principal, and a version by its reference. The version is empty if the workspace of the key
-// has no such template.
-var prefetchQueries = func() map[string]string {
-	queries := map[string]string{}
+// prefetchRow is a principal, and the version that its request will read. The version is empty if the workspace of the
+// key has no such template.
+type prefetchRow struct {
+	principalRow
+	Read readVersionRow `db:"read"`
+}
+
+// prefetch reads a prefetchRow.
+type prefetch struct {
+	packed[prefetchRow]
+	query string
+}
+
+var prefetches = func() map[string]*prefetch {
+	all := map[string]*prefetch{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		match, _ := versionMatch(ref)
-		queries[match] = `SELECT ` + principalQuery.text + ` AS principal,
-			CASE WHEN t.id IS NULL THEN '' ELSE ` + readVersionPacked.text + ` END AS version` + principalTables + `
-			LEFT JOIN prompt_templates t ON t.id = ? AND t.workspace_id = k.workspace_id
+		version := packedJoin{isLeft: true, table: `prompt_templates t
 			LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = k.user_id
-			LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ofPrincipal
+			LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match,
+			on: `t.id = ? AND t.workspace_id = k.workspace_id`}
+		for _, c := range readVersionColumns {
+			version.columns = append(version.columns, packedColumn{c.expression, `read.` + c.path})
+		}
+		p := pack[prefetchRow](principalKeyColumns, slices.Concat(principalJoins, []packedJoin{version})...)
+		all[match] = &prefetch{p, `SELECT ` + p.text + principalTable + ofPrincipal}
 	}
-	return queries
+	return all
 }()
 
 // principalPrefetching reads a principal, and the version that its request will read.
@@ -36,32 +52,22 @@ func (db *DB) principalPrefetching(
 	ctx context.Context, org identity.OrgID, h account.Hash, wanted *ports.VersionPrefetch,
 ) (*account.Principal, error) {
 	match, args := versionMatch(wanted.Ref)
-	query, there := prefetchQueries[match]
+	p, there := prefetches[match]
 	if !there { // which version is the latest depends on what the caller may see
 		return db.principal(ctx, org, h)
 	}
 	changes := db.anyChanges()
-	var texts struct {
-		Principal string `db:"principal"`
-		Version   string `db:"version"`
+	var text string
+	found, err := db.forCredentials().get(ctx, &text, p.query, append(append(args, wanted.Template), h[:], org)...)
+	var row prefetchRow
+	if found && !p.unpack(text, &row) {
+		row = prefetchRow{}
+		found, err = principalQuery.getColumns(ctx, db.forCredentials(), &row.principalRow, h[:], org)
 	}
-	args = append(append([]any{wanted.Template}, args...), h[:], org)
-	found, err := db.forCredentials().get(ctx, &texts, query, args...)
-	if err != nil {
-		return nil, err
+	if row.Read.ID != "" {
+		wanted.Found = &prefetchedVersion{user: row.Key.User, changes: changes, row: row.Read}
 	}
-	if !found {
-		return nil, identity.ErrUnauthenticated
-	}
-	var row principalRow
-	if !principalQuery.unpack(texts.Principal, &row) {
-		return db.principal(ctx, org, h)
-	}
-	version := prefetchedVersion{user: row.User.ID, changes: changes}
-	if readVersionPacked.unpack(texts.Version, &version.row) {
-		wanted.Found = &version
-	}
-	return row.principal(), nil
+	return row.found(org, found, err)
 }
 
 // prefetched returns the row of a version that was read together with by, if the request of ctx prefetches this version

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -208,6 +209,50 @@ func TestACallerWhoseNameHasTheSeparatorOfPackedRowsIsReadByColumns(t *testing.T
 		k, _ := fixture.Key(t, f.s, f.Member, account.KeyDraft{Name: "k"})
 		if p, err := f.s.Keys.Principal(t.Context(), f.Org, k.Hash); err != nil || p.User.Name != name {
 			t.Errorf("principal = %+v, %v", p, err)
+		}
+	})
+}
+
+func TestAKeyOfADeletedWorkspaceIsRefusedWhateverSeparatorsANameHas(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		f := newPrefetchTeam(t, url)
+		k, _ := fixture.Key(t, f.s, f.Member, account.KeyDraft{Name: "k"})
+		set := func(query string, args ...any) {
+			t.Helper()
+			if err := sqlstore.Exec(t.Context(), f.db, query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(`UPDATE workspaces SET deleted_at = 1 WHERE id = ?`, f.Workspace.ID)
+		prefetching := context.WithValue(t.Context(), ports.VersionPrefetchKey{},
+			&ports.VersionPrefetch{Template: f.id, Ref: prompt.Ref{Active: true}})
+		for n := range 12 { // more than a workspace has columns
+			set(`UPDATE users SET name = ? WHERE id = ?`, strings.Repeat("\x1f1", n), f.Member.User)
+			for _, ctx := range []context.Context{t.Context(), prefetching} {
+				if p, err := f.s.Keys.Principal(ctx, f.Org, k.Hash); !errors.Is(err, identity.ErrUnauthenticated) {
+					t.Errorf("with %d separators: %+v, %v", n, p, err)
+				}
+			}
+		}
+	})
+}
+
+func TestAKeyOfAFormerMemberIsFoundByOneStatement(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		f := newPrefetchTeam(t, url)
+		k, _ := fixture.Key(t, f.s, f.Member, account.KeyDraft{Name: "k"})
+		if err := sqlstore.Exec(t.Context(), f.db, `DELETE FROM memberships WHERE user_id = ?`,
+			f.Member.User); err != nil {
+			t.Fatal(err)
+		}
+		f.sent.Take()
+		p, err := f.s.Keys.Principal(t.Context(), f.Org, k.Hash)
+		if err != nil || p.User.ID != f.Member.User || p.Membership.Role != identity.NoRole ||
+			p.Membership.Workspace.ID != f.Workspace.ID || p.Membership.Grouped {
+			t.Errorf("principal = %+v, %v", p, err)
+		}
+		if sent := f.sent.Take(); len(sent) != 1 {
+			t.Errorf("%d statements: %v", len(sent), sent)
 		}
 	})
 }

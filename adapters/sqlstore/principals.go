@@ -168,10 +168,24 @@ type principalRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
+// found returns the principal of a row, if a statement has found it.
+func (row *principalRow) found(org identity.OrgID, found bool, err error) (*account.Principal, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, identity.ErrUnauthenticated
+	default:
+		return row.principal(org), nil
+	}
+}
+
 // principal returns the row's values. Rate limits and counts keep the ids for longer than the text of a packed row.
-func (row *principalRow) principal() *account.Principal {
+func (row *principalRow) principal(org identity.OrgID) *account.Principal {
 	row.Key.ID = identity.KeyID(strings.Clone(string(row.Key.ID)))
-	row.User.ID = identity.UserID(strings.Clone(string(row.User.ID)))
+	row.Key.User = identity.UserID(strings.Clone(string(row.Key.User)))
+	row.Key.Org, row.User.Org, row.Workspace.Org = org, org, org
+	row.User.ID, row.Workspace.ID = row.Key.User, row.Key.Workspace
 	return &account.Principal{
 		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(),
 			Role: row.Role, ByHand: row.ByHand, Grouped: row.Grouped},
@@ -195,34 +209,32 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 func (db *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	var row principalRow
 	found, err := principalQuery.get(ctx, db.forCredentials(), &row, h[:], org)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, identity.ErrUnauthenticated
-	}
-	return row.principal(), nil
+	return row.found(org, found, err)
 }
 
-var principalQuery = packQuery[principalRow](principalColumns, principalTables+ofPrincipal)
-
-var principalColumns = slices.Concat(
-	columnsOf(`k.%`, `k.`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "scopes",
-		"networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "created_by", "made_by_key",
-		"revision", "created_at", "updated_at"}),
-	columnsOf(`u.%`, `u.`, userNames),
-	columnsOf(`w.%`, `w.`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at",
-		"updated_at", "deleted_at"}),
-	columnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
-	columnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
-)
-
-var userNames = []string{"id", "org_id", "email", "email_verified", "email_verified_by", "name", "service", "operator",
-	"operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at", "updated_at"}
+var principalQuery = packQuery[principalRow](principalKeyColumns, principalTable, ofPrincipal, principalJoins...)
 
 const (
-	principalTables = `
-	FROM api_keys k JOIN users u ON u.id = k.user_id JOIN workspaces w ON w.id = k.workspace_id
-	LEFT JOIN memberships m ON m.workspace_id = k.workspace_id AND m.user_id = k.user_id`
-	ofPrincipal = ` WHERE k.hash = ? AND k.org_id = ? AND w.deleted_at = 0`
+	principalTable = ` FROM api_keys k`
+	ofPrincipal    = ` WHERE k.hash = ? AND k.org_id = ?`
+)
+
+// principalKeyColumns and principalJoins are without the org, by which a key is found, and without ids that it has.
+var principalKeyColumns = columnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name",
+	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "created_by",
+	"made_by_key", "revision", "created_at", "updated_at"})
+
+var principalJoins = []packedJoin{
+	{table: `users u`, on: `u.id = k.user_id`, columns: columnsOf(`u.%`, `u.`, userDetails)},
+	{table: `workspaces w`, on: `w.id = k.workspace_id AND w.deleted_at = 0`, columns: columnsOf(`w.%`, `w.`,
+		[]string{"slug", "name", "created_by", "revision", "created_at", "updated_at"})},
+	{table: `memberships m`, on: `m.workspace_id = k.workspace_id AND m.user_id = k.user_id`, isLeft: true,
+		columns: columnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"})},
+}
+
+var (
+	userNames   = slices.Concat([]string{"id", "org_id"}, userDetails)
+	userDetails = []string{"email", "email_verified", "email_verified_by", "name", "service", "operator",
+		"operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at",
+		"updated_at"}
 )

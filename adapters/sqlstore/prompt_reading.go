@@ -143,15 +143,13 @@ var versionQueries = func() map[versionQuery]*packedQuery[readVersionRow] {
 					columns = slices.Concat(sharedColumns, columns)
 				}
 				query := packQuery[readVersionRow](columns, templateTables+
-					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+` WHERE `+where)
+					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match, ` WHERE `+where)
 				queries[versionQuery{match, where, grouped}] = &query
 			}
 		}
 	}
 	return queries
 }()
-
-var readVersionPacked = pack[readVersionRow](readVersionColumns)
 
 var readVersionColumns = slices.Concat(readingColumns, []packedColumn{
 	{`COALESCE(v.id, '')`, `v.id`}, {`COALESCE(v.revision, 0)`, `v.revision`}, {labelsColumn, `v.labels`},

@@ -63,18 +63,18 @@ func (s *Tickets) Proven(
 
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
 	found map[account.Hash]*account.Principal) error {
-	where := newConditions(`k.org_id = ? AND w.deleted_at = 0`, org)
+	where := newConditions(`k.org_id = ?`, org)
 	in(where, `k.hash`, hashes)
 	var rows []struct {
 		Hash []byte `db:"hash"`
 		principalRow
 	}
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT k.hash, `+principalQuery.columns+principalTables+` WHERE `+
-		where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().list(ctx, &rows, `SELECT k.hash, `+principalQuery.columns+principalTable+
+		principalQuery.joins+` WHERE `+where.sql(), where.args()...); err != nil {
 		return err
 	}
 	for i := range rows {
-		found[account.Hash(rows[i].Hash)] = rows[i].principal()
+		found[account.Hash(rows[i].Hash)] = rows[i].principal(org)
 	}
 	return nil
 }
