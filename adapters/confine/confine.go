@@ -252,13 +252,9 @@ type child struct {
 // errGone says that a child ended before it took its job.
 var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
 
-// collections is all that is in the environment of a child. It lets the heap, some MiB, grow to five times the live
-// data between collections, also before main: the initialisation of packages is most of a child's start.
-const collections = "GOGC=400"
-
 func (r *Runner) start() (*child, error) {
 	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:gosec,noctx // it is this binary, and ends with its job
-	cmd.Dir, cmd.Env = fmt.Sprintf("/proc/self/fd/%d", r.folder.Fd()), []string{collections}
+	cmd.Dir, cmd.Env = fmt.Sprintf("/proc/self/fd/%d", r.folder.Fd()), []string{}
 	cmd.SysProcAttr = attributes()
 	in, err := cmd.StdinPipe()
 	if err != nil {

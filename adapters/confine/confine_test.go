@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -204,7 +203,7 @@ func TestRun(t *testing.T) {
 		if err := run(t, "around", time.Hour, &out); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(out.Env, []string{"GOGC=400"}) || !out.Gone || out.Made {
+		if len(out.Env) > 0 || !out.Gone || out.Made {
 			t.Errorf("%+v", out)
 		}
 		for _, to := range out.Open {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"hash/maphash"
 	"regexp"
+	"sync"
 	"sync/atomic"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -87,9 +88,11 @@ func (db *DB) changingAll() {
 	db.tx.begin(&db.changes.all)
 }
 
-// readWidely matches statements that change tables on which cached responses depend.
-var readWidely = regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+` +
-	`(prompt_\w+|chat_templates|chat_members|connections|sources|memberships|user_groups|group_people|users|workspaces)\b`)
+// readWidely matches statements that change tables on which cached responses depend. Child processes do not compile it.
+var readWidely = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+(prompt_\w+|chat_templates|chat_members|` +
+		`connections|sources|memberships|user_groups|group_people|users|workspaces)\b`)
+})
 
 // beforeCommit notes the changes of a transaction that has not declared any.
 func (db *DB) beforeCommit(t *transaction) {

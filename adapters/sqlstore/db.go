@@ -283,7 +283,7 @@ func (db *DB) statement(query string) *statement {
 	if s, ok := db.statements.Load(query); ok {
 		return s.(*statement) //nolint:errcheck // the map holds nothing else
 	}
-	s := &statement{bound: db.reader.Rebind(query), readWidely: readWidely.MatchString(query)}
+	s := &statement{bound: db.reader.Rebind(query), readWidely: readWidely().MatchString(query)}
 	db.statements.Store(query, s) // the queries are constants of this package, so there are few
 	return s
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	_ "github.com/atrium-hq/atrium/cmd/atrium/internal/collector" // before main
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 )

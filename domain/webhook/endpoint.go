@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -331,7 +332,9 @@ func (e *Endpoint) host() string {
 	return ""
 }
 
-var pattern = regexp.MustCompile(`^(\*|[a-z_]{1,60}\.(\*|[a-z_]{1,60}))$`)
+var pattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\*|[a-z_]{1,60}\.(\*|[a-z_]{1,60}))$`)
+})
 
 // check returns what is wrong with e.
 func (e *Endpoint) check() error {
@@ -355,7 +358,7 @@ func (e *Endpoint) check() error {
 		wrong.Add("/events", "wrong_length", "Must have 1 to 50 patterns.")
 	}
 	for _, p := range e.Events {
-		if !pattern.MatchString(p) || !knownPattern(p) {
+		if !pattern().MatchString(p) || !knownPattern(p) {
 			wrong.Add("/events", "not_allowed_value", "Must be types of events, such as prompt_template.activated, "+
 				"all types of a noun, such as prompt_template.*, or *.")
 			break

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -13,7 +14,7 @@ var reserved = []string{"accept-encoding", "connection", "content-encoding", "co
 	"host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent"}
 
 var (
-	headerName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+	headerName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`) })
 	headerValue = regexp.MustCompile(`^[\x20-\x7e]*$`)
 )
 
@@ -28,7 +29,7 @@ func CheckHeaders(headers map[string]string) error {
 	for name, value := range headers {
 		lower := strings.ToLower(name)
 		switch {
-		case !headerName.MatchString(name), seen[lower]:
+		case !headerName().MatchString(name), seen[lower]:
 			wrong.Add("/headers", "invalid_format", "Must be names of headers, each once.")
 		case slices.Contains(reserved, lower), strings.HasPrefix(lower, "webhook-"):
 			wrong.Add("/headers", "not_allowed_value", "Must not be headers that Atrium sets, such as Content-Type.")

@@ -66,8 +66,6 @@ func Deploy(t testing.TB, database, config string, settings ...string) *Deployme
 		t.Fatal(err)
 	}
 	d.Env = append([]string{
-		// What serve sets by itself, but only in main: a third of the processor time of a start is before that.
-		"GOGC=400",
 		"HOME=" + d.Folder, "TMPDIR=" + os.TempDir(), "ATRIUM_CONFIG=" + file, "ATRIUM_DATA=" + d.Data(),
 		"ATRIUM_SERVER_ADDR=127.0.0.1:0", "ATRIUM_METRICS_ADDR=127.0.0.1:0",
 		"ATRIUM_LOG_FORMAT=json", "ATRIUM_LOG_LEVEL=warn",

@@ -6,13 +6,16 @@ import (
 	"encoding/base64"
 	"net/url"
 	"regexp"
+	"sync"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
 // itemForm matches the path of an item in the API. Identifiers of drives begin with b!, those of personal ones do not.
-var itemForm = regexp.MustCompile(`^/v1\.0/drives/[A-Za-z0-9!_-]{1,128}/items/[A-Za-z0-9!_-]{1,128}$`)
+var itemForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/v1\.0/drives/[A-Za-z0-9!_-]{1,128}/items/[A-Za-z0-9!_-]{1,128}$`)
+})
 
 // itemPath returns the path of a location in the API, below /v1.0. A location is the URL of an item in the API, or a
 // link, which is encoded as "Encoding sharing URLs" of the API's documentation says.
@@ -23,7 +26,7 @@ func itemPath(location string) (string, bool) {
 		return "", false
 	}
 	if u.Hostname() == graphHost {
-		return u.Path, itemForm.MatchString(u.Path) && u.RawQuery == "" && u.EscapedPath() == u.Path
+		return u.Path, itemForm().MatchString(u.Path) && u.RawQuery == "" && u.EscapedPath() == u.Path
 	}
 	u.Fragment = ""
 	return "/v1.0/shares/u!" + base64.RawURLEncoding.EncodeToString([]byte(u.String())) + "/driveItem", true

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -39,16 +38,6 @@ type Program struct {
 	Stderr  io.Writer // of the log
 }
 
-// gcPercent lets the heap grow further between collections than Go's 100. A server's live heap is about 10 MB, so that
-// the default collects hundreds of times per second under load. 400 costs about 15 MB, and saves 10 to 20 % of the CPU
-// for each request.
-const gcPercent = 400
-
-// memoryLimit bounds that growth, in bytes. With only gcPercent, a burst of large requests, whose live heap is about
-// 100 MB, could take 500 MB before a collection. The limit is soft: above it the collector runs more often, but a
-// server that needs more memory gets it.
-const memoryLimit = 512 << 20
-
 // Run runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.
 // A stop during the start is not an error.
 func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, *Node) error) (err error) {
@@ -65,12 +54,6 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 	log := NewLog(p.Stderr, c.Log)
 	if err := confineChildren(c, log); err != nil {
 		return err
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
 	}
 	// A port that is in use ends the start before anything is created.
 	api, metrics, err := listen(ctx, c, serving)
