@@ -153,21 +153,8 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 	if db.migrations, err = db.migrator(db.writer.DB); err != nil {
 		return err
 	}
-	apply := db.migrations
-	var patient *sql.DB
-	if db.dialect.Name == engine.Postgres.Name {
-		connector, err := engine.NewPostgres(c.URL.Reveal(), migrationTimeout)
-		if err != nil {
-			return err
-		}
-		patient = open(connector)
-		defer func() { _ = patient.Close() }()
-		if apply, err = db.migrator(patient); err != nil {
-			return err
-		}
-	}
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
-		err := db.applyMissing(ctx, patient, apply)
+		err := db.applyMissing(ctx, c, open)
 		if errors.Is(err, ErrNewerSchema) || db.dialect.Name != engine.SQLite.Name && !db.dialect.Retry(err) {
 			err = backoff.Permanent(err)
 		}
@@ -178,8 +165,8 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 }
 
 // applyMissing applies the missing migrations once.
-func (db *DB) applyMissing(ctx context.Context, patient *sql.DB, apply *goose.Provider) error {
-	if err := db.createSchema(ctx, patient); err != nil {
+func (db *DB) applyMissing(ctx context.Context, c Config, open OpenPool) error {
+	if err := db.createSchema(ctx); err != nil {
 		return err
 	}
 	ours, theirs, err := db.versions(ctx)
@@ -187,8 +174,26 @@ func (db *DB) applyMissing(ctx context.Context, patient *sql.DB, apply *goose.Pr
 	case err == nil && theirs > ours:
 		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, theirs, ours)
 	case err == nil && theirs < ours:
-		_, err = apply.Up(ctx)
+		err = db.apply(ctx, c, open)
 	}
+	return err
+}
+
+// apply applies the missing migrations; on PostgreSQL on a connection of its own, whose statements may take longer.
+func (db *DB) apply(ctx context.Context, c Config, open OpenPool) error {
+	provider := db.migrations
+	if db.dialect.Name == engine.Postgres.Name {
+		connector, err := engine.NewPostgres(c.URL.Reveal(), migrationTimeout)
+		if err != nil {
+			return err
+		}
+		patient := open(connector)
+		defer func() { _ = patient.Close() }()
+		if provider, err = db.migrator(patient); err != nil {
+			return err
+		}
+	}
+	_, err := provider.Up(ctx)
 	return err
 }
 

@@ -228,10 +228,21 @@ type postgresConn struct {
 	closed  func() // called when the connection is closed; nil: nothing is
 }
 
+// limitKey is the key of WithLimit.
+type limitKey struct{}
+
+// WithLimit returns a context in which a statement without arguments, or several in one text, may take limit on the
+// network, whatever the connection's own limit is. It does not change PostgreSQL's statement_timeout.
+func WithLimit(ctx context.Context, limit time.Duration) context.Context {
+	return context.WithValue(ctx, limitKey{}, limit)
+}
+
 // arm sets the deadline of the operation that is about to start.
-func (c *postgresConn) arm(ctx context.Context) {
+func (c *postgresConn) arm(ctx context.Context) { c.armFor(ctx, c.limit) }
+
+func (c *postgresConn) armFor(ctx context.Context, limit time.Duration) {
 	now := time.Now()
-	deadline := now.Add(c.limit)
+	deadline := now.Add(limit)
 	if t, ok := ctx.Deadline(); ok && t.Add(Grace).Before(deadline) {
 		deadline = t.Add(Grace)
 	}
@@ -249,7 +260,11 @@ func (c *postgresConn) QueryContext(ctx context.Context, query string, args []dr
 
 // ExecContext implements driver.ExecerContext.
 func (c *postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	c.arm(ctx)
+	limit, ok := ctx.Value(limitKey{}).(time.Duration)
+	if !ok {
+		limit = c.limit
+	}
+	c.armFor(ctx, limit)
 	return c.pqConn.ExecContext(ctx, query, args)
 }
 
