@@ -29,9 +29,14 @@ const Prefix = "/console/"
 // which screen to show. Assets have the hash of all files in their path, so that browsers keep them for a year, and a
 // page never gets those of another version.
 type Handler struct {
+	read func() (*build, error) // once, for the first browser: most processes serve none
+}
+
+// build is the files of a built console.
+type build struct {
 	files map[string]*file
 	page  string // index.html
-	build string
+	hash  string
 }
 
 type file struct {
@@ -47,8 +52,12 @@ type packing struct {
 }
 
 // New returns the handler of a built console: index.html, and assets.
-func New(dist fs.FS) (*Handler, error) {
-	h := &Handler{files: map[string]*file{}}
+func New(dist fs.FS) *Handler {
+	return &Handler{sync.OnceValues(func() (*build, error) { return readBuild(dist) })}
+}
+
+func readBuild(dist fs.FS) (*build, error) {
+	b := &build{files: map[string]*file{}}
 	err := fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -57,7 +66,7 @@ func New(dist fs.FS) (*Handler, error) {
 		if err != nil {
 			return err
 		}
-		h.files[name] = &file{plain, mime.TypeByExtension(path.Ext(name)), []packing{
+		b.files[name] = &file{plain, mime.TypeByExtension(path.Ext(name)), []packing{
 			{"br", sync.OnceValue(func() []byte { return packed(plain, brotliWriter) })},
 			{"gzip", sync.OnceValue(func() []byte { return packed(plain, gzipWriter) })},
 		}}
@@ -66,19 +75,19 @@ func New(dist fs.FS) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := h.files["index.html"]
+	index := b.files["index.html"]
 	if index == nil {
 		return nil, fmt.Errorf("console: there is no index.html")
 	}
-	delete(h.files, "index.html")
+	delete(b.files, "index.html")
 	all := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(h.files)) {
-		fmt.Fprintf(all, "%s %d\n", name, len(h.files[name].plain))
-		_, _ = all.Write(h.files[name].plain) // writing to a hash never fails
+	for _, name := range slices.Sorted(maps.Keys(b.files)) {
+		fmt.Fprintf(all, "%s %d\n", name, len(b.files[name].plain))
+		_, _ = all.Write(b.files[name].plain) // writing to a hash never fails
 	}
-	h.build = hex.EncodeToString(all.Sum(nil)[:6])
-	h.page = strings.ReplaceAll(string(index.plain), `"./assets/`, `"./assets/`+h.build+`/`)
-	return h, nil
+	b.hash = hex.EncodeToString(all.Sum(nil)[:6])
+	b.page = strings.ReplaceAll(string(index.plain), `"./assets/`, `"./assets/`+b.hash+`/`)
+	return b, nil
 }
 
 // brotliLevel compresses the largest file in a tenth of a second. The highest level needs more than a second.
@@ -126,12 +135,17 @@ func (c *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	b, err := c.read()
+	if err != nil { // the program was built wrongly
+		http.Error(w, "There is no console in this build.", http.StatusInternalServerError)
+		return
+	}
 	name := strings.TrimPrefix(r.URL.Path, Prefix)
 	asset, isAsset := strings.CutPrefix(name, "assets/")
 	if isAsset {
-		build, rest, _ := strings.Cut(asset, "/")
-		f := c.files["assets/"+rest]
-		if build != c.build || f == nil { // of another version: the page loads itself again
+		hash, rest, _ := strings.Cut(asset, "/")
+		f := b.files["assets/"+rest]
+		if hash != b.hash || f == nil { // of another version: the page loads itself again
 			http.NotFound(w, r)
 			return
 		}
@@ -139,22 +153,22 @@ func (c *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		serve(w, r, f)
 		return
 	}
-	if f := c.files[name]; f != nil {
+	if f := b.files[name]; f != nil {
 		h.Set("Cache-Control", "public, max-age=3600")
 		serve(w, r, f)
 		return
 	}
-	c.servePage(w, r)
+	b.servePage(w, r)
 }
 
 // servePage serves the page. Its base is relative, so that it works below any path of a proxy.
-func (c *Handler) servePage(w http.ResponseWriter, r *http.Request) {
+func (b *build) servePage(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	up := strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, Prefix), "/"))
 	if up == "" {
 		up = "./"
 	}
-	page := strings.NewReplacer("__NONCE__", nonce, `<base href="/console/"`, `<base href="`+up+`"`).Replace(c.page)
+	page := strings.NewReplacer("__NONCE__", nonce, `<base href="/console/"`, `<base href="`+up+`"`).Replace(b.page)
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy(nonce))
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -30,21 +30,25 @@ func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest
 	return w
 }
 
-func built(t *testing.T, script string) http.Handler {
-	t.Helper()
-	h, err := console.New(fstest.MapFS{
+func built(script string) http.Handler {
+	return console.New(fstest.MapFS{
 		"index.html": {Data: []byte(`<base href="/console/" /><meta content="__NONCE__">
 			<script src="./assets/index.js">`)},
 		"assets/index.js": {Data: []byte(script)}, "favicon.svg": {Data: []byte("<svg/>")},
 	})
-	if err != nil {
-		t.Fatal(err)
+}
+
+func TestABuildWithoutItsPageIsAnError(t *testing.T) {
+	h := console.New(fstest.MapFS{"assets/index.js": {Data: []byte("1")}})
+	for range 2 {
+		if w := get(t, h, console.Prefix); w.Code != 500 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
 	}
-	return h
 }
 
 func TestEveryScreenIsThePage(t *testing.T) {
-	h := built(t, "1")
+	h := built("1")
 	nonces := map[string]bool{}
 	for at, base := range map[string]string{"": "./", "nothing": "./", "w/default/prompts": "../../",
 		"w/default/prompts/ptpl_1": "../../../"} {
@@ -64,7 +68,7 @@ func TestEveryScreenIsThePage(t *testing.T) {
 
 func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
 	script := strings.Repeat("console.log(1);", 100)
-	h, next := built(t, script), built(t, script+"2")
+	h, next := built(script), built(script+"2")
 	at := regexp.MustCompile(`\./(assets/\w+/index\.js)`).FindStringSubmatch(get(t, h, "/console/").Body.String())
 	if at == nil {
 		t.Fatal("the page has no hash in the path of its script")

@@ -47,7 +47,7 @@ func newConsole() (*console.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return console.New(dist)
+	return console.New(dist), nil
 }
 
 func newSCIM(c *node.Core, log *slog.Logger) (*scim.Handler, error) {

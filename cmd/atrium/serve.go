@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/demo"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
@@ -54,9 +56,22 @@ func (s *serveCommand) Run(p *process) error {
 		}
 		return c, err
 	}
+	contract := sync.OnceValues(openapi.Load)
+	go func() { _, _ = contract() }() // while the database is opened
 	return p.runNode(load, true, func(ctx context.Context, n *node.Node) error {
-		owner, err := p.firstRun(ctx, n.Core, s.Demo)
-		if err != nil {
+		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })
+		var api *rest.API
+		var apiErr error
+		var building sync.WaitGroup
+		building.Go(func() {
+			var loaded *openapi.Contract
+			if loaded, apiErr = contract(); apiErr == nil {
+				api, apiErr = buildAPI(n.Core, loaded, n.Registry, n.Log)
+			}
+		})
+		owner, err := p.firstRun(ctx, n.Core, s.Demo) // it waits for the database
+		building.Wait()
+		if err := cmp.Or(err, apiErr); err != nil {
 			return err
 		}
 		if s.Demo {
@@ -81,11 +96,6 @@ func (s *serveCommand) Run(p *process) error {
 			if url := site.URL(); url != "" {
 				p.announce(n.Core, "A page of another site shows the sample chat: "+url)
 			}
-		}
-		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })
-		api, err := buildAPI(n.Core, n.Registry, n.Log)
-		if err != nil {
-			return err
 		}
 		var handler http.Handler = api
 		if node.Tracing() {

@@ -8,7 +8,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
@@ -32,7 +31,7 @@ var (
 		wire.FieldsOf(new(*node.Core), "Config", "DB"), serverConfig,
 		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)),
 		oidc.NewClient, wire.Bind(new(ports.OpenIDClient), new(*oidc.Client)), newDeps, newConsole,
-		newSCIM, openapi.Load, rest.New,
+		newSCIM, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)
 )

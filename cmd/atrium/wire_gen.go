@@ -77,13 +77,9 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *node.Core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	config := c.Config
 	restConfig := serverConfig(config)
-	contract, err := openapi.Load()
-	if err != nil {
-		return nil, err
-	}
 	db := c.DB
 	idempotency := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)

@@ -33,11 +33,7 @@ const (
 func laterConsole(t *testing.T) http.Handler {
 	t.Helper()
 	later, _ := laterDist(t)
-	h, err := console.New(later)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return console.New(later)
 }
 
 // below serves a server below a path, as proxies do, and disturbs it.
