@@ -11,21 +11,35 @@ import (
 // flushWithin is how long the end of the process may wait for data that is written late.
 const flushWithin = 2 * time.Second
 
+// turn is how long after the loop before it a loop begins, if its first round reads the database. A round lasts a few
+// milliseconds, so each finds a connection that the ones before do not use any more. Otherwise a start would open a
+// connection for each loop. Their intervals are multiples of each other, so later rounds are as far apart.
+const turn = 25 * time.Millisecond
+
+// inTurn calls loop when its turn has come, and at once if ctx ends before: a loop also stores what is in memory.
+func inTurn(ctx context.Context, place int, loop func(context.Context)) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Duration(place) * turn):
+	}
+	loop(ctx)
+}
+
 // Background runs the loops of a server until ctx ends. It returns when all of them have stored what they hold in
 // memory.
 func (n *Node) Background(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { n.runPresences(ctx) })
-	running.Go(func() { n.runClock(ctx) })
 	running.Go(func() { n.lookForChanges(ctx) })
+	running.Go(func() { inTurn(ctx, 1, n.linkEvents) })
+	running.Go(func() { inTurn(ctx, 4, n.runClock) })
+	running.Go(func() { inTurn(ctx, 5, n.settleDirectories) })
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.runEmbedUsage(ctx) })
 	running.Go(func() { n.runReplyCounts(ctx) })
 	running.Go(func() { n.runPromptReads(ctx) })
 	running.Go(func() { n.External.Gateways.runPrices(ctx) })
-	running.Go(func() { n.linkEvents(ctx) })
-	running.Go(func() { n.settleDirectories(ctx) })
 	running.Wait()
 }
 

@@ -198,9 +198,19 @@ func (c *Core) warn(ctx context.Context, log *slog.Logger) {
 	}
 }
 
+const (
+	sweepEvery = time.Hour
+	sweepFirst = time.Minute // after the start, which has enough to do and may be one of many
+)
+
 // sweep removes expired records, once an hour.
 func sweep(ctx context.Context, app *Core, log *slog.Logger) {
-	for tick := time.NewTicker(time.Hour); ; {
+	for wait := sweepFirst; ; wait = sweepEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
 		if err := app.DB.IndexPeople(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
 			log.Warn("people of an earlier release cannot be found by name yet", "error", err)
 		}
@@ -209,12 +219,6 @@ func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 		}
 		if err := app.DB.ReleaseSpace(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("unused space of the database was not released", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
 		}
 	}
 }

@@ -111,10 +111,10 @@ func jobTable(s application.Services) worker.Table {
 // Jobs runs queued jobs until ctx ends. Running jobs then have as long to finish as requests.
 func (n *Node) Jobs(ctx context.Context) {
 	go sweep(ctx, n.Core, n.Log)
-	go resealAtStart(ctx, n.Core, n.Log)
+	go inTurn(ctx, 6, func(ctx context.Context) { resealAtStart(ctx, n.Core, n.Log) })
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
-	delivering.Go(func() { n.deliverWebhooks(ctx) })
+	delivering.Go(func() { inTurn(ctx, 3, n.deliverWebhooks) })
 	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
 	worker.New(config, sqlstore.NewJobQueue(n.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
 		n.Config.Server.ShutdownTimeout)

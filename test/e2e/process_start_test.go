@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"database/sql"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What initialises packages allocates much, and frees little. With Go's default, it would collect garbage twice.
+func TestAShortCommandCollectsNoGarbage(t *testing.T) {
+	t.Parallel()
+	collections := func(settings ...string) int {
+		c := exec.Command(plain, "version")
+		c.Env = append(settings, "GODEBUG=gctrace=1") // a line of each collection
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return strings.Count("\n"+string(out), "\ngc ")
+	}
+	if n := collections("GOGC=100"); n == 0 {
+		t.Error("with Go's default there is none: the test finds nothing")
+	}
+	if n := collections(); n != 0 {
+		t.Errorf("there were %d", n)
+	}
+}
+
+// The loops of a start take turns, so that they share its first two connections. One more listens, and one looks up
+// credentials. A slow machine may need more in some of the starts.
+func TestAnIdleServerNeedsFourConnections(t *testing.T) {
+	t.Parallel()
+	d := deployMigrated(t, postgres)
+	db := d.open(t)
+	counts := []int{}
+	for range 5 {
+		s := d.start(t)
+		counts = append(counts, connectionsOf(t, db))
+		s.stop(t)
+		if counts[len(counts)-1] <= 4 {
+			return
+		}
+	}
+	t.Errorf("five starts have opened %v connections, want 4", counts)
+}
+
+// connectionsOf returns how many connections a server has, two seconds after it began to listen: each loop has then had
+// more than one round.
+func connectionsOf(t *testing.T, db *sql.DB) (n int) {
+	t.Helper()
+	for late := time.Now().Add(patience); ; {
+		var listens bool
+		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*), COALESCE(
+				BOOL_OR(query LIKE 'LISTEN%' AND clock_timestamp() > backend_start + INTERVAL '2 s'), false)
+			FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+				AND pid <> pg_backend_pid()`).Scan(&n, &listens); err != nil {
+			t.Fatal(err)
+		}
+		if listens {
+			return n
+		}
+		if time.Now().After(late) {
+			t.Fatal("the server does not listen")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
