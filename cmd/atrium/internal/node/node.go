@@ -51,7 +51,8 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 	if err != nil {
 		return err
 	}
-	log := NewLog(p.Stderr, c.Log)
+	log, writeLogAtOnce := newNodeLog(ctx, p.Stderr, c.Log)
+	defer writeLogAtOnce()
 	if err := confineChildren(c, log); err != nil {
 		return err
 	}
