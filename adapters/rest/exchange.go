@@ -52,8 +52,8 @@ func observation(r *http.Request) *observed { return &exchangeOf(r).observed }
 // pathVar returns the part of the path that a variable of the route stands for.
 func pathVar(r *http.Request, name string) string { return exchangeOf(r).match.Vars[name] }
 
-// limit sets the deadline. It has to be called before the context is used.
-func (x *exchange) limit(timeout time.Duration) { x.deadline = time.Now().Add(timeout) }
+// limit sets the deadline, counted from the begin of the request. It has to be called before the context is used.
+func (x *exchange) limit(timeout time.Duration) { x.deadline = x.begun.Add(timeout) }
 
 // end releases the timer of the deadline, and cancels the context.
 func (x *exchange) end() {

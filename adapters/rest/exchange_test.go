@@ -15,7 +15,7 @@ func TestExchangeAsContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				parent, cancel := context.WithCancel(context.WithValue(t.Context(), testKey{}, "value"))
 				defer cancel()
-				x := &exchange{parent: parent}
+				x := &exchange{parent: parent, begun: time.Now()}
 				check(t, x, cancel)
 				x.end()
 			})
