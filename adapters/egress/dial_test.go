@@ -36,7 +36,7 @@ func TestDial(t *testing.T) {
 	})
 	t.Run("the next address is tried when one does not accept", func(t *testing.T) {
 		port, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
-		closed := freedPort(t)
+		closed := fixture.ClosedPort(t)
 		c, err := New(loopbackRules()).Dial(t.Context(),
 			[]netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closed),
 				netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
@@ -58,15 +58,6 @@ func TestDial(t *testing.T) {
 			t.Error("it connected")
 		}
 	})
-}
-
-func freedPort(t *testing.T) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
@@ -119,7 +110,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			"none any more": func(c net.Conn) error { return c.SetReadDeadline(time.Time{}) },
 		} {
 			r := loopbackRules()
-			r.Deadline = time.Now().Add(100 * time.Millisecond)
+			r.Deadline = time.Now().Add(time.Second) // of which connecting may need a part
 			c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			if err != nil {
 				t.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -184,14 +184,9 @@ func TestSMTPFails(t *testing.T) {
 	})
 
 	t.Run("when no server listens", func(t *testing.T) {
-		gate, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		gate.Close()
 		server := fixture.NewSMTP(t, "none")
 		c := config(server, "none")
-		c.Addr = gate.Addr().String()
+		c.Addr = fmt.Sprintf("127.0.0.1:%d", fixture.ClosedPort(t))
 		if err := mailer(t, server, c).Send(t.Context(), invitation); err == nil ||
 			!strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("error = %v", err)

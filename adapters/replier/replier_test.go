@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -168,8 +169,6 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 	forbidden.Listener = l
 	forbidden.Start()
 	defer forbidden.Close()
-	short := limits
-	short.Silence = 50 * time.Millisecond
 	const secret = "canary-of-the-endpoint"
 	for name, tt := range map[string]struct {
 		handler http.HandlerFunc
@@ -221,7 +220,7 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 			})
 			l := limits
 			if tt.want == chat.ReplyTimeout {
-				l = short
+				l.Silence = time.Second // in which the word before must arrive
 			}
 			text, err := collect(t.Context(), replier.NewEndpoint(guard, l), to)
 			if f, _ := errors.AsType[chat.ReplyFailure](err); f != tt.want || text != tt.text {
@@ -308,9 +307,7 @@ func TestProbes(t *testing.T) {
 		})
 	}
 	t.Run("nothing there", func(t *testing.T) {
-		s := httptest.NewServer(http.NotFoundHandler())
-		s.Close()
-		to, _ := at(t, s.URL)
+		to, _ := at(t, fmt.Sprintf("http://127.0.0.1:%d", fixture.ClosedPort(t)))
 		if got := replier.NewEndpoint(guard, limits).Probe(t.Context(), to).Failure(); got != connection.PortClosed {
 			t.Error(got)
 		}

@@ -64,7 +64,7 @@ func TestRollingRestartsBehindNginx(t *testing.T) {
 // cluster is some nodes behind nginx, as deploy/ describes them.
 type cluster struct {
 	*program.Deployment
-	ports     []int
+	ports     []uint16
 	nodes     []*program.Node
 	address   string // of nginx
 	authority *fixture.Authority
@@ -87,7 +87,7 @@ func newCluster(t *testing.T, nodes int) *cluster {
 		t.Fatal("deploy/nginx.conf has no line with a node")
 	}
 	for range nodes {
-		port := unusedPort(t)
+		port := fixture.FreePort(t)
 		c.ports = append(c.ports, port)
 		servers += fmt.Sprintf("    server 127.0.0.1:%d%s\n", port, found[1])
 	}
@@ -131,16 +131,6 @@ func example(t *testing.T, name string) string {
 	return string(text)
 }
 
-func unusedPort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func isReady(n *program.Node) bool {
 	resp, err := http.Get(n.URL + "/api/health/ready")
 	if err != nil {
@@ -167,7 +157,8 @@ type traffic struct {
 
 const (
 	interval = 10 * time.Millisecond
-	readers  = 4 // of streams
+	inFlight = 100 // requests at most: a machine that is too slow for the interval would collect ever more
+	readers  = 4   // of streams
 )
 
 func newTraffic(t *testing.T, address string, authority *fixture.Authority, token string) *traffic {
@@ -189,14 +180,19 @@ func (f *traffic) begin() {
 		f.group.Go(f.listen)
 	}
 	f.group.Go(func() {
-		ticker := time.NewTicker(interval)
+		ticker, open := time.NewTicker(interval), make(chan struct{}, inFlight)
 		defer ticker.Stop()
 		for n := 0; ; n++ {
 			select {
 			case <-f.ctx.Done():
 				return
 			case <-ticker.C:
-				f.group.Go(func() { f.send(n) })
+			}
+			select {
+			case <-f.ctx.Done():
+				return
+			case open <- struct{}{}:
+				f.group.Go(func() { f.send(n); <-open })
 			}
 		}
 	})

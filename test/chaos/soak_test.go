@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -53,7 +54,7 @@ func soak(t *testing.T, database string, nodes int, length time.Duration, perSec
 	var all []*watched
 	for range nodes {
 		one := *d
-		metrics := fmt.Sprintf("127.0.0.1:%d", unusedPort(t))
+		metrics := fmt.Sprintf("127.0.0.1:%d", fixture.FreePort(t))
 		one.Env = append(slices.Clone(d.Env), "ATRIUM_METRICS_ADDR="+metrics)
 		all = append(all, &watched{Node: one.Start(t, suite.Binary(t)), metrics: metrics})
 	}

@@ -3,7 +3,6 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -52,13 +52,9 @@ func TestADeadOrSlowWebhookDelaysNoOther(t *testing.T) {
 			}
 			alone := slowest()
 			slow := noAnswer(t)
-			gone, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			gone.Close()
+			gone := fmt.Sprintf("http://127.0.0.1:%d", fixture.ClosedPort(t))
 			for i := range 19 {
-				h.hook(t, []string{slow, fmt.Sprint("http://", gone.Addr())}[i%2])
+				h.hook(t, []string{slow, gone}[i%2])
 			}
 			beside := slowest()
 			t.Logf("alone within %s, beside dead and slow ones within %s", alone.Round(time.Millisecond),

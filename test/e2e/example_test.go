@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,19 +26,8 @@ func supportDesk(t *testing.T, url, key string) string {
 	for _, folder := range []string{"examples/support-desk", "clients/typescript"} {
 		copySources(t, filepath.Join("../..", folder), filepath.Join(root, folder))
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
 	start := exec.Command(npm, "start", "--prefix", filepath.Join(root, "examples/support-desk"))
-	start.Env = append(os.Environ(), "ATRIUM_URL="+url, "ATRIUM_KEY="+key, "PORT="+port)
+	start.Env = append(os.Environ(), "ATRIUM_URL="+url, "ATRIUM_KEY="+key, "PORT="+freePort(t))
 	start.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // npm starts the program
 	out, err := start.StdoutPipe()
 	if err != nil {
