@@ -280,7 +280,11 @@ func failures() []warehouses.Failure {
 		{Name: "a warehouse whose name cannot be one", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: path("x")},
 		{Name: "a warehouse that is starting", Code: connection.ServerStarting, Step: connection.Database,
-			Target: as("cold", nil)},
+			Target: func(t *testing.T) ports.Target {
+				to := as("cold", nil)(t)
+				to.Limits.Statement = time.Second
+				return to
+			}},
 		{Name: "an unknown catalog", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: as("reader", map[string]any{"catalog": "nothing"})},
 		{Name: "a catalog that the user may not use", Code: connection.DatabaseDeniedOrMissing,

@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // childMode is the argument that makes this test binary a child process; the folder follows.
@@ -107,8 +108,8 @@ func target(file string) func(*testing.T) ports.Target {
 		must(t, err)
 		c, err := connection.ParseCredential(connection.SQLite, text)
 		must(t, err)
-		return ports.Target{Credential: c, Limits: ports.Limits{Connect: time.Second, Statement: 500 * time.Millisecond,
-			Total: 2 * time.Second, Bytes: 1 << 20}}
+		return ports.Target{Credential: c, Limits: ports.Limits{Connect: proof.Patience, Statement: proof.Patience,
+			Total: 2 * proof.Patience, Bytes: 1 << 20}}
 	}
 }
 
@@ -209,8 +210,12 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 				Call: preview("sqlite_schema")},
 			{Name: "a view of a column that is not there", Code: connection.TableNotFound, Target: target("sample.db"),
 				Call: preview("broken")},
-			{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: target("sample.db"),
-				Call: preview("slow")},
+			{Name: "a view that takes too long", Code: connection.QueryTimeout,
+				Target: func(t *testing.T) ports.Target {
+					to := target("sample.db")(t)
+					to.Limits.Statement = 500 * time.Millisecond
+					return to
+				}, Call: preview("slow")},
 			{Name: "a value that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: target("sample.db"), Call: preview("huge")},
 		},

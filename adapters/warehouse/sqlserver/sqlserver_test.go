@@ -100,7 +100,7 @@ func TestAStatementThatIsNotConfirmedEndsWithItsConnection(t *testing.T) {
 	s := newServer(t, fixture.SQLServerMandatory)
 	s.Deaf = true
 	to := s.target(t, nil)
-	to.Limits.Statement = 100 * time.Millisecond
+	to.Limits.Statement = time.Second // for the statements before, too
 	p, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
 	if err != nil || p.SampleError != connection.QueryTimeout {
 		t.Errorf("%+v, %v", p, err)

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
@@ -144,17 +143,13 @@ func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority
 		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve,
 			Target: at("no-such-host.example.com", ours)},
 		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect,
-			Target: at("127.0.0.1", func(t *testing.T) uint16 {
-				l := listen(t, "127.0.0.1:0", silent)
-				l.stop()
-				return l.port
-			})},
+			Target: at("127.0.0.1", func(t *testing.T) uint16 { return fixture.ClosedPort(t) })},
 		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect,
 			Target: at("255.255.255.255", ours)},
 		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
 				to := target(t, "127.0.0.1", scripted(silent)(t))
-				to.Limits.Connect = 200 * time.Millisecond
+				to.Limits.Connect = SilentFor
 				return to
 			}},
 		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS,

@@ -15,10 +15,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
+// SilentFor is the limit for connecting to servers that take a connection and say nothing. Within it, a busy machine must
+// have connected.
+const SilentFor = time.Second
+
 // HostTarget returns a target of a kind with hosts, for an org that may reach the test's servers and unroutable
-// addresses. fields replaces some of its fields; a nil value removes one.
+// addresses. fields replaces some of its fields; a nil value removes one. Its limits of time are for servers that answer:
+// a target of one that does not needs shorter ones.
 func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]any) ports.Target {
 	t.Helper()
 	for name, v := range changes {
@@ -36,7 +42,7 @@ func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]a
 	}
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}
 	return ports.Target{Credential: c, Egress: identity.Egress{Allow: loopback}, Limits: ports.Limits{
-		Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20,
+		Connect: proof.Patience, Statement: proof.Patience, Total: 2 * proof.Patience, Bytes: 1 << 20,
 	}}
 }
 
@@ -90,7 +96,7 @@ func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
 				to := as(map[string]any{"port": fixture.Listener(t, fixture.Silence)})(t)
-				to.Limits.Connect = 200 * time.Millisecond
+				to.Limits.Connect = SilentFor
 				return to
 			}},
 		{Name: "a web server", Code: connection.NotThisDatabase, Step: connection.TLS,

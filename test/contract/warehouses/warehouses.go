@@ -265,10 +265,6 @@ func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connectio
 
 func warehouseFails(t *testing.T, harness Harness, f Failure) {
 	w, to := harness.Open(t), f.Target(t)
-	if f.Code != connection.ConnectTimeout && f.Code != connection.QueryTimeout {
-		// so that a busy server does not fail the case
-		to.Limits.Connect, to.Limits.Total = proof.Patience, proof.Patience
-	}
 	switch f.Code {
 	case connection.NotThisDatabase: // a client of MySQL waits for a web server to speak
 		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second
