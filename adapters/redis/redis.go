@@ -39,7 +39,10 @@ const (
 )
 
 // Signals announces changed presences with PUBLISH and SUBSCRIBE.
-type Signals struct{ client *redis.Client }
+type Signals struct {
+	client   *redis.Client
+	patience time.Duration // for one announcement
+}
 
 var _ ports.PresenceSignals = (*Signals)(nil)
 
@@ -54,12 +57,12 @@ func New(c Config) (*Signals, func(), error) {
 	options.MaxRetries = -1
 	options.PoolSize = 2 // one for the current announcement and one for the next
 	client := redis.NewClient(options)
-	return &Signals{client: client}, func() { _ = client.Close() }, nil
+	return &Signals{client: client, patience: patience}, func() { _ = client.Close() }, nil
 }
 
 // Announce implements ports.PresenceSignals.
 func (s *Signals) Announce(ctx context.Context, org identity.OrgID) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	return s.client.Publish(ctx, channel, string(org)).Err()
 }

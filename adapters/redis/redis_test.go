@@ -21,6 +21,7 @@ func signals(t *testing.T, url string) ports.PresenceSignals {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
+	redis.WaitFor(s, proof.Patience) // a busy machine may need longer than a node would wait
 	return s
 }
 
