@@ -62,7 +62,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 				done <- subject
 				return nil
 			}
-			most.Store(max(most.Load(), hanging.Add(1)))
+			raise(&most, hanging.Add(1))
 			defer hanging.Add(-1)
 			<-ctx.Done()
 			return ctx.Err()
@@ -71,7 +71,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		table := worker.Table{refresh: {Policy: p, Do: work}, events: {Policy: p, Do: work}}
 		stop := run(t, sqlstore.NewJobQueue(db), table)
 		await(t, "as many hang as may", func() {
-			for hanging.Load() < job.PerWorkspace {
+			for most.Load() < job.PerWorkspace {
 				time.Sleep(time.Millisecond)
 			}
 		})
@@ -86,7 +86,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 			enqueue(ids["busy"], identity.WorkspaceID(fmt.Sprint("wsp_", i)), refresh, "hangs")
 		}
 		await(t, "they hang", func() {
-			for hanging.Load() < 7 {
+			for most.Load() < 7 {
 				time.Sleep(time.Millisecond)
 			}
 		})
@@ -116,4 +116,10 @@ func run(t *testing.T, queue ports.JobQueue, table worker.Table) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// raise sets most to n if that is more.
+func raise(most *atomic.Int64, n int64) {
+	for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+	}
 }

@@ -144,7 +144,7 @@ func TestNoMoreJobsRunThanThereAreSlotsAndAFreeOneIsUsedAtOnce(t *testing.T) {
 	withEnv(t, func(s *env) {
 		var running, most atomic.Int64
 		s.do = func(context.Context, identity.Actor, string) error {
-			most.Store(max(most.Load(), running.Add(1)))
+			raise(&most, running.Add(1))
 			defer running.Add(-1)
 			time.Sleep(poll / 10)
 			return nil
