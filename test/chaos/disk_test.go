@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,9 +167,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	}
 	time.Sleep(proof.Sample(200*time.Millisecond, 5*time.Second))
-	if a, err := l.try("GET", "/api/health/ready", nil); err != nil || a.status != 503 {
-		t.Errorf("ready: %v, %v", a, err)
-	}
+	l.readiness(t, http.StatusServiceUnavailable)
 	doctorNames(t, d, "the disk of the database takes no data", "no space left on device")
 	for _, path := range []string{prompts, "/api/me", "/api/health/live"} {
 		if a, err := l.try("GET", path, nil); err != nil || a.status != 200 {
@@ -222,24 +221,27 @@ func becomesReadOnly(t *testing.T, d *program.Deployment, l *load) {
 	}
 	mount("mount", "--bind", d.Data(), d.Data())
 	mount("mount", "-o", "remount,bind,ro", d.Data())
-	readiness := func(want int) {
-		t.Helper()
-		for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-			a, err := l.try("GET", "/api/health/ready", nil)
-			if err == nil && a.status == want {
-				return
-			}
-			if time.Now().After(late) {
-				t.Errorf("ready: %v, %v, want %d", a, err, want)
-				return
-			}
-		}
-	}
-	readiness(503)
+	l.readiness(t, http.StatusServiceUnavailable)
 	doctorNames(t, d, "the disk of the database takes no data", "read-only file system")
 	mount("umount", d.Data())
-	readiness(200)
+	l.readiness(t, http.StatusOK)
 	l.first(t)
+}
+
+// readiness waits until the node says whether it is ready. What writes little can still succeed on a disk on which other
+// writes fail.
+func (l *load) readiness(t *testing.T, want int) {
+	t.Helper()
+	for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		a, err := l.try("GET", "/api/health/ready", nil)
+		if err == nil && a.status == want {
+			return
+		}
+		if time.Now().After(late) {
+			t.Errorf("ready: %v, %v, want %d", a, err, want)
+			return
+		}
+	}
 }
 
 // doctorNames expects that doctor fails and writes the texts.

@@ -50,20 +50,26 @@ func TestWarmReadsCostTheDatabaseNothing(t *testing.T) {
 	if proof.Running() { // otherwise, other tests run at the same time
 		pause.Store(0)
 	}
-	before := scans(t, db)
+	before, begun, answered := scans(t, db), time.Now(), s.answered.Load()
 	loaded := transactions(t, db)
+	reads := float64(s.answered.Load()-answered) / time.Since(begun).Seconds()
 	cancel()
 	readers.Wait()
-	t.Logf("%.1f transactions a second without requests, %.1f with %d reads", idle, loaded, s.answered.Load())
-	if loaded > idle+4 {
-		t.Errorf("%.1f transactions a second, and %.1f without requests: at most 4 more are allowed", loaded, idle)
+	t.Logf("%.1f transactions a second without requests, %.1f with %.1f reads a second", idle, loaded, reads)
+	most := 4.0
+	if !proof.Running() { // on a busy machine, a node that waits for the processor has to read again
+		most = max(most, reads/10)
+	}
+	if loaded > idle+most {
+		t.Errorf("%.1f transactions a second, and %.1f without requests: at most %.1f more are allowed", loaded, idle,
+			most)
 	}
 	after := scans(t, db)
 	// Each read of the answer or of the credential reads one of these. Storing the counts reads neither.
 	for _, table := range []string{"prompt_labels", "memberships"} {
 		n := after[table] - before[table]
 		t.Logf("%d scans of %s", n, table)
-		if n > 0 && proof.Running() { // on a busy machine, a node that waits for the processor has to read again
+		if n > 0 && proof.Running() { // see above
 			t.Errorf("%s was read, although nothing has changed", table)
 		}
 	}
@@ -106,7 +112,7 @@ func TestWhatIsCachedForLongIsReadFromTablesWhoseChangesAreNoted(t *testing.T) {
 	s, db := warmNode(t)
 	const times = 200
 	template := strings.TrimSuffix(s.things[0].path, "/versions/active")
-	before := scans(t, db)
+	before, begun := scans(t, db), time.Now()
 	for range times {
 		for _, r := range []struct{ method, path, body string }{
 			{"GET", s.things[0].path, ""}, {"GET", template + "/versions/latest", ""},
@@ -129,10 +135,11 @@ func TestWhatIsCachedForLongIsReadFromTablesWhoseChangesAreNoted(t *testing.T) {
 			read[table] = n - before[table]
 		}
 	}
+	background := int(4 * time.Since(begun).Seconds()) // no loop of the node reads a table more often
 	isNoted := noted(t, db)
 	isNoted["version_reads"] = true // when a template was last read, which is read with it and not returned
 	for table, n := range read {
-		if n >= times/2 && !isNoted[table] {
+		if n >= times/2+background && !isNoted[table] {
 			t.Errorf("%s was read %d times, but its changes are not noted", table, n)
 		}
 	}
