@@ -205,11 +205,14 @@ func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
 		<-ended
 		api.Provoke(nil)
 		ann = ann.at(d.start(t))
-		refused := 0
+		refused, first := 0, time.Duration(0) // response, after the crash
 		for {
 			a, err := setUp(ann)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if first == 0 {
+				first = time.Since(died)
 			}
 			if a.status == 201 {
 				break
@@ -224,7 +227,8 @@ func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
 		}
 		t.Logf("%d requests were refused, for %s after the crash", refused, time.Since(died).Round(time.Millisecond))
 		proof.Within(t, "until the key of the dead process could be used", time.Since(died), 10*time.Second)
-		if refused == 0 || api.Customers() != 1 {
+		// A busy machine may need longer for a start than the key is reserved: eight seconds, renewed every two.
+		if refused == 0 && first < 6*time.Second || api.Customers() != 1 {
 			t.Errorf("%d requests were refused, and there are %d customers", refused, api.Customers())
 		}
 	})
