@@ -43,7 +43,7 @@ func startChromium(path string) (ctx context.Context, end func(), err error) {
 	}
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.WindowSize(720, 620),
+		chromedp.NoFirstRun, chromedp.WindowSize(720, 620), chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	}
 	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update",

@@ -66,7 +66,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		{"prompts/" + of(prompt), nil, "Preview of v", func() {
 			eve.do(t, "PATCH", prompt, object{"name": "live/renamed"}).is(t, 200)
 		}, "live/renamed"},
-		{"prompts/" + of(prompt), []string{"History"}, "just now · Owner", func() {
+		{"prompts/" + of(prompt), []string{"History"}, " · Owner", func() {
 			eve.do(t, "POST", prompt+"/versions/v1/activate", object{"reason": "Once more"})
 			eve.do(t, "POST", prompt+"/versions/v2/activate", object{"reason": "A change of mind"}).is(t, 200)
 		}, "A change of mind"},

@@ -96,9 +96,11 @@ const lateFailure = `
 		return new Response('no healthy upstream', {status: 503})
 	}`
 
-// tabsTo presses the key until the element that an expression accepts has the focus, which must be visible.
+// tabsTo presses the key until the element that an expression accepts has the focus, which must be visible. It waits until
+// the page has such an element.
 func tabsTo(ctx context.Context, t *testing.T, accepts string) {
 	t.Helper()
+	drive(ctx, t, poll[bool](`[...document.querySelectorAll('body *')].some((e) => `+accepts+`)`))
 	for range 60 {
 		drive(ctx, t, chromedp.KeyEvent(kb.Tab))
 		if drive(ctx, t, chromedp.Evaluate[bool](`((e) => `+accepts+`)(document.activeElement)`)) {

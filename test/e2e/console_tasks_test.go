@@ -36,15 +36,37 @@ const under = `(() => {
 	window.stood = {element, x, y, frames: same ? before.frames + 1 : 0}
 	if (window.stood.frames < 6) return false
 	if (!at || !(element.contains(at) || at.contains(element))) return false
+	window.aimed = {element, at, missed: false}
 	return {x, y}
 })()`
 
-// click clicks what an expression finds.
+// guards keeps a click from what has come to a place after the click was aimed at something else.
+const guards = `if (!window.guarded) {
+	window.guarded = true
+	for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) addEventListener(type, (e) => {
+		if (!window.aimed) return
+		const {element, at} = window.aimed
+		if (type === 'pointerdown') window.aimed.missed = e.target !== at && !element.contains(e.target)
+		if (!window.aimed.missed) return
+		e.preventDefault()
+		e.stopImmediatePropagation()
+	}, true)
+}`
+
+// click clicks what an expression finds. It clicks again if the page has moved between the look and the click.
 func (h *hand) click(element string) {
 	h.t.Helper()
-	place := drive(h.ctx, h.t, poll[struct{ X, Y float64 }](fmt.Sprintf(under, element)))
-	drive(h.ctx, h.t, chromedp.MouseClickXY(place.X, place.Y))
 	h.clicks++
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		place := drive(h.ctx, h.t, poll[struct{ X, Y float64 }](fmt.Sprintf(under, element)))
+		drive(h.ctx, h.t, chromedp.Evaluate[chromedp.Void](guards))
+		drive(h.ctx, h.t, chromedp.MouseClickXY(place.X, place.Y))
+		// The click can have led to another document.
+		if !drive(h.ctx, h.t, chromedp.Evaluate[bool](`window.aimed?.missed === true`)) {
+			return
+		}
+	}
+	h.t.Fatalf("%s moves away from each click", element)
 }
 
 // named finds what can be clicked by its text or its label, in the dialog if one is open.

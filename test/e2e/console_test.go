@@ -32,6 +32,17 @@ func types(ctx context.Context, t *testing.T, selector, text string) {
 	})()`, selector, text)))
 }
 
+// inserts puts a text into an editor where its caret is, in one step: the page could replace the editor between two.
+func inserts(ctx context.Context, t *testing.T, editor, text string) {
+	t.Helper()
+	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
+		const field = document.querySelector(%q)
+		if (!field || field.ariaReadOnly === 'true') return false
+		field.focus()
+		return document.execCommand('insertText', false, %q)
+	})()`, editor, text)))
+}
+
 // chooses sets a list of choices of the page, when it is there.
 func chooses(ctx context.Context, t *testing.T, selector, value string) {
 	t.Helper()
@@ -77,9 +88,13 @@ func presses(ctx context.Context, t *testing.T, text string) {
 // picks clicks an item of the menu of a page.
 func picks(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	on(ctx, t, `document.querySelector('[aria-label="More actions"]')`, "click")
-	on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('[role=menuitem]')].find((i) => i.innerText === %q)`, text),
-		"click")
+	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
+		const item = [...document.querySelectorAll('[role=menuitem]')].find((i) => i.innerText === %q)
+		const menu = document.querySelector('[aria-label="More actions"]')
+		if (!item && menu?.ariaExpanded !== 'true') menu?.click() // also if the page has closed it again
+		item?.click()
+		return !!item
+	})()`, text)))
 }
 
 func TestTheConsole(t *testing.T) {
@@ -112,8 +127,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hello {{customer}}"})
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Preview of v1")
-		on(ctx, t, `document.querySelector('.cm-content')`, "focus")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, 'Good day! ')`))
+		inserts(ctx, t, ".cm-content", "Good day! ")
 		reads(ctx, t, "Not saved yet.")
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
 		reads(ctx, t, "support/answer-ticket")
@@ -245,8 +259,7 @@ func TestWorkInTheConsole(t *testing.T) {
 			object{"text": "Hello {{customer}}", "variables": []object{declared}})
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Preview of v1")
-		on(ctx, t, `document.querySelector('.cm-content')`, "focus")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '{{salute}} ')`))
+		inserts(ctx, t, ".cm-content", "{{salute}} ")
 		reads(ctx, t, "Not saved yet.")
 		owner.create(t, templates+"/"+template+"/versions", object{"text": "Hi {{customer}}"})
 		drive(ctx, t, poll[bool](`document.querySelectorAll('main select[data-steps] option').length === 3`))

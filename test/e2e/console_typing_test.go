@@ -142,8 +142,7 @@ func messagesTyped(ctx context.Context, t *testing.T, s *server, owner *client) 
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	reads(ctx, t, "Preview of v1")
 	insert := func(message, text string) {
-		on(ctx, t, `document.querySelector('.cm-content[aria-label=`+message+`]')`, "focus")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '`+text+` ')`))
+		inserts(ctx, t, ".cm-content[aria-label="+message+"]", text+" ")
 	}
 	insert("system", "Hello.")
 	insert("user", "Asked:")
@@ -194,7 +193,7 @@ func typedAtOnce(ctx context.Context, t *testing.T, owner *client) {
 		return `document.querySelector('.cm-content').focus()
 			document.execCommand('insertText', false, '` + text + ` ')`
 	}
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](insert("First.")))
+	inserts(ctx, t, ".cm-content", "First. ")
 	reads(ctx, t, "Preview of your draft")
 	typesAtOnce(ctx, t, `document.body.innerText.includes('Preview of v2')`, insert("At once."))
 	presses(ctx, t, "Save as a new version")

@@ -101,8 +101,7 @@ func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	reads(ctx, t, "Preview of v1")
 	write := func(text string) {
-		on(ctx, t, `document.querySelector('.cm-content')`, "focus")
-		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.execCommand('insertText', false, '`+text+` ')`))
+		inserts(ctx, t, ".cm-content", text+" ")
 		reads(ctx, t, "Not saved yet.")
 	}
 	write("First")
