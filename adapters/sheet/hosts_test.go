@@ -147,7 +147,8 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 		}
 	})
 	t.Run("a host that does not answer", func(t *testing.T) {
-		to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: "https://127.0.0.1:1024/a.csv"}}
+		url := fmt.Sprintf("https://127.0.0.1:%d/a.csv", fixture.ClosedPort(t))
+		to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: url}}
 		if _, err := sheets[false].Preview(t.Context(), "", to); !errors.Is(err, source.ErrSheetFailed) {
 			t.Errorf("err = %v", err)
 		}

@@ -144,7 +144,8 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
 		}
 		// Nothing listens there, so a served request gets that error.
-		closed := sources + "/sheet-preview?url=https%3A%2F%2F127.0.0.1%3A1025%2Fa.csv"
+		closed := fmt.Sprintf("%s/sheet-preview?url=https%%3A%%2F%%2F127.0.0.1%%3A%d%%2Fa.csv", sources,
+			fixture.ClosedPort(t))
 		for range 3 {
 			victim.do(t, http.MethodGet, closed, nil, onBlue).problem(t, 502, "upstream_failed")
 			peer.do(t, http.MethodGet, closed, nil, onRed).problem(t, 502, "upstream_failed")

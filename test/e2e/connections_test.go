@@ -63,17 +63,23 @@ func (s *shopWarehouse) connection(password string) object {
 	return object{"kind": "postgres", "name": "The shop", "credential": s.credential(password)}
 }
 
-// toShops allows every org to reach the tests' servers, and to probe, preview and refresh without limits.
+// toShops allows every org to reach the tests' servers, and to probe, preview and refresh without limits. A busy machine
+// needs longer for a child process of low priority than people would wait.
 func toShops(d *deployment) {
 	set("connections.preview_limits.workspace_per_minute", "100000")(d)
 	set("connections.preview_limits.target_per_hour", "100000")(d)
 	set("connections.refresh_interval", "0s")(d)
+	set("server.request_timeout", "2m")(d)
+	set("server.write_timeout", "125s")(d)
 	set("connections.probe_limits.workspace_per_minute", "10000")(d)
 	set("connections.probe_limits.target_per_hour", "10000")(d)
 	if !slices.ContainsFunc(d.env, func(v string) bool { return strings.HasPrefix(v, "ATRIUM_CONFIG=") }) {
-		configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]")(d)
+		configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}, " + unhurriedWarehouses + "}]")(d)
 	}
 }
+
+// unhurriedWarehouses is a part of the configuration of an org.
+const unhurriedWarehouses = "warehouse_timeouts: {connect: 30s, statement: 1m, total: 2m}"
 
 func TestConnections(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {

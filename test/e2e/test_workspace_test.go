@@ -60,14 +60,16 @@ orgs:
     accept_url: https://red.example.com/join/{token}
     registry: {workflows: [{id: hand-over}]}
     egress: {allow: [127.0.0.0/8]}
+    %[5]s
     google_consent: {client_id: red.apps.googleusercontent.com, client_secret: secret}
     %[2]s
   - slug: blue
     hosts: [blue.example.com]
     google_consent: {client_id: blue.apps.googleusercontent.com, client_secret: secret}
     egress: {allow: [127.0.0.0/8]}
+    %[5]s
     %[2]s
-`, issuer.URL, onlyPayments(), public, clientOf(t, provider, "main"))), toShops, knowsWebhookKey)
+`, issuer.URL, onlyPayments(), public, clientOf(t, provider, "main"), unhurriedWarehouses)), toShops, knowsWebhookKey)
 	h := &testWorkspace{server: s, db: s.open(t), issuer: issuer, provider: provider, reporter: reporter,
 		owner: s.user(t, "owner", "--org", "red"),
 		blue:  s.user(t, "owner", "--org", "blue")}

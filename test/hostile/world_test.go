@@ -186,7 +186,7 @@ func (w *world) under(callers int, attack func(ctx context.Context, caller int) 
 	return w.underUntil(0, callers, attack, n, pace, victim)
 }
 
-// underUntil is under, with an attack that goes on until a status was answered, for half a minute at most: on a busy
+// underUntil is under, with an attack that goes on until a status was answered, for program.Patience at most: on a busy
 // machine the measurement can end before the attackers have reached a limit. With status 0 it does not go on.
 func (w *world) underUntil(status, callers int, attack func(ctx context.Context, caller int) int, n int,
 	pace time.Duration, victim func(context.Context, int) error,
@@ -217,7 +217,7 @@ func (w *world) underUntil(status, callers int, attack func(ctx context.Context,
 		defer mu.Unlock()
 		return status == 0 || statuses[status] > 0
 	}
-	for end := time.Now().Add(30 * time.Second); !answered() && time.Now().Before(end); {
+	for end := time.Now().Add(program.Patience); !answered() && time.Now().Before(end); {
 		pause(ctx, 20*time.Millisecond)
 	}
 	cancel()
