@@ -53,7 +53,11 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 	types(ctx, t, `[name=text]`, "What I have typed")
 	s.sql(t, `UPDATE sessions SET ended_at = 1 WHERE user_id = '`+person.id+`'`)
 	types(ctx, t, `[name=name]`, "made/after-the-session")
-	time.Sleep(1100 * time.Millisecond) // the server remembers sessions for a second
+	awaits(t, "the session has ended", s, func() bool { // the server remembers sessions for a second
+		return drive(ctx, t, chromedp.Evaluate[int](`fetch('/api/me', {headers: {
+			'Atrium-Console': localStorage.getItem('atrium_proof')}}).then((r) => r.status)`,
+			chromedp.EvalAwaitPromise)) == 401
+	})
 	presses(ctx, t, "Create")
 	reads(ctx, t, "Your session has ended")
 	keep(ctx, t, "console-ended")

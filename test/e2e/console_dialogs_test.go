@@ -107,9 +107,12 @@ func joined(all ...[]overlay) (found []overlay) {
 // opens opens what covers a page.
 func (o overlay) opens(ctx context.Context, t *testing.T) {
 	t.Helper()
-	for _, step := range o.steps {
+	for i, step := range o.steps {
 		selector, isSelector := strings.CutPrefix(strings.TrimSuffix(step, "]"), "[")
 		switch {
+		case step == more && i+1 < len(o.steps): // the next step opens the menu
+		case i > 0 && o.steps[i-1] == more:
+			picks(ctx, t, step)
 		case step == "?":
 			drive(ctx, t, chromedp.KeyEvent("?"))
 		case strings.HasPrefix(step, "[[") && isSelector:

@@ -32,14 +32,20 @@ func types(ctx context.Context, t *testing.T, selector, text string) {
 	})()`, selector, text)))
 }
 
-// inserts puts a text into an editor where its caret is, in one step: the page could replace the editor between two.
+// inserts puts a text into an editor where its caret is. The page may replace the editor while it loads, and CodeMirror
+// shows the browser where the caret is some time after the editor has got the focus.
 func inserts(ctx context.Context, t *testing.T, editor, text string) {
 	t.Helper()
 	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector(%q)
 		if (!field || field.ariaReadOnly === 'true') return false
-		field.focus()
-		return document.execCommand('insertText', false, %q)
+		if (document.activeElement !== field) {
+			field.focus()
+			return false
+		}
+		const {view} = field.cmTile, {focusNode, focusOffset} = getSelection() // EditorView.findFromDOM
+		return field.contains(focusNode) && view.posAtDOM(focusNode, focusOffset) === view.state.selection.main.head &&
+			document.execCommand('insertText', false, %q)
 	})()`, editor, text)))
 }
 
