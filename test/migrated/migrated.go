@@ -58,9 +58,10 @@ var sqliteFile = sync.OnceValues(func() ([]byte, error) {
 })
 
 func migrate(url string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	const patience = 4 * time.Minute // all migrations take seconds, unless the machine is busy with other tests
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	config := sqlstore.Config{URL: secret.New(url), MaxConns: 2, StatementTimeout: time.Minute}
+	config := sqlstore.Config{URL: secret.New(url), MaxConns: 2, StatementTimeout: patience}
 	_, closeDB, err := sqlstore.Open(ctx, config, nil, sql.OpenDB)
 	if err == nil {
 		closeDB() // writes what SQLite has in its log into the file

@@ -31,7 +31,7 @@ func ConvertIn(t testing.TB, locale, name string, content []byte, format string)
 	if err := os.WriteFile(in, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	// Its profile is its own, so that it does not hand the document to another LibreOffice that runs.
 	profile := filepath.Join(folder, "profile")

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/lib/pq" // also the driver that tests use for their own statements
 )
@@ -98,7 +97,7 @@ func makeTemplate(server *url.URL, template string, prepare func(url string) err
 		return err
 	}
 	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -162,7 +161,7 @@ var administrators = make(chan driver.Conn, 2)
 // administer runs a statement on the server that tests share. It keeps the connection for the next one: to start and
 // end a backend takes half as long as to create a database.
 func administer(server, statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var conn driver.Conn
 	var err error

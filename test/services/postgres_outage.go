@@ -87,7 +87,7 @@ func (p *OwnPostgres) Down(crash bool) {
 	if err != nil {
 		p.t.Fatalf("stop PostgreSQL: %v", err)
 	}
-	for late := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(patience); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
 			p.t.Fatal("PostgreSQL does not stop")
 		}
@@ -100,7 +100,7 @@ func (p *OwnPostgres) Up() {
 	if err := os.Remove(p.down()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var err error
 	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {

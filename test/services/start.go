@@ -54,6 +54,9 @@ cd /
 rm -rf "$folder"
 `
 
+// patience is how long a server may take to start, to stop or for a statement, on a machine that is busy with tests.
+const patience = 4 * time.Minute
+
 // program is a server that can be started.
 type program struct {
 	name   string
@@ -211,7 +214,7 @@ func (p program) tryStart() (*Server, error) {
 	}
 	server := &Server{URL: p.url(port), held: hold, keeper: keeper}
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		err := p.ready(ctx, server.URL)
 		cancel()
 		if err == nil {
@@ -219,7 +222,7 @@ func (p program) tryStart() (*Server, error) {
 		}
 		if _, gone := os.Stat(folder); errors.Is(gone, fs.ErrNotExist) { // keep has given up
 			err = errors.New("it ended at once")
-		} else if time.Since(begun) < time.Minute {
+		} else if time.Since(begun) < patience {
 			continue
 		}
 		server.Stop()
