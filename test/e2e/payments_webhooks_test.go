@@ -40,7 +40,8 @@ func TestALostAnswerIsNotChargedTwice(t *testing.T) {
 
 		s.must(t, "payments", "sandbox", "provoke", "--call", "wallet", "error", "error", "error")
 		s.sql(t, `UPDATE payment_customers SET wallet_at = 1`)
-		ann.get(t, payments+"/methods").has(t, map[string]string{"stale": "true", "data.0.id": method})
+		ann.do(t, "GET", payments+"/methods", nil).is(t, 200).has(t, map[string]string{"stale": "true",
+			"data.0.id": method})
 	})
 }
 
