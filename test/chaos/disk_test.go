@@ -228,8 +228,8 @@ func becomesReadOnly(t *testing.T, d *program.Deployment, l *load) {
 	l.first(t)
 }
 
-// readiness waits until the node says whether it is ready. What writes little can still succeed on a disk on which other
-// writes fail.
+// readiness waits until the node says whether it is ready. What writes little can still succeed on a disk on which
+// other writes fail.
 func (l *load) readiness(t *testing.T, want int) {
 	t.Helper()
 	for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

@@ -250,7 +250,7 @@ func TestNoAnswerIsOlderThanItMayBe(t *testing.T) {
 			all.Go(func() { // a node that is stopped most of the time needs a while on a busy machine
 				defer cancel()
 				begun, lasts := time.Now(), proof.Sample(4*time.Second, 15*time.Minute)
-				for took := time.Duration(0); took < lasts || took < patience && !s.isEnough(); took = time.Since(begun) {
+				for time.Since(begun) < lasts || time.Since(begun) < patience && !s.isEnough() {
 					time.Sleep(10 * time.Millisecond)
 				}
 			})

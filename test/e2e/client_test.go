@@ -126,8 +126,8 @@ func (c *client) create(t *testing.T, path string, body any, headers ...string) 
 	return c.do(t, "POST", path, body, headers...).is(t, 201)
 }
 
-// get sends a GET and expects 200. On a busy machine, a gateway may not answer within the second that a read gives it: get
-// asks again until the response is not a stale one.
+// get sends a GET and expects 200. On a busy machine, a gateway may not answer within the second that a read gives it:
+// get asks again until the response is not a stale one.
 func (c *client) get(t *testing.T, path string, headers ...string) *answer {
 	t.Helper()
 	a := c.do(t, "GET", path, nil, headers...).is(t, 200)

@@ -63,8 +63,8 @@ func (s *shopWarehouse) connection(password string) object {
 	return object{"kind": "postgres", "name": "The shop", "credential": s.credential(password)}
 }
 
-// toShops allows every org to reach the tests' servers, and to probe, preview and refresh without limits. A busy machine
-// needs longer for a child process of low priority than people would wait.
+// toShops allows every org to reach the tests' servers, and to probe, preview and refresh without limits. A busy
+// machine needs longer for a child process of low priority than people would wait.
 func toShops(d *deployment) {
 	set("connections.preview_limits.workspace_per_minute", "100000")(d)
 	set("connections.preview_limits.target_per_hour", "100000")(d)

@@ -96,8 +96,8 @@ const lateFailure = `
 		return new Response('no healthy upstream', {status: 503})
 	}`
 
-// tabsTo presses the key until the element that an expression accepts has the focus, which must be visible. It waits until
-// the page has such an element.
+// tabsTo presses the key until the element that an expression accepts has the focus, which must be visible. It waits
+// until the page has such an element.
 func tabsTo(ctx context.Context, t *testing.T, accepts string) {
 	t.Helper()
 	drive(ctx, t, poll[bool](`[...document.querySelectorAll('body *')].some((e) => `+accepts+`)`))

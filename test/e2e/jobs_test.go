@@ -84,7 +84,7 @@ func TestAKilledNode(t *testing.T) {
 			failures, failure, created_at, started_at, ended_at)
 			SELECT 'job_%[1]s', id, '', '%[1]s', '%[2]s', 'queued', 0, 0, 0, '', 0, 0, 0 FROM orgs`, subject, killed))
 	}
-	// The other node is there before the job, and stopped: on a busy machine, it would start after the limit of the job.
+	// The other node is there before the job, and stopped: on a busy machine, it would start after the job's limit.
 	other := d.spawn(t, node(d, "at once"))
 	other.stdout.await(t, other, regexp.MustCompile(`ready\n`))
 	other.signal(t, syscall.SIGSTOP)

@@ -334,7 +334,7 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 // open opens the database directly, beside the servers.
 func (d *deployment) open(t *testing.T) *sql.DB {
 	t.Helper()
-	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(120000)" // as long as patience
+	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(120000)"
 	if d.database != "" {
 		driver, source = "postgres", d.database
 	}

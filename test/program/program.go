@@ -107,7 +107,7 @@ func (d *Deployment) Owner(t testing.TB, binary, email string, flags ...string) 
 // Open opens the database beside the running processes.
 func (d *Deployment) Open(t testing.TB) *sql.DB {
 	t.Helper()
-	driver, source := "sqlite", filepath.Join(d.Data(), "atrium.db")+"?_pragma=busy_timeout(120000)" // as long as Patience
+	driver, source := "sqlite", filepath.Join(d.Data(), "atrium.db")+"?_pragma=busy_timeout(120000)"
 	if d.Database != "" {
 		driver, source = "postgres", d.Database
 	}

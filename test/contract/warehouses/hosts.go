@@ -18,13 +18,13 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// SilentFor is the limit for connecting to servers that take a connection and say nothing. Within it, a busy machine must
-// have connected.
+// SilentFor is the limit for connecting to servers that take a connection and say nothing. Within it, a busy machine
+// must have connected.
 const SilentFor = time.Second
 
 // HostTarget returns a target of a kind with hosts, for an org that may reach the test's servers and unroutable
-// addresses. fields replaces some of its fields; a nil value removes one. Its limits of time are for servers that answer:
-// a target of one that does not needs shorter ones.
+// addresses. fields replaces some of its fields; a nil value removes one. Its limits of time are for servers that
+// answer: a target of one that does not needs shorter ones.
 func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]any) ports.Target {
 	t.Helper()
 	for name, v := range changes {
