@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -139,7 +137,9 @@ func TestMain(m *testing.M) {
 	}
 	var remove func()
 	program, remove = fixture.Unraced()
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { remove(); os.Exit(code) }))
+	code := fixture.WithoutLeaks(m.Run())
+	remove()
+	os.Exit(code)
 }
 
 // program is this test binary, without the race detector, under which memory is not limited.

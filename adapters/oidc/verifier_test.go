@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -24,7 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(fixture.WithoutLeaks(m.Run())) }
 
 const app = "atrium"
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -356,15 +357,8 @@ func tellsNothing(t *testing.T, what any) {
 // nothingLeft fails t if a goroutine beyond those of before does not end.
 func nothingLeft(t *testing.T, before goleak.Option) {
 	t.Helper()
-	for late := time.Now().Add(proof.Patience); ; {
-		err := goleak.Find(before)
-		if err == nil {
-			return
-		}
-		if time.Now().After(late) {
-			t.Error(err)
-			return
-		}
+	if err := fixture.GoroutinesEnd(before); err != nil {
+		t.Error(err)
 	}
 }
 
