@@ -261,6 +261,13 @@ func failures() []warehouses.Failure {
 		}
 	}
 	reads := as("reader", nil)
+	soon := func(to func(*testing.T) ports.Target) func(*testing.T) ports.Target {
+		return func(t *testing.T) ports.Target {
+			changed := to(t)
+			changed.Limits.Statement = time.Second
+			return changed
+		}
+	}
 	path := func(id string) func(*testing.T) ports.Target {
 		return as("reader", map[string]any{"http_path": "/sql/1.0/warehouses/" + id})
 	}
@@ -280,11 +287,7 @@ func failures() []warehouses.Failure {
 		{Name: "a warehouse whose name cannot be one", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: path("x")},
 		{Name: "a warehouse that is starting", Code: connection.ServerStarting, Step: connection.Database,
-			Target: func(t *testing.T) ports.Target {
-				to := as("cold", nil)(t)
-				to.Limits.Statement = time.Second
-				return to
-			}},
+			Target: soon(as("cold", nil))},
 		{Name: "an unknown catalog", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: as("reader", map[string]any{"catalog": "nothing"})},
 		{Name: "a catalog that the user may not use", Code: connection.DatabaseDeniedOrMissing,
@@ -307,11 +310,7 @@ func failures() []warehouses.Failure {
 			State: "22003", Target: reads, Call: preview("overflown")},
 		{Name: "a table whose files are gone", Code: connection.TableUnreadable, State: "KD001", Target: reads,
 			Call: preview("lost")},
-		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: func(t *testing.T) ports.Target {
-			to := reads(t)
-			to.Limits.Statement = 300 * time.Millisecond
-			return to
-		}, Call: preview("slow")},
+		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: soon(reads), Call: preview("slow")},
 		{Name: "a result above the server's limit", Code: connection.ResponseTooLarge, Target: reads,
 			Call: preview("large")},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
