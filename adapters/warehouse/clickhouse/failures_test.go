@@ -36,7 +36,7 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []warehouse
 	quickly := func(to func(*testing.T) ports.Target) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
 			changed := to(t)
-			changed.Limits.Connect = contract.SilentFor
+			changed.Limits.Connect = warehouses.SilentFor
 			return changed
 		}
 	}

@@ -278,7 +278,7 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 	}
 	t.Run("it says nothing", func(t *testing.T) {
 		to := redshiftKeyTarget(t, fixture.NewRedshiftAPI(), fixture.Listener(t, fixture.Silence), nil)
-		to.Limits.Connect = contract.SilentFor
+		to.Limits.Connect = warehouses.SilentFor
 		if f := redshiftFailure(t, to); f.Code != connection.TokenUnavailable {
 			t.Errorf("failure %+v", f)
 		}
