@@ -11,7 +11,7 @@ import (
 func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
 	before := len(owner.get(t, connections).items(t))
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/connections/new/sqlite"))
+	goes(ctx, t, "connections/new/sqlite")
 	reads(ctx, t, "The check, step by step")
 	types(ctx, t, `[name="credential.file"]`, "missing.db")
 	presses(ctx, t, "Test connection")

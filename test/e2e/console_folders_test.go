@@ -12,7 +12,7 @@ func foldersShared(ctx context.Context, t *testing.T, s *server, owner *client) 
 	t.Helper()
 	template := owner.create(t, templates, object{"name": "letters/mail/greeting"}).at("id")
 	group := owner.create(t, groups, object{"name": "Letter writers"}).at("id")
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
+	goes(ctx, t, "prompts")
 	presses(ctx, t, "Share a folder")
 	types(ctx, t, `[name=folder]`, "letters/")
 	presses(ctx, t, "Continue")
@@ -38,14 +38,14 @@ func foldersShared(ctx context.Context, t *testing.T, s *server, owner *client) 
 
 // includesShown opens a version with includes: which versions they are, and the whole text. It runs as a part of
 // TestTheConsole.
-func includesShown(ctx context.Context, t *testing.T, s *server, owner *client) {
+func includesShown(ctx context.Context, t *testing.T, owner *client) {
 	t.Helper()
 	version := func(text string) object { return object{"text": text, "activate": true} }
 	owner.create(t, templates, object{"name": "parts/tone", "version": version("Be kind to {{customer}}.")})
 	owner.create(t, templates, object{"name": "parts/rules", "version": version("{{> parts/tone}} Keep it short.")})
 	template := owner.create(t, templates, object{"name": "letters/reply",
 		"version": version("Answer the letter.\n{{> parts/rules}}\n{{> parts/tone}}")}).at("id")
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	goes(ctx, t, "prompts/"+template)
 	reads(ctx, t, "Included prompts")
 	reads(ctx, t, "active: v1")
 	on(ctx, t, `document.querySelector('[aria-label="Included prompts"] summary')`, "click")

@@ -18,7 +18,7 @@ func approved(ctx context.Context, t *testing.T, s *server, owner *client) {
 	editor.create(t, path+"/versions", object{"text": "Hello there"})
 	editor.do(t, "POST", path+"/versions/v2/activate", object{"reason": "Warmer"}).is(t, 202)
 
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	goes(ctx, t, "prompts/"+template)
 	opensTab(ctx, t, "Requests (1)")
 	reads(ctx, t, "Waits for 1 more of 1 approvals.")
 	presses(ctx, t, "Show changes")

@@ -25,7 +25,7 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 		_, _ = w.Write([]byte("thank you"))
 	}))
 	defer receiver.Close()
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/settings/webhooks"))
+	goes(ctx, t, "settings/webhooks")
 	reads(ctx, t, "There are no webhooks yet.")
 	presses(ctx, t, "New webhook")
 	types(ctx, t, `[name=url]`, "ftp://example.com")
