@@ -88,7 +88,8 @@ func opensTab(ctx context.Context, t *testing.T, text string) {
 func presses(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
 	on(ctx, t, fmt.Sprintf(
-		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled)`, text), "click")
+		`[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === %q && !b.disabled)`, text),
+		"click")
 }
 
 // picks clicks an item of the menu of a page.
@@ -239,7 +240,8 @@ func TestWorkInTheConsole(t *testing.T) {
 		reads(ctx, t, "Audit trail")
 		drive(ctx, t, poll[bool](`document.activeElement.matches('[role=dialog] input')`))
 		keep(ctx, t, "console-commands")
-		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.startsWith('Audit trail'))`, "click")
+		on(ctx, t, `[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.startsWith('Audit trail'))`,
+			"click")
 		reads(ctx, t, "source.mapped")
 		presses(ctx, t, "Verify the trail")
 		reads(ctx, t, "events are as they were written")
