@@ -88,7 +88,7 @@ func browser(t *testing.T) context.Context {
 	}
 	t.Cleanup(func() {
 		if _, err := cdp.Call(chromium.ctx, whole, targets.DisposeBrowserContext,
-			targets.DisposeBrowserContextParams{BrowserContextID: made.BrowserContextID}); err != nil {
+			targets.DisposeBrowserContextParams(made)); err != nil {
 			t.Errorf("end the browser: %v", err)
 		}
 	})
