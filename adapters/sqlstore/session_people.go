@@ -23,35 +23,35 @@ type sessionPersonRow struct {
 }
 
 // sessionPersonPacked has the columns that are packed: all but the hashes, whose bytes are no text.
-var sessionPersonPacked = pack[sessionPersonRow](slices.Concat(
-	columnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
-		return name == "cookie_hash" || name == "proof_hash"
-	})),
-	columnsOf(`u.%`, `u.`, userNames),
-	columnsOf(`COALESCE(k.%, '')`, `k.`, []string{"id", "scopes", "networks"}),
-	columnsOf(`COALESCE(k.%, 0)`, `k.`, []string{"ceiling", "expires_at", "last_used_at", "revoked_at"}),
-	columnsOf(`COALESCE(k.%, FALSE)`, `k.`, []string{"service"}),
-	columnsOf(`COALESCE(w.%, '')`, `w.`, []string{"id", "slug", "name", "created_by"}),
-	columnsOf(`COALESCE(w.%, 0)`, `w.`, []string{"revision", "created_at", "updated_at"}),
-	columnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
-	columnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
-))
+var sessionPersonPacked = pack[sessionPersonRow](
+	slices.Concat(
+		columnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
+			return name == "cookie_hash" || name == "proof_hash"
+		})),
+		columnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
+		columnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
+	),
+	packedJoin{table: `users u`, on: `u.id = s.user_id`, columns: columnsOf(`u.%`, `u.`, userNames)},
+	packedJoin{table: `api_keys k`, on: `k.id = NULLIF(s.key_id, '')`, isLeft: true,
+		columns: columnsOf(`k.%`, `k.`, []string{"id", "scopes", "networks", "ceiling", "expires_at", "last_used_at",
+			"revoked_at", "service"})},
+	packedJoin{table: `workspaces w`, on: `w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`,
+		isLeft: true, columns: columnsOf(`w.%`, `w.`, []string{"id", "slug", "name", "created_by", "revision",
+			"created_at", "updated_at"})},
+)
 
 const (
-	sessionTables = `
-	FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN api_keys k ON k.id = NULLIF(s.key_id, '')
-	LEFT JOIN memberships m ON m.user_id = s.user_id`
-	sessionWorkspaces = `
-	LEFT JOIN workspaces w ON w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`
-	ofCookie = sessionTables + sessionWorkspaces + ` WHERE s.cookie_hash = ? AND s.org_id = ?`
+	sessionMemberships = ` FROM sessions s LEFT JOIN memberships m ON m.user_id = s.user_id`
+	ofCookie           = ` WHERE s.cookie_hash = ? AND s.org_id = ?`
 )
 
 var (
 	sessionPersonColumns = `SELECT ` + sessionPersonPacked.columns + `,
-		s.cookie_hash AS "s.cookie_hash", s.proof_hash AS "s.proof_hash"`
-	personByColumns = sessionPersonColumns + ofCookie
-	personByText    = `SELECT ` + sessionPersonPacked.text + ` AS text, s.proof_hash AS proof` + ofCookie
-	personsProven   = sessionPersonColumns + sessionTables + ` AND m.workspace_id = s.workspace_id` + sessionWorkspaces
+		s.cookie_hash AS "s.cookie_hash", s.proof_hash AS "s.proof_hash"` + sessionMemberships
+	personByColumns = sessionPersonColumns + sessionPersonPacked.joins + ofCookie
+	personByText    = `SELECT ` + sessionPersonPacked.text + ` AS text, s.proof_hash AS proof` + sessionMemberships +
+		ofCookie
+	personsProven = sessionPersonColumns + ` AND m.workspace_id = s.workspace_id` + sessionPersonPacked.joins
 )
 
 // Person implements ports.Sessions. It runs one statement, as Keys.Principal does.
