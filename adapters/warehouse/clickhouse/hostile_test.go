@@ -28,7 +28,8 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 				"tls": "disable",
 			}, nil)
 		},
-		Scripts: slices.Concat(warehouses.HTTPScripts(func(then func(io.ReadWriter)) func(io.ReadWriter) { return then }),
+		Scripts: slices.Concat(
+			warehouses.HTTPScripts(func(then func(io.ReadWriter)) func(io.ReadWriter) { return then }),
 			scripts(), refusals(), encrypted(t)),
 	}
 }
@@ -111,7 +112,8 @@ func refusals() []warehouses.HostileScript {
 		header("it has an error of its own", "500 Internal Server Error", 99999, connection.Internal),
 		header("it has a constraint on our limits", "500 Internal Server Error", 452, connection.AuthRejected),
 		{Name: "its error is no number", Plain: true, Codes: foreign,
-			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("500 Oops", "X-ClickHouse-Exception-Code: many\r\n", ""))},
+			Serve: warehouses.HTTPSays(
+				warehouses.HTTPResponse("500 Oops", "X-ClickHouse-Exception-Code: many\r\n", ""))},
 		{Name: "its error has no number", Plain: true, Codes: foreign,
 			Serve: warehouses.HTTPSays(warehouses.HTTPResponse("500 Oops", "", "Code: "))},
 		{Name: "its error is in the middle of a text", Plain: true, Codes: foreign,

@@ -48,7 +48,8 @@ func TestHostileServers(t *testing.T) {
 func TestHostileServersThroughTheChild(t *testing.T) {
 	harness := hostile(fixture.ConfinedWarehouse)
 	// Only the child's memory limit bounds what the driver allocates for a value before it has seen any of it.
-	harness.Scripts = append(harness.Scripts, warehouses.HostileScript{Name: "it claims to have a value of two gigabytes",
+	harness.Scripts = append(harness.Scripts, warehouses.HostileScript{
+		Name:  "it claims to have a value of two gigabytes",
 		Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
 		Serve: func(c io.ReadWriter) {
 			in(c)

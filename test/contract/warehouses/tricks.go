@@ -22,8 +22,8 @@ func Tricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username stri
 	r := rand.New(rand.NewPCG(7, 7))
 	for tried := 0; tried < 200; {
 		text, err := json.Marshal(map[string]any{
-			"host": fixture.HostTrick(r, port), "port": port, "database": fixture.HostTrick(r, port) + "x", "username": username,
-			"tls": "disable",
+			"host": fixture.HostTrick(r, port), "port": port, "database": fixture.HostTrick(r, port) + "x",
+			"username": username, "tls": "disable",
 		})
 		must(t, err)
 		c, err := connection.ParseCredential(kind, text)
