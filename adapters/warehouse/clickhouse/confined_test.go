@@ -19,5 +19,5 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.ClickHouse, fixture.ConfinedWarehouse(t), "u@127.0.0.1:1/?x#y")
+	warehouses.Tricks(t, connection.ClickHouse, direct(t), fixture.ConfinedWarehouse(t), "u@127.0.0.1:1/?x#y")
 }

@@ -19,6 +19,6 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.MySQL, fixture.ConfinedWarehouse(t),
+	warehouses.Tricks(t, connection.MySQL, direct(t), fixture.ConfinedWarehouse(t),
 		"u@tcp(127.0.0.1:1)/x?allowAllFiles=true")
 }

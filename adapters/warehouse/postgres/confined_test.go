@@ -21,6 +21,6 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.Postgres, fixture.ConfinedWarehouse(t),
+	warehouses.Tricks(t, connection.Postgres, direct(t), fixture.ConfinedWarehouse(t),
 		"u host=127.0.0.1 hostaddr=127.0.0.1 service=x")
 }

@@ -188,5 +188,5 @@ func TestWarehouseBehindAnSSHServer(t *testing.T) {
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.SQLServer, fixture.ConfinedWarehouse(t), "u;server=tcp:127.0.0.1,1")
+	warehouses.Tricks(t, connection.SQLServer, direct(t), fixture.ConfinedWarehouse(t), "u;server=tcp:127.0.0.1,1")
 }

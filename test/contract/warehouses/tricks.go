@@ -11,12 +11,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // Tricks tries 200 credentials with a kind of warehouse that has hosts, except those that its schema refuses.
 // None may make it open a socket to a forbidden address. The username could be mistaken for a part of the address in
-// the kind's notation.
-func Tricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username string) {
+// the kind's notation. All are tried directly, and every fifth through the child, a process for each; in make prove all
+// are tried both ways.
+func Tricks(t *testing.T, kind connection.Kind, direct, confined ports.Warehouse, username string) {
 	var accepted atomic.Int32
 	port := fixture.Listener(t, func(net.Conn) { accepted.Add(1) })
 	r := rand.New(rand.NewPCG(7, 7))
@@ -33,9 +35,15 @@ func Tricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username stri
 		tried++
 		limits := ports.DefaultLimits()
 		limits.Connect = 200 * time.Millisecond // for names that do not resolve
-		got := w.Probe(t.Context(), ports.Target{Credential: c, Limits: limits})
-		if f := got.Failure(); f != connection.NetworkNotAllowed && f != connection.DNSFailed {
-			t.Errorf("%q: failure = %q", c.Text(connection.FieldHost), f)
+		ways := []ports.Warehouse{direct}
+		if tried%proof.Sample(5, 1) == 0 {
+			ways = append(ways, confined)
+		}
+		for _, w := range ways {
+			got := w.Probe(t.Context(), ports.Target{Credential: c, Limits: limits})
+			if f := got.Failure(); f != connection.NetworkNotAllowed && f != connection.DNSFailed {
+				t.Errorf("%q: failure = %q", c.Text(connection.FieldHost), f)
+			}
 		}
 	}
 	if n := accepted.Load(); n != 0 {
