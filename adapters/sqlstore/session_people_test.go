@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// TestASessionIsTheSameByTextAndByColumns reads sessions of somebody in three workspaces as texts. Then it reads them by
-// columns, because the name of the browser has a separator.
+// TestASessionIsTheSameByTextAndByColumns reads sessions of somebody in three workspaces as texts. Then it reads them
+// by columns, because the name of the browser has a separator.
 func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
