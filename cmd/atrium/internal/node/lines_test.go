@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -59,10 +60,10 @@ func nodeLog(t *testing.T, level slog.Level) (log *slog.Logger, out *pieces, sto
 func TestALineWaitsInTheBufferForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, out, _, _ := nodeLog(t, slog.LevelInfo)
-		for _, line := range []string{"a", "b"} {
-			log.Info(line)
-			time.Sleep(maxDelay / 2)
-		}
+		log.Info("a")
+		time.Sleep(maxDelay / 2)
+		log.Info("b")
+		time.Sleep(maxDelay / 2)
 		synctest.Wait()
 		out.are(t, "50 ms after the first line", "a", "b")
 		log.Info("c")
@@ -131,19 +132,19 @@ func TestManyLinesAreWrittenInFewWholePieces(t *testing.T) {
 				if i == lines/2 {
 					size = 2 * maxBuffered
 				}
-				log.Info(fmt.Sprint(w, " ", i), "text", strings.Repeat("x", size))
+				log.Info("line", "writer", w, "number", i, "text", strings.Repeat("x", size))
 			}
 		})
 	}
 	all.Wait()
 	writeAtOnce()
 	next := make([]int, writers)
-	for _, m := range out.messages() {
-		var w, i int
-		if _, err := fmt.Sscan(m, &w, &i); err != nil || i != next[w] {
-			t.Fatalf("line %q comes after %d others of its writer", m, next[w])
+	for line := range bytes.Lines(bytes.Join(out.writes, nil)) {
+		var of struct{ Writer, Number int }
+		if err := json.Unmarshal(line, &of); err != nil || of.Number != next[of.Writer] {
+			t.Fatalf("line %d of writer %d comes after %d others of it: %v", of.Number, of.Writer, next[of.Writer], err)
 		}
-		next[w]++
+		next[of.Writer]++
 	}
 	for w, n := range next {
 		if n != lines {
