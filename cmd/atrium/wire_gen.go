@@ -20,6 +20,10 @@ import (
 	"log/slog"
 )
 
+import (
+	_ "github.com/atrium-hq/atrium/cmd/atrium/internal/collector"
+)
+
 // Injectors from wire.go:
 
 // buildCore opens the data.
