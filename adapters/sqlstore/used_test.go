@@ -17,8 +17,8 @@ func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
 		used, _ := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "used"})
 		_, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "other"})
 		db := raw(t, url)
-		// For a moment the cache still returns the old value, although the row was changed behind the store's back. On a
-		// busy machine, the store may notice that change first: if it does each time, the use has discarded the value.
+		// For a moment the cache still returns the old value, although the row was changed behind the store's back.
+		// On a busy machine, the store may notice that change first. If it does each time, the use discarded the value.
 		for try := range 50 {
 			before, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
 			if err == nil {
