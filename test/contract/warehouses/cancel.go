@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-func warehouseCancels(t *testing.T, harness Harness) {
+func warehouseCancels(t *testing.T, w ports.Warehouse, harness Harness) {
 	if harness.SlowRuns == nil {
 		t.Skip("this kind's servers end a statement with its connection, or have none that is slow")
 	}
@@ -26,7 +26,7 @@ func warehouseCancels(t *testing.T, harness Harness) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, to := harness.Open(t), harness.Reader(t)
+			to := harness.Reader(t)
 			quiet(t, harness)
 			to.Limits.Statement, to.Limits.Total = time.Hour, time.Hour
 			ctx, cancel := context.WithCancel(t.Context())

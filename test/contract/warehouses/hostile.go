@@ -29,7 +29,7 @@ import (
 
 // HostileHarness is a kind of warehouse that the suite connects to hostile servers.
 type HostileHarness struct {
-	Open func(*testing.T) ports.Warehouse
+	Open func(*testing.T) ports.Warehouse // is called once
 
 	// Target returns a target at an address, without password and TLS if the kind supports that. The suite sets its
 	// egress and limits.
@@ -75,9 +75,9 @@ const hostileSecrets = "c4n4ry-of-our-own"
 // leaves no goroutine, sends none of the process's secrets, and returns the right code.
 func Hostile(t *testing.T, harness HostileHarness) {
 	plantSecrets(t)
+	w := harness.Open(t)
 	for _, s := range append(hostileScripts(t), harness.Scripts...) {
 		t.Run(s.Name, func(t *testing.T) {
-			w := harness.Open(t)
 			server := listen(t, "127.0.0.1:0", s.Serve)
 			to := harness.Target(t, "127.0.0.1", server.port)
 			to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},

@@ -31,8 +31,8 @@ func collect(
 	return missing, rows
 }
 
-func warehouseRows(t *testing.T, harness Harness) {
-	w, to := harness.Open(t), harness.Reader(t)
+func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
+	to := harness.Reader(t)
 	const all = 10_000
 	for ref, want := range harness.Previews {
 		names := make([]string, len(want.Columns))

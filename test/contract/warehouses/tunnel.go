@@ -20,6 +20,7 @@ import (
 
 // Tunnel is the suite for kinds that are reached through an SSH server. That server is OpenSSH's.
 func Tunnel(t *testing.T, harness Harness) {
+	w := harness.Open(t)
 	harness.Reader(t) // starts the warehouse
 	server := services.SSHForwarding(t)
 	through := func(t *testing.T, changes map[string]any) ports.Target {
@@ -45,11 +46,11 @@ func Tunnel(t *testing.T, harness Harness) {
 		return to
 	}
 	t.Run("a probe and a list of tables are as without it", func(t *testing.T) {
-		w := harness.Open(t)
 		quiet(t, harness)
 		for name, changes := range map[string]map[string]any{
-			"with a key":                 nil,
-			"with a key in a passphrase": {"ssh_private_key": server.LockedKey, "ssh_passphrase": services.SSHPassphrase},
+			"with a key": nil,
+			"with a key in a passphrase": {"ssh_private_key": server.LockedKey,
+				"ssh_passphrase": services.SSHPassphrase},
 		} {
 			r := w.Probe(t.Context(), through(t, changes))
 			if wantSteps(t, r); r.Failure() != "" || r.Server.Version == "" {
@@ -64,7 +65,6 @@ func Tunnel(t *testing.T, harness Harness) {
 		}
 	})
 	t.Run("a table is previewed as without it", func(t *testing.T) {
-		w := harness.Open(t)
 		for table, want := range harness.Previews {
 			got, err := w.Preview(t.Context(), through(t, nil), connection.PreviewQuery{Table: table, Rows: 3})
 			if diff := cmp.Diff(want.Rows, got.Rows, cmpopts.EquateEmpty()); err != nil || diff != "" {
@@ -79,7 +79,7 @@ func Tunnel(t *testing.T, harness Harness) {
 			if !wide.Truncated {
 				continue // the others may be smaller
 			}
-			if err := Previewing(table)(t.Context(), harness.Open(t), to); err == nil {
+			if err := Previewing(table)(t.Context(), w, to); err == nil {
 				t.Error("it was read")
 			}
 		}
@@ -95,14 +95,15 @@ func Tunnel(t *testing.T, harness Harness) {
 			connection.SSHAuthFailed},
 		"a password of no user": {map[string]any{"ssh_private_key": nil, "ssh_password": Canary},
 			connection.SSHAuthFailed},
-		"a user without the right": {map[string]any{"ssh_private_key": server.IdleKey}, connection.SSHForwardingRefused},
+		"a user without the right": {map[string]any{"ssh_private_key": server.IdleKey},
+			connection.SSHForwardingRefused},
 		"a database that is not there": {map[string]any{"port": fixture.ClosedPort(t)},
 			connection.SSHTargetUnreachable},
 		"a server that is not there": {map[string]any{"ssh_port": fixture.ClosedPort(t)}, connection.PortClosed},
 		"another service":            {map[string]any{"ssh_port": httpPort(t)}, connection.SSHUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := harness.Open(t).Probe(t.Context(), through(t, tt.changes))
+			r := w.Probe(t.Context(), through(t, tt.changes))
 			wantSteps(t, r)
 			if i := slices.Index(connection.Steps(), connection.Connect); r.Checks[i].Code != tt.code {
 				t.Errorf("%+v, want %s at connect", r.Checks, tt.code)
@@ -113,14 +114,14 @@ func Tunnel(t *testing.T, harness Harness) {
 	t.Run("an SSH server in a network that the org does not allow", func(t *testing.T) {
 		to := through(t, nil)
 		to.Egress = identity.Egress{}
-		if r := harness.Open(t).Probe(t.Context(), to); r.Checks[1].Code != connection.NetworkNotAllowed {
+		if r := w.Probe(t.Context(), to); r.Checks[1].Code != connection.NetworkNotAllowed {
 			t.Errorf("%+v", r.Checks)
 		}
 	})
 	t.Run("a context that has ended ends the call", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := harness.Open(t).Tables(ctx, through(t, nil), connection.TableQuery{Limit: 1})
+		_, err := w.Tables(ctx, through(t, nil), connection.TableQuery{Limit: 1})
 		wantErr(t, err, context.Canceled)
 	})
 }

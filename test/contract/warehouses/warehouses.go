@@ -30,7 +30,7 @@ const Canary = "c4n4ry-pa55word"
 // harness is created once. What its functions start ends with the test that they are given.
 type Harness struct {
 	Kind connection.Kind
-	Open func(*testing.T) ports.Warehouse
+	Open func(*testing.T) ports.Warehouse // is called once for each suite
 
 	// Reader is a target whose user can only read the sample's tables.
 	Reader func(*testing.T) ports.Target
@@ -80,6 +80,9 @@ type Failure struct {
 // Warehouse is the suite for ports.Warehouse. Each kind runs it against its real server, both with its driver directly
 // and through the child process.
 func Warehouse(t *testing.T, harness Harness) {
+	// All cases share one warehouse, because after each job a child is started ahead. It does the next case's job. If
+	// each case had its own warehouse, no job would need it.
+	w := harness.Open(t)
 	t.Run("every failure code is tested or listed as impossible for this server", func(t *testing.T) {
 		for _, code := range connection.Codes() {
 			// See Tunnel, the tests of tokens, and those of Google Sheets.
@@ -93,20 +96,22 @@ func Warehouse(t *testing.T, harness Harness) {
 			}
 		}
 	})
-	t.Run("a probe runs every step", func(t *testing.T) { warehouseProbe(t, harness) })
-	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, harness) })
-	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, harness) })
-	t.Run("the rows of a table are read", func(t *testing.T) { warehouseRows(t, harness) })
+	t.Run("a probe runs every step", func(t *testing.T) { warehouseProbe(t, w, harness) })
+	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, w, harness) })
+	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, w, harness) })
+	t.Run("the rows of a table are read", func(t *testing.T) { warehouseRows(t, w, harness) })
 	for _, f := range harness.Failures {
-		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, harness, f) })
+		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, w, harness, f) })
 	}
-	t.Run("a context that has ended ends the call", func(t *testing.T) { warehouseEnds(t, harness) })
-	t.Run("a context that ends ends the statement at the server", func(t *testing.T) { warehouseCancels(t, harness) })
+	t.Run("a context that has ended ends the call", func(t *testing.T) { warehouseEnds(t, w, harness) })
+	t.Run("a context that ends ends the statement at the server", func(t *testing.T) {
+		warehouseCancels(t, w, harness)
+	})
 }
 
-func warehouseProbe(t *testing.T, harness Harness) {
+func warehouseProbe(t *testing.T, w ports.Warehouse, harness Harness) {
 	t.Run("with a user who can only read", func(t *testing.T) {
-		w, to := harness.Open(t), harness.Reader(t)
+		to := harness.Reader(t)
 		quiet(t, harness)
 		var watched []connection.Check
 		to.Watch = func(c connection.Check) { watched = append(watched, c) }
@@ -125,7 +130,7 @@ func warehouseProbe(t *testing.T, harness Harness) {
 	})
 	if harness.Writer != nil {
 		t.Run("with a user who can write, it warns", func(t *testing.T) {
-			r := harness.Open(t).Probe(t.Context(), harness.Writer(t))
+			r := w.Probe(t.Context(), harness.Writer(t))
 			if r.Failure() != "" || !r.Server.CanWrite ||
 				!slices.Equal(r.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
 				t.Errorf("failure %q, warnings %q, server %+v", r.Failure(), r.Warnings(), r.Server)
@@ -134,8 +139,8 @@ func warehouseProbe(t *testing.T, harness Harness) {
 	}
 }
 
-func warehouseTables(t *testing.T, harness Harness) {
-	w, to := harness.Open(t), harness.Reader(t)
+func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
+	to := harness.Reader(t)
 	estimates := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".RowEstimate" },
 		cmp.Comparer(func(a, b int64) bool { return a == b || a == UnknownRows || b == UnknownRows }))
 	t.Run("lists all tables that the user can read, in order", func(t *testing.T) {
@@ -175,8 +180,8 @@ func warehouseTables(t *testing.T, harness Harness) {
 	})
 }
 
-func warehousePreviews(t *testing.T, harness Harness) {
-	w, to := harness.Open(t), harness.Reader(t)
+func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
+	to := harness.Reader(t)
 	for ref, want := range harness.Previews {
 		t.Run(ref.Name, func(t *testing.T) {
 			quiet(t, harness)
@@ -214,6 +219,9 @@ func warehousePreviews(t *testing.T, harness Harness) {
 			t.Run(ref.Name+", whose further columns are found by name", func(t *testing.T) {
 				wideColumns(t, w, to, ref, want.Columns[0].Name[:1])
 			})
+		}
+		if len(want.Rows) < 2 && !strings.Contains(ref.Name, " ") {
+			continue // two names are enough, one that needs no quoting and one that does
 		}
 		for how, other := range map[string]connection.TableRef{
 			"with something behind its name":   {Schema: ref.Schema, Name: ref.Name + " --"},
@@ -264,8 +272,8 @@ func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connectio
 	}
 }
 
-func warehouseFails(t *testing.T, harness Harness, f Failure) {
-	w, to := harness.Open(t), f.Target(t)
+func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure) {
+	to := f.Target(t)
 	switch f.Code {
 	case connection.NotThisDatabase: // a client of MySQL waits for a web server to speak
 		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second
@@ -307,8 +315,8 @@ func warehouseFails(t *testing.T, harness Harness, f Failure) {
 	proof.Within(t, "the failure", time.Since(begun), 2*to.Limits.Total+2*time.Second)
 }
 
-func warehouseEnds(t *testing.T, harness Harness) {
-	w, to := harness.Open(t), harness.Reader(t)
+func warehouseEnds(t *testing.T, w ports.Warehouse, harness Harness) {
+	to := harness.Reader(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	begun := time.Now()
