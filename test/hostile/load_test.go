@@ -16,7 +16,7 @@ import (
 )
 
 // samples is how many requests of a victim are measured, quiet and under attack each.
-var samples = proof.Sample(60, 400)
+var samples = proof.Sample(30, 400)
 
 // pace is the time between two requests of the victims together.
 const pace = 25 * time.Millisecond
@@ -24,7 +24,7 @@ const pace = 25 * time.Millisecond
 func TestFilteredListsOfALongTrailDelayNoOtherTenant(t *testing.T) {
 	onEach(t, func(t *testing.T, database string) {
 		w := newAttack(t, database)
-		w.seedEvents(t, proof.Sample(100_000, 1_500_000))
+		w.seedEvents(t, proof.Sample(20_000, 1_500_000))
 		statuses := w.underUntil(http.StatusTooManyRequests, 24, func(ctx context.Context, caller int) int {
 			path := []string{
 				"/api/events?type=nothing.at_all", "/api/events?actor=" + id.New("usr"),

@@ -210,7 +210,7 @@ func (w *world) underUntil(status, callers int, attack func(ctx context.Context,
 			}
 		})
 	}
-	pause(ctx, proof.Sample(500*time.Millisecond, 5*time.Second)) // until it is in full swing
+	pause(ctx, proof.Sample(250*time.Millisecond, 5*time.Second)) // until it is in full swing
 	attacked := w.measure(n, pace, victim)
 	answered := func() bool {
 		mu.Lock()
