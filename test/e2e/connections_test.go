@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ const connections = "/api/connections"
 type shopWarehouse struct {
 	url  *url.URL
 	name string // of the database
+	db   *sql.DB
 }
 
 func newShop(t *testing.T) *shopWarehouse {
@@ -33,12 +33,14 @@ func newShop(t *testing.T) *shopWarehouse {
 		t.Fatal(err)
 	}
 	s := &shopWarehouse{url: u, name: strings.TrimPrefix(u.Path, "/")}
+	s.db = s.open(t, s.name)
+	t.Cleanup(func() { _ = s.db.Close() })
 	s.sql(t, s.name, `CREATE TABLE orders (id BIGINT PRIMARY KEY, total NUMERIC(10, 2))`)
 	return s
 }
 
-// sql runs a statement in a database of the shop's server.
-func (s *shopWarehouse) sql(t *testing.T, database, statement string) {
+// open opens a database of the shop's server.
+func (s *shopWarehouse) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	u := *s.url
 	u.Path = "/" + database
@@ -46,7 +48,20 @@ func (s *shopWarehouse) sql(t *testing.T, database, statement string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	return db
+}
+
+// sql runs a statement in a database of the shop's server. It keeps the connection to the shop's own, unless the
+// statement is for another one: that may rename the shop's, to which nobody may be connected then.
+func (s *shopWarehouse) sql(t *testing.T, database, statement string) {
+	t.Helper()
+	db := s.db
+	if database != s.name {
+		s.db.SetMaxIdleConns(-1) // closes those that are idle
+		defer s.db.SetMaxIdleConns(1)
+		db = s.open(t, database)
+		defer db.Close()
+	}
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
@@ -302,75 +317,4 @@ func lookForCanary(t *testing.T, s *server) {
 			}
 		}
 	}
-}
-
-// dump returns every row of every table as text, with bytes in hexadecimal too.
-func (s *server) dump(t *testing.T) string {
-	t.Helper()
-	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
-	if s.database != "" {
-		tables = `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`
-	}
-	db := s.open(t)
-	defer db.Close()
-	var out strings.Builder
-	for _, table := range column(t, db, tables) {
-		out.WriteString(s.dumpOf(t, table))
-	}
-	return out.String()
-}
-
-// dumpOf returns every row of a table, one per line.
-func (s *server) dumpOf(t *testing.T, table string) string {
-	t.Helper()
-	db := s.open(t)
-	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), `SELECT * FROM `+table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for rows.Next() {
-		values := make([]any, len(columns))
-		for i := range values {
-			values[i] = new(any)
-		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range values {
-			if b, ok := (*v.(*any)).([]byte); ok {
-				fmt.Fprintf(&out, "%q %x ", b, b)
-			} else {
-				fmt.Fprintf(&out, "%q ", fmt.Sprint(*v.(*any)))
-			}
-		}
-		out.WriteByte('\n')
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-func column(t *testing.T, db *sql.DB, query string) (out []string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, name)
-	}
-	return out
 }

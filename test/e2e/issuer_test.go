@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -88,32 +87,25 @@ func accept(t *testing.T, c *client, token string) *answer {
 // trail returns every event of the database, oldest first, including those without a workspace, which cannot be listed.
 func (d *deployment) trail(t *testing.T) (types []string, text string) {
 	t.Helper()
-	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
-	if d.database != "" {
-		driver, source = "postgres", d.database
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.QueryContext(t.Context(),
-		`SELECT type, subject || ' ' || request_id || ' ' || data FROM recorded_events ORDER BY id`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var kind, rest string
-		if err := rows.Scan(&kind, &rest); err != nil {
+	d.ask(t, func(db *sql.DB) {
+		rows, err := db.QueryContext(t.Context(),
+			`SELECT type, subject || ' ' || request_id || ' ' || data FROM recorded_events ORDER BY id`)
+		if err != nil {
 			t.Fatal(err)
 		}
-		types = append(types, kind)
-		text += kind + " " + rest + "\n"
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+		defer rows.Close()
+		for rows.Next() {
+			var kind, rest string
+			if err := rows.Scan(&kind, &rest); err != nil {
+				t.Fatal(err)
+			}
+			types = append(types, kind)
+			text += kind + " " + rest + "\n"
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	})
 	return types, text
 }
 

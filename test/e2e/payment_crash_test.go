@@ -142,23 +142,16 @@ func (d *deployment) hurry(t *testing.T, s *server) {
 // reconciled waits until the server knows the outcome of every operation.
 func (d *deployment) reconciled(t *testing.T, s *server) {
 	t.Helper()
-	db := d.open(t)
-	defer db.Close()
 	awaits(t, "all is reconciled", s, func() bool {
-		if _, err := db.ExecContext(t.Context(),
-			`UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued' AND due_at > 1`); err != nil {
-			t.Fatal(err)
-		}
-		return column(t, db, `SELECT COUNT(*) FROM payment_customers WHERE pending <> ''`)[0] == "0"
+		d.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued' AND due_at > 1`)
+		return d.column(t, `SELECT COUNT(*) FROM payment_customers WHERE pending <> ''`)[0] == "0"
 	})
 }
 
 // agrees compares the mirror with what the gateway counted.
 func (d *deployment) agrees(t *testing.T, c *client, api *stripeapi.Server, customer string) {
 	t.Helper()
-	db := d.open(t)
-	defer db.Close()
-	mirrored, live := column(t, db, `SELECT id FROM payment_subscriptions WHERE ended_at = 0`), api.Live(customer)
+	mirrored, live := d.column(t, `SELECT id FROM payment_subscriptions WHERE ended_at = 0`), api.Live(customer)
 	if fmt.Sprint(mirrored) != fmt.Sprint(live) || len(live) > 1 {
 		t.Errorf("the mirror has %v, and the gateway %v", mirrored, live)
 	}

@@ -253,9 +253,7 @@ func TestPayments(t *testing.T) {
 // only returns the single value of a query's result.
 func (s *server) only(t *testing.T, query string) string {
 	t.Helper()
-	db := s.open(t)
-	defer db.Close()
-	values := column(t, db, query)
+	values := s.column(t, query)
 	if len(values) != 1 {
 		t.Fatalf("%s answers %q", query, values)
 	}

@@ -45,13 +45,14 @@ func grantOf(t *testing.T, command string, flags []string) (g grant) {
 	return g
 }
 
-// openStore is the store of a deployment in this process, beside the running servers. It is opened for the first person
-// that a test makes. It is closed before a process of the deployment begins or ends, which may replace the database, or
-// be the last to close it.
+// openStore is what this process has open of a deployment, beside the running servers: the store, for people that a
+// test makes, and the database, for its statements. Each is opened when it is first used. They are closed before a
+// process of the deployment begins or ends, which may replace the database, or be the last to close it.
 type openStore struct {
 	mu    sync.Mutex
 	db    *sqlstore.DB
-	close func() // nil: it is not open
+	close func()  // nil: the store is not open
+	asked *sql.DB // nil: it is not open
 }
 
 // open returns the store. The caller must hold its lock.
@@ -76,15 +77,18 @@ func (o *openStore) open(ctx context.Context, d *deployment) (*sqlstore.DB, erro
 	return db, nil
 }
 
-// end closes the store, if it is open. The caller must hold its lock.
+// end closes what is open. The caller must hold the lock.
 func (o *openStore) end() {
 	if o.close != nil {
 		o.close()
 	}
-	o.db, o.close = nil, nil
+	if o.asked != nil {
+		_ = o.asked.Close()
+	}
+	o.db, o.close, o.asked = nil, nil, nil
 }
 
-// closeStore closes the store, after the calls that use it. The next call opens it again.
+// closeStore closes what is open, after the calls that use it. The next call opens it again.
 func (d *deployment) closeStore() {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,22 +16,22 @@ func (d *deployment) checkEvents(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(d.data, "atrium.db")); d.database == "" && err != nil {
 		return
 	}
-	db := d.open(t)
-	defer db.Close()
-	rows, err := db.Query(`SELECT DISTINCT type, data FROM recorded_events`)
-	if err != nil {
-		return
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var kind, data string
-		if err := rows.Scan(&kind, &data); err != nil {
+	d.ask(t, func(db *sql.DB) {
+		rows, err := db.Query(`SELECT DISTINCT type, data FROM recorded_events`)
+		if err != nil {
 			return
 		}
-		if err := conformance.CheckEventData(kind, data); err != nil {
-			t.Errorf("a recorded event is not as the contract describes it: %v", err)
+		defer rows.Close()
+		for rows.Next() {
+			var kind, data string
+			if err := rows.Scan(&kind, &data); err != nil {
+				return
+			}
+			if err := conformance.CheckEventData(kind, data); err != nil {
+				t.Errorf("a recorded event is not as the contract describes it: %v", err)
+			}
 		}
-	}
+	})
 }
 
 // refused begins the Request-Id of requests that are to be refused. The operation follows.

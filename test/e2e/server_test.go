@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
@@ -328,29 +327,5 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 		case <-late:
 			t.Fatalf("the server has not written %q\nit wrote: %s", pattern, s.stderr)
 		}
-	}
-}
-
-// open opens the database directly, beside the servers.
-func (d *deployment) open(t *testing.T) *sql.DB {
-	t.Helper()
-	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(120000)"
-	if d.database != "" {
-		driver, source = "postgres", d.database
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db
-}
-
-// sql changes the database, to create states that would otherwise need a long time.
-func (d *deployment) sql(t *testing.T, statement string) {
-	t.Helper()
-	db := d.open(t)
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"database/sql"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,35 +13,26 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// through connects to the shop through a proxy, at which a test sees the connections.
+// through connects to the shop through a proxy, at which a test sees the connections. Its own statements go past it.
 func (s *shopWarehouse) through(t *testing.T) (*shopWarehouse, *fixture.Proxy) {
 	t.Helper()
 	p := fixture.NewProxy(t, s.url.Host)
 	u := *s.url
 	u.Host = p.Addr()
-	return &shopWarehouse{url: &u, name: s.name}, p
+	return &shopWarehouse{url: &u, name: s.name, db: s.db}, p
 }
 
 // hold locks the tables of the shop against reads, until the returned function is called.
 func (s *shopWarehouse) hold(t *testing.T, held []string) (release func()) {
 	t.Helper()
-	u := *s.url
-	u.Path = "/" + s.name
-	db, err := sql.Open("postgres", u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := db.BeginTx(t.Context(), nil)
+	tx, err := s.db.BeginTx(t.Context(), nil)
 	if err == nil {
 		_, err = tx.ExecContext(t.Context(), `LOCK TABLE `+strings.Join(held, ", ")+` IN ACCESS EXCLUSIVE MODE`)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() {
-		_ = tx.Rollback()
-		_ = db.Close()
-	}
+	return func() { _ = tx.Rollback() }
 }
 
 // sorted puts lines into one order: a row that is written as it was may move.
@@ -82,9 +72,7 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 	}
 	count := func(jobs string) int {
 		t.Helper()
-		db := d.open(t)
-		defer db.Close()
-		n, err := strconv.Atoi(column(t, db, `SELECT COUNT(*) FROM jobs WHERE kind = 'source.refresh' AND `+jobs)[0])
+		n, err := strconv.Atoi(d.column(t, `SELECT COUNT(*) FROM jobs WHERE kind = 'source.refresh' AND `+jobs)[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,9 +137,7 @@ func TestAKilledRefresh(t *testing.T) {
 	awaits(t, "the refresh has connected", doomed, func() bool { return proxy.Open() > 0 })
 	doomed.kill(t)
 	release()
-	db := d.open(t)
-	defer db.Close()
-	lease, err := strconv.ParseInt(column(t, db, `SELECT due_at - started_at FROM jobs WHERE state = 'running'
+	lease, err := strconv.ParseInt(d.column(t, `SELECT due_at - started_at FROM jobs WHERE state = 'running'
 		AND subject = '`+id+`'`)[0], 10, 64)
 	if err != nil || time.Duration(lease)*time.Microsecond > 2*time.Minute {
 		t.Fatalf("the job is somebody's for %s: more than its limit of a minute, and another one",
