@@ -16,17 +16,11 @@ import (
 // Inspect opens a database read-only: it creates and changes nothing. It returns fs.ErrNotExist if a SQLite
 // database does not exist yet. The returned function closes it.
 func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) {
-	s := &shared{}
-	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
-		if _, err := os.Stat(path); err != nil {
-			return nil, nil, fmt.Errorf("database: %w", err)
-		}
-		s.inspectSQLite(path, pool)
-	} else if err := s.openPostgres(c, pool); err != nil {
-		return nil, nil, fmt.Errorf("database: %w", err)
+	db, err := unconnected(c, pool)
+	if err != nil {
+		return nil, nil, err
 	}
-	db := &DB{shared: s}
-	err := db.checkSessions(ctx)
+	err = db.checkSessions(ctx)
 	if err == nil {
 		err = db.reader.PingContext(ctx)
 	}
@@ -38,6 +32,34 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 		return nil, nil, describeOpenError(err)
 	}
 	return db, db.close, nil
+}
+
+// HasSchema reports whether Atrium has ever created its tables in the database. It returns fs.ErrNotExist if a SQLite
+// database does not exist yet. On PostgreSQL it opens one connection, with which it cannot find a transaction pooler.
+func HasSchema(ctx context.Context, c Config, pool OpenPool) (bool, error) {
+	db, err := unconnected(c, pool)
+	if err != nil {
+		return false, err
+	}
+	defer db.close()
+	if err := db.reader.PingContext(ctx); err != nil {
+		return false, describeOpenError(err)
+	}
+	return db.HasSchema(ctx)
+}
+
+// unconnected returns a database to which the first query connects.
+func unconnected(c Config, pool OpenPool) (*DB, error) {
+	s := &shared{}
+	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("database: %w", err)
+		}
+		s.inspectSQLite(path, pool)
+	} else if err := s.openPostgres(c, pool); err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	return &DB{shared: s}, nil
 }
 
 // inspectSQLite opens an existing file. A database without a log beside it is complete, so it can be read without the

@@ -37,15 +37,10 @@ func (p *process) open(c configs.Config, f func(*node.Core) error) error {
 // requireData returns an error unless the deployment has data. Only serve, migrate, restore and keys create create it:
 // another command in a wrong folder would act on an empty deployment, and leave it behind.
 func (p *process) requireData(c configs.Config) error {
-	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, node.OpenPool)
+	hasSchema, err := sqlstore.HasSchema(p.ctx, c.Database, node.OpenPool)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.noData(c)
 	}
-	if err != nil {
-		return err
-	}
-	defer closeDB()
-	hasSchema, err := db.HasSchema(p.ctx)
 	if err != nil {
 		return err
 	}

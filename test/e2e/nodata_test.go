@@ -43,7 +43,15 @@ func TestCommandsWithoutData(t *testing.T) {
 		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
 			t.Errorf("there is a data directory: %v", err)
 		}
+		d.must(t, "keys", "create") // a key file is no data either
+		r := d.run(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
+		if r.code != 1 || !strings.Contains(r.stderr, "there is no data in") || !strings.Contains(r.stderr, place) {
+			t.Errorf("with a key file, user create ended with %d: %s", r.code, r.stderr)
+		}
 		if engine == postgres {
+			if tables := d.column(t, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`); len(tables) > 0 {
+				t.Errorf("there are tables: %s", tables)
+			}
 			s := start(t, engine)
 			elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 			r := s.run(t, "user", "create", "--email", "ann@example.com", "--role", "owner", "--data", elsewhere)
