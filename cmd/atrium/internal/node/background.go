@@ -32,7 +32,8 @@ func (n *Node) Background(ctx context.Context) {
 	running.Go(func() { n.runPresences(ctx) })
 	running.Go(func() { n.lookForChanges(ctx) })
 	running.Go(func() { inTurn(ctx, 1, n.linkEvents) })
-	running.Go(func() { inTurn(ctx, 4, n.runClock) })
+	clock := newClock(n.Registry) // before its turn, so that the metric is never missing
+	running.Go(func() { inTurn(ctx, 4, func(ctx context.Context) { n.runClock(ctx, clock) }) })
 	running.Go(func() { inTurn(ctx, 5, n.settleDirectories) })
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })

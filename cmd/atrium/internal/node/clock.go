@@ -47,8 +47,7 @@ func ClockIsWrong(offset time.Duration) bool { return offset.Abs() > maxOffset }
 
 // runClock corrects the time of presences, until ctx ends: by the database's clock, which all nodes share; on SQLite by
 // that of this machine.
-func (n *Node) runClock(ctx context.Context) {
-	c := newClock(n.Registry)
+func (n *Node) runClock(ctx context.Context, c *clock) {
 	ticker := time.NewTicker(compareClocks)
 	defer ticker.Stop()
 	for {
