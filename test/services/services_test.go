@@ -127,7 +127,8 @@ func TestChild(t *testing.T) {
 	if end == "" {
 		return
 	}
-	fmt.Println("folder", filepath.Dir(query(t, open(t, services.Postgres(t)), `SHOW data_directory`)))
+	folder := filepath.Dir(query(t, open(t, services.Postgres(t)), `SHOW data_directory`))
+	fmt.Println("server", postmaster(t, folder), folder) // it may be gone when the other process reads this
 	switch end {
 	case "panics":
 		panic("as asked")
@@ -144,8 +145,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.v")
 			cmd.Env = append(os.Environ(), child+"="+end, services.PostgresURL+"=")
-			folder := output(t, cmd, "folder ")
-			pid := postmaster(t, folder)
+			var pid int
+			var folder string
+			if _, err := fmt.Sscan(output(t, cmd, "server "), &pid, &folder); err != nil {
+				t.Fatal(err)
+			}
 			switch end {
 			case "is killed":
 				cmd.Process.Signal(syscall.SIGKILL)
