@@ -29,8 +29,10 @@ func TestAShortCommandCollectsNoGarbage(t *testing.T) {
 }
 
 // The loops of a start take turns, so that they share its first two connections. One more listens, and one looks up
-// credentials. A slow machine may need more in some of the starts.
-func TestAnIdleServerNeedsFourConnections(t *testing.T) {
+// credentials: four in all. On a slow machine some of their first rounds overlap, which needs one more or two. If all
+// loops begin at once, a start needs eight or more.
+func TestTheLoopsOfAnIdleServerShareConnections(t *testing.T) {
+	const most = 6
 	t.Parallel()
 	d := deployMigrated(t, postgres)
 	db := d.open(t)
@@ -39,11 +41,11 @@ func TestAnIdleServerNeedsFourConnections(t *testing.T) {
 		s := d.start(t)
 		counts = append(counts, connectionsOf(t, db))
 		s.stop(t)
-		if counts[len(counts)-1] <= 4 {
+		if counts[len(counts)-1] <= most {
 			return
 		}
 	}
-	t.Errorf("five starts have opened %v connections, want 4", counts)
+	t.Errorf("five starts have opened %v connections, want at most %d", counts, most)
 }
 
 // connectionsOf returns how many connections a server has, two seconds after it began to listen: each loop has then had
