@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -45,6 +47,51 @@ func TestTheSchemaOfAFreshPostgreSQLIsThatOfTheMigrations(t *testing.T) {
 	}
 	if len(got) != len(want) || !slices.Contains(want, "CREATE TABLE public.users (") {
 		t.Errorf("the dump of the fresh database has %d lines, that of the migrated one %d", len(got), len(want))
+	}
+}
+
+// TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements lets another transaction hold up the script, until it
+// has taken longer than its connection allows other statements, at the server and on the network.
+func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.T) {
+	t.Parallel()
+	const limit = 3 * time.Second
+	url := services.Postgres(t)
+	db := raw(t, url)
+	other, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Rollback() }()
+	if _, err := other.ExecContext(t.Context(), `CREATE TABLE users (id TEXT)`); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		_, closeDB, err := sqlstore.Open(t.Context(),
+			sqlstore.Config{URL: secret.New(url), MaxConns: 4, StatementTimeout: limit}, nil, sql.OpenDB)
+		if err == nil {
+			closeDB()
+		}
+		opened <- err
+	}()
+	for isLate := false; !isLate; {
+		select {
+		case err := <-opened:
+			t.Fatalf("it did not wait: %v", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) > 0 FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'
+				AND clock_timestamp() > query_start + $1 * INTERVAL '1 ms'`,
+			(limit + 4*engine.Grace).Milliseconds()).Scan(&isLate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }
 
