@@ -45,9 +45,9 @@ func WithoutWaiting(ctx context.Context) context.Context {
 // MayWait reports whether confined jobs of ctx wait for a slot.
 func MayWait(ctx context.Context) bool { return ctx.Value(withoutWaiting{}) == nil }
 
-// ConfinedStream is Confined for a job whose answer has many parts: each gets them one after another, as JSON, and the
-// child process waits for it. An error of each ends the job, and is returned.
+// ConfinedStream is Confined for a job whose answer has many parts. It calls yield with one part after another, as
+// JSON; the child process waits meanwhile. If yield returns an error, the job ends with it.
 type ConfinedStream func(
 	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in any,
-	each func(part json.RawMessage) error,
+	yield func(part json.RawMessage) error,
 ) error

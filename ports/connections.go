@@ -23,8 +23,8 @@ type Connections interface {
 	// Get returns a connection. Its Sealed is empty, as it is in List and Update.
 	Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error)
 
-	// List returns all connections, revoked ones included, newest first, and the sources that read through them: those
-	// of the newest connection first, and of each newest first.
+	// List returns all connections, revoked ones included, newest first, and the sources that read through them in the
+	// same order of connections, the newest source of each first.
 	List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, []source.Summary, error)
 
 	// Live counts the connections that are not revoked.
@@ -46,10 +46,9 @@ type Connections interface {
 	Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 		change func(c *connection.Connection, others int) error) (*connection.Connection, error)
 
-	// Attempt loads the recent efforts of by's workspace, and those of by's org at target, calls admit
-	// and saves the result. If admit fails, nothing is saved. Each kind of effort is counted
-	// separately. Calls for the same workspace or target run one after another. Efforts without an
-	// attempt for an hour may be forgotten.
+	// Attempt loads the recent attempts of by's workspace, and those of by's org at target, calls admit, and saves the
+	// result. If admit fails, nothing is saved. Each kind of effort is counted separately. Calls for the same workspace
+	// or target run one after another. Attempts may be forgotten an hour after the last one.
 	Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
 		admit func(workspace, at *connection.Attempts) error) error
 }

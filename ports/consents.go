@@ -11,10 +11,10 @@ import (
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
 // Consents asks people for their consent to read their data at a service, by the authorization code grant of OAuth 2.0
-// (RFC 6749) with a code verifier (RFC 7636). A Warehouse whose kind takes consents implements it, too.
+// (RFC 6749) with PKCE (RFC 7636). A Warehouse whose kind of connection supports consents implements it, too.
 type Consents interface {
-	// Address returns where a browser asks the person. The service then sends it to the client's redirect URI with the
-	// state and a code.
+	// Address returns the URL of the service's page that asks the person. The service then redirects the browser to the
+	// client's redirect URI, with the state and a code.
 	Address(c connection.OAuthClient, state, verifier string) string
 
 	// Exchange returns the credential for a code. connection.ErrConsentInvalid if the service refuses the code,
@@ -28,7 +28,7 @@ type Consents interface {
 
 // ConsentStates stores which states of consents were used.
 type ConsentStates interface {
-	// Use marks a state, by its hash, as used until it expires. connection.ErrConsentInvalid if it was marked before.
-	// Of concurrent calls, one returns nil.
+	// Use marks a state, given by its hash, as used until it expires. connection.ErrConsentInvalid if it was used
+	// before. Exactly one of several concurrent calls returns nil.
 	Use(ctx context.Context, org identity.OrgID, state [32]byte, expires time.Time) error
 }

@@ -24,9 +24,9 @@ type Embeds interface {
 		ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
 	) (*chat.Template, *chat.EmbedToken, error)
 
-	// Add stores the token that change returns for a template. The template is locked and has have
-	// tokens, so that concurrent calls cannot exceed the limit that change enforces.
-	Add(ctx context.Context, by identity.Actor, of chat.ID, change func(t *chat.Template, have int) (*chat.EmbedToken,
+	// Add stores the token that change returns for a template. count is how many tokens the template has. The
+	// template is locked, so that concurrent calls cannot exceed the limit that change enforces.
+	Add(ctx context.Context, by identity.Actor, of chat.ID, change func(t *chat.Template, count int) (*chat.EmbedToken,
 		error)) error
 
 	// Update loads a template and a token as Get does, locks the template, calls change and saves what
@@ -35,16 +35,16 @@ type Embeds interface {
 	Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
 		change func(*chat.Template, *chat.EmbedToken) error) error
 
-	// BySecret returns the embed that a secret of org belongs to: a token's current secret or the
-	// previous one. The caller must check whether it still opens anything. chat.ErrEmbedTokenInvalid if
-	// there is none, or its template or workspace was deleted. The result is never older than the call.
+	// BySecret returns the token of org with a secret, its current or its previous one, and what the token shows. The
+	// caller must check whether the secret still works. chat.ErrEmbedTokenInvalid if there is no such token, or if its
+	// template or workspace was deleted. The result is never older than the call.
 	BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*chat.Embedding, error)
 
 	// ByID is BySecret by the token's id.
 	ByID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error)
 
-	// Expected reports whether the list of a token of org has an origin, for a template that is not deleted. The
-	// token may be disabled or expired: its sites can still read why the chat is not available.
+	// Expected reports whether any token of org lists an origin, for a template that is not deleted. The token may be
+	// disabled or expired: its sites can still read why the chat is not available.
 	Expected(ctx context.Context, org identity.OrgID, origin chat.Origin) (bool, error)
 
 	// Used records when a token opened a session, and for which origin, at most once a minute. It does
@@ -54,14 +54,14 @@ type Embeds interface {
 
 // EmbedReplies counts the answered messages of embed tokens.
 type EmbedReplies interface {
-	// Count counts up to n answered messages of a token of org for an origin and a day, as long as the token has fewer
-	// than most on that day. It returns how many it counted; 0 if org has no such token. Concurrent calls count at most
-	// most together. Counts of more than 90 days before are deleted.
+	// Count counts up to n answered messages of a token of org for an origin and a day, but no more than limit on that
+	// day over all origins and concurrent calls. It returns how many it counted; 0 if org has no such token. It deletes
+	// counts that are more than 90 days older.
 	Count(
-		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, most int,
+		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, limit int,
 	) (int, error)
 
-	// Return takes back n messages that Count counted for a day and an origin, and that were not answered.
+	// Return subtracts n messages that Count counted for a day and an origin, and that were not answered.
 	Return(
 		ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int,
 	) error
@@ -74,6 +74,6 @@ type EmbedUses interface {
 	// not have are dropped.
 	Add(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, uses []chat.EmbedUse) error
 
-	// Between returns the uses of a token from one day to another, both included, latest day first and then by origin.
-	Between(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error)
+	// List returns the uses of a token from one day to another, both included, latest day first and then by origin.
+	List(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error)
 }

@@ -104,7 +104,7 @@ type GatewaySubscriptions interface {
 	Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error)
 }
 
-// GatewayPreviews is the part of a Gateway that computes without an effect.
+// GatewayPreviews is the part of a Gateway that computes prices and changes nothing.
 type GatewayPreviews interface {
 	// Preview returns what Amend would charge, as if every charge succeeded. Amend costs the same with the same
 	// ProrateAt, as long as the subscription, its prices and the credit stay as they are.

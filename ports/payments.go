@@ -37,7 +37,7 @@ type Payments interface {
 		ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID,
 	) (*billing.Invoice, error)
 
-	// Find returns the workspace of an org whose customer c is, or billing.ErrNoCustomer.
+	// Find returns the workspace of an org that has the customer c, or billing.ErrNoCustomer.
 	Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error)
 
 	// Live counts a workspace's subscriptions at an account that are live or may be about to be.
@@ -48,9 +48,9 @@ type Payments interface {
 
 // PaymentOverview is the part of Payments that reads across all workspaces of an org, for operators.
 type PaymentOverview interface {
-	// Elsewhere counts the org's subscriptions that were live when last seen, per account, at all
+	// LiveElsewhere counts the org's subscriptions that were live when last seen, per account, at all
 	// accounts other than the given one.
-	Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error)
+	LiveElsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error)
 
 	// Duplicates returns the workspaces of an org that had several live subscriptions when last seen,
 	// with the Surplus of each.

@@ -17,9 +17,9 @@ type Presences interface {
 	// Get returns a record, deleted ones included; presence.ErrNotFound if org never had it.
 	Get(ctx context.Context, org identity.OrgID, id presence.ID) (*presence.Record, error)
 
-	// Of returns the record of a user of org, deleted ones included; presence.ErrNotFound if there
+	// ByUser returns the record of a user of org, deleted ones included; presence.ErrNotFound if there
 	// never was one.
-	Of(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error)
+	ByUser(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error)
 
 	// Update loads the records of users of org, calls change for each, and saves those that it changed
 	// with what they recorded, all in one transaction. A user without a record gets a presence.New one.

@@ -12,12 +12,12 @@ import (
 
 // PromptFolders stores the shares of folders of prompt templates. A folder needs no template: any path is one.
 type PromptFolders interface {
-	// Folder returns a folder with what by was granted on it and on those above it.
+	// Folder returns a folder with what by was granted on it and on the folders above it.
 	Folder(ctx context.Context, by identity.Actor, path string) (*prompt.SharedFolder, error)
 
-	// Update calls change with a folder, with what is known of a user, and with the user's share of that folder, nil if
-	// there is none. It saves what change recorded, in one transaction. Until the transaction ends, neither shares of
-	// folders nor memberships of the workspace change. change may run again after a conflict.
+	// Update calls change with a folder, a user, and the user's share of that folder, nil if there is none. It saves
+	// what change recorded, in one transaction. Until the transaction ends, neither shares of folders nor memberships
+	// of the workspace change. change may run again after a conflict.
 	Update(ctx context.Context, by identity.Actor, path string, user identity.UserID,
 		change func(*prompt.SharedFolder, prompt.Recipient, *prompt.FolderShare) error) error
 

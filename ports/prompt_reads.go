@@ -11,7 +11,8 @@ import (
 
 // PromptReads counts how often versions of prompt templates are read.
 type PromptReads interface {
-	// AddReads adds to the counts of versions on days. It ignores versions that the workspace does not have. It removes
-	// from reads what it has stored, so that a call after an error counts nothing twice. Answers in memory stay valid.
+	// AddReads adds reads to the daily counts of versions. It ignores versions that the workspace does not have. It
+	// removes from reads what it has stored, so that a call after an error counts nothing twice. Cached responses stay
+	// valid.
 	AddReads(ctx context.Context, ws identity.WorkspaceID, reads map[prompt.Read]int64) error
 }

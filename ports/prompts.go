@@ -10,14 +10,14 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Prompts stores prompt templates and what belongs to them. It makes no decisions about access, except
-// which versions a reference of by's may name (prompt.Template.SeesDrafts).
+// Prompts stores prompt templates and what belongs to them. It makes no decisions about access, with one exception: a
+// reference finds only versions that by may see (prompt.Template.SeesDrafts).
 //
 // Methods that name a template return prompt.ErrNotFound if by's workspace never had one with that id.
-// A deleted template is found. A loaded template has the grant of by only. The Update methods load, call
-// change, and save what it recorded, all in one transaction.
-// The row is locked, so that changes run one after another. Nothing is saved if change fails. change
-// may run again after a conflict, so it does no I/O and gets no context.
+// A deleted template is found. A loaded template has only the grant of by. The Update methods load a template, call
+// change, and save what change recorded, all in one transaction. The row is locked, so that changes run one after
+// another. Nothing is saved if change fails. change may run again after a conflict, so it does no I/O and gets no
+// context.
 type Prompts interface {
 	// Add stores a new template. prompt.ErrNameTaken if a live one has its name.
 	Add(ctx context.Context, t *prompt.Template) error
@@ -34,9 +34,8 @@ type Prompts interface {
 	UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
 		change func(*prompt.Template, prompt.Recipient) error) (*prompt.Template, error)
 
-	// Lock locks a template until the transaction ends, and returns it with the version that ref names,
-	// nil if ref names none. Until then every change of the template, its versions and its shares
-	// waits. Outside a transaction the lock ends at once.
+	// Lock returns a template with the version that ref names, nil if ref names none. Until the transaction ends,
+	// every change of the template, its versions and its shares waits. Outside a transaction the lock ends at once.
 	Lock(
 		ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	) (*prompt.Template, *prompt.VersionInfo, error)
@@ -44,7 +43,7 @@ type Prompts interface {
 	PromptVersions
 }
 
-// PromptVersions is the part of Prompts that is about the versions of a template.
+// PromptVersions is the part of Prompts for the versions of a template.
 type PromptVersions interface {
 	// GetVersion returns a nil version if ref names none. If by may not see the template, it returns no
 	// version and does not look for one: the response time must not reveal that there is such a
@@ -59,7 +58,7 @@ type PromptVersions interface {
 		ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
 	) (*prompt.Reading, *prompt.Version, error)
 
-	// Rollouts returns the rollouts that run on a template, by label; none if by's workspace has no such template.
+	// Rollouts returns the running rollouts of a template, by label; none if by's workspace has no such template.
 	Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error)
 
 	// UpdateVersion changes a template and one of its versions, nil if ref names none. It reads and
@@ -67,15 +66,14 @@ type PromptVersions interface {
 	UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 		change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error)
 
-	// EditVersion is UpdateVersion for a change of the version's content and labels. used are the
-	// labels of the template, with their rollouts. Labels that change gave to the version are removed from all others
-	// of the template. Each version that loses some gets a new revision, with the version's UpdatedAt as its
-	// time.
+	// EditVersion is UpdateVersion for a change of the version's content and labels. used are the labels of the
+	// template, with their rollouts. Labels that change gave to the version are removed from the template's other
+	// versions. Each version that loses a label gets a new revision, and the UpdatedAt of the edited version.
 	EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 		change func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error) (*prompt.Template, error)
 
-	// SetIncludes writes Includes and Pinned of a version of by's workspace that was saved in the same transaction.
-	// Outside a transaction it must not be called, since the revision of the version stays.
+	// SetIncludes writes Includes and Pinned of a version of by's workspace. It must be called in the transaction that
+	// saved the version, since it does not change the version's revision.
 	SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error
 
 	// AddVersion stores the version that change returns, with labels as in EditVersion.
@@ -107,8 +105,8 @@ type PromptLists interface {
 	// Share returns one share, or prompt.ErrShareNotFound.
 	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
 
-	// Reads returns how often the versions of a template were read since a day, latest day and highest number first, at
-	// most limit lines.
+	// Reads returns how often each version of a template was read on each day since a day: the latest day first, then
+	// the highest number, at most limit entries.
 	Reads(
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int,
 	) ([]prompt.Reads, error)
@@ -119,7 +117,7 @@ type PromptLists interface {
 	) (page.Of[prompt.Activation], error)
 }
 
-// PromptOutlines is the part of PromptLists that reads how templates are arranged, and what includes one.
+// PromptOutlines is the part of PromptLists for folders and includes.
 type PromptOutlines interface {
 	// Outline returns the first limit live templates in a folder, in the order of NameKey, for which
 	// Template.Access(by) is at least View. The empty folder has all of them.

@@ -11,11 +11,11 @@ import (
 
 // Replier asks an organisation's endpoint to answer a visitor. There is one per kind of connection that answers.
 type Replier interface {
-	// Reply sends a request through the target's egress policy, and gives each piece of the answer to each as it
-	// arrives, in UTF-8. It follows no redirect. It ends within a second of its context's end, or if each returns an
-	// error, which it then returns. Other errors are a chat.ReplyFailure, wrapped with a cause that is only for the
-	// log; it contains nothing that the endpoint sent, and no part of the credential.
-	Reply(ctx context.Context, to Target, r ReplyRequest, each func(text string) error) error
+	// Reply sends a request through the target's egress policy, and calls yield with each piece of the answer as it
+	// arrives, in UTF-8. It follows no redirect. It ends within a second of its context's end. If yield returns an
+	// error, Reply ends with it. Other errors are a chat.ReplyFailure, wrapped with a cause that is only for the log;
+	// it contains nothing that the endpoint sent, and no part of the credential.
+	Reply(ctx context.Context, to Target, r ReplyRequest, yield func(text string) error) error
 }
 
 // ReplyRequest is what an endpoint answers.

@@ -29,11 +29,11 @@ type Sheets interface {
 	// ten minutes if the host accepts no more requests.
 	Preview(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget) (source.Sheet, error)
 
-	// Rows calls each with the rows below the location's header, in batches, without empty rows. The first batch has
-	// the file's version, its sample, and which columns the tab does not have; then there are no rows. An error of
-	// each ends the call, and is returned.
+	// Rows calls yield with the rows below the location's header, in batches, without empty rows. The first batch has
+	// the file's version, its sample, and the names of requested columns that the tab does not have; if there are any,
+	// no rows follow. If yield returns an error, the call ends with it.
 	Rows(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget, q source.RowsQuery,
-		each func(column.Batch) error) error
+		yield func(column.Batch) error) error
 }
 
 // SheetTarget says which sheet to read, and with which limits and credentials.
@@ -53,5 +53,5 @@ type SheetOffer struct {
 	Files        bool                   // whether the data directory's folder "sheets" can be read
 	GoogleAPIKey secret.String          // for Google Sheets that are shared with everyone who has the link; zero: none
 	GoogleClient connection.OAuthClient // to which people gave their consents; zero: none
-	Locale       string                 // of sheets whose location names none, as there; empty: source.DefaultLocale
+	Locale       string                 // of sheets whose location names no locale; empty: source.DefaultLocale
 }

@@ -16,7 +16,7 @@ import (
 // decisions about access. Methods that name a source return source.ErrNotFound if the workspace has
 // none with that id. A detached source is not found.
 type Sources interface {
-	// Add stores the source that make returns, and adds its Learnt to the workspace's memory. others
+	// Add stores the source that make returns, and adds its Learnt names to the workspace's memory. others
 	// counts the sources of by's workspace: until this one is stored, no call can add one or delete the
 	// workspace. make may run again after a conflict, as change functions of Prompts do.
 	// source.ErrAlreadyAttached if another source of the workspace has its type and Location.Key.
@@ -29,8 +29,8 @@ type Sources interface {
 	// List lists the sources of a workspace, newest first.
 	List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error)
 
-	// Through lists the sources that read through a connection, newest first.
-	Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error)
+	// ListThrough lists the sources that read through a connection, newest first.
+	ListThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error)
 
 	// Lock locks a source until the transaction ends, and returns it: until then every change of the
 	// source waits. Outside a transaction the lock ends at once.

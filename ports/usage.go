@@ -14,24 +14,24 @@ import (
 
 // Usage counts what workspaces have stored.
 type Usage interface {
-	// Of returns what a workspace uses. Invitations that have expired at the time at do not count, nor do
-	// the streams of nodes that are not alive. In a transaction, its own additions count, and those of
-	// transactions that have ended.
-	Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error)
+	// Amounts returns what a workspace uses. Invitations that have expired at the time at do not count, nor do the
+	// streams of nodes that are not alive. Within a transaction, its own additions count, and those of transactions
+	// that have ended.
+	Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error)
 
 	// Lock makes every other transaction that calls Lock for the workspace wait until this one ends. Without a
 	// transaction it has no effect.
 	Lock(ctx context.Context, ws identity.WorkspaceID) error
 }
 
-// CheckUsage returns a *quota.LimitError if the workspace that by acts in uses more than limits allow, in
-// one of kinds. In a transaction, the result counts what the transaction has added. Near a limit transactions wait
-// for each other here until they end: if several compete for the last free place, only one succeeds.
+// CheckUsage returns a *quota.LimitError if by's workspace uses more of one of kinds than limits allow. What the
+// current transaction has added counts. Near a limit, transactions wait for each other here: if several compete for the
+// last free place, only one succeeds.
 func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.Limits, kinds ...quota.Kind) error {
 	if !slices.ContainsFunc(kinds, limits.Bounds) {
 		return nil
 	}
-	used, err := s.Usage.Of(ctx, by.Workspace, by.At)
+	used, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.
 		if err := s.Usage.Lock(ctx, by.Workspace); err != nil {
 			return err
 		}
-		if used, err = s.Usage.Of(ctx, by.Workspace, by.At); err != nil {
+		if used, err = s.Usage.Amounts(ctx, by.Workspace, by.At); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ type StreamSeats interface {
 	Keep(ctx context.Context, node string, at, until time.Time) error
 }
 
-// Quotas returns the limits of the workspace that by acts in.
+// Quotas returns the limits of by's workspace.
 type Quotas func(ctx context.Context, by identity.Actor) (quota.Limits, error)
 
 // Meters stores the usage that applications report.
@@ -71,9 +71,9 @@ type Meters interface {
 	UsageOutbox
 
 	// Add adds a report to the sum of its feature and period in by's workspace, and returns the sum. A report whose Key
-	// the workspace has had within billing.UsageKeyLasts is not added: then repeated is true. billing.ErrUsageKeyReused
-	// if the first one had another feature or quantity. A sum beyond billing.MaxUsageSum stays at it. Concurrent
-	// reports all count.
+	// the workspace has used within billing.UsageKeyLasts is not added again: then repeated is true.
+	// billing.ErrUsageKeyReused if the first report with the Key had another feature or quantity. A sum never exceeds
+	// billing.MaxUsageSum. Concurrent reports all count.
 	Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (sum int64, repeated bool, err error)
 
 	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.

@@ -12,8 +12,8 @@ import (
 
 // UsageOutbox stores usage events until the gateway has counted them.
 type UsageOutbox interface {
-	// QueueUsage stores an event of by's workspace, or adds its quantity to one of the same customer, feature and
-	// price that was not tried yet and happened at since or later.
+	// QueueUsage stores an event of by's workspace. If there is an event of the same customer, feature and price that
+	// was not tried yet and happened at since or later, it adds the quantity to that event instead.
 	QueueUsage(ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time) error
 
 	// QueuedUsage returns the oldest events of a workspace for an account, at most n.

@@ -34,22 +34,22 @@ type Warehouse interface {
 	// unknown, and no error.
 	Preview(ctx context.Context, to Target, q connection.PreviewQuery) (connection.Preview, error)
 
-	// Rows calls each with the rows of a table, in batches of one snapshot. The first batch says which columns
-	// the table does not have; then there are no rows. An error of each ends the call, and is returned. It returns
-	// connection.RowsUnsupported if the kind cannot do it, else errors as Preview does.
-	Rows(ctx context.Context, to Target, q connection.RowsQuery, each func(column.Batch) error) error
+	// Rows calls yield with the rows of a table, in batches of one snapshot. The first batch names the requested
+	// columns that the table does not have; if there are any, no rows follow. If yield returns an error, the call ends
+	// with it. Rows returns connection.RowsUnsupported if the kind cannot stream rows, else errors as Preview does.
+	Rows(ctx context.Context, to Target, q connection.RowsQuery, yield func(column.Batch) error) error
 }
 
 // Target says what a Warehouse must reach, and with which limits.
 type Target struct {
 	Workspace  identity.WorkspaceID // the caller's workspace
 	Credential connection.Credential
-	OAuth      connection.OAuthClient // to which the consent was given that Credential is, if it is one
+	OAuth      connection.OAuthClient // the client that the consent was given to, if Credential is a consent
 	Egress     identity.Egress        // of the caller's org
 	Limits     Limits
 
-	// Watch is called with checks of a probe, in order, as soon as their steps have ended; it may be nil. The report
-	// begins with the same checks, and has those that follow.
+	// Watch, unless nil, is called with each check of a probe as soon as its step has ended, in order. The report has
+	// the same checks.
 	Watch func(connection.Check)
 }
 

@@ -19,8 +19,8 @@ var errRateLimited = &fault.Error{
 	Detail: "Too many requests. Wait for the number of seconds in Retry-After.",
 }
 
-// authenticate returns the caller of a request. It verifies the credential, then applies the rate limits,
-// then selects the workspace. If workspaceOptional is true, the request need not name a workspace.
+// authenticate returns the caller of a request, and who the credential belongs to. It verifies the credential, then
+// applies the rate limits, then selects the workspace. If workspaceOptional is true, the request need not name one.
 func (a *API) authenticate(
 	w http.ResponseWriter, r *http.Request, obs *observed, op *openapi.Operation, workspaceOptional bool,
 ) (identity.Actor, owner, error) {
@@ -59,8 +59,8 @@ func (a *API) authenticate(
 	return by, proved, nil
 }
 
-// owner is who a credential has proved. Most operations need only the actor, so the person of a key, which is a copy,
-// is made when an operation asks for it.
+// owner is who a verified credential belongs to. Most operations need only the actor, so that person copies what it
+// returns only when an operation asks for it.
 type owner interface{ person() *account.Person }
 
 type (
@@ -74,13 +74,13 @@ func (b *keyOwner) person() *account.Person {
 
 func (b *userOwner) person() *account.Person { return (*account.Person)(b) }
 
-// prover proves a caller by a credential of one kind.
+// prover authenticates the caller by a credential of one kind.
 type prover func(
 	a *API, r *http.Request, obs *observed, token string, at time.Time,
 ) (identity.Actor, owner, selectMembership, error)
 
-// credential returns the credential of a request and the function that proves its caller. A cookie counts only if there
-// is no Authorization. stored reports whether proving it takes a look-up.
+// credential returns the credential of a request and the function that verifies it. A cookie counts only if there is no
+// Authorization header. stored reports whether the verification reads the database.
 func (a *API) credential(r *http.Request, org *identity.Org) (token string, prove prover, stored bool) {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
@@ -112,8 +112,8 @@ func (a *API) admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, a
 	return nil
 }
 
-// bearer is the token in an Authorization header; empty if that has another scheme or none. The
-// case of a scheme does not matter (RFC 9110, section 11.1).
+// bearer returns the token of an Authorization header; empty if the scheme is not Bearer. Schemes are not
+// case-sensitive (RFC 9110, section 11.1).
 func bearer(authorization string) string {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -125,7 +125,7 @@ func bearer(authorization string) string {
 // selectMembership returns the caller's membership in the workspace that a request names.
 type selectMembership func(named string) (account.Membership, error)
 
-// byKey proves a caller by an API key, which is bound to one workspace.
+// byKey authenticates a caller by an API key, which is bound to one workspace.
 func (a *API) byKey(
 	r *http.Request, obs *observed, token string, at time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
@@ -143,8 +143,8 @@ func (a *API) byKey(
 	return by, (*keyOwner)(p), p.Select, nil
 }
 
-// bySession proves a caller by the cookie and the proof of a session. A request from a page of another origin proves
-// none.
+// bySession authenticates a caller by the cookie and the proof of a session. It refuses a request from a page of
+// another origin.
 func (a *API) bySession(
 	r *http.Request, obs *observed, cookie string, at time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
@@ -172,7 +172,7 @@ func (a *API) bySession(
 // isSafe reports whether a request changes nothing (RFC 9110, section 9.2.1).
 func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// byToken proves a caller by a token that one of the org's issuers signed.
+// byToken authenticates a caller by a token that one of the org's issuers signed.
 func (a *API) byToken(
 	r *http.Request, obs *observed, token string, at time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
@@ -193,7 +193,7 @@ func (a *API) byToken(
 	return userActor(&p.User, obs, at), (*userOwner)(p), selected, nil
 }
 
-// signIn returns the person of verified claims. by is the system, in the request of the sign-in.
+// signIn returns the person that verified claims belong to. by is the system, in the request of the sign-in.
 func (a *API) signIn(
 	ctx context.Context, by identity.Actor, org *identity.Org, claims *account.Claims,
 ) (*account.Person, error) {
@@ -239,7 +239,7 @@ func sessionActor(p *account.Principal, obs *observed, at time.Time) identity.Ac
 	return by
 }
 
-// proof returns what the valid credential of a request has proved.
+// proof returns what identifies the valid credential of a request.
 func (r *request) proof() (account.Proof, error) {
 	org := observation(r.Request).org
 	token, _, _ := r.api.credential(r.Request, org)

@@ -149,6 +149,6 @@ func (r *request) connection(c *connection.Connection, err error) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
-	sources, err := r.Sources.Through(r.Context(), r.by, c.ID)
+	sources, err := r.Sources.ListThrough(r.Context(), r.by, c.ID)
 	return ok(toConnection(c, mapSlice(sources, toConnectionSource))).withRevision(c.Revision), err
 }

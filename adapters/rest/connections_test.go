@@ -281,7 +281,7 @@ func TestVerifyConnection(t *testing.T) {
 			return c, change(c, 0)
 		})
 	h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
-	h.sources.EXPECT().Through(gomock.Any(), identity.WorkspaceID("wsp_1"),
+	h.sources.EXPECT().ListThrough(gomock.Any(), identity.WorkspaceID("wsp_1"),
 		connection.ID(id)).Return([]source.Summary{{ID: "src_1", Workspace: "wsp_1", Name: "People",
 		Connection: id, Status: source.Unmapped}}, nil)
 	w := h.call("POST", connectionsPath+"/"+id+"/verify", "")

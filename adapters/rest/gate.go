@@ -26,16 +26,16 @@ var (
 )
 
 const (
-	// waitingFor is how many requests may wait for each slot.
-	waitingFor = 32
+	// waitersPerSlot is how many requests may wait for each slot.
+	waitersPerSlot = 32
 
 	// outboundFactor is how many times higher the limits are for operations that reach another system: most of
 	// the time they wait for that system, and hold no database connection.
 	outboundFactor = 4
 )
 
-// gate lets at most limit requests of each key run. The others wait in the order of their arrival. A free
-// gate costs one lock and no allocation.
+// gate lets at most limit requests of each key run at the same time. The others wait in the order of their arrival.
+// If no request waits, entering takes one lock and no allocation.
 type gate struct {
 	limit int
 
@@ -56,7 +56,7 @@ func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
 		g.mu.Unlock()
 		return true
 	}
-	if wait <= 0 || len(g.waiting[key]) >= g.limit*waitingFor {
+	if wait <= 0 || len(g.waiting[key]) >= g.limit*waitersPerSlot {
 		g.mu.Unlock()
 		return false
 	}
@@ -114,11 +114,11 @@ func newGates(c Concurrency, factor int) *gates {
 	return &gates{callers: newGate(c.PerCaller * factor), workspaces: newGate(c.PerWorkspace * factor), wait: c.Wait}
 }
 
-// enter waits until by's request may run, for at most wait in both gates together. If it returns no error,
-// the caller must call leave. A request in no workspace counts only for its caller.
+// enter waits until the request of by may run, for at most g.wait in both gates together. If it returns no error,
+// the caller must call leave. A request without a workspace counts only for its caller.
 func (g *gates) enter(ctx context.Context, by identity.Actor) error {
 	left := g.wait
-	if !g.callers.enter(ctx, string(by.User), 0) { // most enter at once, so that the clock is not read
+	if !g.callers.enter(ctx, string(by.User), 0) { // most enter at once, without reading the clock
 		begun := time.Now()
 		if !g.callers.enter(ctx, string(by.User), g.wait) {
 			return errCallerBusy

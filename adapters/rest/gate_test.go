@@ -83,7 +83,7 @@ func TestGate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGate(1)
 			g.enter(t.Context(), "a", wait)
-			for range waitingFor {
+			for range waitersPerSlot {
 				go g.enter(t.Context(), "a", wait)
 			}
 			synctest.Wait()

@@ -63,30 +63,30 @@ type request struct {
 	api   *API
 	op    *openapi.Operation
 	by    identity.Actor
-	owner owner           // of the credential, at most a second old; nil before it was checked
-	known *account.Person // of the owner; nil until person is called
-	match revision.Match  // from If-Match
-	weak  bool            // it names weak tags
+	owner owner           // who the credential belongs to, at most a second old; nil until it is verified
+	known *account.Person // what person has returned; nil until it is called
+	match revision.Match  // the revisions in If-Match
+	weak  bool            // whether If-Match has a weak tag
 	query url.Values
 	body  []byte
 
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 
-	versions []prompt.VersionID // of prompts, which the operation has read
-	rollouts []*prompt.Rollout  // that chose them
+	versions []prompt.VersionID // the prompt versions that the operation has read
+	rollouts []*prompt.Rollout  // the rollouts that chose them
 
-	unremembered bool // the answer must not be kept in memory
-	lasts        bool // the answer depends on no time but the end of shares, and on nothing whose changes are not noted
+	unremembered bool // the response must not be cached
+	lasts        bool // the response depends only on tracked data, and on no time except the end of shares
 
-	produces string      // the media type that is returned instead of JSON, if any
-	answer   http.Header // of the response, errors included
+	produces string      // the media type of the response, if it is not JSON
+	answer   http.Header // the header of the response, also of an error
 
-	watch func(connection.Check) // is called with the checks of a probe; may be nil
+	watch func(connection.Check) // called with each check of a probe; may be nil
 
 	stream func(io.Writer) error // writes the body of a download; set by the operation
 }
 
-// person returns who the credential has proved; nil before it was checked.
+// person returns the person that the credential belongs to; nil until it is verified.
 func (r *request) person() *account.Person {
 	if r.known == nil && r.owner != nil {
 		r.known = r.owner.person()
@@ -216,7 +216,7 @@ func (r *request) parse(w http.ResponseWriter) error {
 	if r.body, err = r.readBody(w); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return errBodyTooLarge.Because(
-				fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", r.op.MaxBody),
+				fmt.Sprintf("The body is larger than the %d bytes that this operation accepts.", r.op.MaxBody),
 			)
 		}
 		return errBodyUnreadable
@@ -225,7 +225,7 @@ func (r *request) parse(w http.ResponseWriter) error {
 		return nil
 	}
 	media := r.Header.Get("Content-Type")
-	if media != jsonType { // most have this one, and parsing it takes three allocations
+	if media != jsonType { // the usual type needs no parsing, which takes three allocations
 		media, _, err = mime.ParseMediaType(media)
 	}
 	if err != nil || !slices.Contains(r.op.MediaTypes, media) {
@@ -276,13 +276,13 @@ func formAsJSON(form []byte) []byte {
 		object[formField] = values
 	}
 	text, err := json.Marshal(object)
-	if err != nil { // texts always encode
+	if err != nil { // strings always encode
 		panic(err)
 	}
 	return text
 }
 
-// isPrintable reports whether s is some visible ASCII.
+// isPrintable reports whether s is not empty and has only printable ASCII characters.
 func isPrintable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

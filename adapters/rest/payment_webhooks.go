@@ -43,7 +43,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, op.MaxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return errBodyTooLarge.Because(
-			fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", op.MaxBody),
+			fmt.Sprintf("The body is larger than the %d bytes that this operation accepts.", op.MaxBody),
 		)
 	}
 	if err != nil {

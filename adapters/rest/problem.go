@@ -44,7 +44,7 @@ var statuses = map[fault.Kind]int{
 var (
 	errInternal = &fault.Error{
 		Code:   "internal",
-		Detail: "Something went wrong on our side. The request_id helps us to find out what.",
+		Detail: "Something went wrong on the server. Its log has the details under the request_id.",
 	}
 	errTimeout = &fault.Error{
 		Kind:   fault.UpstreamTimeout,
@@ -74,18 +74,18 @@ func (a *API) setProblemHeaders(w http.ResponseWriter, r *http.Request, f *fault
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
 	if f == errInternal || f.Kind >= fault.Upstream {
-		level := a.Log.ErrorContext
+		log := a.Log.ErrorContext
 		if errors.Is(err, context.Canceled) {
-			level = a.Log.DebugContext // the client went away
+			log = a.Log.DebugContext // the client went away
 		}
-		level(
+		log(
 			r.Context(), "request failed", "request_id", observation(r).id, "method", r.Method, "route",
 			observation(r).route, "error", err,
 		)
 	}
 }
 
-// publicError returns the fault that a client may see of an error.
+// publicError returns the part of err that a client may see.
 func publicError(err error) *fault.Error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
@@ -113,7 +113,7 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		RequestID: observation(r).id,
 	}
 	if errors.Is(f, identity.ErrUnknownHost) {
-		p.Detail = "No organisation answers on the host " + printableHost(a.host(r)) + "."
+		p.Detail = "No organisation is configured for the host " + printableHost(a.host(r)) + "."
 	}
 	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
 		p.Failure, p.Checks = toFailure(&e.Failure), mapSlice(e.Checks, toCheck)

@@ -68,12 +68,12 @@ func (q remembered) perform(r *request) (answer ports.Answer, replayed bool, err
 // version is what a process knows of the changes of a workspace at some time.
 type version struct {
 	generation uint64 // of the changes through this process
-	elsewhere  uint64 // of those that it has learned of
+	observed   uint64 // of those that it has observed
 	current    bool   // it has learned of all that are more than a second old
 }
 
 func (a *API) versionOf(ws identity.WorkspaceID) (v version, settled bool) {
-	v.elsewhere, v.current = a.Changes.Elsewhere(ws)
+	v.observed, v.current = a.Changes.ObservedGeneration(ws)
 	v.generation, settled = a.Changes.Generation(ws)
 	return v, settled
 }

@@ -21,12 +21,14 @@ import (
 
 // changes are those of a store in which nothing changes by itself.
 type changes struct {
-	generation, elsewhere uint64
-	pending, current      bool
+	generation, observed uint64
+	pending, current     bool
 }
 
 func (c *changes) Generation(identity.WorkspaceID) (uint64, bool) { return c.generation, !c.pending }
-func (c *changes) Elsewhere(identity.WorkspaceID) (uint64, bool)  { return c.elsewhere, c.current }
+func (c *changes) ObservedGeneration(identity.WorkspaceID) (uint64, bool) {
+	return c.observed, c.current
+}
 
 func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 	const path = promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn/versions/active"
@@ -92,10 +94,10 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 				get(h, path)
 			}
 		}, 3},
-		{"within a second after a look found a change", func(h *env) { h.changes.elsewhere++; get(h, path) }, 1},
+		{"within a second after a look found a change", func(h *env) { h.changes.observed++; get(h, path) }, 1},
 		{"more than a second after a look found a change", func(h *env) {
 			lasting(h)
-			h.changes.elsewhere++
+			h.changes.observed++
 			time.Sleep(time.Second)
 			get(h, path)
 		}, 3},

@@ -13,19 +13,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// reply is what an operation responds.
+// reply is the response of an operation, before its body is encoded.
 type reply struct {
 	status   int
 	body     any    // nil for 204; see encoded and deferred
 	revision int64  // of the resource; 0 if it has none
 	location string // of the created resource
 	vary     string // the request headers that the response depends on, if caches may keep it
-	reveals  string // the id of the object whose secret the body shows
-	brought  string // the id of the object whose secret was in the request
-	shows    string // the path whose GET returns this body; "": none
+	reveals  string // the id of the object whose secret the body shows; see ports.Answer
+	brought  string // the id of the object whose secret was in the request; see ports.Answer
+	shows    string // the path whose GET returns this body; empty: none
 }
 
-// encoded is a body that is JSON already.
+// encoded is a body that is already JSON.
 type encoded []byte
 
 // appender is a body that encodes itself, without reflection.
@@ -33,11 +33,11 @@ type appender interface {
 	AppendJSON([]byte) []byte
 }
 
-// appendedBytes is more than most bodies have that encode themselves.
+// appendedBytes is the initial capacity for a body that encodes itself; most are shorter.
 const appendedBytes = 768
 
-// deferred is a body with values that are only known after the commit, such as whether a mail was sent. An
-// Idempotency-Key keeps what it returns before.
+// deferred is a body with values that are only known after the commit, such as whether a mail was sent. The record of
+// an Idempotency-Key is written in the transaction, so it has the body as it was before the commit.
 type deferred func() any
 
 func ok(body any) reply { return reply{status: http.StatusOK, body: body} }
@@ -131,8 +131,8 @@ var (
 	jsonOnly       = map[string]string{"Content-Type": jsonType}
 )
 
-// maxCounted is the number of bytes of a body up to which net/http sets Content-Length itself. It does so without
-// another entry in the map of header fields, which is much smaller with up to eight entries.
+// maxCounted is the size in bytes up to which net/http sets the Content-Length of a body itself. We leave it to
+// net/http, because its way adds no entry to the header map: up to eight entries a map needs much less memory.
 const maxCounted = 2048
 
 // write sends an answer, or 304 if the client has it already.
@@ -173,17 +173,17 @@ func noneMatch(headers []string, tag string) bool {
 
 var (
 	errIfMatch = openapi.ErrInvalidParameter.Because(
-		"If-Match takes the ETag of an answer as it is, in its quotes, or several with commas between them, or *.",
+		"If-Match must be an ETag exactly as the server returned it, in its quotes; several with commas between; or *.",
 	)
 	errWeakTag = revision.ErrMismatch.Because(
-		"If-Match compares strongly, so that a weak tag never matches (RFC 9110, section 13.1.1): send the " +
+		"If-Match compares strongly, so a weak tag never matches (RFC 9110, section 13.1.1): send the " +
 			"ETag without W/.",
 	)
 )
 
-// ifMatch reads If-Match. Only the revision part of our tags is compared: if an object is only shown differently to one
-// caller, no update is lost. Weak tags, and tags that no response ever had, match nothing; with * or without the header
-// there is no condition. errIfMatch if the value is not an entity tag.
+// ifMatch reads If-Match. Only the revision in a tag is compared, not the hash: if an object merely looks different to
+// another caller, no update is lost. Weak tags, and tags that are not Atrium's, match nothing. With * or without the
+// header there is no condition. errIfMatch if the value is not an entity tag.
 func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	if len(headers) == 0 {
 		return nil, false, nil

@@ -15,8 +15,8 @@ import (
 type changes struct {
 	seed       maphash.Seed
 	workspaces [1024]changeCount
-	all        changeCount // of transactions that do not say which workspace they change
-	any        atomic.Uint64
+	all        changeCount   // of transactions that do not say which workspace they change
+	any        atomic.Uint64 // of all transactions that may have changed something
 }
 
 // changeCount counts the transactions that may have committed a change, and those that are about to.
@@ -29,16 +29,17 @@ var _ ports.Changes = (*DB)(nil)
 
 func newChanges() *changes { return &changes{seed: maphash.MakeSeed()} }
 
-func (c *changes) of(ws identity.WorkspaceID) *changeCount {
+// counter returns the counter of a workspace.
+func (c *changes) counter(ws identity.WorkspaceID) *changeCount {
 	return &c.workspaces[maphash.String(c.seed, string(ws))%uint64(len(c.workspaces))]
 }
 
 // Generation implements ports.Changes.
 func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, settled bool) {
-	if db.elsewhere.mayMiss() {
+	if db.observed.mayMiss() {
 		return 0, false
 	}
-	count, all := db.changes.of(ws), &db.changes.all
+	count, all := db.changes.counter(ws), &db.changes.all
 	// The pending count is read first: a change that is no longer pending has been counted.
 	settled = count.pending.Load() == 0 && all.pending.Load() == 0
 	return count.ended.Load() + all.ended.Load(), settled
@@ -55,8 +56,8 @@ func (t *transaction) begin(count *changeCount) {
 	t.changing = append(t.changing, count)
 }
 
-// end counts the pending changes of a transaction that has ended. The result of a commit can be unknown, so
-// those of a failed one count too.
+// end counts the pending changes of a transaction that has ended. Those of a failed commit count too, because it may
+// have succeeded all the same.
 func (c *changes) end(t *transaction) {
 	if len(t.changing) > 0 {
 		c.any.Add(1)
@@ -68,17 +69,17 @@ func (c *changes) end(t *transaction) {
 	t.changing = nil
 }
 
-// changing notes that the transaction changes a workspace. Nearly every change records an event, which calls it.
-// Updates from the payment gateway and usage reports may not record one. Neither does an update that finds nothing to
-// change: it calls it because it returns what it has read, which another process may have written, and what this
-// process has returned once, later reads must return too.
+// changing notes that the transaction changes a workspace. Recording an event calls it, which nearly every change does.
+// Changes that may record no event call it themselves: updates from the payment gateway, and usage reports. So does an
+// update that finds nothing to change. It returns what it has read, which another process may have written; later
+// reads of this process must not return anything older.
 func (db *DB) changing(ws identity.WorkspaceID) {
 	if db.tx != nil && ws != "" {
-		db.tx.begin(db.changes.of(ws))
+		db.tx.begin(db.changes.counter(ws))
 	}
 }
 
-// changingAll notes that the transaction changes people or their credentials, and with them any workspace.
+// changingAll notes that the transaction changes people or their credentials, which can affect every workspace.
 func (db *DB) changingAll() {
 	if db.tx == nil {
 		db.changes.any.Add(1)

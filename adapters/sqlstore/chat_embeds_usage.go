@@ -59,8 +59,8 @@ func (s *EmbedUses) Add(
 	})
 }
 
-// Between implements ports.EmbedUses.
-func (s *EmbedUses) Between(
+// List implements ports.EmbedUses.
+func (s *EmbedUses) List(
 	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day,
 ) ([]chat.EmbedUse, error) {
 	var rows []struct {

@@ -24,9 +24,9 @@ import (
 // DB is a database, or one transaction on it.
 type DB struct {
 	*shared
-	tx    *transaction // nil outside a transaction
-	from  *sqlx.DB     // where statements outside transactions run; nil: reader
-	brief bool         // see brief
+	tx        *transaction // nil outside a transaction
+	pool      *sqlx.DB     // where statements outside transactions run; nil: reader
+	unwatched bool         // statements run with an unwatched context
 }
 
 // shared is the state of a database that all its transactions share.
@@ -40,7 +40,7 @@ type shared struct {
 	migrations  *goose.Provider
 	statements  sync.Map // query → *statement
 	changes     *changes
-	elsewhere   *elsewhere
+	observed    *observedChanges
 	followers   *followers
 	sealer      ports.Sealer
 	principals  ttlCache[principalKey, *account.Principal]
@@ -56,14 +56,14 @@ type shared struct {
 }
 
 type transaction struct {
-	grouped bool // it is committed with others
-	links   bool // it links events, after which there is nothing more to link
 	*sqlx.Tx
+	grouped     bool // it is committed together with others
+	links       bool // it links events, so that its commit leaves no event to link
 	afterCommit []func()
 	effects     []func()                     // of use cases; they may take seconds, so they run after afterCommit
-	members     map[memberKey]account.Member // as they are stored; see storesMember
-	changing    []*changeCount               // what it may change
-	readWidely  bool                         // it has run such a statement
+	members     map[memberKey]account.Member // as stored; see storesMember
+	changing    []*changeCount               // the counts of the workspaces that it may change
+	readWidely  bool                         // it has run a statement that is readWidely
 }
 
 // statement is what is known of a query.
@@ -109,8 +109,7 @@ func (db *DB) AfterCommit(effect func()) {
 	db.tx.effects = append(db.tx.effects, effect)
 }
 
-// maxTries is how often a transaction is tried that keeps losing races. The waits between tries add up to
-// about a second.
+// maxTries is how often a transaction that loses races is tried. The waits between the tries add up to about a second.
 const maxTries = 8
 
 // inTx runs fn in a transaction and commits if fn succeeds; inside a transaction it joins that
@@ -175,9 +174,9 @@ func (db *DB) transact(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	return tx.Commit()
 }
 
-// lasting returns the context of a statement. SQLite rolls back the whole transaction if a statement that writes is
-// interrupted, and with it others of the same group: so it runs to its end there, unless ctx is done before.
-func (t *transaction) lasting(ctx context.Context) context.Context {
+// uninterrupted returns the context of a statement. If a statement that writes is interrupted, SQLite rolls back the
+// whole transaction, and with it the others of the same group. So once it has begun, it runs to its end.
+func (t *transaction) uninterrupted(ctx context.Context) context.Context {
 	if !t.grouped || ctx.Err() != nil {
 		return ctx
 	}
@@ -186,17 +185,17 @@ func (t *transaction) lasting(ctx context.Context) context.Context {
 
 // QueryxContext implements sqlx.QueryerContext.
 func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	return t.Tx.QueryxContext(t.lasting(ctx), query, args...)
+	return t.Tx.QueryxContext(t.uninterrupted(ctx), query, args...)
 }
 
 // QueryRowxContext implements sqlx.QueryerContext.
 func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
-	return t.Tx.QueryRowxContext(t.lasting(ctx), query, args...)
+	return t.Tx.QueryRowxContext(t.uninterrupted(ctx), query, args...)
 }
 
 // ExecContext implements sqlx.ExecerContext.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.Tx.ExecContext(t.lasting(ctx), query, args...)
+	return t.Tx.ExecContext(t.uninterrupted(ctx), query, args...)
 }
 
 // afterCommit runs f when the transaction has been committed, or now if there is none.
@@ -237,42 +236,42 @@ func (db *DB) wrapErr(ctx context.Context, err error) error {
 	}
 }
 
-// q returns what statements run on: the transaction if there is one.
+// q returns where statements run: in the transaction, if there is one.
 func (db *DB) q() sqlx.ExtContext {
 	switch {
 	case db.tx != nil:
 		return db.tx
-	case db.from != nil:
-		return db.from
+	case db.pool != nil:
+		return db.pool
 	default:
 		return db.reader
 	}
 }
 
-// forCredentials returns db on the connections that are reserved for looking up credentials. Long lists of one caller
-// can occupy every other connection, and must not prevent others from signing in. If the reserved connections are busy,
-// and more than half of the others are free, it returns db on the others.
+// forCredentials returns db with the connections that are reserved for looking up credentials: long lists of one caller
+// can occupy all other connections, and must not prevent others from signing in. If the reserved connections are busy
+// and more than half of the others are free, it returns db with the others.
 func (db *DB) forCredentials() *DB {
 	if db.tx != nil || db.credentials == nil {
 		return db
 	}
 	if kept := db.credentials.Stats(); kept.InUse < kept.MaxOpenConnections {
-		return &DB{shared: db.shared, from: db.credentials, brief: true}
+		return &DB{shared: db.shared, pool: db.credentials, unwatched: true}
 	}
 	if others := db.reader.Stats(); 2*others.InUse < others.MaxOpenConnections {
-		return &DB{shared: db.shared, from: db.reader, brief: true}
+		return &DB{shared: db.shared, pool: db.reader, unwatched: true}
 	}
-	return &DB{shared: db.shared, from: db.credentials}
+	return &DB{shared: db.shared, pool: db.credentials}
 }
 
-// brief is the context of a statement that finds rows by unique keys, while there is a free connection for it. Nothing
-// watches whether it ends: database/sql and the drivers would start two goroutines for each statement (ADR 144). The
-// deadline holds, because a connection to PostgreSQL has its own, and a read of SQLite does not wait for writers. If
-// others take all free connections in the same moment, the statement waits for one of these.
-type brief struct{ context.Context }
+// unwatched is a context without a Done channel, for a short statement that finds rows by unique keys while there is a
+// free connection. To watch the channel, database/sql and the drivers would start two goroutines for each statement
+// (ADR 144). Deadlines still hold: a connection to PostgreSQL has its own, and a read of SQLite waits for no writer. If
+// others take all free connections at that moment, the statement waits for one of them.
+type unwatched struct{ context.Context }
 
 // Done implements context.Context.
-func (brief) Done() <-chan struct{} { return nil }
+func (unwatched) Done() <-chan struct{} { return nil }
 
 // bound returns query with the placeholders of the engine.
 func (db *DB) bound(query string) string { return db.statement(query).bound }
@@ -290,7 +289,7 @@ func (db *DB) statement(query string) *statement {
 
 // get reads one row into dst, if there is one.
 func (db *DB) get(ctx context.Context, dst any, query string, args ...any) (found bool, err error) {
-	err = sqlx.GetContext(db.until(ctx), db.q(), dst, db.bound(query), args...)
+	err = sqlx.GetContext(db.statementContext(ctx), db.q(), dst, db.bound(query), args...)
 	if db.canUseOthers(err) {
 		err = sqlx.GetContext(ctx, db.reader, dst, db.bound(query), args...)
 	}
@@ -302,17 +301,17 @@ func (db *DB) get(ctx context.Context, dst any, query string, args ...any) (foun
 
 // list reads all rows into dst, a pointer to a slice.
 func (db *DB) list(ctx context.Context, dst any, query string, args ...any) error {
-	err := sqlx.SelectContext(db.until(ctx), db.q(), dst, db.bound(query), args...)
+	err := sqlx.SelectContext(db.statementContext(ctx), db.q(), dst, db.bound(query), args...)
 	if db.canUseOthers(err) {
 		err = sqlx.SelectContext(ctx, db.reader, dst, db.bound(query), args...)
 	}
 	return db.wrapErr(ctx, err)
 }
 
-// until returns the context of a statement for a request with context ctx.
-func (db *DB) until(ctx context.Context) context.Context {
-	if db.brief && ctx.Err() == nil {
-		return brief{ctx}
+// statementContext returns the context of a statement outside of a transaction.
+func (db *DB) statementContext(ctx context.Context) context.Context {
+	if db.unwatched && ctx.Err() == nil {
+		return unwatched{ctx}
 	}
 	return ctx
 }
@@ -320,7 +319,7 @@ func (db *DB) until(ctx context.Context) context.Context {
 // canUseOthers reports whether a statement that looks up credentials failed because the server accepts no connection
 // for it, so that it can run on the other connections.
 func (db *DB) canUseOthers(err error) bool {
-	return err != nil && db.tx == nil && db.from != nil && db.from == db.credentials && engine.IsFull(err)
+	return err != nil && db.tx == nil && db.pool != nil && db.pool == db.credentials && engine.IsFull(err)
 }
 
 // exec runs a statement and returns how many rows it changed. Outside of a transaction, the statement is its own

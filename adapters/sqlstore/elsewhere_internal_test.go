@@ -30,7 +30,7 @@ func TestALookThatCanHaveMissedAChangeCountsEverythingAsChanged(t *testing.T) {
 		{"too much has changed", look{last.Server, 1001 * second, 100, many, ""}, 1, maxLooked + 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newElsewhere()
+			e := newObservedChanges()
 			first := last
 			first.Changed = "100 wsp_9"
 			e.count(&first)
@@ -55,7 +55,7 @@ func TestALookThatCanHaveMissedAChangeCountsEverythingAsChanged(t *testing.T) {
 }
 
 func TestATransactionIsCountedOnceWhileOlderOnesRun(t *testing.T) {
-	e := newElsewhere()
+	e := newObservedChanges()
 	for i := range 5 {
 		e.count(&look{Server: "one", Clock: int64(i), Horizon: 100, Changed: "101 wsp_1"})
 	}

@@ -36,7 +36,7 @@ func Exec(ctx context.Context, db *DB, query string, args ...any) error {
 func InTx(ctx context.Context, db *DB, fn func(tx *DB) error) error { return db.inTx(ctx, fn) }
 
 // CommitTogetherFor sets how old a group of transactions may be that others join.
-func CommitTogetherFor(db *DB, age time.Duration) { db.groups.age = age }
+func CommitTogetherFor(db *DB, age time.Duration) { db.groups.maxAge = age }
 
 // Waiting returns how many transactions wait for SQLite's writer.
 func Waiting(db *DB) int { return int(db.groups.waiting.Load()) }
@@ -58,27 +58,27 @@ func age[K comparable, V any](r *ttlCache[K, V], by time.Duration) {
 }
 
 // MoveLastLook makes the last look for changes younger, or older if by is negative.
-func MoveLastLook(db *DB, by time.Duration) { db.elsewhere.looked.Add(int64(by)) }
+func MoveLastLook(db *DB, by time.Duration) { db.observed.looked.Add(int64(by)) }
 
 // LetChangesGetOld makes the rows old that say what transactions have changed, up to the last look.
 func LetChangesGetOld(db *DB) {
-	db.elsewhere.mu.Lock()
-	defer db.elsewhere.mu.Unlock()
-	db.elsewhere.old = db.elsewhere.last
-	db.elsewhere.old.Clock -= changesKept.Microseconds()
+	db.observed.mu.Lock()
+	defer db.observed.mu.Unlock()
+	db.observed.old = db.observed.last
+	db.observed.old.Clock -= changesKept.Microseconds()
 }
 
 // LookAtOthers makes the next read look whether another process has written to a database of SQLite. Until then,
 // nothing is known of others.
 func LookAtOthers(db *DB) {
-	db.elsewhere.others.heard.Store(0)
-	db.elsewhere.others.due.Store(0)
+	db.observed.others.heard.Store(0)
+	db.observed.others.due.Store(0)
 }
 
 // TrustOthers makes the last look of a read younger, and the next one late, however slow this machine is.
 func TrustOthers(db *DB, by time.Duration) {
-	db.elsewhere.others.heard.Add(int64(by))
-	db.elsewhere.others.due.Add(int64(by))
+	db.observed.others.heard.Add(int64(by))
+	db.observed.others.due.Add(int64(by))
 }
 
 // ReplaceWriter makes SQLite's writer use another connection.

@@ -11,43 +11,43 @@ import (
 )
 
 const (
-	groupFor  = 2 * time.Millisecond // after its first transaction has done its work, no other joins a group any more
-	groupMost = 64                   // transactions in a group
+	maxGroupAge  = 2 * time.Millisecond // since the work of its first transaction; no transaction joins an older group
+	maxGroupSize = 64                   // transactions
 )
 
-// errGroupLost means that SQLite has rolled back a whole group, for example because the disk was full: those that had
-// done their work run again.
+// errGroupLost means that SQLite has rolled back a whole group, for example because the disk was full. Its transactions
+// run again.
 var errGroupLost = fmt.Errorf("%w: the transactions that were to be committed together were rolled back", errRaced)
 
-// groupCommit runs transactions of SQLite's one writer, and commits those together that would otherwise wait for each
-// other's commit, which is mostly a wait for the disk. Each is a savepoint of one transaction of SQLite, so that a
-// failure undoes nothing of the others. A transaction is told of its success when the group is committed.
+// groupCommit runs transactions on SQLite's only writer. It commits transactions together that would otherwise wait for
+// each other's commits, which mostly wait for the disk. Each is a savepoint in one transaction of SQLite, so that its
+// failure undoes nothing of the others. run returns when the group is committed.
 type groupCommit struct {
 	db      *sqlx.DB
-	slot    chan struct{} // held by the one that uses the connection; in the order of waiting
-	waiting atomic.Int64  // transactions that wait for the slot before they begin
+	slot    chan struct{} // held by the goroutine that uses the connection; the first to wait gets it first
+	waiting atomic.Int64  // transactions that have not begun and wait for the slot
 	open    *group        // not committed yet; guarded by slot
 	others  *otherProcesses
-	age     time.Duration // groupFor
+	maxAge  time.Duration // maxGroupAge, except in tests
 }
 
 // group is the transactions that are committed together.
 type group struct {
 	tx      *sqlx.Tx
 	since   time.Time     // when the first one had done its work
-	members int           // that have done their work
+	members int           // how many have done their work
 	done    chan struct{} // closed at the end
 	err     error         // of the commit; set before done is closed
 }
 
-// newGroupCommit returns one for the connection of db, which others counts.
+// newGroupCommit returns a groupCommit on the connection of db, which others counts.
 func newGroupCommit(db *sqlx.DB, others *otherProcesses) *groupCommit {
-	others.groups = &groupCommit{db: db, slot: make(chan struct{}, 1), age: groupFor, others: others}
+	others.groups = &groupCommit{db: db, slot: make(chan struct{}, 1), maxAge: maxGroupAge, others: others}
 	return others.groups
 }
 
-// run runs fn in a transaction and returns once it is committed. While it waits for its turn it heeds ctx; afterwards
-// it does not.
+// run runs fn in a transaction, and returns when it is committed. ctx can only end the wait for its turn, not the
+// transaction.
 func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	c.waiting.Add(1)
 	select {
@@ -67,7 +67,7 @@ func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	}
 	select {
 	case <-g.done:
-	case c.slot <- struct{}{}: // those that had been waiting have done their work, or have gone
+	case c.slot <- struct{}{}: // those that waited have done their work, or have given up
 		if c.open == g {
 			c.commit()
 		}
@@ -76,11 +76,11 @@ func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	return g.err
 }
 
-// work runs fn as one of the open group, or of a new one. The caller holds the slot, which is free after a panic.
+// work runs fn as a member of the open group, or of a new one. The caller holds the slot. A panic of fn frees it.
 func (c *groupCommit) work(ctx context.Context, fn func(*sqlx.Tx) error) (g *group, err error) {
 	worked := false
 	defer func() {
-		if !worked && err == nil { // it panics
+		if !worked && err == nil { // fn has panicked
 			c.undo(ctx)
 			<-c.slot
 		}
@@ -104,9 +104,9 @@ func (c *groupCommit) work(ctx context.Context, fn func(*sqlx.Tx) error) (g *gro
 	return c.open, nil
 }
 
-// join begins a group, or a savepoint in the one that is open.
+// join begins a group, or a savepoint in the open group.
 func (c *groupCommit) join(ctx context.Context) error {
-	if c.open != nil && (time.Since(c.open.since) > c.age || c.open.members >= groupMost) {
+	if c.open != nil && (time.Since(c.open.since) > c.maxAge || c.open.members >= maxGroupSize) {
 		c.commit()
 	}
 	if c.open != nil {
@@ -120,7 +120,7 @@ func (c *groupCommit) join(ctx context.Context) error {
 	return err
 }
 
-// undo undoes what the one that holds the slot has done.
+// undo undoes the work of the member that holds the slot.
 func (c *groupCommit) undo(ctx context.Context) {
 	if c.open.members > 0 {
 		_, err := c.open.tx.ExecContext(ctx, `ROLLBACK TO member`)

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// lookedFor is how long after a look at the changes of all nodes what is cached counts as current. So a change on
+	// lookedFor is how long cached data counts as current after a look at the changes of all nodes. So a change on
 	// another node takes effect within that time.
 	lookedFor = time.Second
 
-	// endedShares is how long a share that has ended counts as a change, at each look: longer than a read can take of
-	// which the answer is cached for longer than lookedFor.
+	// endedShares is how long each look counts a share that has ended as a change. It is longer than any read takes
+	// whose result is cached for longer than lookedFor.
 	endedShares = 5 * time.Second
 
-	// changesKept is how long rows are kept that say what a transaction has changed; changesMissed is how long ago the
-	// last look may be for the next one to find all of them.
+	// changesKept is how long the rows are kept that record what a transaction has changed. If the last look is longer
+	// ago than changesMissed, the next one may not find all of them.
 	changesKept   = time.Minute
 	changesMissed = 30 * time.Second
 
@@ -31,9 +31,9 @@ const (
 	maxLooked = 1000
 )
 
-// elsewhere counts the changes that this process has learned of by looking at the database, those of other nodes among
-// them. Several workspaces share a counter, as in changes.
-type elsewhere struct {
+// observedChanges counts the changes that this process has observed by looking at the database, those of other nodes
+// included. Several workspaces share a counter, as in changes.
+type observedChanges struct {
 	seed       maphash.Seed
 	others     *otherProcesses // that use a database of SQLite; nil on PostgreSQL
 	begun      time.Time
@@ -41,13 +41,13 @@ type elsewhere struct {
 	looked     atomic.Int64 // when the last look began, after begun; 0 for never
 	workspaces [1024]atomic.Uint64
 	all        atomic.Uint64
-	any        atomic.Uint64 // grows before one of the others does
+	any        atomic.Uint64 // grows before any of the counters above
 
 	mu       sync.Mutex // held during a look
 	last     look
-	ended    time.Time      // the last look has found the shares that ended before
-	seen     map[int64]bool // transactions not below the last horizon whose changes have been counted
-	old      look           // below whose horizon rows will be removed
+	ended    time.Time      // until when the last look has found the shares that ended
+	seen     map[int64]bool // transactions at or above the last horizon whose changes were counted
+	old      look           // rows below its horizon will be removed
 	removals int            // how often to remove rows
 }
 
@@ -55,22 +55,22 @@ type elsewhere struct {
 type look struct {
 	Server  string `db:"server"`  // when it was started: another server may have lost transactions
 	Clock   int64  `db:"clock"`   // of the server, in microseconds since 1970
-	Horizon int64  `db:"horizon"` // every transaction below has ended
+	Horizon int64  `db:"horizon"` // all transactions with a lower id have ended
 	Changed string `db:"changed"` // transactions and workspaces, with commas between them
 	Ended   string `db:"ended"`   // workspaces in which shares have ended
 }
 
-func newElsewhere() *elsewhere {
-	return &elsewhere{seed: maphash.MakeSeed(), begun: time.Now(), seen: map[int64]bool{}}
+func newObservedChanges() *observedChanges {
+	return &observedChanges{seed: maphash.MakeSeed(), begun: time.Now(), seen: map[int64]bool{}}
 }
 
-// mayMiss reports whether this process can have missed what another one has written to a database of SQLite, so that
-// nothing may be read from memory. On PostgreSQL, and for changes by time, generation says it.
-func (e *elsewhere) mayMiss() bool { return e.others != nil && !e.others.isCurrent() }
+// mayMiss reports whether this process may have missed a write of another process to a SQLite database, so that nothing
+// may be served from a cache. On PostgreSQL, and for shares that end, the result current of generation says that.
+func (e *observedChanges) mayMiss() bool { return e.others != nil && !e.others.isCurrent() }
 
-// generation returns a number that grows when this process learns of a change of a workspace, and whether it has
-// learned of all changes that were stored more than lookedFor ago.
-func (e *elsewhere) generation(ws identity.WorkspaceID) (generation uint64, current bool) {
+// generation returns a number that grows when this process observes a change of a workspace, and whether it has
+// observed all changes that were stored more than lookedFor ago.
+func (e *observedChanges) generation(ws identity.WorkspaceID) (generation uint64, current bool) {
 	if !e.asked.Load() { // most of the time it is set, and nothing has to be written
 		e.asked.Store(true)
 	}
@@ -83,8 +83,8 @@ func (e *elsewhere) generation(ws identity.WorkspaceID) (generation uint64, curr
 	return generation, current
 }
 
-// counter returns the counter of a workspace; that of all for an empty one.
-func (e *elsewhere) counter(ws identity.WorkspaceID) *atomic.Uint64 {
+// counter returns the counter of a workspace; an empty workspace means all.
+func (e *observedChanges) counter(ws identity.WorkspaceID) *atomic.Uint64 {
 	if ws == "" {
 		return &e.all
 	}
@@ -92,14 +92,14 @@ func (e *elsewhere) counter(ws identity.WorkspaceID) *atomic.Uint64 {
 }
 
 // changed counts a change of a workspace, or of all.
-func (e *elsewhere) changed(ws identity.WorkspaceID) {
+func (e *observedChanges) changed(ws identity.WorkspaceID) {
 	e.any.Add(1)
 	e.counter(ws).Add(1)
 }
 
-// Elsewhere implements ports.Changes.
-func (db *DB) Elsewhere(ws identity.WorkspaceID) (generation uint64, current bool) {
-	return db.elsewhere.generation(ws)
+// ObservedGeneration implements ports.Changes.
+func (db *DB) ObservedGeneration(ws identity.WorkspaceID) (generation uint64, current bool) {
+	return db.observed.generation(ws)
 }
 
 // lookAtChanges reads the changes of all transactions that have ended since the last look: those that it sees and that
@@ -119,11 +119,10 @@ const endedIn = `COALESCE((SELECT string_agg(workspace_id, ',') FROM (
 	UNION SELECT workspace_id FROM prompt_folder_shares WHERE expires_at > ? AND expires_at <= ? AND
 		expires_at > 0) e), '') AS ended`
 
-// LookForChanges learns of the changes of all nodes, and of shares that have ended. For a second afterwards, what is
-// cached and has not changed is current. now is the time by which shares end. On SQLite it does nothing while nobody
-// reads.
+// LookForChanges observes the changes of all nodes, and the shares that have ended at now. For a second afterwards,
+// cached data that has not changed is current. On SQLite it does nothing while no one reads.
 func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
-	e := db.elsewhere
+	e := db.observed
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if db.patient == nil && !e.asked.Swap(false) {
@@ -153,7 +152,7 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 }
 
 // count counts what a look found. The caller holds e.mu.
-func (e *elsewhere) count(found *look) {
+func (e *observedChanges) count(found *look) {
 	changed := fields(found.Changed)
 	between := time.Duration(found.Clock-e.last.Clock) * time.Microsecond
 	if found.Server != e.last.Server || found.Horizon < e.last.Horizon || between < 0 || between > changesMissed ||
@@ -181,7 +180,7 @@ func (e *elsewhere) count(found *look) {
 // removeChanges removes old rows, once in changesKept: in two turns after a change, since the first one leaves those
 // that are not old yet. The caller holds e.mu.
 func (db *DB) removeChanges(ctx context.Context) error {
-	e := db.elsewhere
+	e := db.observed
 	if e.removals == 0 || time.Duration(e.last.Clock-e.old.Clock)*time.Microsecond < changesKept {
 		return nil
 	}

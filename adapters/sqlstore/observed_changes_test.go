@@ -51,7 +51,7 @@ func (l *looker) look(t *testing.T, at time.Time) uint64 {
 	if err := l.here.LookForChanges(t.Context(), at); err != nil {
 		t.Fatal(err)
 	}
-	generation, _ := l.here.Elsewhere(l.team.Workspace.ID)
+	generation, _ := l.here.ObservedGeneration(l.team.Workspace.ID)
 	return generation
 }
 

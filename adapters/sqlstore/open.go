@@ -33,10 +33,10 @@ type OpenPool func(driver.Connector) *sql.DB
 // Open connects and brings the schema up to date. The returned function closes every connection. sealer is for
 // responses under an Idempotency-Key that contain a secret.
 func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
-	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), elsewhere: newElsewhere(),
+	s := &shared{sealer: sealer, scans: defaultScans, changes: newChanges(), observed: newObservedChanges(),
 		followers: newFollowers()}
-	s.principals.elsewhere, s.signIns.elsewhere, s.sessions.elsewhere = s.elsewhere, s.elsewhere, s.elsewhere
-	// Of sign-ins at the same time, the one that stored the newest token decides, whichever is cached first.
+	s.principals.observed, s.signIns.observed, s.sessions.observed = s.observed, s.observed, s.observed
+	// If a person signs in twice at the same time, the cache keeps the sign-in with the newer token.
 	s.signIns.isNewer = func(known, p *account.Person) bool { return known.IssuedAt.After(p.IssuedAt) }
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
@@ -82,12 +82,12 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 		return sqlx.NewDb(db, "sqlite")
 	}
 	others := &otherProcesses{begun: time.Now(), changed: (&DB{shared: s}).forget}
-	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer is the first
-	// to connect, in createSchema.
+	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer connects
+	// first, in createSchema.
 	writer := open(countedConnector{source("&_pragma=auto_vacuum(incremental)"), &others.connected})
 	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
 	s.writer = sqlx.NewDb(writer, "sqlite")
-	s.groups, s.elsewhere.others = newGroupCommit(s.writer, others), others
+	s.groups, s.observed.others = newGroupCommit(s.writer, others), others
 	s.reader, s.credentials = readers(max(minReaders, runtime.GOMAXPROCS(0))), readers(credentialReaders)
 }
 
@@ -111,16 +111,16 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 		return sqlx.NewDb(db, "postgres"), patient
 	}
 	kept := keptForCredentials(c.MaxConns)
-	s.writer, s.patient = pool(c.MaxConns-kept, firstConnection)
+	s.writer, s.patient = pool(c.MaxConns-kept, firstConnectionWait)
 	s.reader = s.writer
 	if kept > 0 {
-		s.credentials, _ = pool(kept, 0) // credentials are looked up on the other connections then
+		s.credentials, _ = pool(kept, 0) // without a wait: the look-up then uses the other connections
 	}
 	return nil
 }
 
-// firstConnection is how long a statement waits if the server accepts no more connections, and the pool has none.
-const firstConnection = 2 * time.Second
+// firstConnectionWait is how long a statement waits if the pool has no connection and the server accepts no more.
+const firstConnectionWait = 2 * time.Second
 
 // checkSessions returns engine.ErrPooledByTransaction if connections do not keep their backend.
 func (db *DB) checkSessions(ctx context.Context) error {
@@ -130,8 +130,8 @@ func (db *DB) checkSessions(ctx context.Context) error {
 	return db.patient.CheckSessions(ctx)
 }
 
-// keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most four. Of fewer
-// than five, none is reserved.
+// keptForCredentials returns how many of maxConns connections are reserved for looking up credentials: a fifth, at most
+// four; none of fewer than five.
 func keptForCredentials(maxConns int) int { return min(maxConns/5, 4) }
 
 func (db *DB) close() {
@@ -213,8 +213,8 @@ func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(db.dialect.Goose, on, files, options...)
 }
 
-// versions returns the newest migration that this binary has, and that the database has seen; 0 if it has seen none.
-// Unlike Goose's own look, it takes no lock: a start that has nothing to apply waits for no other node.
+// versions returns the newest migration that this binary has, and the newest that was applied to the database; 0 if
+// none was. Unlike Goose it takes no lock, so a start that has nothing to apply does not wait for other nodes.
 func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	sources := db.migrations.ListSources()
 	ours = sources[len(sources)-1].Version
@@ -242,7 +242,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	return db.checkDisk()
 }
 
-// Empty reports whether there is no account yet: the deployment is new.
+// Empty reports whether there is no account yet, as in a new deployment.
 func (db *DB) Empty(ctx context.Context) (bool, error) {
 	var one int
 	found, err := db.get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
@@ -259,7 +259,7 @@ func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
 // Engine names the database for people: sqlite or postgres.
 func (db *DB) Engine() string { return db.dialect.Name }
 
-// Pools returns the connections by what they are for, for metrics.
+// Pools returns the connection pools by their names in metrics.
 func (db *DB) Pools() map[string]*sql.DB {
 	pools := map[string]*sql.DB{"atrium": db.reader.DB}
 	if db.credentials != nil {

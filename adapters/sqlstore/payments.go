@@ -226,8 +226,8 @@ func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID, account st
 	return n, err
 }
 
-// Elsewhere implements ports.Payments.
-func (s *Payments) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
+// LiveElsewhere implements ports.Payments.
+func (s *Payments) LiveElsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
 	var rows []struct {
 		Account string `db:"account"`
 		Live    int    `db:"live"`

@@ -88,5 +88,5 @@ func (db *DB) prefetched(ctx context.Context, by identity.Actor, id prompt.ID, r
 }
 
 // anyChanges returns a number that grows with each change of any workspace that this process makes or learns of. It
-// grows before Generation and Elsewhere do.
-func (db *DB) anyChanges() uint64 { return db.changes.any.Load() + db.elsewhere.any.Load() }
+// grows before Generation and ObservedGeneration do.
+func (db *DB) anyChanges() uint64 { return db.changes.any.Load() + db.observed.any.Load() }

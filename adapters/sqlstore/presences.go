@@ -93,8 +93,8 @@ func (s *Presences) Get(ctx context.Context, org identity.OrgID, id presence.ID)
 	return s.db.presence(ctx, `org_id = ? AND id = ?`, org, id)
 }
 
-// Of implements ports.Presences.
-func (s *Presences) Of(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error) {
+// ByUser implements ports.Presences.
+func (s *Presences) ByUser(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error) {
 	return s.db.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
 }
 

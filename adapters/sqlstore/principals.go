@@ -29,8 +29,8 @@ const maxRemembered = 20_000
 // find none. Every change of users, memberships or keys through this process clears it, except for recording the use of
 // a key, which may happen thousands of times per second. Its users check the times at which credentials expire.
 type ttlCache[K comparable, V any] struct {
-	elsewhere *elsewhere
-	isNewer   func(known, value V) bool // the known value stays; nil for never
+	observed *observedChanges
+	isNewer  func(known, value V) bool // the known value stays; nil for never
 
 	mu      sync.RWMutex
 	known   map[K]known[V]
@@ -46,9 +46,9 @@ type known[V any] struct {
 
 // state is what a cache knows of changes at some time.
 type state struct {
-	era       uint64 // of the cache
-	elsewhere uint64 // the changes that looks have found
-	current   bool   // looks have found every change of more than a second ago
+	era      uint64 // of the cache
+	observed uint64 // the changes that this process has observed
+	current  bool   // looks have found every change of more than a second ago
 }
 
 // get returns a cached value, or reads it. If several callers need a value at the same time, the first one reads it and
@@ -103,9 +103,9 @@ func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
 
 func (r *ttlCache[K, V]) recall(key K) (value V, ok bool, now state) {
 	mayMiss := false
-	if r.elsewhere != nil {
-		now.elsewhere, now.current = r.elsewhere.generation("")
-		mayMiss = r.elsewhere.mayMiss()
+	if r.observed != nil {
+		now.observed, now.current = r.observed.generation("")
+		mayMiss = r.observed.mayMiss()
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()

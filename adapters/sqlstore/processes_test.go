@@ -215,11 +215,11 @@ func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {
 		fixture.Share(t, s, team.Member, fixture.Template(t, s, team.Member, prompt.Draft{}).ID,
 			prompt.Grant{User: team.Peer.User, Role: access.Viewer, ExpiresAt: ends})
 		look := func(at time.Time) uint64 {
-			db.Elsewhere(team.Workspace.ID) // someone reads
+			db.ObservedGeneration(team.Workspace.ID) // someone reads
 			if err := db.LookForChanges(t.Context(), at); err != nil {
 				t.Fatal(err)
 			}
-			n, _ := db.Elsewhere(team.Workspace.ID)
+			n, _ := db.ObservedGeneration(team.Workspace.ID)
 			return n
 		}
 		look(ends.Add(-time.Second))

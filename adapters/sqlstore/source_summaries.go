@@ -51,8 +51,8 @@ func summaries(rows []sourceSummaryRow) []source.Summary {
 	return all
 }
 
-// Through implements ports.Sources.
-func (s *Sources) Through(
+// ListThrough implements ports.Sources.
+func (s *Sources) ListThrough(
 	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
 ) ([]source.Summary, error) {
 	rows, err := packedSummaries.list(ctx, s.db, `id DESC`, readThrough+` AND t.connection_id = ?`, ws, through)

@@ -32,7 +32,7 @@ func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node st
 			ON CONFLICT (workspace_id, node) DO UPDATE SET streams = stream_counts.streams + 1`, ws, node); err != nil {
 			return err
 		}
-		used, err := (&Usage{tx}).Of(ctx, ws, at)
+		used, err := (&Usage{tx}).Amounts(ctx, ws, at)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ type Usage struct{ db *DB }
 
 var _ ports.Usage = (*Usage)(nil)
 
-// Of implements ports.Usage. It reads without a lock: what concurrent transactions have added does not count yet.
-func (s *Usage) Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
+// Amounts implements ports.Usage. It reads without a lock: what concurrent transactions have added does not count yet.
+func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
 	var row struct {
 		PromptTemplates int64 `db:"prompt_templates"`
 		PromptVersions  int64 `db:"prompt_versions"`

@@ -114,7 +114,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 		}
 		of := func(db *sqlstore.DB, ws identity.WorkspaceID) quota.Amounts {
 			t.Helper()
-			used, err := db.Stores().Usage.Of(t.Context(), ws, fixture.At)
+			used, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
 			if err != nil {
 				t.Fatal(err)
 			}

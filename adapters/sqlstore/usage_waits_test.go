@@ -56,7 +56,7 @@ func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
 	}
 
 	t.Run("near a limit they do", func(t *testing.T) {
-		used, err := s.Usage.Of(ctx, by.Workspace, by.At)
+		used, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,7 @@ func newEnv(t *testing.T) *env {
 	)
 	s.usage = mocks.NewMockUsage(c)
 	s.usage.EXPECT().Lock(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes()
-	s.usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
+	s.usage.EXPECT().Amounts(gomock.Any(), identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
 }

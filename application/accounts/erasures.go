@@ -50,7 +50,7 @@ func (s *Service) ErasePerson(
 
 // erasePresence clears a person's presence, if there is one.
 func erasePresence(ctx context.Context, p ports.Presences, by identity.Actor, id identity.UserID) error {
-	_, err := p.Of(ctx, by.Org, id)
+	_, err := p.ByUser(ctx, by.Org, id)
 	if errors.Is(err, presence.ErrNotFound) {
 		return nil
 	}

@@ -99,7 +99,8 @@ func TestErasePerson(t *testing.T) {
 				if !tt.present {
 					missing = presence.ErrNotFound
 				}
-				s.presences.EXPECT().Of(s.ctx, identity.OrgID("org"), identity.UserID("ann")).Return(record, missing)
+				s.presences.EXPECT().ByUser(s.ctx, identity.OrgID("org"), identity.UserID("ann")).
+					Return(record, missing)
 			}
 			if tt.present {
 				s.presences.EXPECT().Update(s.ctx, identity.OrgID("org"), []identity.UserID{"ann"},

@@ -282,7 +282,7 @@ func TestImport(t *testing.T) {
 		s := newMocked(t)
 		usage := mocks.NewMockUsage(gomock.NewController(t))
 		usage.EXPECT().Lock(s.ctx, anything).AnyTimes()
-		usage.EXPECT().Of(s.ctx, anything, anything).AnyTimes()
+		usage.EXPECT().Amounts(s.ctx, anything, anything).AnyTimes()
 		s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(
 			func(_ context.Context, fn func(ports.Stores) error) error {
 				return fn(ports.Stores{Atomic: s.atomic, Chats: s.chats, Usage: usage})

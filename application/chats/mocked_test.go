@@ -103,7 +103,7 @@ func (s *mockedService) expectAtomically(t *testing.T) (tx *mockedService) {
 	tx.ctx = s.ctx
 	usage := mocks.NewMockUsage(gomock.NewController(t))
 	usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
-	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
+	usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx,
 		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
@@ -123,7 +123,7 @@ func (s *mockedService) expectAtomically(t *testing.T) (tx *mockedService) {
 func (s *mockedService) expectTransaction(t *testing.T) {
 	usage := mocks.NewMockUsage(gomock.NewController(t))
 	usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
-	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
+	usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx,
 		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {

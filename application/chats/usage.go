@@ -122,5 +122,5 @@ func (s *Embeds) Usage(
 	if from > to || to-from >= chat.EmbedUsageKept {
 		return nil, chat.ErrUsageRange
 	}
-	return s.uses.Between(ctx, by.Org, id, from, to)
+	return s.uses.List(ctx, by.Org, id, from, to)
 }

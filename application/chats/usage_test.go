@@ -53,7 +53,7 @@ func TestUsageIsForManagersAndAtMostNinetyDays(t *testing.T) {
 			return s.template(), &s.token, nil
 		})
 	found := []chat.EmbedUse{{Day: 7}}
-	s.uses.EXPECT().Between(ctx, identity.OrgID("org"), s.token.ID, chat.Day(1), chat.Day(90)).Return(found, nil)
+	s.uses.EXPECT().List(ctx, identity.OrgID("org"), s.token.ID, chat.Day(1), chat.Day(90)).Return(found, nil)
 	got, err := s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 1, 90)
 	if err != nil || !slices.Equal(got, found) {
 		t.Errorf("%+v, %v", got, err)

@@ -92,7 +92,7 @@ func newEnv(t *testing.T) *env {
 		})
 	s.usage = mocks.NewMockUsage(c)
 	s.usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
-	s.usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
+	s.usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
 }

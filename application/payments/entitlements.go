@@ -34,7 +34,7 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 	if err != nil {
 		return nil, err
 	}
-	used, err := s.usage.Of(ctx, by.Workspace, by.At)
+	used, err := s.usage.Amounts(ctx, by.Workspace, by.At)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestEntitlements(t *testing.T) {
 	t.Run("they are read from the mirror, however old it is", func(t *testing.T) {
 		s := onBasic(t) // the gateway expects no call
 		s.kept.SubscriptionAt = now.Add(-48 * time.Hour)
-		s.usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
+		s.usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
 		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"),
 			now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
 		e, err := s.Entitlements(s.ctx, member)
@@ -50,7 +50,7 @@ func TestEntitlements(t *testing.T) {
 	t.Run("an org without payments has its quotas", func(t *testing.T) {
 		s := newMocked(t)
 		s.terms.Gateway, s.terms.Plans = nil, nil
-		s.usage.EXPECT().Of(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{PromptTemplates: 1}, nil)
+		s.usage.EXPECT().Amounts(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{PromptTemplates: 1}, nil)
 		e, err := s.Entitlements(s.ctx, member)
 		wantErr(t, err, nil)
 		if e.Plan != nil || e.Entitled || e.Status != "" || e.Limits[0].Origin != billing.QuotaLimit {
@@ -65,7 +65,7 @@ func TestEntitlements(t *testing.T) {
 	})
 	t.Run("an error of a store is returned", func(t *testing.T) {
 		s := onBasic(t)
-		s.usage.EXPECT().Of(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{}, errOutage)
+		s.usage.EXPECT().Amounts(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{}, errOutage)
 		_, err := s.Entitlements(s.ctx, member)
 		wantErr(t, err, errOutage)
 	})

@@ -54,7 +54,7 @@ func newEnv(t *testing.T) *env {
 	s := &env{MockPresences: mocks.NewMockPresences(gomock.NewController(t)), t: t,
 		records: map[identity.UserID]*presence.Record{}}
 	at := s.EXPECT()
-	at.Of(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+	at.ByUser(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		_ identity.OrgID, user identity.UserID) (*presence.Record, error) {
 		return s.find(func(r *presence.Record) bool { return r.User == user })
 	})

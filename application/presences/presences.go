@@ -95,7 +95,7 @@ const StreamEvery = presence.DefaultTTL / 3
 
 // Mine returns by's own presence.
 func (s *Service) Mine(ctx context.Context, by identity.Actor) (presence.View, error) {
-	r, err := s.store.Of(ctx, by.Org, by.User)
+	r, err := s.store.ByUser(ctx, by.Org, by.User)
 	return s.view(ctx, by, r, err)
 }
 

@@ -65,7 +65,7 @@ func newMocked(t *testing.T) *mockedService {
 			ChatLists: s.chats, Usage: usage, Users: s.users, Keys: s.keys, Jobs: s.jobs})
 	})
 	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
-	usage.EXPECT().Of(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+	usage.EXPECT().Amounts(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.lists.EXPECT().Includers(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes()

@@ -127,9 +127,9 @@ func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (pa
 	return out, nil
 }
 
-// Through returns the sources that read through a connection.
-func (s *Service) Through(ctx context.Context, by identity.Actor, id connection.ID) ([]source.Summary, error) {
-	found, err := s.sources.Through(ctx, by.Workspace, id)
+// ListThrough returns the sources that read through a connection.
+func (s *Service) ListThrough(ctx context.Context, by identity.Actor, id connection.ID) ([]source.Summary, error) {
+	found, err := s.sources.ListThrough(ctx, by.Workspace, id)
 	return slices.DeleteFunc(found, func(src source.Summary) bool { return src.Access(by) < source.See }), err
 }
 

@@ -46,7 +46,7 @@ const (
 	Workspace Visibility = "workspace" // every member of the workspace may view it
 )
 
-// Check adds to wrong that v is no visibility.
+// Check adds an error to wrong if v is not a visibility.
 func (v Visibility) Check(wrong *fault.Fields) {
 	if v != Private && v != Workspace {
 		wrong.Add("/visibility", "not_allowed_value", "Must be private or workspace.")
@@ -57,16 +57,16 @@ func (v Visibility) Check(wrong *fault.Fields) {
 type Grant struct {
 	User      identity.UserID
 	By        Source    // ByShare, or the highest role by groups or by folders
-	Folder    string    // that ByFolder is about
+	Folder    string    // the shared folder, if By is ByFolder
 	Role      Role      // None: no role
 	ExpiresAt time.Time // zero: never
 }
 
-// Grants are the grants of an object that its loader knows, at least that of the user who loaded it. Only the
+// Grants are the grants of an object that were loaded with it: at least that of the user it was loaded for. Only the
 // rules of this package read them.
 type Grants []Grant
 
-// highest returns the grant with the highest role of by. Its role is None if by has none.
+// highest returns the grant that gives by the highest role; one with the role None if there is none.
 func (g Grants) highest(by identity.Actor) (highest Grant) {
 	for _, one := range g {
 		isLive := one.ExpiresAt.IsZero() || by.At.Before(one.ExpiresAt)
@@ -97,9 +97,9 @@ func (s Subject) CanView(by identity.Actor) bool { return s.given(by, false).Rol
 // CanEdit reports whether by may edit the object.
 func (s Subject) CanEdit(by identity.Actor) bool { return s.given(by, false).Role >= Editor }
 
-// given returns by's role with its source: the highest that any rule gives, reduced to Viewer if the credential is
-// read-only. A user outside the workspace has None, whatever was granted. If the owner left the
-// workspace, its owners act for them. No other code decides this.
+// given returns by's role and where it comes from: the highest role that any rule gives, reduced to Viewer if the
+// credential is read-only. A user outside the workspace has the role None, whatever was granted. If the object's owner
+// left the workspace, the workspace's owners act for them. No other code decides this.
 func (s Subject) given(by identity.Actor, ownerLeft bool) Reason {
 	if by.Workspace != s.Workspace || by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return Reason{}
@@ -107,7 +107,7 @@ func (s Subject) given(by identity.Actor, ownerLeft bool) Reason {
 	grant := s.Grants.highest(by)
 	have := Reason{grant.Role, grant.By, grant.Folder}
 	if s.Visibility == Workspace {
-		have = have.or(Viewer, ByVisibility)
+		have = have.atLeast(Viewer, ByVisibility)
 	}
 	switch {
 	case by.User == s.Owner:
@@ -115,7 +115,7 @@ func (s Subject) given(by identity.Actor, ownerLeft bool) Reason {
 	case by.Role == identity.Owner && ownerLeft:
 		have = Reason{Role: Owner, By: ByWorkspace}
 	case by.Role >= identity.Admin:
-		have = have.or(Manager, ByWorkspace)
+		have = have.atLeast(Manager, ByWorkspace)
 	}
 	if by.ReadOnly() {
 		have.Role = min(have.Role, Viewer)

@@ -20,12 +20,12 @@ func (s Source) String() string { return sources[s] }
 // Reason is a role and where it comes from.
 type Reason struct {
 	Role   Role
-	By     Source // of no meaning if Role is None
-	Folder string // that ByFolder is about
+	By     Source // meaningless if Role is None
+	Folder string // the shared folder, if By is ByFolder
 }
 
-// or returns r, or role by a source that gives more.
-func (r Reason) or(role Role, by Source) Reason {
+// atLeast returns r, or role with its source if that is higher.
+func (r Reason) atLeast(role Role, by Source) Reason {
 	if role > r.Role {
 		return Reason{Role: role, By: by}
 	}

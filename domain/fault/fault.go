@@ -10,7 +10,7 @@ import (
 // Kind says how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
 
-// No expected failure has the zero Kind, so that a forgotten Kind reads as an internal error.
+// The kinds. No expected failure has the zero Kind, so that a forgotten Kind becomes an internal error.
 const (
 	Malformed       Kind = iota + 1 // the request cannot be read
 	Unauthenticated                 // no credential that Atrium accepts
@@ -39,7 +39,7 @@ type Error struct {
 	Fields []Field // all errors in the body; only for Invalid
 	UsedBy []Use   // objects that prevent the change, as far as the caller may see them; only for Conflict
 	Uses   int     // how many objects prevent the change, seen or not; 0: not counted
-	Owners []Use   // of these objects, as far as the caller may see members
+	Owners []Use   // the owners of these objects, as far as the caller may see members
 	Breaks []Break // incompatibilities of the change for others; only for Conflict
 
 	// RetryAfter is how long to wait before a retry makes sense; 0 if unknown.

@@ -112,7 +112,7 @@ type Actor struct {
 	Networks   Networks    // of that key
 	Session    SessionID   // the session of the request; empty if none. Key is then the key that opened it, if any
 	SignedInAt time.Time   // when the session was opened or confirmed by a passkey; zero without one
-	Service    bool        // User is a program's and cannot sign in
+	Service    bool        // whether User is a program, which cannot sign in
 	At         time.Time   // when the request arrived, in UTC
 	Request    Request
 }

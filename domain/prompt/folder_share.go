@@ -16,8 +16,8 @@ import (
 // FolderSharePrefix begins the ids of shares of folders.
 const FolderSharePrefix = "pfsh"
 
-// MaxFolderShares is how many shares of folders a workspace can have. Each read of a template by someone who has some
-// examines theirs.
+// MaxFolderShares is how many shares of folders a workspace can have. Each read of a template examines all that the
+// reader has.
 const MaxFolderShares = 500
 
 // FolderShareID identifies a share of a folder.
@@ -143,8 +143,8 @@ func checkFolder(path string) error {
 	return nil
 }
 
-// AllowReshare is for who moved t, by another name, between folders that are shared with different people: that is a
-// change of who has access, and requires the manager role.
+// AllowReshare returns nil if by may rename t into a folder that is shared with other people. That changes who has
+// access, so it requires the manager role.
 func (t *Template) AllowReshare(by identity.Actor) error {
 	if err := t.Allow(by, access.Editor); err != nil || t.Access(by) >= access.Manager {
 		return err

@@ -23,10 +23,10 @@ const RequestJob job.Kind = "prompt.activate"
 
 // Limits of activation requests.
 const (
-	MaxRequests  = 20                   // that wait, of one template
-	MaxApprovals = 10                   // that a template can require
-	MaxScheduled = 366 * 24 * time.Hour // from the request to the time that it names
-	RequestLife  = 30 * 24 * time.Hour  // of a request that waits; counted from the time that it names, if any
+	MaxRequests  = 20                   // how many requests of one template can wait
+	MaxApprovals = 10                   // how many approvals a template can require
+	MaxScheduled = 366 * 24 * time.Hour // how far ahead a request can schedule the activation
+	RequestLife  = 30 * 24 * time.Hour  // how long a request waits, after its scheduled time if it has one
 )
 
 // RequestID identifies an activation request.
@@ -67,8 +67,8 @@ type Activating struct {
 	BypassChecks bool       // do not wait for required checks; requires the manager role
 }
 
-// ActivationRequest asks for the activation of one version instead of the one that is active, as soon as what it waits
-// for is there: approvals, checks, a time.
+// ActivationRequest asks for the activation of one version in place of the active one, as soon as it has the approvals
+// and passed checks that it needs, and its time has come.
 type ActivationRequest struct {
 	ID           RequestID
 	Template     ID
@@ -79,8 +79,8 @@ type ActivationRequest struct {
 	Base         VersionID // the active version when the request was made; empty: none
 	BaseNumber   int
 	By           identity.UserID
-	Key          identity.KeyID // with which the request was made; empty: none
-	Ceiling      identity.Role  // of the credential
+	Key          identity.KeyID // the API key that made the request; empty: none
+	Ceiling      identity.Role  // the ceiling of the credential that made the request
 	Reason       string
 	Acknowledged bool
 	BypassChecks bool
@@ -133,7 +133,7 @@ func (r *ActivationRequest) IsReady(now time.Time) bool {
 	return r.Approved() >= r.Approvals && len(r.Missing) == 0 && !now.Before(r.NotBefore)
 }
 
-// approvalsFor returns how many approvals an activation by by needs: none if by has the manager role.
+// approvalsFor returns how many approvals by needs to activate a version: none with the manager role.
 func (t *Template) approvalsFor(by identity.Actor) int {
 	if !t.Protected || t.Access(by) >= access.Manager {
 		return 0
@@ -141,7 +141,7 @@ func (t *Template) approvalsFor(by identity.Actor) int {
 	return t.Approvals
 }
 
-// Waits reports whether an activation by by has to wait for something, or may have to.
+// Waits reports whether by's activation has to wait for something, or may have to.
 func (t *Template) Waits(by identity.Actor, a Activating) bool {
 	return !a.NotBefore.IsZero() || t.approvalsFor(by) > 0 || len(t.RequiredChecks) > 0
 }
@@ -189,7 +189,8 @@ func (t *Template) mayAsk(by identity.Actor, bypasses bool) error {
 	return t.mayRelease(by)
 }
 
-// Plan returns a request for the activation of v, which MayRequest allows. It is not recorded. checks are those of v.
+// Plan returns a request for the activation of v, which MayRequest has allowed, and records nothing. checks are the
+// checks of v.
 func (t *Template) Plan(by identity.Actor, v *VersionInfo, a Activating, checks []Check) ActivationRequest {
 	return t.seen(ActivationRequest{
 		ID: RequestID(id.New(RequestPrefix)), Template: t.ID, Workspace: t.Workspace, Version: v.ID, Number: v.Number,
@@ -199,7 +200,7 @@ func (t *Template) Plan(by identity.Actor, v *VersionInfo, a Activating, checks 
 	}, by, checks)
 }
 
-// seen returns r with what it needs of t, which was loaded for its author.
+// seen returns r with the approvals and checks that t requires now. t was loaded for the author of r.
 func (t *Template) seen(r ActivationRequest, author identity.Actor, checks []Check) ActivationRequest {
 	r.Approvals, r.Missing = t.approvalsFor(author), nil
 	if !r.BypassChecks {
@@ -208,8 +209,8 @@ func (t *Template) seen(r ActivationRequest, author identity.Actor, checks []Che
 	return r
 }
 
-// Request records r, a request that waits. open are those of t that wait already. Repeating a request returns the one
-// that waits. ErrRequested if another one waits for the same version; ErrRequestLimit if MaxRequests wait.
+// Request records r, a request that waits. open are the other waiting requests of t. Repeating a request returns the
+// waiting one. ErrRequested if another request waits for the same version; ErrRequestLimit if MaxRequests wait.
 func (t *Template) Request(
 	by identity.Actor, r ActivationRequest, open []ActivationRequest,
 ) (ActivationRequest, error) {
@@ -285,9 +286,9 @@ func (t *Template) Cancel(by identity.Actor, r ActivationRequest, c Cause) Activ
 	return t.end(by, r, Cancelled, c)
 }
 
-// Look returns r with what it needs now, and why it has to be cancelled; an empty cause says that it waits, or IsReady.
-// t was loaded for the author of r, who acts as author: with no role if they have lost access. v is its version, nil
-// if that was deleted, and checks are those of v.
+// Look returns r with the approvals and checks that it needs now, and the cause if it must be cancelled. With an empty
+// cause it waits, or IsReady. author is the author of r, without a role if they have lost access, and t was loaded for
+// them. v is the version of r, nil if it was deleted, and checks are the checks of v.
 func (t *Template) Look(
 	author identity.Actor, r ActivationRequest, v *VersionInfo, checks []Check,
 ) (ActivationRequest, Cause) {
@@ -307,7 +308,7 @@ func (t *Template) Look(
 	return r, ""
 }
 
-// Keep saves what r needs now, if that differs from what it needed before. It records no event: the change that caused
+// Keep saves the needs of r if they differ from those of before. It records no event, because the change that caused
 // the difference has one.
 func (t *Template) Keep(by identity.Actor, before, r ActivationRequest) {
 	if before.Approvals != r.Approvals || !slices.Equal(before.Missing, r.Missing) {
@@ -315,13 +316,13 @@ func (t *Template) Keep(by identity.Actor, before, r ActivationRequest) {
 	}
 }
 
-// ActivateReady activates v, which r, a request that was only planned, IsReady for.
+// ActivateReady activates v for r, a planned request that IsReady and was never recorded.
 func (t *Template) ActivateReady(by identity.Actor, v *VersionInfo, r ActivationRequest) {
 	r.ID = ""
 	t.activate(by, v, r)
 }
 
-// Fulfil activates v, which r, a recorded request, IsReady for. The ledger names the author of r.
+// Fulfil activates v for r, a recorded request that IsReady. The ledger names the author of r.
 func (t *Template) Fulfil(author identity.Actor, v *VersionInfo, r ActivationRequest) ActivationRequest {
 	t.activate(author, v, r)
 	return t.end(author, r, Activated, "")

@@ -16,8 +16,8 @@ import (
 
 // Bounds of rollouts.
 const (
-	MaxRollouts        = 10 // that run at once on a template
-	MaxRolloutVersions = 10 // of a rollout
+	MaxRollouts        = 10 // how many run on a template at the same time
+	MaxRolloutVersions = 10 // how many versions a rollout has
 
 	rolloutPrefix = "prol"
 	slotCount     = 100
@@ -27,7 +27,7 @@ const (
 // has the label: callers without a key, chat templates and includes read it.
 type Rollout struct {
 	Label string
-	Seed  string        // another one for each rollout, so that it is not always the same readers who go first
+	Seed  string        // differs between rollouts, so that it is not always the same readers who go first
 	Parts []RolloutPart // none: the rollout has ended
 }
 
@@ -35,7 +35,7 @@ type Rollout struct {
 type RolloutPart struct {
 	Version VersionID
 	Number  int
-	Slots   []byte // of the 100 slots of the rollout, each of which is 1 % of all keys
+	Slots   []byte // which of the rollout's 100 slots it has; each slot is 1 % of all keys
 }
 
 // Weight returns the percentage of all keys for which the version is chosen.
@@ -72,7 +72,7 @@ func (r *Rollout) Weights() []Weight {
 	return out
 }
 
-// Weight is what a version gets of the readers of a label.
+// Weight is the share of a label's readers that a version gets.
 type Weight struct {
 	Version VersionID `json:"version_id"`
 	Number  int       `json:"number"`
@@ -91,7 +91,7 @@ type RolloutDraft struct {
 	Versions []WeightedRef // the first gets the label; the weights add up to 100
 }
 
-// Join freezes a version that becomes part of a rollout. A nil v is a version that t does not have.
+// Join freezes v, a version that becomes part of a rollout. v is nil if t does not have the version.
 func (t *Template) Join(by identity.Actor, v *VersionInfo) error {
 	if err := t.mayLabel(by, v); err != nil || v.Frozen {
 		return err

@@ -45,7 +45,7 @@ func (t *Template) save(s Share) {
 // SharePage is one page of shares.
 type SharePage = page.Of[Share]
 
-// Live reports whether s grants a role at this moment.
+// Live reports whether s grants a role at now.
 func (s Share) Live(now time.Time) bool { return s.ExpiresAt.IsZero() || now.Before(s.ExpiresAt) }
 
 // Grant is a role for a user or an address, with an end. Exactly one of User and Email is set.
@@ -175,7 +175,7 @@ func checkExpiry(by identity.Actor, expires time.Time) error {
 	return nil
 }
 
-// orNil returns a time as an event holds it: nil for never.
+// orNil returns a time as the data of an event has it: nil for never.
 func orNil(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -47,19 +47,19 @@ type Template struct {
 	Tags           []string
 	Metadata       json.RawMessage // a JSON object
 	Protected      bool            // activation and labels require the manager role
-	Approvals      int             // with which an editor can activate a version of a protected template; 0: not at all
-	RequiredChecks []string        // that every version has to pass before it is activated
+	Approvals      int             // with which an editor can activate a version of a protected template; 0: never
+	RequiredChecks []string        // names of the checks that a version must pass before it is activated
 	Compatibility  Compatibility
 	IncludeMode    IncludeMode
 	Active         Active
 	LastNumber     int // number of the newest version ever created: numbers are never reused
 	AllVersions    Summary
-	FrozenVersions Summary // those that viewers see
-	OpenRequests   int     // activation requests that wait
-	LastRead       Day     // when an application last read a version, at the time of loading; zero: never
+	FrozenVersions Summary // the versions that viewers see
+	OpenRequests   int     // how many activation requests wait
+	LastRead       Day     // when an application last read a version, as of loading; zero: never
 
-	// What was done, for the store to save: lines of the ledger, rollouts, checks and requests, and shares; one without
-	// a role is deleted.
+	// What the methods have changed, for the store to save: entries of the ledger, rollouts, checks, activation
+	// requests and shares. A share without a role is deleted.
 	Activated       []Activation
 	ChangedRollouts []Rollout
 	Reported        []Check
@@ -90,7 +90,7 @@ func (s *Summary) add(v *VersionInfo) {
 	}
 }
 
-// Activation is an entry of the ledger: who activated which version instead of which, or moved a label, and why.
+// Activation is an entry of the ledger: who activated which version in place of which other, or moved a label, and why.
 type Activation struct {
 	Label      string    // empty for an activation
 	From       VersionID // empty for the first, and if no version had the label
@@ -100,8 +100,8 @@ type Activation struct {
 	By         identity.UserID
 	At         time.Time
 	Reason     string
-	Request    RequestID // that was fulfilled; empty: none
-	Weights    []Weight  // of a rollout that started or changed; the first is To
+	Request    RequestID // the request that this activation fulfils; empty: none
+	Weights    []Weight  // of a rollout that started or changed; the first is that of To
 }
 
 // Versions returns the summary of the versions that by may see.

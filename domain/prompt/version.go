@@ -31,7 +31,7 @@ type Version struct {
 	Choice *Choice
 }
 
-// VersionInfo is everything of a version except its content.
+// VersionInfo is a version without its content.
 type VersionInfo struct {
 	ID               VersionID
 	Template         ID
@@ -141,7 +141,7 @@ type VersionDraft struct {
 	Reason            string    // of the activation, up to 500 characters; empty unless Activate
 	Acknowledged      bool      // activate it although it breaks the contract (Compatibility)
 
-	// Copied is the version that this one is a copy of, if any: its number is kept, and whether it is frozen.
+	// Copied is the version that this one is a copy of, if any. The copy keeps its number, and is frozen if it is.
 	Copied *VersionInfo
 }
 
@@ -187,9 +187,9 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 type VersionChanges struct {
 	Content func(Content) Content // nil: the content stays
 
-	// VariablesDeclared says that Content sets the variables' declaration. Inferred says that they are
-	// inferred from the new text. If neither is set, they stay, unless they equal those inferred from
-	// the old text: then they are inferred again from the new text.
+	// VariablesDeclared says that Content declares the variables. InferVariables says that they are inferred from the
+	// new text. If neither is set, the variables stay as they are, unless they are those inferred from the old text:
+	// then they are inferred again, from the new one.
 	VariablesDeclared bool
 	InferVariables    bool
 
@@ -197,7 +197,7 @@ type VersionChanges struct {
 	CommitMessage *string
 }
 
-// apply returns a content after the changes.
+// apply returns old with the changes.
 func (c VersionChanges) apply(t Type, old Content) (Content, error) {
 	if c.Content == nil {
 		return old, nil

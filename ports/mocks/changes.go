@@ -34,21 +34,6 @@ func (m *MockChanges) EXPECT() *MockChangesMockRecorder {
 	return m.recorder
 }
 
-// Elsewhere mocks base method.
-func (m *MockChanges) Elsewhere(ws identity.WorkspaceID) (uint64, bool) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Elsewhere", ws)
-	ret0, _ := ret[0].(uint64)
-	ret1, _ := ret[1].(bool)
-	return ret0, ret1
-}
-
-// Elsewhere indicates an expected call of Elsewhere.
-func (mr *MockChangesMockRecorder) Elsewhere(ws interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Elsewhere", reflect.TypeOf((*MockChanges)(nil).Elsewhere), ws)
-}
-
 // Generation mocks base method.
 func (m *MockChanges) Generation(ws identity.WorkspaceID) (uint64, bool) {
 	m.ctrl.T.Helper()
@@ -62,4 +47,19 @@ func (m *MockChanges) Generation(ws identity.WorkspaceID) (uint64, bool) {
 func (mr *MockChangesMockRecorder) Generation(ws interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Generation", reflect.TypeOf((*MockChanges)(nil).Generation), ws)
+}
+
+// ObservedGeneration mocks base method.
+func (m *MockChanges) ObservedGeneration(ws identity.WorkspaceID) (uint64, bool) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ObservedGeneration", ws)
+	ret0, _ := ret[0].(uint64)
+	ret1, _ := ret[1].(bool)
+	return ret0, ret1
+}
+
+// ObservedGeneration indicates an expected call of ObservedGeneration.
+func (mr *MockChangesMockRecorder) ObservedGeneration(ws interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ObservedGeneration", reflect.TypeOf((*MockChanges)(nil).ObservedGeneration), ws)
 }

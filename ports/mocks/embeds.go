@@ -181,18 +181,18 @@ func (m *MockEmbedReplies) EXPECT() *MockEmbedRepliesMockRecorder {
 }
 
 // Count mocks base method.
-func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, most int) (int, error) {
+func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, limit int) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Count", ctx, org, id, origin, day, n, most)
+	ret := m.ctrl.Call(m, "Count", ctx, org, id, origin, day, n, limit)
 	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Count indicates an expected call of Count.
-func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, day, n, most interface{}) *gomock.Call {
+func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, day, n, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Count", reflect.TypeOf((*MockEmbedReplies)(nil).Count), ctx, org, id, origin, day, n, most)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Count", reflect.TypeOf((*MockEmbedReplies)(nil).Count), ctx, org, id, origin, day, n, limit)
 }
 
 // Return mocks base method.
@@ -246,17 +246,17 @@ func (mr *MockEmbedUsesMockRecorder) Add(ctx, org, id, uses interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockEmbedUses)(nil).Add), ctx, org, id, uses)
 }
 
-// Between mocks base method.
-func (m *MockEmbedUses) Between(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error) {
+// List mocks base method.
+func (m *MockEmbedUses) List(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Between", ctx, org, id, from, to)
+	ret := m.ctrl.Call(m, "List", ctx, org, id, from, to)
 	ret0, _ := ret[0].([]chat.EmbedUse)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// Between indicates an expected call of Between.
-func (mr *MockEmbedUsesMockRecorder) Between(ctx, org, id, from, to interface{}) *gomock.Call {
+// List indicates an expected call of List.
+func (mr *MockEmbedUsesMockRecorder) List(ctx, org, id, from, to interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Between", reflect.TypeOf((*MockEmbedUses)(nil).Between), ctx, org, id, from, to)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockEmbedUses)(nil).List), ctx, org, id, from, to)
 }

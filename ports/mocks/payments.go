@@ -83,21 +83,6 @@ func (mr *MockPaymentsMockRecorder) Duplicates(ctx, org, account interface{}) *g
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Duplicates", reflect.TypeOf((*MockPayments)(nil).Duplicates), ctx, org, account)
 }
 
-// Elsewhere mocks base method.
-func (m *MockPayments) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Elsewhere", ctx, org, account)
-	ret0, _ := ret[0].(map[string]int)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Elsewhere indicates an expected call of Elsewhere.
-func (mr *MockPaymentsMockRecorder) Elsewhere(ctx, org, account interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Elsewhere", reflect.TypeOf((*MockPayments)(nil).Elsewhere), ctx, org, account)
-}
-
 // Find mocks base method.
 func (m *MockPayments) Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error) {
 	m.ctrl.T.Helper()
@@ -156,6 +141,21 @@ func (m *MockPayments) Live(ctx context.Context, ws identity.WorkspaceID, accoun
 func (mr *MockPaymentsMockRecorder) Live(ctx, ws, account interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Live", reflect.TypeOf((*MockPayments)(nil).Live), ctx, ws, account)
+}
+
+// LiveElsewhere mocks base method.
+func (m *MockPayments) LiveElsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "LiveElsewhere", ctx, org, account)
+	ret0, _ := ret[0].(map[string]int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// LiveElsewhere indicates an expected call of LiveElsewhere.
+func (mr *MockPaymentsMockRecorder) LiveElsewhere(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "LiveElsewhere", reflect.TypeOf((*MockPayments)(nil).LiveElsewhere), ctx, org, account)
 }
 
 // Paused mocks base method.
@@ -256,19 +256,19 @@ func (mr *MockPaymentOverviewMockRecorder) Duplicates(ctx, org, account interfac
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Duplicates", reflect.TypeOf((*MockPaymentOverview)(nil).Duplicates), ctx, org, account)
 }
 
-// Elsewhere mocks base method.
-func (m *MockPaymentOverview) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
+// LiveElsewhere mocks base method.
+func (m *MockPaymentOverview) LiveElsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Elsewhere", ctx, org, account)
+	ret := m.ctrl.Call(m, "LiveElsewhere", ctx, org, account)
 	ret0, _ := ret[0].(map[string]int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// Elsewhere indicates an expected call of Elsewhere.
-func (mr *MockPaymentOverviewMockRecorder) Elsewhere(ctx, org, account interface{}) *gomock.Call {
+// LiveElsewhere indicates an expected call of LiveElsewhere.
+func (mr *MockPaymentOverviewMockRecorder) LiveElsewhere(ctx, org, account interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Elsewhere", reflect.TypeOf((*MockPaymentOverview)(nil).Elsewhere), ctx, org, account)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "LiveElsewhere", reflect.TypeOf((*MockPaymentOverview)(nil).LiveElsewhere), ctx, org, account)
 }
 
 // Paused mocks base method.

@@ -38,6 +38,21 @@ func (m *MockPresences) EXPECT() *MockPresencesMockRecorder {
 	return m.recorder
 }
 
+// ByUser mocks base method.
+func (m *MockPresences) ByUser(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ByUser", ctx, org, user)
+	ret0, _ := ret[0].(*presence.Record)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ByUser indicates an expected call of ByUser.
+func (mr *MockPresencesMockRecorder) ByUser(ctx, org, user interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ByUser", reflect.TypeOf((*MockPresences)(nil).ByUser), ctx, org, user)
+}
+
 // Changes mocks base method.
 func (m *MockPresences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error) {
 	m.ctrl.T.Helper()
@@ -112,21 +127,6 @@ func (m *MockPresences) List(ctx context.Context, by identity.Actor, f presence.
 func (mr *MockPresencesMockRecorder) List(ctx, by, f, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockPresences)(nil).List), ctx, by, f, q)
-}
-
-// Of mocks base method.
-func (m *MockPresences) Of(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Of", ctx, org, user)
-	ret0, _ := ret[0].(*presence.Record)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Of indicates an expected call of Of.
-func (mr *MockPresencesMockRecorder) Of(ctx, org, user interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Of", reflect.TypeOf((*MockPresences)(nil).Of), ctx, org, user)
 }
 
 // Update mocks base method.

@@ -36,15 +36,15 @@ func (m *MockReplier) EXPECT() *MockReplierMockRecorder {
 }
 
 // Reply mocks base method.
-func (m *MockReplier) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequest, each func(string) error) error {
+func (m *MockReplier) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequest, yield func(string) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Reply", ctx, to, r, each)
+	ret := m.ctrl.Call(m, "Reply", ctx, to, r, yield)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Reply indicates an expected call of Reply.
-func (mr *MockReplierMockRecorder) Reply(ctx, to, r, each interface{}) *gomock.Call {
+func (mr *MockReplierMockRecorder) Reply(ctx, to, r, yield interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reply", reflect.TypeOf((*MockReplier)(nil).Reply), ctx, to, r, each)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reply", reflect.TypeOf((*MockReplier)(nil).Reply), ctx, to, r, yield)
 }

@@ -54,15 +54,15 @@ func (mr *MockSheetsMockRecorder) Preview(ctx, workspace, of interface{}) *gomoc
 }
 
 // Rows mocks base method.
-func (m *MockSheets) Rows(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery, each func(column.Batch) error) error {
+func (m *MockSheets) Rows(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery, yield func(column.Batch) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Rows", ctx, workspace, of, q, each)
+	ret := m.ctrl.Call(m, "Rows", ctx, workspace, of, q, yield)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Rows indicates an expected call of Rows.
-func (mr *MockSheetsMockRecorder) Rows(ctx, workspace, of, q, each interface{}) *gomock.Call {
+func (mr *MockSheetsMockRecorder) Rows(ctx, workspace, of, q, yield interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockSheets)(nil).Rows), ctx, workspace, of, q, each)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockSheets)(nil).Rows), ctx, workspace, of, q, yield)
 }

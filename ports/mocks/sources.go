@@ -83,6 +83,21 @@ func (mr *MockSourcesMockRecorder) List(ctx, ws, q interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSources)(nil).List), ctx, ws, q)
 }
 
+// ListThrough mocks base method.
+func (m *MockSources) ListThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ListThrough", ctx, ws, through)
+	ret0, _ := ret[0].([]source.Summary)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ListThrough indicates an expected call of ListThrough.
+func (mr *MockSourcesMockRecorder) ListThrough(ctx, ws, through interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ListThrough", reflect.TypeOf((*MockSources)(nil).ListThrough), ctx, ws, through)
+}
+
 // Lock mocks base method.
 func (m *MockSources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
 	m.ctrl.T.Helper()
@@ -111,21 +126,6 @@ func (m *MockSources) Memory(ctx context.Context, ws identity.WorkspaceID, t sou
 func (mr *MockSourcesMockRecorder) Memory(ctx, ws, t interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Memory", reflect.TypeOf((*MockSources)(nil).Memory), ctx, ws, t)
-}
-
-// Through mocks base method.
-func (m *MockSources) Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Through", ctx, ws, through)
-	ret0, _ := ret[0].([]source.Summary)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Through indicates an expected call of Through.
-func (mr *MockSourcesMockRecorder) Through(ctx, ws, through interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Through", reflect.TypeOf((*MockSources)(nil).Through), ctx, ws, through)
 }
 
 // Update mocks base method.

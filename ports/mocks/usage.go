@@ -38,6 +38,21 @@ func (m *MockUsage) EXPECT() *MockUsageMockRecorder {
 	return m.recorder
 }
 
+// Amounts mocks base method.
+func (m *MockUsage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Amounts", ctx, ws, at)
+	ret0, _ := ret[0].(quota.Amounts)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Amounts indicates an expected call of Amounts.
+func (mr *MockUsageMockRecorder) Amounts(ctx, ws, at interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Amounts", reflect.TypeOf((*MockUsage)(nil).Amounts), ctx, ws, at)
+}
+
 // Lock mocks base method.
 func (m *MockUsage) Lock(ctx context.Context, ws identity.WorkspaceID) error {
 	m.ctrl.T.Helper()
@@ -50,21 +65,6 @@ func (m *MockUsage) Lock(ctx context.Context, ws identity.WorkspaceID) error {
 func (mr *MockUsageMockRecorder) Lock(ctx, ws interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockUsage)(nil).Lock), ctx, ws)
-}
-
-// Of mocks base method.
-func (m *MockUsage) Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Of", ctx, ws, at)
-	ret0, _ := ret[0].(quota.Amounts)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Of indicates an expected call of Of.
-func (mr *MockUsageMockRecorder) Of(ctx, ws, at interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Of", reflect.TypeOf((*MockUsage)(nil).Of), ctx, ws, at)
 }
 
 // MockStreamSeats is a mock of StreamSeats interface.

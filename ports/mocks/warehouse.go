@@ -67,17 +67,17 @@ func (mr *MockWarehouseMockRecorder) Probe(ctx, to interface{}) *gomock.Call {
 }
 
 // Rows mocks base method.
-func (m *MockWarehouse) Rows(ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error) error {
+func (m *MockWarehouse) Rows(ctx context.Context, to ports.Target, q connection.RowsQuery, yield func(column.Batch) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Rows", ctx, to, q, each)
+	ret := m.ctrl.Call(m, "Rows", ctx, to, q, yield)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Rows indicates an expected call of Rows.
-func (mr *MockWarehouseMockRecorder) Rows(ctx, to, q, each interface{}) *gomock.Call {
+func (mr *MockWarehouseMockRecorder) Rows(ctx, to, q, yield interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockWarehouse)(nil).Rows), ctx, to, q, each)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockWarehouse)(nil).Rows), ctx, to, q, yield)
 }
 
 // Tables mocks base method.

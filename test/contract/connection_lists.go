@@ -88,7 +88,7 @@ func connectionsListed(t *testing.T, a Adapter) {
 		alone, err := a.Connections.Get(ctx, ws, c.ID)
 		must(t, err)
 		same(t, "one alone", *alone, c)
-		of, err := a.Sources.Through(ctx, ws, c.ID)
+		of, err := a.Sources.ListThrough(ctx, ws, c.ID)
 		must(t, err)
 		same(t, "sources through one", of, slices.DeleteFunc(slices.Clone(through),
 			func(s source.Summary) bool { return s.Connection != c.ID }))

@@ -26,7 +26,7 @@ func embedUses(t *testing.T, a Adapter) {
 	}
 	between := func(t *testing.T, from, to chat.Day) []chat.EmbedUse {
 		t.Helper()
-		found, err := a.EmbedUses.Between(ctx, team.Org, token.ID, from, to)
+		found, err := a.EmbedUses.List(ctx, team.Org, token.ID, from, to)
 		must(t, err)
 		return found
 	}
@@ -49,7 +49,7 @@ func embedUses(t *testing.T, a Adapter) {
 		if found := between(t, today-2, today-2); len(found) > 0 {
 			t.Errorf("added %+v", found)
 		}
-		if found, err := a.EmbedUses.Between(ctx, a.Orgs[1], token.ID, today-1, today); err != nil || len(found) > 0 {
+		if found, err := a.EmbedUses.List(ctx, a.Orgs[1], token.ID, today-1, today); err != nil || len(found) > 0 {
 			t.Errorf("read %+v, %v", found, err)
 		}
 	})

@@ -158,7 +158,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	}
 	elsewhere := func(org identity.OrgID, account string) int {
 		t.Helper()
-		counts, err := a.Payments.Elsewhere(t.Context(), org, account)
+		counts, err := a.Payments.LiveElsewhere(t.Context(), org, account)
 		must(t, err)
 		return counts[sandboxAccount]
 	}

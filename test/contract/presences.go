@@ -42,7 +42,7 @@ func beats(t testing.TB, s ports.Stores, by identity.Actor, h presence.Heartbeat
 func presenceUpdated(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	who := team.Member
-	_, err := a.Presences.Of(ctx, team.Org, who.User)
+	_, err := a.Presences.ByUser(ctx, team.Org, who.User)
 	wantErr(t, err, presence.ErrNotFound)
 
 	h := heartbeat("phone")
@@ -58,14 +58,14 @@ func presenceUpdated(t *testing.T, a Adapter) {
 		byID, err := s.Presences.Get(ctx, team.Org, made.ID)
 		must(t, err)
 		same(t, "the record by its id", byID, made)
-		byUser, err := s.Presences.Of(ctx, team.Org, who.User)
+		byUser, err := s.Presences.ByUser(ctx, team.Org, who.User)
 		must(t, err)
 		same(t, "the record of the user", byUser, made)
 	}
 	t.Run("another org has no such record", func(t *testing.T) {
 		_, err := a.Presences.Get(ctx, a.Orgs[1], made.ID)
 		wantErr(t, err, presence.ErrNotFound)
-		_, err = a.Presences.Of(ctx, a.Orgs[1], who.User)
+		_, err = a.Presences.ByUser(ctx, a.Orgs[1], who.User)
 		wantErr(t, err, presence.ErrNotFound)
 	})
 	t.Run("a change that fails is stored for no user", func(t *testing.T) {
@@ -78,7 +78,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 				return nil
 			})
 		wantErr(t, err, errBoom)
-		kept, err := a.Presences.Of(ctx, team.Org, who.User)
+		kept, err := a.Presences.ByUser(ctx, team.Org, who.User)
 		must(t, err)
 		same(t, "the record", kept, made)
 	})
@@ -89,7 +89,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 		if len(records) != 2 || records[0].User != users[0] || !records[0].Deleted || records[1].ID != made.ID {
 			t.Errorf("%+v", records)
 		}
-		_, err = a.Presences.Of(ctx, team.Org, users[0])
+		_, err = a.Presences.ByUser(ctx, team.Org, users[0])
 		wantErr(t, err, presence.ErrNotFound) // an unchanged record is not stored
 	})
 	t.Run("a deleted presence is found, and its event is stored", func(t *testing.T) {
@@ -119,7 +119,7 @@ func presenceNumbered(t *testing.T, a Adapter) {
 	first := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
 	t.Run("a heartbeat without a change gets no new seq", func(t *testing.T) {
 		again := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At.Add(time.Minute))
-		kept, err := a.Presences.Of(t.Context(), team.Org, team.Member.User)
+		kept, err := a.Presences.ByUser(t.Context(), team.Org, team.Member.User)
 		must(t, err)
 		if again.Seq != first.Seq || !kept.SeenAt.Equal(fixture.At.Add(time.Minute)) {
 			t.Errorf("%+v", kept)
@@ -164,7 +164,7 @@ func presenceMasked(t *testing.T, a Adapter) {
 	hidden := beats(t, a.Stores, team.Member, hide, fixture.At.Add(time.Second))
 	text.Text = new("secret")
 	latest := beats(t, a.Stores, team.Member, text, fixture.At.Add(time.Minute))
-	kept, err := a.Presences.Of(ctx, team.Org, team.Member.User)
+	kept, err := a.Presences.ByUser(ctx, team.Org, team.Member.User)
 	must(t, err)
 	same(t, "the record", kept, latest)
 	if kept.Mask == nil || kept.Mask.Seq != hidden.Seq || kept.Mask.Text != "before" || kept.Seq <= hidden.Seq {
@@ -172,7 +172,7 @@ func presenceMasked(t *testing.T, a Adapter) {
 	}
 	hide.Status = new(presence.Auto)
 	beats(t, a.Stores, team.Member, hide, fixture.At.Add(time.Minute))
-	if kept, err = a.Presences.Of(ctx, team.Org, team.Member.User); err != nil || kept.Mask != nil {
+	if kept, err = a.Presences.ByUser(ctx, team.Org, team.Member.User); err != nil || kept.Mask != nil {
 		t.Errorf("%+v, %v", kept, err)
 	}
 }

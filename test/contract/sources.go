@@ -120,7 +120,7 @@ func sourceStrangers(t *testing.T, a Adapter) {
 				t.Error("it was changed")
 				return nil
 			}))
-			found, err := a.Sources.Through(ctx, ws, through)
+			found, err := a.Sources.ListThrough(ctx, ws, through)
 			must(t, err)
 			same(t, "through", len(found), 0)
 			listed, err := a.Sources.List(ctx, ws, page.Query{Limit: 10})
@@ -232,7 +232,7 @@ func sourcesThrough(t *testing.T, a Adapter) {
 		fixture.Source(t, a.Stores, by, fixture.TableReading(two))
 
 	ids := func(through connection.ID) (ids []source.ID) {
-		found, err := a.Sources.Through(ctx, by.Workspace, through)
+		found, err := a.Sources.ListThrough(ctx, by.Workspace, through)
 		must(t, err)
 		for _, s := range found {
 			ids = append(ids, s.ID)

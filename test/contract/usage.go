@@ -37,7 +37,7 @@ func usageCounts(t *testing.T, a Adapter) {
 	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.PromptFolders, a.Users, noQuotas)
 	used := func(t *testing.T) quota.Amounts {
 		t.Helper()
-		got, err := a.Usage.Of(ctx, ws, fixture.At)
+		got, err := a.Usage.Amounts(ctx, ws, fixture.At)
 		must(t, err)
 		got.Members = 0 // usageOfThings tests it
 		return got
@@ -109,7 +109,7 @@ func usageCounts(t *testing.T, a Adapter) {
 			p, err := prompt.New(by, prompt.Draft{Name: "undone"})
 			must(t, err)
 			must(t, tx.Prompts.Add(ctx, p))
-			inside, err := tx.Usage.Of(ctx, ws, fixture.At)
+			inside, err := tx.Usage.Amounts(ctx, ws, fixture.At)
 			must(t, err)
 			same(t, "templates within", inside.PromptTemplates, before.PromptTemplates+1)
 			return errBoom
@@ -149,7 +149,7 @@ func usageRaces(t *testing.T, a Adapter) {
 		return err
 	}), quota.ErrExceeded), 1)
 	usageRacesForBytes(t, a, by)
-	used, err := a.Usage.Of(ctx, by.Workspace, by.At)
+	used, err := a.Usage.Amounts(ctx, by.Workspace, by.At)
 	must(t, err)
 	same(t, "used", []int64{used.PromptTemplates, used.PromptVersions}, []int64{room, room - 1})
 }
@@ -162,7 +162,7 @@ func usageRacesForBytes(t *testing.T, a Adapter, by identity.Actor) {
 	for range writers {
 		made = append(made, fixture.Chat(t, a.Stores, by, chat.Draft{}))
 	}
-	before, err := a.Usage.Of(ctx, by.Workspace, by.At)
+	before, err := a.Usage.Amounts(ctx, by.Workspace, by.At)
 	must(t, err)
 	limits := quota.Limits{Amounts: quota.Default()}
 	limits.StorageBytes = before.StorageBytes + room*added
@@ -178,7 +178,7 @@ func usageRacesForBytes(t *testing.T, a Adapter, by identity.Actor) {
 			return tx.CheckUsage(ctx, by, limits, quota.StorageBytes)
 		})
 	}), quota.ErrExceeded), room)
-	after, err := a.Usage.Of(ctx, by.Workspace, by.At)
+	after, err := a.Usage.Amounts(ctx, by.Workspace, by.At)
 	must(t, err)
 	same(t, "bytes", after.StorageBytes, limits.StorageBytes)
 }

@@ -24,7 +24,7 @@ func usageOfThings(t *testing.T, a Adapter) {
 	ws := team.Workspace.ID
 	used := func(t *testing.T, after time.Duration) quota.Amounts {
 		t.Helper()
-		got, err := a.Usage.Of(ctx, ws, fixture.At.Add(after))
+		got, err := a.Usage.Amounts(ctx, ws, fixture.At.Add(after))
 		must(t, err)
 		return got
 	}
@@ -72,7 +72,7 @@ func membersRace(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	used, err := a.Usage.Of(ctx, ws, fixture.At)
+	used, err := a.Usage.Amounts(ctx, ws, fixture.At)
 	must(t, err)
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
 	limits.Members = used.Members + 2
@@ -86,7 +86,7 @@ func membersRace(t *testing.T, a Adapter) {
 			fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
 		return err
 	}), quota.ErrPlanLimit), 2)
-	used, err = a.Usage.Of(ctx, ws, fixture.At)
+	used, err = a.Usage.Amounts(ctx, ws, fixture.At)
 	must(t, err)
 	same(t, "members", used.Members, limits.Members)
 }
@@ -176,7 +176,7 @@ func StreamSeats(t *testing.T, open Opener) {
 	}
 	open2 := func(at time.Time) int64 {
 		t.Helper()
-		used, err := a.Usage.Of(ctx, ws, at)
+		used, err := a.Usage.Amounts(ctx, ws, at)
 		must(t, err)
 		return used.Streams
 	}

@@ -18,7 +18,7 @@ import (
 func abandonedSubscriptions(
 	ctx context.Context, app *node.Core, org identity.OrgID, account string,
 ) ([]Finding, error) {
-	counts, err := app.DB.Stores().Payments.Elsewhere(ctx, org, account)
+	counts, err := app.DB.Stores().Payments.LiveElsewhere(ctx, org, account)
 	var findings []Finding
 	for _, left := range slices.Sorted(maps.Keys(counts)) {
 		f := Passed("subscriptions", "%d lived at the account %s when the org left it: end them there, if the "+
