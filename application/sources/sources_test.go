@@ -43,9 +43,8 @@ func TestReadsAskWhoMay(t *testing.T) {
 			page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
 		listed, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
 		wantErr(t, err, nil)
-		s.sources.EXPECT().ListThrough(s.ctx, acme, connection.ID("con")).
-			Return([]source.Summary{{Workspace: acme}}, nil)
-		through, err := s.ListThrough(s.ctx, outsider, "con")
+		s.sources.EXPECT().ListThrough(s.ctx, acme, connection.ID("c")).Return([]source.Summary{{Workspace: acme}}, nil)
+		through, err := s.ListThrough(s.ctx, outsider, "c")
 		wantErr(t, err, nil)
 		if len(listed.Items)+len(through) > 0 {
 			t.Errorf("listed %v, through the connection %v", listed, through)
