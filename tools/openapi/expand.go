@@ -65,6 +65,7 @@ func expand(document *yaml.Node) error {
 				continue
 			}
 			op := &operation{contract: c, node: item.Content[j+1]}
+			op.clientMethod(path)
 			op.conventions(path, item.Content[j].Value)
 			op.queryParameters()
 			expandParameters(op.node)

@@ -31,7 +31,9 @@ func join(parts []part) (*yaml.Node, error) {
 		if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("%s: is not a mapping", p.name)
 		}
-		defaultTags(root.Content[0])
+		if err := addTags(root.Content[0]); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
 		if err := merge(document, root.Content[0], 0); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,35 +11,82 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// defaultTags gives the operations of a part its x-tags, unless they have tags of their own.
-func defaultTags(root *yaml.Node) {
+// addTags gives the operations of a part their tag from its x-tags: the only one, or the one that lists the last of the
+// names in the path that any of them lists.
+func addTags(root *yaml.Node) error {
 	tags := member(root, "x-tags")
 	if tags == nil {
-		return
+		return nil
 	}
 	remove(root, "x-tags")
-	for _, op := range operations(root) {
-		if member(op, "tags") == nil {
-			insertBefore(op, "summary", "tags", tags)
+	byName := map[string]string{}
+	if tags.Kind == yaml.MappingNode {
+		for i := 0; i < len(tags.Content); i += 2 {
+			for _, name := range values(tags.Content[i+1]) {
+				byName[name] = tags.Content[i].Value
+			}
+		}
+	}
+	for path, op := range operations(root) {
+		list := tags
+		if tags.Kind == yaml.MappingNode {
+			tag := ""
+			for _, name := range pathNames(path) {
+				tag = cmp.Or(byName[name], tag)
+			}
+			if tag == "" {
+				return fmt.Errorf("x-tags lists no name in %s", path)
+			}
+			list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{text(tag)}}
+		}
+		insertBefore(op, "summary", "tags", list)
+	}
+	return nil
+}
+
+// operations yields the operations of a part with their paths, in their order.
+func operations(root *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		paths := member(root, "paths")
+		for i := 1; paths != nil && i < len(paths.Content); i += 2 {
+			item := paths.Content[i]
+			for j := 0; j < len(item.Content); j += 2 {
+				if item.Content[j].Value != "parameters" && !yield(paths.Content[i-1].Value, item.Content[j+1]) {
+					return
+				}
+			}
 		}
 	}
 }
 
-// operations returns the operations of a part or a document, in their order.
-func operations(root *yaml.Node) (out []*yaml.Node) {
-	paths := member(root, "paths")
-	if paths == nil {
-		return nil
+// pathNames returns the segments of a path that are not variables, without api.
+func pathNames(path string) []string {
+	return slices.DeleteFunc(strings.Split(strings.TrimPrefix(path, "/"), "/"), func(segment string) bool {
+		return segment == "api" || strings.HasPrefix(segment, "{")
+	})
+}
+
+var (
+	dashed    = regexp.MustCompile(`-[a-z]`)
+	firstVerb = regexp.MustCompile(`^[a-z]+`)
+)
+
+// clientMethod names the method of an operation in the clients, unless it has a name: the names in the path, and the
+// verb that begins its operationId. A verb that ends the path is not repeated.
+func (o *operation) clientMethod(path string) {
+	id := member(o.node, "operationId")
+	if id == nil || member(o.node, "x-sdk") != nil {
+		return
 	}
-	for i := 1; i < len(paths.Content); i += 2 {
-		item := paths.Content[i]
-		for j := 0; j < len(item.Content); j += 2 {
-			if item.Content[j].Value != "parameters" {
-				out = append(out, item.Content[j+1])
-			}
-		}
+	names := pathNames(path)
+	for i, name := range names {
+		names[i] = dashed.ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
 	}
-	return out
+	if verb := firstVerb.FindString(id.Value); names[len(names)-1] != verb {
+		names = append(names, verb)
+	}
+	at := slices.Index(o.node.Content, id) + 1
+	o.node.Content = slices.Insert(o.node.Content, at, text("x-sdk"), text(strings.Join(names, ".")))
 }
 
 var variable = regexp.MustCompile(`\{(\w+)\}`)
