@@ -37,7 +37,8 @@ func addTags(root *yaml.Node) error {
 			if tag == "" {
 				return fmt.Errorf("x-tags lists no name in %s", path)
 			}
-			list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{text(tag)}}
+			list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+			list.Content = []*yaml.Node{text(tag)}
 		}
 		insertBefore(op, "summary", "tags", list)
 	}
