@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -30,7 +31,8 @@ type prefetch struct {
 	query string
 }
 
-var prefetches = func() map[string]*prefetch {
+// prefetches are built when a version is first read, as versionQueries.
+var prefetches = sync.OnceValue(func() map[string]*prefetch {
 	all := map[string]*prefetch{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		match, _ := versionMatch(ref)
@@ -45,14 +47,14 @@ var prefetches = func() map[string]*prefetch {
 		all[match] = &prefetch{p, `SELECT ` + p.text + principalTable + ofPrincipal}
 	}
 	return all
-}()
+})
 
 // principalPrefetching reads a principal, and the version that its request will read.
 func (db *DB) principalPrefetching(
 	ctx context.Context, org identity.OrgID, h account.Hash, wanted *ports.VersionPrefetch,
 ) (*account.Principal, error) {
 	match, args := versionMatch(wanted.Ref)
-	p, there := prefetches[match]
+	p, there := prefetches()[match]
 	if !there { // which version is the latest depends on what the caller may see
 		return db.principal(ctx, org, h)
 	}

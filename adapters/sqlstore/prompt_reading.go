@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -89,7 +90,7 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	}
 	var row readVersionRow
 	match, arg := versionMatch(ref)
-	query := versionQueries[versionQuery{match, where, by.Grouped}]
+	query := versionQueries()[versionQuery{match, where, by.Grouped}]
 	found, err := query.get(ctx, p.db, &row, append(append(templatesArgs(by), arg...), named...)...)
 	if err != nil {
 		return nil, nil, err
@@ -131,8 +132,9 @@ type versionQuery struct {
 	grouped      bool
 }
 
-// versionQueries are getVersion's statements. They are built once, since each is long.
-var versionQueries = func() map[versionQuery]*packedQuery[readVersionRow] {
+// versionQueries are getVersion's statements. They are built once, since each is long, and when a version is first
+// read: most processes read none.
+var versionQueries = sync.OnceValue(func() map[versionQuery]*packedQuery[readVersionRow] {
 	queries := map[versionQuery]*packedQuery[readVersionRow]{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		for _, where := range []string{templateByID, templateByName} {
@@ -149,7 +151,7 @@ var versionQueries = func() map[versionQuery]*packedQuery[readVersionRow] {
 		}
 	}
 	return queries
-}()
+})
 
 var readVersionColumns = slices.Concat(readingColumns, []packedColumn{
 	{`COALESCE(v.id, '')`, `v.id`}, {`COALESCE(v.revision, 0)`, `v.revision`}, {labelsColumn, `v.labels`},

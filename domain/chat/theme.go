@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -34,7 +35,7 @@ type Palette struct {
 
 var (
 	color      = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
-	fontFamily = regexp.MustCompile(`^[\p{L}\p{N} ,'"_-]*$`)
+	fontFamily = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N} ,'"_-]*$`) })
 )
 
 // Same reports whether t and o are the same theme.
@@ -92,7 +93,7 @@ func (t Theme) check(wrong *fault.Fields, pointer string) {
 		wrong.Add(pointer+"/radius", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRadius))
 	}
 	checkText(wrong, pointer+"/font", t.Font, maxFont)
-	if !fontFamily.MatchString(t.Font) {
+	if !fontFamily().MatchString(t.Font) {
 		wrong.Add(pointer+"/font", "invalid_format", "Must be a CSS font-family: names, commas and quotation marks.")
 	}
 	if !slices.Contains([]string{"", "right", "left"}, t.Position) {

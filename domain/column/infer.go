@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -134,14 +135,20 @@ func isJSON(v string) bool {
 
 var (
 	// A sign, groups of three with one separator, and a fraction after another one.
-	groupedForm = regexp.MustCompile(
+	groupedForm = compiledOnce(
 		`^[+-]?\d{1,3}(?:(,\d{3})+(?:\.\d+)?|(\.\d{3})+(?:,\d+)?|([ '’\x{00A0}\x{202F}]\d{3})+(?:[.,]\d+)?)$`)
 	plainForm   = regexp.MustCompile(`^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$`)
 	integerForm = regexp.MustCompile(`^[+-]?(?:0|[1-9]\d{0,17})$`)
 	codeForm    = regexp.MustCompile(`^[+-]?(?:0\d+|\d{19,})$`)
 	phoneForm   = regexp.MustCompile(`^\+\d{1,3}[ '’\x{00A0}\x{202F}]`)
-	moneyForm   = regexp.MustCompile(`^(?:\p{Sc}\s*|[A-Z]{3}\s+)?(\S.*?)(?:\s*[\p{Sc}%]|\s+[A-Z]{3})?$`)
+	moneyForm   = compiledOnce(`^(?:\p{Sc}\s*|[A-Z]{3}\s+)?(\S.*?)(?:\s*[\p{Sc}%]|\s+[A-Z]{3})?$`)
 )
+
+// compiledOnce compiles an expression when it is first used: Atrium starts a process for each job that reads data, and
+// few of them need it.
+func compiledOnce(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // number strips v to its digits and separators, and says whether it is a number, and whether it can
 // only be read as one without a fraction.
@@ -156,7 +163,7 @@ func number(v string) (ok, whole bool) {
 		v = strings.TrimPrefix(strings.TrimPrefix(v, "-"), "−")
 	}
 	bare := v
-	if m := moneyForm.FindStringSubmatch(v); m != nil {
+	if m := moneyForm().FindStringSubmatch(v); m != nil {
 		bare = m[1]
 	}
 	amount := bare != v || bracketed
@@ -170,7 +177,7 @@ func number(v string) (ok, whole bool) {
 	case integerForm.MatchString(bare):
 		return true, !amount
 	}
-	if m := groupedForm.FindStringSubmatch(bare); m != nil {
+	if m := groupedForm().FindStringSubmatch(bare); m != nil {
 		fraction := m[1] != "" && strings.Contains(bare, ".") || m[2] != "" && strings.Contains(bare, ",") ||
 			m[3] != "" && strings.ContainsAny(bare, ".,")
 		// 1.234 is more often a fraction than a thousand; 1,234 and 1.234.567 are not.

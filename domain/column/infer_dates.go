@@ -21,7 +21,7 @@ var orders = []struct {
 
 var (
 	weekdayForm = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)
-	timeForm    = regexp.MustCompile(
+	timeForm    = compiledOnce(
 		`(?:T|,? +(?:at )?)([01]?\d|2[0-4]):[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$`)
 )
 
@@ -35,7 +35,7 @@ func inOneOrder(values []string, times bool) bool {
 		if allMatch(func(v string) bool {
 			v = weekdayForm.ReplaceAllString(v, "")
 			if times {
-				v = timeForm.ReplaceAllString(v, "")
+				v = timeForm().ReplaceAllString(v, "")
 			}
 			m := o.form.FindStringSubmatch(v)
 			return m != nil && isDay(m[o.year], m[o.month], m[o.day])

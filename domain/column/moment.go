@@ -9,7 +9,7 @@ import (
 
 var (
 	numericDate = regexp.MustCompile(`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?:$|[T ,])`)
-	clock       = regexp.MustCompile(`^(?:T|,? +(?:at )?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?` +
+	clock       = compiledOnce(`^(?:T|,? +(?:at )?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?` +
 		`(?: ?([AaPp])\.?[Mm]\.?)?(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?$`)
 )
 
@@ -26,7 +26,7 @@ func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 	text = weekdayForm.ReplaceAllString(text, "")
 	day, rest := text, ""
 	for _, at := range clockAt.FindAllStringIndex(text, -1) {
-		if clock.MatchString(text[at[0]:]) {
+		if clock().MatchString(text[at[0]:]) {
 			day, rest = text[:at[0]], text[at[0]:]
 			break
 		}
@@ -41,7 +41,7 @@ func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 	if rest == "" {
 		return TextValue(date + "T00:00:00"), ""
 	}
-	time, ok := timeOf(clock.FindStringSubmatch(rest))
+	time, ok := timeOf(clock().FindStringSubmatch(rest))
 	if !ok {
 		return Value{}, WrongType
 	}

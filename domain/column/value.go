@@ -77,7 +77,7 @@ func StyleOf(cells []*string) Style {
 func decimalOf(bare string) string {
 	point, comma := strings.LastIndex(bare, "."), strings.LastIndex(bare, ",")
 	at := max(point, comma)
-	if at < 0 || !plainForm.MatchString(bare) && !groupedForm.MatchString(bare) {
+	if at < 0 || !plainForm.MatchString(bare) && !groupedForm().MatchString(bare) {
 		return ""
 	}
 	last, other := bare[at:at+1], ","
@@ -183,7 +183,7 @@ func amount(v string) (bare string, percent, ok bool) {
 		}
 	}
 	percent = strings.HasSuffix(v, "%")
-	if m := moneyForm.FindStringSubmatch(v); m != nil {
+	if m := moneyForm().FindStringSubmatch(v); m != nil {
 		v = m[1]
 	}
 	if phoneForm.MatchString(v) || strings.HasPrefix(v, "-") {
@@ -247,7 +247,7 @@ const noExponent = "e0"
 
 // decimalForm writes a number with a point and without groups, as JSON requires.
 func decimalForm(bare string, s Style) (string, Invalid) {
-	isGrouped := groupedForm.MatchString(bare)
+	isGrouped := groupedForm().MatchString(bare)
 	if !isGrouped && !plainForm.MatchString(bare) {
 		return "", WrongType
 	}
