@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // grant is what the commands user create and token create take.
@@ -95,11 +96,11 @@ func (d *deployment) closeStore() {
 	d.store.end()
 }
 
-// provisions calls the use case of user create or token create in this process, beside the running server. The tests
-// make a thousand people and keys: as processes, these would need a minute of the processor. It knows no key policy of
-// an org: tests of those run the commands.
+// provisions calls the use case of user create, token create or console in this process, beside the running server.
+// The tests make a thousand people, keys and sign-in links: as processes, these would need a minute of the processor.
+// It knows no key policy of an org: tests of those run the commands.
 func (d *deployment) provisions(ctx context.Context, org string,
-	call func(*accounts.Service, identity.Actor, *identity.Org) error) (err error) {
+	call func(ports.Stores, identity.Actor, *identity.Org) error) (err error) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	defer func() {
@@ -124,10 +125,12 @@ func (d *deployment) provisions(ctx context.Context, org string,
 	if !ok {
 		return fmt.Errorf("no org %q is in the database", org)
 	}
-	s := db.Stores()
-	service := accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys,
-		s.Events, nil, nil, nil, nil)
-	return call(service, identity.System(id, "", "cli", time.Now()), &identity.Org{ID: id, Slug: org})
+	return call(db.Stores(), identity.System(id, "", "cli", time.Now()), &identity.Org{ID: id, Slug: org})
+}
+
+func accountsOf(s ports.Stores) *accounts.Service {
+	return accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events,
+		nil, nil, nil, nil)
 }
 
 // signsEvents makes db sign events as the program does: others are not told of events without a signature.
@@ -172,10 +175,11 @@ func (s *server) user(t *testing.T, role string, flags ...string) *client {
 	email := fmt.Sprintf("%s.%d@example.com", role, people.Add(1))
 	g := grantOf(t, "user create", flags)
 	var m made
-	err := s.provisions(ctx, g.org, func(service *accounts.Service, by identity.Actor, org *identity.Org) error {
-		p, err := service.Provision(ctx, by, org, accounts.Provision{Email: email, Verified: true, Name: g.name,
-			Role: identity.ParseRole(role), Operator: g.operator, Workspace: g.workspace,
-			KeyName: "made by atrium user create"})
+	err := s.provisions(ctx, g.org, func(stores ports.Stores, by identity.Actor, org *identity.Org) error {
+		p, err := accountsOf(stores).Provision(ctx, by, org, accounts.Provision{
+			Email: email, Verified: true, Name: g.name, Role: identity.ParseRole(role), Operator: g.operator,
+			Workspace: g.workspace, KeyName: "made by atrium user create",
+		})
 		m = made{Token: p.Token.Reveal(), User: string(p.User), Workspace: string(p.Workspace)}
 		return err
 	})
@@ -196,16 +200,14 @@ func (c *client) key(t *testing.T, flags ...string) (other *client, id string) {
 		g.name = "made by atrium token create"
 	}
 	var m made
-	err := c.server.provisions(ctx, g.org, func(
-		service *accounts.Service, by identity.Actor, org *identity.Org,
-	) error {
+	err := c.server.provisions(ctx, g.org, func(stores ports.Stores, by identity.Actor, org *identity.Org) error {
 		draft := account.KeyDraft{Name: g.name, Ceiling: identity.ParseRole(g.role)}
 		draft.Scopes, _ = identity.NewScopes(g.scopes)
 		draft.Networks, _ = identity.NewNetworks(g.addresses)
 		if g.expires != 0 {
 			draft.ExpiresAt = by.At.Add(g.expires)
 		}
-		k, token, err := service.KeyFor(ctx, by, org, c.email, g.workspace, draft)
+		k, token, err := accountsOf(stores).KeyFor(ctx, by, org, c.email, g.workspace, draft)
 		if err == nil {
 			m = made{Token: token.Reveal(), Key: string(k.ID)}
 		}
