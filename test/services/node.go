@@ -88,15 +88,24 @@ func NPM(t testing.TB) string {
 // Python returns the path of Python 3.11 or later. If there is none, root on Debian installs it.
 func Python(t testing.TB) string {
 	t.Helper()
-	path, err := installed("python3", "python3")
-	if err == nil {
-		err = exec.Command(path, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run()
-	}
+	path, err := python()
 	if err != nil {
 		missing(t, "Python 3.11 or later (Debian: apt-get install python3)", err)
 	}
 	return path
 }
+
+// python returns what python3 runs. With a manager of versions, python3 is a script that needs more time than the
+// programs of tests.
+var python = sync.OnceValues(func() (string, error) {
+	path, err := installed("python3", "python3")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(path, "-c",
+		"import sys; sys.exit(1) if sys.version_info < (3, 11) else print(sys.executable)").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 // Mypy returns the path of mypy, the type checker of Python. If there is none, root on Debian installs it.
 func Mypy(t testing.TB) string {
