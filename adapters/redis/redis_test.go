@@ -1,11 +1,10 @@
-package redis_test
+package redis
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/redis"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -16,12 +15,12 @@ import (
 
 func signals(t *testing.T, url string) ports.PresenceSignals {
 	t.Helper()
-	s, closeAll, err := redis.New(redis.Config{URL: secret.New(url)})
+	s, closeAll, err := New(Config{URL: secret.New(url)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
-	redis.WaitFor(s, proof.Patience) // a busy machine may need longer than a node would wait
+	s.patience = proof.Patience // a busy machine may need longer than a node would wait
 	return s
 }
 
@@ -68,14 +67,14 @@ func TestURLsThatAreNone(t *testing.T) {
 	for _, url := range []string{"http://user:hunter2@host", "redis://user:hunter2@host:port",
 		"redis://user:hunter2%zz@host", "redis://user:hunter2@host/x"} {
 		said := ""
-		redis.Config{URL: secret.New(url)}.Check(func(key, reason string) { said = key + ": " + reason })
-		_, _, err := redis.New(redis.Config{URL: secret.New(url)})
+		Config{URL: secret.New(url)}.Check(func(key, reason string) { said = key + ": " + reason })
+		_, _, err := New(Config{URL: secret.New(url)})
 		if said == "" || err == nil || strings.Contains(said+err.Error(), "hunter2") {
 			t.Errorf("%s: %q, %v", url, said, err)
 		}
 	}
-	redis.Config{}.Check(func(key, reason string) { t.Errorf("without one: %s %s", key, reason) })
-	redis.Config{URL: secret.New("rediss://user:pass@host:6380/1")}.Check(func(key, reason string) {
+	Config{}.Check(func(key, reason string) { t.Errorf("without one: %s %s", key, reason) })
+	Config{URL: secret.New("rediss://user:pass@host:6380/1")}.Check(func(key, reason string) {
 		t.Errorf("a good one: %s %s", key, reason)
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // wrongs returns the pointers and codes of an error.
@@ -51,7 +50,7 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 			[]string{"/reply/connection_id reply_connection_unavailable"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			facts := chat.Facts{Registry: fixture.Registry(t), ReplyUsable: !tt.unusable}
+			facts := chat.Facts{Registry: registry(t), ReplyUsable: !tt.unusable}
 			_, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: tt.reply}}, facts)
 			if got := wrongs(err); !slices.Equal(got, tt.want) || (err == nil) != (tt.want == nil) {
 				t.Errorf("%v", err)
@@ -59,13 +58,13 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 		})
 	}
 	t.Run("a stored connection is not checked again", func(t *testing.T) {
-		usable := chat.Facts{Registry: fixture.Registry(t), ReplyUsable: true}
+		usable := chat.Facts{Registry: registry(t), ReplyUsable: true}
 		reply := chat.Reply{Kind: chat.HTTPReply, Connection: "con_1"}
 		made, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}}, usable)
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts := chat.Facts{Registry: fixture.Registry(t)}
+		facts := chat.Facts{Registry: registry(t)}
 		if err := made.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts); err != nil {
 			t.Error(err)
 		}

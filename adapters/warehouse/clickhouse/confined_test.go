@@ -7,17 +7,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestMain(m *testing.M) {
-	fixture.WarehouseMain(m, map[connection.Kind]ports.Warehouse{connection.ClickHouse: clickhouse.New(guard)})
+	warehouses.Main(m, map[connection.Kind]ports.Warehouse{connection.ClickHouse: clickhouse.New(guard)})
 }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	warehouses.Warehouse(t, harness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, harness(warehouses.Confined))
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.ClickHouse, direct(t), fixture.ConfinedWarehouse(t), "u@127.0.0.1:1/?x#y")
+	warehouses.Tricks(t, connection.ClickHouse, direct(t), warehouses.Confined(t), "u@127.0.0.1:1/?x#y")
 }

@@ -48,7 +48,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	warehouses.Hostile(t, hostile(t, fixture.ConfinedWarehouse))
+	warehouses.Hostile(t, hostile(t, warehouses.Confined))
 }
 
 // answer hears a request and says something.

@@ -4,10 +4,9 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestWarehouseBehindAnSSHServer(t *testing.T) {
 	t.Run("directly", func(t *testing.T) { warehouses.Tunnel(t, harness(direct)) })
-	t.Run("through the child", func(t *testing.T) { warehouses.Tunnel(t, harness(fixture.ConfinedWarehouse)) })
+	t.Run("through the child", func(t *testing.T) { warehouses.Tunnel(t, harness(warehouses.Confined)) })
 }

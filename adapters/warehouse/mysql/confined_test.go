@@ -7,18 +7,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestMain(m *testing.M) {
-	fixture.WarehouseMain(m, map[connection.Kind]ports.Warehouse{connection.MySQL: mysql.New(guard)})
+	warehouses.Main(m, map[connection.Kind]ports.Warehouse{connection.MySQL: mysql.New(guard)})
 }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	warehouses.Warehouse(t, harness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, harness(warehouses.Confined))
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.MySQL, direct(t), fixture.ConfinedWarehouse(t),
+	warehouses.Tricks(t, connection.MySQL, direct(t), warehouses.Confined(t),
 		"u@tcp(127.0.0.1:1)/x?allowAllFiles=true")
 }

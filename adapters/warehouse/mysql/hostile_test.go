@@ -50,7 +50,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	harness := hostile(t, fixture.ConfinedWarehouse)
+	harness := hostile(t, warehouses.Confined)
 	harness.Scripts = append(harness.Scripts,
 		// Only the child's memory limit bounds what the driver allocates for columns before it has seen any.
 		warehouses.HostileScript{Name: "it claims to have a billion columns",

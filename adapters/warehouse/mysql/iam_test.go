@@ -104,7 +104,7 @@ func iamTarget(t *testing.T, r *fixture.RDS, changes map[string]any) ports.Targe
 
 func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) ports.Warehouse{
-		"directly": direct, "through the child": fixture.ConfinedWarehouse[*testing.T],
+		"directly": direct, "through the child": warehouses.Confined[*testing.T],
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, to := open(t), iamTarget(t, fixture.NewRDS(), nil)

@@ -13,7 +13,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // BenchmarkWarehouse compares a probe and a preview, directly and through a child, with what the bare driver
@@ -82,7 +81,7 @@ func delayed(b *testing.B, port uint16, by time.Duration) uint16 {
 func compare(b *testing.B, s *server, port uint16) {
 	t := &testing.T{} // which rigs are made for; only failures use it
 	to := s.target(t, map[string]any{"port": port})
-	confined := fixture.ConfinedWarehouse(b)
+	confined := warehouses.Confined(b)
 	bare := func(sql string) func(context.Context) {
 		return func(ctx context.Context) {
 			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require",

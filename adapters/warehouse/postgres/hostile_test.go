@@ -52,7 +52,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	warehouses.Hostile(t, hostile(t, fixture.ConfinedWarehouse))
+	warehouses.Hostile(t, hostile(t, warehouses.Confined))
 }
 
 // message frames a message of the server's; length is what it claims to be long, -1 for the truth.

@@ -37,7 +37,7 @@ func iamTarget(t *testing.T, r *fixture.RDS, port uint16, changes map[string]any
 
 func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) ports.Warehouse{
-		"directly": direct, "through the child": fixture.ConfinedWarehouse[*testing.T],
+		"directly": direct, "through the child": warehouses.Confined[*testing.T],
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := fixture.NewRDS()

@@ -136,7 +136,7 @@ func TestRedshiftWithAKey(t *testing.T) {
 }
 
 func TestRedshiftWithAKeyThroughTheChild(t *testing.T) {
-	warehouses.Warehouse(t, redshiftKeyHarness(t, fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, redshiftKeyHarness(t, warehouses.Confined))
 }
 
 func TestThePasswordOfRedshiftIsNotFetchedThroughAnSSHServer(t *testing.T) {
@@ -160,7 +160,7 @@ func TestThePasswordOfRedshiftIsNotFetchedThroughAnSSHServer(t *testing.T) {
 
 func TestAWorkgroupOfRedshiftIsReadWithAKey(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) ports.Warehouse{
-		"directly": redshiftWithKey, "through the child": fixture.ConfinedWarehouse[*testing.T],
+		"directly": redshiftWithKey, "through the child": warehouses.Confined[*testing.T],
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := fixture.NewRedshiftAPI()

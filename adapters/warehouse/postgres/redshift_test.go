@@ -11,7 +11,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func directRedshift(*testing.T) ports.Warehouse { return postgres.NewRedshift(guard) }
@@ -178,7 +177,7 @@ func redshiftPreviews(mixed connection.TableRef) map[connection.TableRef]connect
 func TestRedshift(t *testing.T) { warehouses.Warehouse(t, redshiftHarness(directRedshift)) }
 
 func TestRedshiftThroughTheChild(t *testing.T) {
-	warehouses.Warehouse(t, redshiftHarness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, redshiftHarness(warehouses.Confined))
 }
 
 func TestRedshiftBehindAnSSHServer(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	fixture.WarehouseMain(m, map[connection.Kind]ports.Warehouse{connection.SQLServer: sqlserver.New(guard)})
+	warehouses.Main(m, map[connection.Kind]ports.Warehouse{connection.SQLServer: sqlserver.New(guard)})
 }
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
@@ -179,14 +179,14 @@ func failures() []warehouses.Failure {
 func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	warehouses.Warehouse(t, harness(fixture.ConfinedWarehouse))
+	warehouses.Warehouse(t, harness(warehouses.Confined))
 }
 
 func TestWarehouseBehindAnSSHServer(t *testing.T) {
 	t.Run("directly", func(t *testing.T) { warehouses.Tunnel(t, harness(direct)) })
-	t.Run("through the child", func(t *testing.T) { warehouses.Tunnel(t, harness(fixture.ConfinedWarehouse)) })
+	t.Run("through the child", func(t *testing.T) { warehouses.Tunnel(t, harness(warehouses.Confined)) })
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	warehouses.Tricks(t, connection.SQLServer, direct(t), fixture.ConfinedWarehouse(t), "u;server=tcp:127.0.0.1,1")
+	warehouses.Tricks(t, connection.SQLServer, direct(t), warehouses.Confined(t), "u;server=tcp:127.0.0.1,1")
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func hostile(open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
@@ -46,7 +45,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	harness := hostile(fixture.ConfinedWarehouse)
+	harness := hostile(warehouses.Confined)
 	// Only the child's memory limit bounds what the driver allocates for a value before it has seen any of it.
 	harness.Scripts = append(harness.Scripts, warehouses.HostileScript{
 		Name:  "it claims to have a value of two gigabytes",

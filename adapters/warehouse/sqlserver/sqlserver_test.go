@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -28,7 +29,7 @@ func TestStrictEncryptionComesBeforeTheFirstPacket(t *testing.T) {
 
 func TestASignInTellsNothingAboutTheMachine(t *testing.T) {
 	s := newServer(t, fixture.SQLServerMandatory)
-	if r := fixture.ConfinedWarehouse(t).Probe(t.Context(), s.target(t, nil)); r.Failure() != "" {
+	if r := warehouses.Confined(t).Probe(t.Context(), s.target(t, nil)); r.Failure() != "" {
 		t.Fatalf("%+v", r)
 	}
 	want := fixture.SQLServerLogin{User: "reader", Database: "Sales", App: "atrium", ReadOnly: true}

@@ -38,13 +38,10 @@ type Hosted struct {
 	program string // what child processes run
 }
 
-// hostedChild is the argument that makes a test binary a child process. The next argument is the authority that the
-// child trusts.
-const hostedChild = "probe-worker"
-
-// Main is the TestMain of a kind's package. It does not return.
+// Main is the TestMain of a kind's package. It does not return. The argument of a child after the first is the authority
+// that it trusts.
 func (h *Hosted) Main(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == hostedChild {
+	if len(os.Args) > 2 && os.Args[1] == childArgument {
 		text, err := base64.StdEncoding.DecodeString(os.Args[2])
 		roots := x509.NewCertPool()
 		if err != nil || !roots.AppendCertsFromPEM(text) {
@@ -85,15 +82,7 @@ func (h *Hosted) Resolving(_ *testing.T, lookup func(context.Context, string) ([
 // Confined opens the kind in child processes, which end with the test.
 func (h *Hosted) Confined(t *testing.T) ports.Warehouse {
 	t.Helper()
-	runner, err := confine.New(confine.DefaultLimits(), 4, h.program, hostedChild,
-		base64.StdEncoding.EncodeToString([]byte(h.Authority.PEM)))
-	must(t, err)
-	t.Cleanup(func() {
-		if err := runner.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return warehouse.NewConfined(runner.Run, runner.Stream)
+	return throughChild(t, h.program, childArgument, base64.StdEncoding.EncodeToString([]byte(h.Authority.PEM)))
 }
 
 // KeyPEM returns Key in the form of a credential.
