@@ -38,8 +38,8 @@ type Hosted struct {
 	program string // what child processes run
 }
 
-// Main is the TestMain of a kind's package. It does not return. The argument of a child after the first is the authority
-// that it trusts.
+// Main is the TestMain of a kind's package. It does not return. The second argument of a child is the authority that it
+// trusts.
 func (h *Hosted) Main(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childArgument {
 		text, err := base64.StdEncoding.DecodeString(os.Args[2])
