@@ -244,7 +244,7 @@ func (c *Config) normalize() {
 		if o.Name == "" {
 			o.Name = o.Slug
 		}
-		o.Quotas = o.Quotas.Or(quota.Default())
+		o.Quotas = o.Quotas.WithDefaults(quota.Default())
 		completeRows(&o.Rows)
 		completeTimeouts(&o.WarehouseTimeouts)
 		if o.APIKeys.Personal == nil {

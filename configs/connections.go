@@ -30,12 +30,12 @@ func (c *Config) connectionKinds(o Org) []string {
 
 func (c *Config) validateConnections(found *problems) {
 	l := c.Connections.ProbeLimits
-	within(found, "connections.probe_limits.workspace_per_minute", l.WorkspacePerMinute, 1, 10_000, "1 to 10000")
-	within(found, "connections.probe_limits.target_per_hour", l.TargetPerHour, 1, 10_000, "1 to 10000")
+	inRange(found, "connections.probe_limits.workspace_per_minute", l.WorkspacePerMinute, 1, 10_000, "1 to 10000")
+	inRange(found, "connections.probe_limits.target_per_hour", l.TargetPerHour, 1, 10_000, "1 to 10000")
 	p := c.Connections.PreviewLimits
-	within(found, "connections.preview_limits.workspace_per_minute", p.WorkspacePerMinute, 1, 100_000, "1 to 100000")
-	within(found, "connections.preview_limits.target_per_hour", p.TargetPerHour, 1, 100_000, "1 to 100000")
-	within(found, "connections.refresh_interval", c.Connections.RefreshInterval, 0, time.Hour, "0s to 1h")
+	inRange(found, "connections.preview_limits.workspace_per_minute", p.WorkspacePerMinute, 1, 100_000, "1 to 100000")
+	inRange(found, "connections.preview_limits.target_per_hour", p.TargetPerHour, 1, 100_000, "1 to 100000")
+	inRange(found, "connections.refresh_interval", c.Connections.RefreshInterval, 0, time.Hour, "0s to 1h")
 	var known []string
 	for _, d := range connection.Kinds() {
 		known = append(known, string(d.Kind))

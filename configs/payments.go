@@ -130,7 +130,7 @@ func (m Metered) validate(found *problems, key, gateway string) {
 		found.add(key+".feature",
 			"must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and none that Atrium counts")
 	}
-	within(found, key+".amount", m.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the plan's currency")
+	inRange(found, key+".amount", m.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the plan's currency")
 	if gateway == string(billing.Stripe) && m.GatewayPrice == "" {
 		found.add(key+".gateway_price", "must be the id of a metered price at Stripe")
 	}
@@ -146,10 +146,10 @@ func (p Plan) limits() (map[string]int64, error) {
 
 func (c *Config) validatePayments(found *problems) {
 	l := c.Payments.CardLimits
-	within(found, "payments.card_limits.setup_intents_per_hour", l.SetupIntentsPerHour, 0, 1000, "0 to 1000")
-	within(found, "payments.card_limits.open_setup_intents", l.OpenSetupIntents, 0, 1000, "0 to 1000")
-	within(found, "payments.card_limits.declines_per_day", l.DeclinesPerDay, 0, 1000, "0 to 1000")
-	within(found, "payments.card_limits.invalid_codes_per_hour", l.InvalidCodesPerHour, 0, 1000, "0 to 1000")
+	inRange(found, "payments.card_limits.setup_intents_per_hour", l.SetupIntentsPerHour, 0, 1000, "0 to 1000")
+	inRange(found, "payments.card_limits.open_setup_intents", l.OpenSetupIntents, 0, 1000, "0 to 1000")
+	inRange(found, "payments.card_limits.declines_per_day", l.DeclinesPerDay, 0, 1000, "0 to 1000")
+	inRange(found, "payments.card_limits.invalid_codes_per_hour", l.InvalidCodesPerHour, 0, 1000, "0 to 1000")
 	for i, o := range c.Orgs {
 		o.Payments.validate(found, fmt.Sprintf("orgs[%d].payments", i))
 	}
@@ -159,7 +159,7 @@ func (p Payments) validate(found *problems, key string) {
 	if p.Gateway != "" {
 		oneOf(found, key+".gateway", p.Gateway, string(billing.Stripe), string(billing.Sandbox))
 	}
-	within(found, key+".grace_days", p.GraceDays, 0, 90, "0 to 90")
+	inRange(found, key+".grace_days", p.GraceDays, 0, 90, "0 to 90")
 	for i, origin := range p.ReturnOrigins {
 		if !isOrigin(origin) {
 			found.add(fmt.Sprintf("%s.return_origins[%d]", key, i),
@@ -214,14 +214,14 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	if n := len([]rune(p.Name)); n < 1 || n > maxName {
 		found.add(key+".name", "must have 1 to %d characters", maxName)
 	}
-	within(found, key+".price.amount", p.Price.Amount, 0, 99_999_999,
+	inRange(found, key+".price.amount", p.Price.Amount, 0, 99_999_999,
 		"0 to 99999999, in the minor unit of the currency")
 	if !currencyForm.MatchString(p.Price.Currency) {
 		found.add(key+".price.currency", "must be three lower-case letters, such as usd")
 	}
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
-	within(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
-	within(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
+	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
+	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
 	if _, err := p.limits(); err != nil {
 		found.add(key+".limits", "must be whole numbers by name")
 	}

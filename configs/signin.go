@@ -80,11 +80,11 @@ const slugProblem = "must be a slug: 1 to %d lower-case letters and digits, with
 // validateAPIKeys checks what an org allows of API keys.
 func (o Org) validateAPIKeys(found *problems, key string) {
 	if o.APIKeys.MaxLifetime != 0 {
-		within(found, key+".api_keys.max_lifetime", o.APIKeys.MaxLifetime, time.Hour, 3650*day,
+		inRange(found, key+".api_keys.max_lifetime", o.APIKeys.MaxLifetime, time.Hour, 3650*day,
 			"1h to 3650d, or 0s for no limit")
 	}
 	if usual, longest := o.APIKeys.DefaultLifetime, o.APIKeys.MaxLifetime; usual != 0 {
-		within(found, key+".api_keys.default_lifetime", usual, time.Hour, 3650*day, "1h to 3650d, or 0s for none")
+		inRange(found, key+".api_keys.default_lifetime", usual, time.Hour, 3650*day, "1h to 3650d, or 0s for none")
 		if longest != 0 && usual > longest {
 			found.add(key+".api_keys.default_lifetime", "must not be longer than max_lifetime")
 		}

@@ -60,9 +60,9 @@ func completeRows(l *source.RowLimits) {
 
 // checkRows finds limits that are out of range.
 func checkRows(l source.RowLimits, key string, found *problems) {
-	within(found, key+".rows", l.Rows, 1, 100_000_000, "1 to 100000000")
-	within(found, key+".bytes", l.Bytes, 1<<20, 64<<30, "1048576 to 68719476736")
-	within(found, key+".seconds", l.Seconds, time.Second, 10*time.Minute, "1s to 10m")
+	inRange(found, key+".rows", l.Rows, 1, 100_000_000, "1 to 100000000")
+	inRange(found, key+".bytes", l.Bytes, 1<<20, 64<<30, "1048576 to 68719476736")
+	inRange(found, key+".seconds", l.Seconds, time.Second, 10*time.Minute, "1s to 10m")
 }
 
 // completeTimeouts sets the time-outs that are left out.
@@ -76,9 +76,9 @@ func completeTimeouts(t *connection.Timeouts) {
 
 // checkTimeouts finds time-outs that are out of range.
 func checkTimeouts(t connection.Timeouts, key string, found *problems) {
-	within(found, key+".connect", t.Connect, time.Second, 30*time.Second, "1s to 30s")
-	within(found, key+".statement", t.Statement, time.Second, time.Minute, "1s to 1m")
-	within(found, key+".total", t.Total, time.Second, 2*time.Minute, "1s to 2m")
+	inRange(found, key+".connect", t.Connect, time.Second, 30*time.Second, "1s to 30s")
+	inRange(found, key+".statement", t.Statement, time.Second, time.Minute, "1s to 1m")
+	inRange(found, key+".total", t.Total, time.Second, 2*time.Minute, "1s to 2m")
 }
 
 // SourceOffers returns each org's offer; ids as for Directory.

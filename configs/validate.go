@@ -28,7 +28,7 @@ func (c *Config) validate(found *problems) {
 		checkAddress(found, "metrics.addr", c.Metrics.Addr)
 	}
 	oneOf(found, "log.format", c.Log.Format, "text", "json")
-	within(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
+	inRange(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
 	oneOf(found, "children.confine", c.Children.Confine, BestEffort, Strict)
 	c.validateConnections(found)
 	c.validatePayments(found)
@@ -49,9 +49,9 @@ func (c *Config) validateServer(found *problems) {
 		{"idle_timeout", s.IdleTimeout},
 		{"shutdown_timeout", s.ShutdownTimeout},
 	} {
-		within(found, "server."+t.key, t.d, time.Second, time.Hour, "1s to 1h")
+		inRange(found, "server."+t.key, t.d, time.Second, time.Hour, "1s to 1h")
 	}
-	within(found, "server.drain", s.Drain, 0, 5*time.Minute, "0s to 5m")
+	inRange(found, "server.drain", s.Drain, 0, 5*time.Minute, "0s to 5m")
 	if s.WriteTimeout <= s.RequestTimeout {
 		found.add("server.write_timeout", "must be longer than server.request_timeout, or a request that times out "+
 			"gets no answer")
@@ -87,9 +87,9 @@ func validateLimits(found *problems, s rest.Config) {
 		{"streams.per_workspace", s.Streams.PerWorkspace, 1},
 		{"streams.per_address", s.Streams.PerAddress, 1},
 	} {
-		within(found, "server."+l.key, l.n, l.least, 1_000_000, fmt.Sprintf("%d to 1000000", l.least))
+		inRange(found, "server."+l.key, l.n, l.least, 1_000_000, fmt.Sprintf("%d to 1000000", l.least))
 	}
-	within(found, "server.concurrency.wait", s.Concurrency.Wait, 0, 10*time.Second, "0s to 10s")
+	inRange(found, "server.concurrency.wait", s.Concurrency.Wait, 0, 10*time.Second, "0s to 10s")
 }
 
 func (c *Config) validateDatabase(found *problems) {
@@ -106,13 +106,13 @@ func (c *Config) validateDatabase(found *problems) {
 	case d.Synchronous == "normal":
 		found.add("database.synchronous", "is SQLite's alone; leave it out for PostgreSQL")
 	}
-	within(found, "database.max_conns", d.MaxConns, 1, 1000, "1 to 1000")
-	within(found, "database.statement_timeout", d.StatementTimeout, 100*time.Millisecond, 10*time.Minute,
+	inRange(found, "database.max_conns", d.MaxConns, 1, 1000, "1 to 1000")
+	inRange(found, "database.statement_timeout", d.StatementTimeout, 100*time.Millisecond, 10*time.Minute,
 		"100ms to 10m")
 	oneOf(found, "database.synchronous", d.Synchronous, "full", "normal")
 }
 
-func within[T int | time.Duration](found *problems, key string, value, least, most T, legal string) {
+func inRange[T int | time.Duration](found *problems, key string, value, least, most T, legal string) {
 	if value < least || value > most {
 		found.add(key, "must be %s", legal)
 	}

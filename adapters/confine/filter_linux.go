@@ -68,14 +68,14 @@ func boundCalls(pid int) []seccomp.NameWithConditions {
 	calls := []seccomp.NameWithConditions{
 		// Private memory that is not executable; the program itself is already loaded. Memory that is shared or grows
 		// by itself would not count towards the memory limit.
-		{Name: "mmap", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC), without(3, unshared)}},
-		{Name: "mprotect", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
+		{Name: "mmap", Conditions: seccomp.ArgumentConditions{lacksBits(2, unix.PROT_EXEC), lacksBits(3, unshared)}},
+		{Name: "mprotect", Conditions: seccomp.ArgumentConditions{lacksBits(2, unix.PROT_EXEC)}},
 		// Threads, but no processes.
-		{Name: "clone", Conditions: seccomp.ArgumentConditions{with(0, unix.CLONE_THREAD), without(0, spaces)}},
+		{Name: "clone", Conditions: seccomp.ArgumentConditions{hasBits(0, unix.CLONE_THREAD), lacksBits(0, spaces)}},
 		// Signals to the process itself, by which Go interrupts its threads.
 		{Name: "tgkill", Conditions: seccomp.ArgumentConditions{is(0, pid)}},
 		// Reading.
-		{Name: "openat", Conditions: seccomp.ArgumentConditions{without(2, notRead)}},
+		{Name: "openat", Conditions: seccomp.ArgumentConditions{lacksBits(2, notRead)}},
 		// The limits of this process, to see them.
 		{Name: "prlimit64", Conditions: seccomp.ArgumentConditions{is(0, 0), is(2, 0)}},
 		// Names for memory mappings, which Go sets.
@@ -125,10 +125,10 @@ func is(argument uint32, value int) seccomp.Condition {
 	return seccomp.Condition{Argument: argument, Operation: seccomp.Equal, Value: uint64(value)} //nolint:gosec // constants, and a pid
 }
 
-func with(argument uint32, bit uint64) seccomp.Condition {
+func hasBits(argument uint32, bit uint64) seccomp.Condition {
 	return seccomp.Condition{Argument: argument, Operation: seccomp.BitsSet, Value: bit}
 }
 
-func without(argument uint32, bits uint64) seccomp.Condition {
+func lacksBits(argument uint32, bits uint64) seccomp.Condition {
 	return seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: bits}
 }

@@ -34,8 +34,8 @@ type verification struct {
 	until  time.Time
 }
 
-// until returns when a verification expires from the cache: never after the token itself.
-func until(c claims, now time.Time) time.Time {
+// cachedUntil returns when a verification expires from the cache: never after the token itself.
+func cachedUntil(c claims, now time.Time) time.Time {
 	if end := now.Add(verifiedFor); end.Before(c.ExpiresAt) {
 		return end
 	}

@@ -21,7 +21,7 @@ func TestVerified(t *testing.T) {
 
 	t.Run("a verification is remembered for a minute", func(t *testing.T) {
 		var v verified
-		v.put(keyOf(1), verification{until: until(lasting, now)}, now)
+		v.put(keyOf(1), verification{until: cachedUntil(lasting, now)}, now)
 		for after, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false,
 			-time.Second: false, -time.Hour: false} {
 			if _, got := v.get(keyOf(1), now.Add(after)); got != want {
@@ -32,7 +32,7 @@ func TestVerified(t *testing.T) {
 
 	t.Run("never past the end of its token", func(t *testing.T) {
 		var v verified
-		v.put(keyOf(1), verification{until: until(claims{Claims: account.Claims{ExpiresAt: now.Add(time.Second)}},
+		v.put(keyOf(1), verification{until: cachedUntil(claims{Claims: account.Claims{ExpiresAt: now.Add(time.Second)}},
 			now)}, now)
 		if _, ok := v.get(keyOf(1), now.Add(time.Second-1)); !ok {
 			t.Error("it was forgotten before")
@@ -44,7 +44,7 @@ func TestVerified(t *testing.T) {
 
 	t.Run("another issuer's token of the same hash is another", func(t *testing.T) {
 		var v verified
-		v.put(keyOf(1), verification{until: until(lasting, now)}, now)
+		v.put(keyOf(1), verification{until: cachedUntil(lasting, now)}, now)
 		other := keyOf(1)
 		other.issuer = "https://other.example"
 		if _, ok := v.get(other, now); ok {
@@ -55,7 +55,7 @@ func TestVerified(t *testing.T) {
 	t.Run("there are never more than two generations", func(t *testing.T) {
 		var v verified
 		for i := range 5 * maxVerified {
-			v.put(keyOf(i), verification{until: until(lasting, now)}, now)
+			v.put(keyOf(i), verification{until: cachedUntil(lasting, now)}, now)
 			if n := len(v.young) + len(v.old); n > 2*maxVerified {
 				t.Fatalf("%d are remembered", n)
 			}
@@ -69,7 +69,7 @@ func TestVerified(t *testing.T) {
 		var v verified
 		for i := range 3 {
 			at := now.Add(time.Duration(i) * time.Minute)
-			v.put(keyOf(i), verification{until: until(lasting, at)}, at)
+			v.put(keyOf(i), verification{until: cachedUntil(lasting, at)}, at)
 		}
 		if n := len(v.young) + len(v.old); n != 2 {
 			t.Errorf("%d are held", n)

@@ -76,7 +76,7 @@ func (v *Verifier) Verify(
 		return nil, err
 	}
 	v.verified.put(verifiedKey{issuers[i].URL, sum},
-		verification{claims: t.claims, keys: set, until: until(t.claims, now)}, now)
+		verification{claims: t.claims, keys: set, until: cachedUntil(t.claims, now)}, now)
 	return accepted, nil
 }
 

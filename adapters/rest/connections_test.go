@@ -216,7 +216,7 @@ func TestCreateConnection(t *testing.T) {
 		h := newEnv(t)
 		h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
 		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
-			gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
+			gomock.Any()).Return(connection.ErrProbeRateLimited.WithRetryAfter(5200 * time.Millisecond))
 		w := h.call("POST", connectionsPath, newConnection)
 		if w.Code != 429 || body(t, h, w)["code"] != "probe_rate_limited" || w.Header().Get("Retry-After") != "6" {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
@@ -239,7 +239,7 @@ func TestARetryAfterIsNeverLessThanItSays(t *testing.T) {
 		h := newEnv(t)
 		h.unchecked = true
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{},
-			(&fault.Error{Kind: fault.RateLimited, Code: "rate_limited"}).After(wait))
+			(&fault.Error{Kind: fault.RateLimited, Code: "rate_limited"}).WithRetryAfter(wait))
 		if w := h.call("GET", promptsPath, ""); w.Header().Get("Retry-After") != want {
 			t.Errorf("%s: Retry-After: %s, want %s", wait, w.Header().Get("Retry-After"), want)
 		}

@@ -87,7 +87,7 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 		visitor, address := visitOf(of, v.Request)
 		freed, ok := v.api.answering.enter(v.Context(), t.ID, visitor, address)
 		if !ok {
-			return v.api.refuse("embed_answers", errRateLimited.After(5*time.Second))
+			return v.api.refuse("embed_answers", errRateLimited.WithRetryAfter(5*time.Second))
 		}
 		leave = freed
 		return nil

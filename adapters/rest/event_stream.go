@@ -23,7 +23,7 @@ const (
 
 // streamEvents is handle for the stream of events.
 func (a *API) streamEvents(op *openapi.Operation) http.Handler {
-	return a.lasting(op, func(s *openStream) lastingStream { return &followedEvents{openStream: s} })
+	return a.handleStream(op, func(s *openStream) lastingStream { return &followedEvents{openStream: s} })
 }
 
 // followedEvents is one open stream of events. The id of each is its Seq.

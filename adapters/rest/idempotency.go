@@ -15,9 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// once runs a request under its Idempotency-Key: reach, unless it is nil, outside of any transaction, and then store in
-// one transaction with the record of the response. If the key already has a response, once returns that (replayed).
-func (r *request) once(
+// runOnce runs a request under its Idempotency-Key: first reach, unless it is nil, outside of any transaction, then
+// store in one transaction with the record of the response. If the key has a response already, it returns that
+// (replayed).
+func (r *request) runOnce(
 	key ports.IdempotencyKey, reach func(context.Context) error, store func(*request) (ports.Answer, error),
 ) (answer ports.Answer, replayed bool, err error) {
 	answer, replayed, err = r.api.Idempotency.Once(r.Context(), key, reach,

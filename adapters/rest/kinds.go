@@ -69,7 +69,7 @@ func (c command) perform(r *request) (answer ports.Answer, replayed bool, err er
 		}
 		return out.encode()
 	}
-	answer, replayed, err = r.once(key, nil, store)
+	answer, replayed, err = r.runOnce(key, nil, store)
 	if _, isDeferred := out.body.(deferred); isDeferred && !replayed && err == nil {
 		answer, err = out.encode() // its deferred values are known now
 	}
@@ -89,7 +89,7 @@ func (o outbound) perform(r *request) (answer ports.Answer, replayed bool, err e
 		}
 		return store.perform(r)
 	}
-	return r.once(key, reach, func(r *request) (ports.Answer, error) {
+	return r.runOnce(key, reach, func(r *request) (ports.Answer, error) {
 		answer, _, err := query(store).perform(r)
 		return answer, err
 	})

@@ -13,7 +13,7 @@ import (
 
 const (
 	eventStream   = "text/event-stream"
-	streamWrite   = 10 * time.Second  // a client that reads nothing for so long is disconnected
+	streamWrite   = 10 * time.Second  // a client that reads nothing for this long is disconnected
 	retryStream   = "retry: 1000\n\n" // EventSource reconnects after a second
 	streamComment = 15 * time.Second  // between comments, which keep proxies from closing the stream
 )
@@ -27,7 +27,7 @@ type lastingStream interface {
 	close() // after open succeeded
 }
 
-// openStream is what all streams of server-sent events have.
+// openStream is the part that all streams of server-sent events share.
 type openStream struct {
 	*request
 	obs   *observed
@@ -37,8 +37,8 @@ type openStream struct {
 	out   bytes.Buffer
 }
 
-// lasting is handle for a stream that made returns. It is long-lived, so its caller is checked repeatedly.
-func (a *API) lasting(op *openapi.Operation, made func(*openStream) lastingStream) http.Handler {
+// handleStream is handle for the stream that made returns. It is long-lived, so its caller is checked repeatedly.
+func (a *API) handleStream(op *openapi.Operation, made func(*openStream) lastingStream) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		obs := observation(hr)
 		obs.route = op.Path

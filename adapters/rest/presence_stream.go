@@ -15,7 +15,7 @@ const streamPath = "/api/presence/stream"
 
 // streamPresences is handle for the stream of presences.
 func (a *API) streamPresences(op *openapi.Operation) http.Handler {
-	return a.lasting(op, func(s *openStream) lastingStream {
+	return a.handleStream(op, func(s *openStream) lastingStream {
 		s.workspaceOptional = true
 		return &stream{openStream: s}
 	})

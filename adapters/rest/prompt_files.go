@@ -317,7 +317,7 @@ func (r *request) importedDraft(name, kind, description string, tags []string) p
 func (r *request) importedVersion(pointer string, version []byte) (prompt.VersionDraft, error) {
 	create, _ := r.api.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
 	if err := create.CheckBody(version); err != nil {
-		return prompt.VersionDraft{}, fault.Under(pointer, err)
+		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
 	}
 	var in openapi.PromptVersionCreate
 	if err := json.Unmarshal(version, &in); err != nil {

@@ -79,11 +79,11 @@ func (r *request) langfuseVersion(pointer string, item langfusePrompt) (prompt.V
 	if item.CommitMessage != "" {
 		create["commit_message"] = item.CommitMessage
 	}
-	if labels := prompt.Without(item.Labels, []string{"latest"}); len(labels) > 0 {
+	if labels := prompt.RemovedLabels(item.Labels, []string{"latest"}); len(labels) > 0 {
 		create["labels"] = labels
 	}
 	if err := langfuseText(create, item); err != nil {
-		return prompt.VersionDraft{}, fault.Under(pointer, err)
+		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
 	}
 	if model := langfuseModel(item.Config); len(model) > 0 {
 		create["model_config"] = model

@@ -164,7 +164,7 @@ func (s *subscription) price() int64 { return s.Plan.Price.Amount * int64(s.Quan
 
 // next returns when a period that begins at t ends.
 func (s *subscription) next(t time.Time) time.Time {
-	return s.Plan.Interval.After(t, s.Plan.IntervalCount, s.Anchor)
+	return s.Plan.Interval.Advance(t, s.Plan.IntervalCount, s.Anchor)
 }
 
 // end ends s. As at Stripe, its open invoices stay, unless its first payment never came.

@@ -64,7 +64,7 @@ func (s *subscription) usageOff(at time.Time) int64 {
 	if s.unbilled == nil || s.Discount == nil || s.Discount.Ended(at) {
 		return 0
 	}
-	return s.Discount.Off(s.price()+s.unbilled.Amount) - s.Discount.Off(s.price())
+	return s.Discount.Deduction(s.price()+s.unbilled.Amount) - s.Discount.Deduction(s.price())
 }
 
 // usageCost returns the price of the usage that is billed with a period that begins at a time, less the discount.

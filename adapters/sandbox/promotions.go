@@ -63,14 +63,14 @@ func (s *subscription) redeem(p *billing.Promotion, now time.Time) {
 }
 
 // cost returns the price of a period that begins at a time, less the discount.
-func (s *subscription) cost(at time.Time) int64 { return s.price() - s.off(at) }
+func (s *subscription) cost(at time.Time) int64 { return s.price() - s.deduction(at) }
 
-// off returns what the discount deducts from the price of a period that begins at a time.
-func (s *subscription) off(at time.Time) int64 {
+// deduction returns what the discount deducts from the price of a period that begins at a time.
+func (s *subscription) deduction(at time.Time) int64 {
 	if s.Discount == nil || s.Discount.Ended(at) {
 		return 0
 	}
-	return s.Discount.Off(s.price())
+	return s.Discount.Deduction(s.price())
 }
 
 // bought returns the price of the current period: the base of the credit when the plan is changed.
@@ -81,7 +81,7 @@ func (s *subscription) spend(at time.Time) {
 	if s.Discount != nil && s.Discount.Ended(at) {
 		s.Discount = nil
 	}
-	if s.Off = s.off(at); s.Off > 0 {
+	if s.Off = s.deduction(at); s.Off > 0 {
 		s.endOnce()
 	}
 }
@@ -99,7 +99,7 @@ func (b *account) discounted(s *subscription, i *invoice, at time.Time) {
 	if s.unbilled != nil {
 		i.Lines = append(i.Lines, *s.unbilled)
 	}
-	if off := s.off(at) + s.usageOff(at); off > 0 {
+	if off := s.deduction(at) + s.usageOff(at); off > 0 {
 		i.Subtotal, i.Discount, i.Discounts = i.Subtotal+off, off, []billing.Discount{*s.Discount}
 	}
 	s.spend(at)

@@ -203,7 +203,7 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 func (b *account) await(s, was *subscription, amount int64, now time.Time) {
 	c := &change{
 		sale: sale{Plan: s.Plan, Quantity: s.Quantity}, Anchor: s.Anchor, PeriodStart: s.PeriodStart,
-		PeriodEnd: s.PeriodEnd, Off: s.off(now),
+		PeriodEnd: s.PeriodEnd, Off: s.deduction(now),
 	}
 	i := b.bill(s, amount, false, now)
 	*s = *was

@@ -39,9 +39,9 @@ const (
 	headerSize     = 5
 )
 
-// For returns a sealer for one purpose. Its key is derived from the primary key (HKDF-SHA-256), and it
+// Sealer returns a sealer for one purpose. Its key is derived from the primary key (HKDF-SHA-256), and it
 // opens what any key of the keyring sealed for the same purpose, and what v0.1.0 sealed.
-func (k *Keyring) For(p Purpose) ports.Sealer { return purposeSealer{k, p} }
+func (k *Keyring) Sealer(p Purpose) ports.Sealer { return purposeSealer{k, p} }
 
 // DeriveSince sets the time from which sealers use derived keys. Until then they seal as v0.1.0 did, so that nodes of
 // v0.1.0 can open the data. The zero time, which is the default, means always.

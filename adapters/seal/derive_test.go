@@ -49,16 +49,16 @@ func TestContractBesideTheReleasedVersion(t *testing.T) {
 	contract.Sealer(t, func(t *testing.T) ports.Sealer {
 		k := open(t, newKeyFile(t))
 		k.DeriveSince(time.Now().Add(time.Hour))
-		return k.For(seal.Cursors)
+		return k.Sealer(seal.Cursors)
 	})
 }
 
 func TestEachPurposeHasAKeyOfItsOwn(t *testing.T) {
 	k := open(t, newKeyFile(t))
 	for _, one := range purposes {
-		b := mustSeal(t, k.For(one), "content", []byte("for"))
+		b := mustSeal(t, k.Sealer(one), "content", []byte("for"))
 		for _, other := range purposes {
-			got, err := k.For(other).Open(b, []byte("for"))
+			got, err := k.Sealer(other).Open(b, []byte("for"))
 			if (err == nil) != (one == other) {
 				t.Errorf("sealed as %q, opened as %q: %q, %v", one, other, got, err)
 			}
@@ -76,7 +76,7 @@ func TestTheReleasedVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range purposes {
-			if got, err := k.For(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
+			if got, err := k.Sealer(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
 				t.Errorf("%s: %q, %v", p, got, err)
 			}
 		}
@@ -85,7 +85,7 @@ func TestTheReleasedVersion(t *testing.T) {
 		k := open(t, path)
 		k.DeriveSince(time.Now().Add(time.Hour))
 		for _, p := range purposes {
-			if got, err := old.Decrypt(mustSeal(t, k.For(p), "content", []byte("for")), []byte("for")); err != nil ||
+			if got, err := old.Decrypt(mustSeal(t, k.Sealer(p), "content", []byte("for")), []byte("for")); err != nil ||
 				string(got) != "content" {
 				t.Errorf("%s: %q, %v", p, got, err)
 			}
@@ -94,12 +94,12 @@ func TestTheReleasedVersion(t *testing.T) {
 	t.Run("it does not open what is sealed under a derived key", func(t *testing.T) {
 		k := open(t, path)
 		k.DeriveSince(time.Now().Add(-time.Second))
-		b := mustSeal(t, k.For(seal.Cursors), "content", nil)
+		b := mustSeal(t, k.Sealer(seal.Cursors), "content", nil)
 		if got, err := old.Decrypt(b, nil); err == nil {
 			t.Errorf("it opens as %q", got)
 		}
 		b[0] = 1
-		if got, err := k.For(seal.Cursors).Open(b, nil); err == nil {
+		if got, err := k.Sealer(seal.Cursors).Open(b, nil); err == nil {
 			t.Errorf("it opens as of the old version: %q", got)
 		}
 	})
@@ -156,7 +156,7 @@ func TestDerivationNeverChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := k.For(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
+		if got, err := k.Sealer(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}

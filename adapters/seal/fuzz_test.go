@@ -18,7 +18,7 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	sealed, err := k.For(seal.Cursors).Seal([]byte("plain"), []byte("for"))
+	sealed, err := k.Sealer(seal.Cursors).Seal([]byte("plain"), []byte("for"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(b, []byte("else"))
 	}
 	f.Fuzz(func(t *testing.T, b, associated []byte) {
-		if plain, err := k.For(seal.Cursors).Open(b, associated); err == nil &&
+		if plain, err := k.Sealer(seal.Cursors).Open(b, associated); err == nil &&
 			(!bytes.Equal(b, sealed) || string(associated) != "for" || string(plain) != "plain") {
 			t.Errorf("%x opens for %q", b, associated)
 		}

@@ -169,7 +169,7 @@ func TestRotate(t *testing.T) {
 		k := open(t, path)
 		var sealed [][]byte
 		for i := range 5 {
-			b, err := k.For(seal.Cursors).Seal(fmt.Appendf(nil, "content %d", i), nil)
+			b, err := k.Sealer(seal.Cursors).Seal(fmt.Appendf(nil, "content %d", i), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func TestRotate(t *testing.T) {
 		}
 		for _, k := range []*seal.Keyring{k, open(t, path)} {
 			for i, b := range sealed {
-				if got, err := k.For(seal.Cursors).Open(b, nil); err != nil ||
+				if got, err := k.Sealer(seal.Cursors).Open(b, nil); err != nil ||
 					string(got) != fmt.Sprintf("content %d", i) {
 					t.Errorf("Open = %q, %v", got, err)
 				}
@@ -194,11 +194,11 @@ func TestRotate(t *testing.T) {
 		}
 		k := open(t, path)
 		rotate(t, k)
-		b, err := k.For(seal.Cursors).Seal([]byte("content"), nil)
+		b, err := k.Sealer(seal.Cursors).Seal([]byte("content"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := before.For(seal.Cursors).Open(b, nil); err == nil {
+		if _, err := before.Sealer(seal.Cursors).Open(b, nil); err == nil {
 			t.Fatal("the keyring from before opens it")
 		}
 	})
@@ -281,12 +281,12 @@ func TestRotate(t *testing.T) {
 						return
 					default:
 					}
-					sealed, err := k.For(seal.Cursors).Seal([]byte("content"), nil)
+					sealed, err := k.Sealer(seal.Cursors).Seal([]byte("content"), nil)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					if got, err := k.For(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
+					if got, err := k.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
 						t.Errorf("Open = %q, %v", got, err)
 						return
 					}
@@ -310,7 +310,7 @@ func TestReload(t *testing.T) {
 			if _, err := other.Rotate(); err != nil {
 				t.Fatal(err)
 			}
-			sealed, err := other.For(seal.Cursors).Seal([]byte("text"), nil)
+			sealed, err := other.Sealer(seal.Cursors).Seal([]byte("text"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,13 +318,13 @@ func TestReload(t *testing.T) {
 		}
 		opens := func(sealed []byte) {
 			t.Helper()
-			if text, err := one.For(seal.Cursors).Open(sealed, nil); err != nil || string(text) != "text" {
+			if text, err := one.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(text) != "text" {
 				t.Fatalf("opened %q, %v", text, err)
 			}
 		}
 		opens(rotated()) // the file is read again by itself
 		again := rotated()
-		if _, err := one.For(seal.Cursors).Open(again, nil); err == nil {
+		if _, err := one.Sealer(seal.Cursors).Open(again, nil); err == nil {
 			t.Fatal("strangers can have the file read as often as they like")
 		}
 		if err := one.Reload(); err != nil {

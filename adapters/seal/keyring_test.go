@@ -18,7 +18,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	contract.Sealer(t, func(t *testing.T) ports.Sealer { return open(t, newKeyFile(t)).For(seal.Cursors) })
+	contract.Sealer(t, func(t *testing.T) ports.Sealer { return open(t, newKeyFile(t)).Sealer(seal.Cursors) })
 }
 
 // newKeyFile returns the path of a fresh key file.
@@ -58,11 +58,11 @@ func TestInlineKeyset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sealed, err := open(t, path).For(seal.Cursors).Seal([]byte("content"), nil)
+		sealed, err := open(t, path).Sealer(seal.Cursors).Seal([]byte("content"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := k.For(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
+		if got, err := k.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
 			t.Fatalf("Open = %q, %v", got, err)
 		}
 	})
@@ -149,7 +149,7 @@ func TestCheck(t *testing.T) {
 	})
 
 	t.Run("neither nothing nor other sealed bytes pass for a check value", func(t *testing.T) {
-		sealed, err := k.For(seal.Cursors).Seal([]byte("atrium"), nil)
+		sealed, err := k.Sealer(seal.Cursors).Seal([]byte("atrium"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 	if err != nil {
 		return nil, err
 	}
-	e.Template.Theme = e.Token.Theme.Over(theme)
+	e.Template.Theme = e.Token.Theme.WithDefaults(theme)
 	return e, errors.Join(fromJSON(row.Tools, &e.Template.Tools), fromJSON(row.Reply, &e.Template.Reply),
 		fromJSON(row.Starters, &e.Template.Starters))
 }

@@ -35,7 +35,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 		return chat.Page{}, err
 	}
 	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-	where.within(`t.id`, q.After, floor)
+	where.bounded(`t.id`, q.After, floor)
 	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(strings.ToLower(f.Query))+"%")
 	where.when(f.Status != "", `t.status = ?`, f.Status)
 	where.when(f.Visibility != "", `t.visibility = ?`, f.Visibility)
@@ -51,7 +51,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
 		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
-		members.within(`c.template_id`, q.After, floor)
+		members.bounded(`c.template_id`, q.After, floor)
 		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.sql() +
 			` ORDER BY t.id DESC LIMIT ?) a
 			UNION
@@ -67,7 +67,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 		args = append(args, where.args(q.Limit+1)...)
 		if by.Grouped {
 			members = membersByGroups(by)
-			members.within(`c.template_id`, q.After, floor)
+			members.bounded(`c.template_id`, q.After, floor)
 			ids += `
 			UNION
 			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupMembers + ` JOIN chat_templates t ON t.id = c.template_id
@@ -99,7 +99,7 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 	of := func(condition string, values ...any) branch {
 		where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 		where.when(condition != "", condition, values...)
-		where.within(`t.id`, q.After, "")
+		where.bounded(`t.id`, q.After, "")
 		return branch{`chat_templates t`, `t.id`, where}
 	}
 	n, admin := l.db.scans.templates, by.Role >= identity.Admin
@@ -113,13 +113,13 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 		return "", nil
 	case !admin:
 		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
-		members.within(`c.template_id`, q.After, "")
+		members.bounded(`c.template_id`, q.After, "")
 		branches := []branch{
 			of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {`chat_members c`, `c.template_id`, members},
 		}
 		if by.Grouped {
 			members = membersByGroups(by)
-			members.within(`c.template_id`, q.After, "")
+			members.bounded(`c.template_id`, q.After, "")
 			branches = append(branches, branch{groupMembers, `c.template_id`, members})
 		}
 		return l.db.floor(ctx, n, branches...)

@@ -25,15 +25,15 @@ func (c *conditions) when(wanted bool, text string, values ...any) {
 	}
 }
 
-// within adds that a column is below a position and not below a floor; either may be empty.
-func (c *conditions) within(column, after, floor string) {
+// bounded adds that a column is below a position and not below a floor; either may be empty.
+func (c *conditions) bounded(column, after, floor string) {
 	c.when(after != "", column+` < ?`, after)
 	c.when(floor != "", column+` >= ?`, floor)
 }
 
-// in adds that a column is one of some values, if there are any. The last value is repeated until their number is a
+// oneOf adds that a column is one of some values, if there are any. The last value is repeated until their number is a
 // power of two, so that there are few different statements.
-func in[T any](c *conditions, column string, ids []T) {
+func oneOf[T any](c *conditions, column string, ids []T) {
 	if len(ids) == 0 {
 		return
 	}

@@ -175,5 +175,5 @@ func keyring(t *testing.T) ports.Sealer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ring.For(seal.Answers)
+	return ring.Sealer(seal.Answers)
 }

@@ -123,7 +123,7 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 		MaxInterval: 250 * time.Millisecond,
 	}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := db.once(ctx, fn)
+		err := db.try(ctx, fn)
 		if err != nil && !db.dialect.Retry(err) && !errors.Is(err, errRaced) {
 			err = backoff.Permanent(err)
 		}
@@ -132,7 +132,7 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 	return db.wrapErr(ctx, err)
 }
 
-func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
+func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
 	t := &transaction{grouped: db.groups != nil}
 	defer db.changes.end(t)
 	changes := false

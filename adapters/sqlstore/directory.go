@@ -106,7 +106,7 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 		ids[i], at[users[i].ID] = users[i].ID, i
 	}
 	where := newConditions(`m.group_id = t.id`)
-	in(where, `m.user_id`, ids)
+	oneOf(where, `m.user_id`, ids)
 	var rows []struct {
 		scimGroupRow
 		User identity.UserID `db:"user_id"`
@@ -218,7 +218,7 @@ func (db *DB) unsettleAll(ctx context.Context, org identity.OrgID) error {
 func (db *DB) unsettle(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
 	for some := range slices.Chunk(people, 500) {
 		where := newConditions(`org_id = ?`, org)
-		in(where, `user_id`, some)
+		oneOf(where, `user_id`, some)
 		if _, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+where.sql(),
 			where.args()...); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (db *DB) joinDirectoryGroup(
 ) error {
 	for some := range slices.Chunk(people, 500) {
 		where := newConditions(`org_id = ? AND removed_at = 0`, g.Org)
-		in(where, `user_id`, some)
+		oneOf(where, `user_id`, some)
 		// locked, so that no one erases one of them meanwhile
 		added, err := db.exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
 			FROM scim_users t WHERE `+where.sql()+` ORDER BY user_id`+db.dialect.Lock,
@@ -144,14 +144,14 @@ func (s *DirectoryGroups) UpdateGroup(
 			id); err != nil {
 			return err
 		}
-		came, went := without(g.People, before), without(before, g.People)
+		came, went := difference(g.People, before), difference(before, g.People)
 		if name != g.Name {
 			went = before
 		}
 		if err := tx.unsettle(ctx, org, went); err != nil {
 			return err
 		}
-		if err := tx.leaveDirectoryGroup(ctx, g, without(before, g.People)); err != nil {
+		if err := tx.leaveDirectoryGroup(ctx, g, difference(before, g.People)); err != nil {
 			return err
 		}
 		return tx.joinDirectoryGroup(ctx, g, came)
@@ -167,7 +167,7 @@ func (db *DB) leaveDirectoryGroup(
 ) error {
 	for some := range slices.Chunk(people, 500) {
 		where := newConditions(`group_id = ?`, g.ID)
-		in(where, `user_id`, some)
+		oneOf(where, `user_id`, some)
 		if _, err := db.exec(ctx, `DELETE FROM scim_members WHERE `+where.sql(), where.args()...); err != nil {
 			return err
 		}
@@ -175,8 +175,8 @@ func (db *DB) leaveDirectoryGroup(
 	return nil
 }
 
-// without returns the elements of some that are not in others. Both are sorted.
-func without(some, others []identity.UserID) (out []identity.UserID) {
+// difference returns the elements of some that are not in others. Both are sorted.
+func difference(some, others []identity.UserID) (out []identity.UserID) {
 	for _, one := range some {
 		if _, found := slices.BinarySearch(others, one); !found {
 			out = append(out, one)

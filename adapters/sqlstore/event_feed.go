@@ -22,7 +22,7 @@ func (s *Events) Feed(
 	where := newConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ? AND chain_seq <= ?`,
 		ws, org, q.After, last)
 	where.when(q.Type != "", `type = ?`, q.Type)
-	in(where, `type`, q.Types)
+	oneOf(where, `type`, q.Types)
 	where.when(q.Actor != "", `actor_id = ?`, q.Actor)
 	where.when(q.Subject != "", `subject = ?`, q.Subject)
 	where.when(q.Request != "", `request_id = ?`, q.Request)

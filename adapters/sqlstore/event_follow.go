@@ -72,7 +72,7 @@ func (f *followers) workspaces() []identity.WorkspaceID {
 func (db *DB) tellFollowers(ctx context.Context) error {
 	for some := range slices.Chunk(db.followers.workspaces(), 256) {
 		where := newConditions(`TRUE`)
-		in(where, `workspace_id`, some)
+		oneOf(where, `workspace_id`, some)
 		var ends []struct {
 			Workspace identity.WorkspaceID `db:"workspace_id"`
 			Seq       int64                `db:"seq"`

@@ -127,7 +127,7 @@ func (db *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []u
 // of their ids, with their hashes, which all have the same length; without hashes they get no place.
 func (db *DB) moves(ids []string, seq int64, hashes []byte) []write {
 	which := newConditions(`TRUE`)
-	in(which, `id`, ids)
+	oneOf(which, `id`, ids)
 	place, args := `0, NULL`, []any(nil)
 	if len(hashes) > 0 {
 		number := `row_number() OVER (ORDER BY ` + db.dialect.EventID + `)`

@@ -105,7 +105,7 @@ func (r *eventRow) event() event.Event {
 // others filter out is bounded.
 func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
 	eventID, where := s.db.dialect.EventID, newConditions(`workspace_id = ?`, ws)
-	where.within(eventID, q.After, "")
+	where.bounded(eventID, q.After, "")
 	where.when(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
 	where.when(!f.CreatedBefore.IsZero(), eventID+` < ?`, id.Floor(event.Prefix, f.CreatedBefore.Add(idLag)))
 	type filter struct{ condition, value string }
@@ -121,7 +121,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 		if floor, err = s.db.floor(ctx, s.db.scans.events, branch{`recorded_events`, eventID, where}); err != nil {
 			return event.Page{}, err
 		}
-		where.within(eventID, "", floor)
+		where.bounded(eventID, "", floor)
 	}
 	for _, by := range filters[min(1, len(filters)):] {
 		where.when(true, by.condition, by.value)

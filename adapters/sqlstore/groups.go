@@ -66,7 +66,7 @@ func (s *Groups) List(
 	ctx context.Context, ws identity.WorkspaceID, q page.Query,
 ) (account.GroupPage, error) {
 	where := newConditions(`t.workspace_id = ?`, ws)
-	where.within(`t.id`, q.After, "")
+	where.bounded(`t.id`, q.After, "")
 	var rows []groupRow
 	if err := s.db.list(ctx, &rows, `SELECT `+groupColumns+` FROM user_groups t WHERE `+where.sql()+
 		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {

@@ -120,12 +120,12 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 	q page.Query) (account.KeyPage, error) {
 	where := newConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
 	where.when(user != "", `t.user_id = ?`, user)
-	where.within(`t.id`, q.After, "")
+	where.bounded(`t.id`, q.After, "")
 	floor, err := s.db.floor(ctx, s.db.scans.keys, branch{`api_keys t`, `t.id`, where})
 	if err != nil {
 		return account.KeyPage{}, err
 	}
-	where.within(`t.id`, "", floor)
+	where.bounded(`t.id`, "", floor)
 	// there may be many that have ended
 	where.when(true, `(t.expires_at = 0 OR t.expires_at > ?)`, micros(now))
 	var rows []keyRow

@@ -32,7 +32,7 @@ func (s *People) Memberships(
 ) (account.MembershipPage, error) {
 	where := newConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, by.User, by.Org)
 	where.when(by.Key != "", `m.workspace_id = ?`, by.Workspace)
-	where.within(`m.workspace_id`, q.After, "")
+	where.bounded(`m.workspace_id`, q.After, "")
 	var rows []membershipRow
 	if err := s.db.list(ctx, &rows, `
 		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id

@@ -116,7 +116,7 @@ func (s *Passkeys) List(
 	ctx context.Context, org identity.OrgID, user identity.UserID, q page.Query,
 ) (account.PasskeyPage, error) {
 	where := newConditions(`t.org_id = ? AND t.user_id = ?`, org, user)
-	where.within(`t.id`, q.After, "")
+	where.bounded(`t.id`, q.After, "")
 	var rows []passkeyRow
 	if err := s.db.list(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t WHERE `+where.sql()+
 		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {

@@ -84,7 +84,7 @@ func (s *People) Search(
 	where.when(f.Status == account.PersonActive, `t.disabled_at = 0`)
 	where.when(f.Status == account.PersonDisabled, `t.disabled_at > 0 AND t.erased_at = 0`)
 	where.when(f.Status == account.PersonErased, `t.disabled_at > 0 AND t.erased_at > 0`)
-	where.within(`t.id`, q.After, "")
+	where.bounded(`t.id`, q.After, "")
 	for _, word := range f.Words {
 		where.when(true, `t.id IN (SELECT w.user_id FROM people_words w WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
 			org, word, word+lastWord)

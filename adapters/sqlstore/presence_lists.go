@@ -17,14 +17,14 @@ func (s *Presences) List(
 ) (presence.Page, error) {
 	where := newConditions(`org_id = ? AND NOT deleted`, by.Org)
 	where.when(f.User != "", `user_id = ?`, f.User)
-	where.within(`id`, q.After, "")
+	where.bounded(`id`, q.After, "")
 	floor := ""
 	if f.SinceSeq > 0 && f.User == "" {
 		var err error
 		if floor, err = s.db.floor(ctx, s.db.scans.presences, branch{`presences`, `id`, where}); err != nil {
 			return presence.Page{}, err
 		}
-		where.within(`id`, "", floor)
+		where.bounded(`id`, "", floor)
 	}
 	where.when(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
 	listed, args := where.sql(), where.args()
@@ -85,7 +85,7 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 func (s *Presences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
 	limit int) ([]presence.Record, error) {
 	where := newConditions(`org_id = ? AND seq > ?`, org, above)
-	in(where, `user_id`, users)
+	oneOf(where, `user_id`, users)
 	return s.records(ctx, where.sql()+` ORDER BY seq LIMIT ?`, where.args(limit)...)
 }
 
@@ -114,7 +114,7 @@ func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID,
 	out := map[identity.UserID][]identity.WorkspaceID{}
 	for some := range slices.Chunk(users, workspacesAtOnce) {
 		where := newConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
-		in(where, `m.user_id`, some)
+		oneOf(where, `m.user_id`, some)
 		var rows []struct {
 			User      identity.UserID      `db:"user_id"`
 			Workspace identity.WorkspaceID `db:"workspace_id"`

@@ -33,7 +33,7 @@ func (l *PromptLists) Visible(
 		return prompt.Page{}, err
 	}
 	where := chosen(by, f)
-	where.within(`t.id`, q.After, floor)
+	where.bounded(`t.id`, q.After, floor)
 	filtered(where, f)
 
 	begin, args := templatesFor(by, templateColumns)
@@ -42,7 +42,7 @@ func (l *PromptLists) Visible(
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
 		shares := newConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
-		shares.within(`s.template_id`, q.After, floor)
+		shares.bounded(`s.template_id`, q.After, floor)
 		visible = `t.id IN (
 			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ?
 			AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
@@ -59,7 +59,7 @@ func (l *PromptLists) Visible(
 		args = append(args, where.args(q.Limit+1)...)
 		if by.Grouped {
 			shares = sharesOfGroups(by)
-			shares.within(`s.template_id`, q.After, floor)
+			shares.bounded(`s.template_id`, q.After, floor)
 			visible += `
 			UNION
 			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupShares + ` JOIN prompt_templates t ON t.id = s.template_id
@@ -229,20 +229,20 @@ func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Fil
 	of := func(condition string, values ...any) branch {
 		where := chosen(by, prompt.Filter{Deleted: f.Deleted})
 		where.when(condition != "", condition, values...)
-		where.within(`t.id`, q.After, "")
+		where.bounded(`t.id`, q.After, "")
 		return branch{`prompt_templates t`, `t.id`, where}
 	}
 	if by.Role >= identity.Admin || f.Deleted {
 		return l.db.floor(ctx, l.db.scans.templates, of(""))
 	}
 	shares := newConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
-	shares.within(`s.template_id`, q.After, "")
+	shares.bounded(`s.template_id`, q.After, "")
 	branches := []branch{
 		of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {`prompt_shares s`, `s.template_id`, shares},
 	}
 	if by.Grouped {
 		shares = sharesOfGroups(by)
-		shares.within(`s.template_id`, q.After, "")
+		shares.bounded(`s.template_id`, q.After, "")
 		branches = append(branches, branch{groupShares, `s.template_id`, shares})
 	}
 	if inFolders {

@@ -64,7 +64,7 @@ func (s *Tickets) Proven(
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
 	found map[account.Hash]*account.Principal) error {
 	where := newConditions(`k.org_id = ?`, org)
-	in(where, `k.hash`, hashes)
+	oneOf(where, `k.hash`, hashes)
 	var rows []struct {
 		Hash []byte `db:"hash"`
 		principalRow
@@ -82,7 +82,7 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string,
 	found map[signInKey]*account.Principal) error {
 	where := newConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
-	in(where, `l.subject`, subjects)
+	oneOf(where, `l.subject`, subjects)
 	var rows []struct {
 		Subject string `db:"subject"`
 		userRow

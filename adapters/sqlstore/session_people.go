@@ -128,7 +128,7 @@ func (s *Tickets) provenBySession(
 	ctx context.Context, org identity.OrgID, cookies [][]byte, found map[account.Hash]*account.Principal,
 ) error {
 	where := newConditions(`s.org_id = ?`, org)
-	in(where, `s.cookie_hash`, cookies)
+	oneOf(where, `s.cookie_hash`, cookies)
 	var rows []sessionPersonRow
 	if err := s.db.forCredentials().list(ctx, &rows, personsProven+` WHERE `+where.sql(), where.args()...); err != nil {
 		return err

@@ -141,7 +141,7 @@ func (s *Sessions) List(
 ) (account.SessionPage, error) {
 	where := liveSessions(org, user, now)
 	where.when(key != "", `t.key_id = ?`, key)
-	where.within(`t.id`, q.After, "")
+	where.bounded(`t.id`, q.After, "")
 	var rows []sessionRow
 	if err := s.db.list(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.sql()+
 		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {

@@ -22,7 +22,7 @@ func (db *DB) followingGroups(
 	var workspaces []identity.WorkspaceID
 	if len(named) > 0 {
 		where := newConditions(`org_id = ? AND deleted_at = 0`, org)
-		in(where, `slug`, slices.Sorted(maps.Keys(named)))
+		oneOf(where, `slug`, slices.Sorted(maps.Keys(named)))
 		if err := db.list(ctx, &workspaces, `SELECT id FROM workspaces WHERE `+where.sql(), where.args()...); err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func (db *DB) followingGroups(
 			IsIn      bool                 `db:"is_in"`
 		}
 		where := newConditions(`t.external_id <> '' AND w.deleted_at = 0`)
-		in(where, `t.workspace_id`, some)
+		oneOf(where, `t.workspace_id`, some)
 		if err := db.list(ctx, &rows, `SELECT t.id, t.workspace_id, w.slug, t.external_id, EXISTS (SELECT 1
 			FROM group_people p WHERE p.group_id = t.id AND p.user_id = ?) AS is_in FROM user_groups t
 			JOIN workspaces w ON w.id = t.workspace_id WHERE `+where.sql()+` ORDER BY t.id`,

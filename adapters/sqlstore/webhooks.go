@@ -254,7 +254,7 @@ func (s *Webhooks) Deliveries(
 ) (webhook.DeliveryPage, error) {
 	// Deliveries are at most those of 30 days of one endpoint: filters need no index.
 	where := newConditions(`t.webhook_id = ? AND `+ofWorkspace, of, ws)
-	where.within(`t.id`, q.After, "")
+	where.bounded(`t.id`, q.After, "")
 	where.when(f.State != "", `t.state = ?`, f.State)
 	where.when(f.Type != "", `t.type = ?`, f.Type)
 	var rows []deliveryRow

@@ -126,7 +126,7 @@ func nextPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem, a billing
 		return fromSeconds(s.TrialEnd)
 	case a.Resell && !a.AtRenewal && r != nil &&
 		(string(r.Interval) != string(a.Plan.Interval) || int(r.IntervalCount) != a.Plan.IntervalCount):
-		return a.Plan.Interval.After(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
+		return a.Plan.Interval.Advance(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
 	}
 	return fromSeconds(item.CurrentPeriodEnd)
 }

@@ -216,7 +216,7 @@ func (s *Embeds) resume(
 	if err != nil {
 		return p, nil, err
 	}
-	if !p.From(v.Origin, v.Ours) {
+	if !p.IsFrom(v.Origin, v.Ours) {
 		return p, nil, chat.ErrOriginNotAllowed
 	}
 	return p, e, e.Admit(p.Origin)

@@ -42,7 +42,7 @@ func (s *Embeds) resumePreview(
 	switch {
 	case !t.DeletedAt.IsZero():
 		return p, nil, chat.ErrEmbedSessionInvalid
-	case !p.From(v.Origin, v.Ours):
+	case !p.IsFrom(v.Origin, v.Ours):
 		return p, nil, chat.ErrOriginNotAllowed
 	}
 	return p, e, nil

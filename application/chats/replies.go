@@ -98,7 +98,7 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 	counted, err := s.counts.take(ctx, &e.Token, pass.Origin, v.At)
 	if err == nil && !counted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-		err = chat.ErrDailyReplies.After(tomorrow.Sub(v.At))
+		err = chat.ErrDailyReplies.WithRetryAfter(tomorrow.Sub(v.At))
 	}
 	return a, err
 }

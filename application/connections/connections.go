@@ -232,7 +232,7 @@ func bothInvalid(one, two error) error {
 	a, invalidOne := errors.AsType[*fault.Error](one)
 	b, invalidTwo := errors.AsType[*fault.Error](two)
 	if invalidOne && invalidTwo {
-		return fault.ErrInvalid.With(slices.Concat(a.Fields, b.Fields)...)
+		return fault.ErrInvalid.WithFields(slices.Concat(a.Fields, b.Fields)...)
 	}
 	return errors.Join(one, two)
 }

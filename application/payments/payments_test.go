@@ -177,9 +177,10 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 	}{
 		"an outage, twice more":      {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
 		"an unintelligible response": {billing.ErrGateway, 3, 2 * time.Second},
-		"as long as the gateway wants": {billing.ErrGatewayUnavailable.After(3 * time.Second), 3,
+		"as long as the gateway wants": {billing.ErrGatewayUnavailable.WithRetryAfter(3 * time.Second), 3,
 			7 * time.Second},
-		"but not beyond eight seconds":             {billing.ErrGatewayUnavailable.After(time.Minute), 1, time.Second},
+		"but not beyond eight seconds": {billing.ErrGatewayUnavailable.WithRetryAfter(time.Minute), 1,
+			time.Second},
 		"a refusal is not repeated":                {&billing.Rejection{Reason: "x"}, 1, 0},
 		"nor a decline":                            {&billing.DeclinedError{}, 1, 0},
 		"an unexpected error does not ask to wait": {context.Canceled, 3, 2 * time.Second},

@@ -40,7 +40,7 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 	if err != nil {
 		return by, nil, err
 	}
-	if by, err = s.in(ctx, by, c.Workspace); err != nil {
+	if by, err = s.actingIn(ctx, by, c.Workspace); err != nil {
 		return by, nil, err
 	}
 	made, err := prompt.New(by, c.Draft(t))
@@ -70,8 +70,8 @@ func addWith(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.
 	return t, nil
 }
 
-// in returns by as it acts in another workspace of the org.
-func (s *Service) in(ctx context.Context, by identity.Actor, ws identity.WorkspaceID) (identity.Actor, error) {
+// actingIn returns by as an actor of another workspace of the org.
+func (s *Service) actingIn(ctx context.Context, by identity.Actor, ws identity.WorkspaceID) (identity.Actor, error) {
 	if ws == "" || ws == by.Workspace {
 		return by, nil
 	}

@@ -53,7 +53,7 @@ func (s *Service) Import(
 		for _, i := range prompt.InOrder(all) {
 			var err error
 			if results[i], err = importOne(ctx, tx, by, all[i]); err != nil {
-				return nil, at(all[i].Pointer, err)
+				return nil, prefixPointer(all[i].Pointer, err)
 			}
 		}
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, nil
@@ -61,12 +61,12 @@ func (s *Service) Import(
 	return results, err
 }
 
-// at returns err with pointers below pointer. The detail of an error that is not about fields begins with pointer.
-func at(pointer string, err error) error {
+// prefixPointer returns err with pointer before its pointers, or before the detail if the error is not about fields.
+func prefixPointer(pointer string, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) == 0 {
 		return f.Because(pointer + ": " + f.Detail)
 	}
-	return fault.Under(pointer, err)
+	return fault.PrefixPointers(pointer, err)
 }
 
 // importOne stores one template, or adds to the one with its name.

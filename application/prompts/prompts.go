@@ -57,7 +57,7 @@ func (s *Service) Create(
 		var err error
 		t, _, err = addVersion(ctx, tx, by, t.ID, *first)
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes},
-			fault.Under("/version", err)
+			fault.PrefixPointers("/version", err)
 	})
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 				if err := t.ChangeVersion(by, at, v, c, used); err != nil {
 					return err
 				}
-				kinds, lost = grown(before, v.Size()), prompt.Without(labels, v.Labels)
+				kinds, lost = grown(before, v.Size()), prompt.RemovedLabels(labels, v.Labels)
 				return nil
 			})
 		if err != nil {

@@ -18,14 +18,14 @@ func (g Granted) byGroups() Granted {
 	var held Granted
 	for key, role := range g {
 		if identity.UserID(key).IsGroup() {
-			held = held.with(Granted{key: role})
+			held = held.merge(Granted{key: role})
 		}
 	}
 	return held
 }
 
-// with returns g with the entries of other.
-func (g Granted) with(other Granted) Granted {
+// merge returns g with the entries of other.
+func (g Granted) merge(other Granted) Granted {
 	if len(other) == 0 {
 		return g
 	}
@@ -84,7 +84,7 @@ func (w *Workspace) SettleGranted(
 	m, member := w.Members[user]
 	next := m.Granted.settled(issuer, granted, m.ByHand, m.Role, w.Slug, rules)
 	stays := next.highest(m.ByHand) != identity.NoRole // a group keeps no one in the workspace
-	next = next.with(m.Granted.byGroups())
+	next = next.merge(m.Granted.byGroups())
 	role := next.highest(m.ByHand)
 	data := map[string]any{"user_id": user, "role": role.String()}
 	if len(next) > 0 {

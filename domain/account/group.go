@@ -278,7 +278,7 @@ func (w *Workspace) settleGroup(by identity.Actor, g *Group, user identity.UserI
 	next := maps.Clone(m.Granted)
 	delete(next, string(g.ID))
 	if role != identity.NoRole {
-		next = next.with(Granted{string(g.ID): role})
+		next = next.merge(Granted{string(g.ID): role})
 	}
 	if maps.Equal(m.Granted, next) {
 		return

@@ -32,8 +32,8 @@ type Sent struct {
 // Nothing is mailed to an address that names a machine instead of a public domain.
 func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 	s := &w.Sent
-	s.Workspace, s.User, s.Address = within(s.Workspace, day, by.At), within(s.User, time.Hour, by.At),
-		within(s.Address, day, by.At)
+	s.Workspace, s.User, s.Address = sentWithin(s.Workspace, day, by.At), sentWithin(s.User, time.Hour, by.At),
+		sentWithin(s.Address, day, by.At)
 	if !public(i.Email) || by.At.Sub(s.MailedAt) < MailPause ||
 		len(s.Workspace) >= l.WorkspacePerDay || len(s.User) >= l.UserPerHour || len(s.Address) >= l.AddressPerDay {
 		return
@@ -44,8 +44,8 @@ func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 
 const day = 24 * time.Hour
 
-// within returns the times in sent that are within window before now.
-func within(sent []time.Time, window time.Duration, now time.Time) []time.Time {
+// sentWithin returns the times in sent that are at most window before now.
+func sentWithin(sent []time.Time, window time.Duration, now time.Time) []time.Time {
 	for len(sent) > 0 && !sent[0].After(now.Add(-window)) {
 		sent = sent[1:]
 	}

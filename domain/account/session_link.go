@@ -50,8 +50,8 @@ var ErrMailNotConfigured = &fault.Error{
 // a limit is reached.
 func NewMailedLink(by identity.Actor, u *User, mailed []time.Time, l MailLimits) (Token, *SignInLink, error) {
 	if !u.MailsLinks() ||
-		len(within(mailed, MailPause, by.At)) > 0 ||
-		len(within(mailed, day, by.At)) >= l.AddressPerDay {
+		len(sentWithin(mailed, MailPause, by.At)) > 0 ||
+		len(sentWithin(mailed, day, by.At)) >= l.AddressPerDay {
 		return Token{}, nil, nil
 	}
 	return NewSignInLink(by, u)

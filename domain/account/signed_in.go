@@ -20,8 +20,8 @@ func (p *Person) SignedIn(by identity.Actor, issuer string) event.Note {
 	}
 }
 
-// In reports whether p is a member of a workspace.
-func (p *Person) In(ws identity.WorkspaceID) bool {
+// IsIn reports whether p is a member of a workspace.
+func (p *Person) IsIn(ws identity.WorkspaceID) bool {
 	return slices.ContainsFunc(p.Memberships, func(m Membership) bool { return m.Workspace.ID == ws })
 }
 

@@ -67,10 +67,10 @@ func (c *Customer) BeginIntent(by identity.Actor, key string, l CardLimits) erro
 		}
 	}
 	if n := l.SetupIntentsPerHour; n > 0 && len(recent) >= n {
-		return ErrIntentLimit.After(recent[len(recent)-n].At.Add(intentsWithin).Sub(by.At))
+		return ErrIntentLimit.WithRetryAfter(recent[len(recent)-n].At.Add(intentsWithin).Sub(by.At))
 	}
 	if n := l.OpenSetupIntents; n > 0 && len(open) >= n {
-		return ErrIntentLimit.After(open[len(open)-n].Add(intentsWithin).Sub(by.At))
+		return ErrIntentLimit.WithRetryAfter(open[len(open)-n].Add(intentsWithin).Sub(by.At))
 	}
 	recent = append(recent, IntentAttempt{Key: key, At: by.At})
 	c.Attempts.Intents = recent

@@ -75,7 +75,7 @@ func (p Plans) PeriodOf(s *Subscription, now time.Time) Period {
 		return current
 	}
 	for !now.Before(current.End) {
-		current = Period{Start: current.End, End: plan.Interval.After(current.End, max(plan.IntervalCount, 1),
+		current = Period{Start: current.End, End: plan.Interval.Advance(current.End, max(plan.IntervalCount, 1),
 			s.PeriodStart.Day())}
 	}
 	return current

@@ -141,7 +141,7 @@ type LimitedError struct {
 func (e *LimitedError) Error() string { return "the gateway limits requests: " + e.Reason }
 
 // Unwrap returns the error that the caller gets.
-func (e *LimitedError) Unwrap() error { return ErrGatewayUnavailable.After(e.Wait) }
+func (e *LimitedError) Unwrap() error { return ErrGatewayUnavailable.WithRetryAfter(e.Wait) }
 
 // NoEffect reports whether err says that a call had no effect because the gateway limits requests.
 func NoEffect(err error) bool {

@@ -77,7 +77,7 @@ func (c *Customer) StartCheckout(
 		return CheckoutOrder{}, err
 	}
 	if c.Pending != nil {
-		return CheckoutOrder{}, ErrPending.After(c.Pending.wait(by.At))
+		return CheckoutOrder{}, ErrPending.WithRetryAfter(c.Pending.wait(by.At))
 	}
 	if err := c.noOtherCheckout(by, w.Ended); err != nil {
 		return CheckoutOrder{}, err
@@ -107,7 +107,7 @@ func (c *Customer) StartCheckout(
 // now.
 func (c *Customer) MayEndCheckouts(by identity.Actor) error {
 	if wait := c.CheckingOut.Sub(by.At); wait > 0 {
-		return ErrPending.After(min(wait, checkoutCreation))
+		return ErrPending.WithRetryAfter(min(wait, checkoutCreation))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (c *Customer) noOtherCheckout(by identity.Actor, until time.Time) error {
 		return err
 	}
 	if c.CheckoutUntil.After(until) {
-		return ErrPending.After(time.Second)
+		return ErrPending.WithRetryAfter(time.Second)
 	}
 	return nil
 }

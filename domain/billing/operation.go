@@ -104,7 +104,7 @@ func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (b
 		c.Pending = &op
 		return true, nil
 	}
-	return false, ErrPending.After(c.Pending.wait(by.At))
+	return false, ErrPending.WithRetryAfter(c.Pending.wait(by.At))
 }
 
 // Subscribe starts a subscription under key. ErrSubscriptionExists if one is live. It returns an
@@ -144,7 +144,7 @@ func (c *Customer) Subscribe(
 		op.Subscription = s.ID
 	}
 	if w.Code != "" && w.Promotion == nil { // another operation was in progress when it was to be looked up
-		return false, ErrPending.After(settling)
+		return false, ErrPending.WithRetryAfter(settling)
 	}
 	if !c.HadTrial && !w.NoTrial {
 		op.TrialDays = plan.TrialDays
@@ -160,7 +160,7 @@ func (c *Customer) Subscribe(
 	} else if m := c.MissingDefault(now); m != nil {
 		op.Method = m.ID
 	}
-	needsMethod := plan.total(w.Quantity) > w.Promotion.off(plan.total(w.Quantity))
+	needsMethod := plan.total(w.Quantity) > w.Promotion.deduction(plan.total(w.Quantity))
 	if op.TrialDays > 0 {
 		needsMethod = w.Trials.CardRequired
 	}

@@ -40,10 +40,10 @@ func (i Interval) days() float64 {
 	return 1
 }
 
-// After returns when n intervals that start at t end. A month ends on the same day of a later month, or
+// Advance returns when n intervals that start at t end. A month ends on the same day of a later month, or
 // on its last day if that month is shorter. anchor is the intended day of the month, so that a
 // subscription of the 31st returns to it.
-func (i Interval) After(t time.Time, n, anchor int) time.Time {
+func (i Interval) Advance(t time.Time, n, anchor int) time.Time {
 	switch i {
 	case Week:
 		return t.AddDate(0, 0, 7*n)

@@ -128,7 +128,7 @@ func (c *Customer) PreviewChange(by identity.Actor, ch Changes, plans Plans) (*O
 		return nil, err
 	}
 	if c.Pending != nil {
-		return nil, ErrPending.After(c.Pending.wait(by.At))
+		return nil, ErrPending.WithRetryAfter(c.Pending.wait(by.At))
 	}
 	op, err := c.planChange(by, "", nil, ch, plans)
 	if err == nil && op == nil {

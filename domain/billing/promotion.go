@@ -55,9 +55,9 @@ type Discount struct {
 // wholePercent is 100 % in hundredths of a percent.
 const wholePercent = 100 * 100
 
-// Off returns what d deducts from an amount, which is never more than the amount. A percentage is
+// Deduction returns what d deducts from an amount, which is never more than the amount. A percentage is
 // rounded half up. It is 0 if d is nil.
-func (d *Discount) Off(amount int64) int64 {
+func (d *Discount) Deduction(amount int64) int64 {
 	switch {
 	case d == nil || amount <= 0:
 		return 0
@@ -82,17 +82,17 @@ func (d *Discount) Ended(at time.Time) bool { return !d.End.IsZero() && !at.Befo
 func (d Discount) Begin(id string, at time.Time) *Discount {
 	d.ID, d.Start = id, at
 	if d.Duration == DiscountRepeating {
-		d.End = Month.After(at, d.Months, at.Day())
+		d.End = Month.Advance(at, d.Months, at.Day())
 	}
 	return &d
 }
 
-// off returns what p deducts from the first invoice.
-func (p *Promotion) off(amount int64) int64 {
+// deduction returns what p deducts from the first invoice.
+func (p *Promotion) deduction(amount int64) int64 {
 	if p == nil {
 		return 0
 	}
-	return p.Discount.Off(amount)
+	return p.Discount.Deduction(amount)
 }
 
 // sameCode reports whether two promotion codes are the same. Case does not count.
@@ -122,7 +122,7 @@ func (c *Customer) BeginPromotion(by identity.Actor, l CardLimits) error {
 		}
 	}
 	if len(recent) >= n {
-		return ErrPromotionLimit.After(recent[len(recent)-n].Add(promotionsWithin).Sub(by.At))
+		return ErrPromotionLimit.WithRetryAfter(recent[len(recent)-n].Add(promotionsWithin).Sub(by.At))
 	}
 	recent = append(recent, by.At)
 	c.Attempts.Promotions = recent
@@ -180,7 +180,7 @@ func (c *Customer) ChangeUsesCode(ch Changes) (plan PlanID, quantity int, uses b
 // operation was in progress then.
 func (o *Operation) promote(s *Subscription, ch Changes) error {
 	if ch.Code != "" && ch.Promotion == nil && (o.Resell || !sameCode(s.Code, ch.Code)) {
-		return ErrPending.After(settling)
+		return ErrPending.WithRetryAfter(settling)
 	}
 	o.Promotion = ch.Promotion
 	return nil

@@ -27,7 +27,7 @@ func TestDiscountOff(t *testing.T) {
 		"nothing of a credit":                {&billing.Discount{Percent: 1000}, -900, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.discount.Off(tt.amount); got != tt.want {
+			if got := tt.discount.Deduction(tt.amount); got != tt.want {
 				t.Errorf("Off(%d) = %d, want %d", tt.amount, got, tt.want)
 			}
 		})

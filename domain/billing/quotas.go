@@ -36,7 +36,7 @@ func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *P
 func (p Plans) Limits(configured quota.Amounts, plan *Plan) quota.Limits {
 	out := quota.Limits{Amounts: configured}
 	if plan != nil {
-		out.Plan, out.Amounts = plan.offer(configured), configured.With(plan.Limits)
+		out.Plan, out.Amounts = plan.offer(configured), configured.WithPlan(plan.Limits)
 		out.Limited = map[quota.Kind]bool{}
 		for _, k := range quota.Kinds() {
 			_, out.Limited[k] = plan.Limits[string(k)]
@@ -51,5 +51,5 @@ func (p Plans) Limits(configured quota.Amounts, plan *Plan) quota.Limits {
 }
 
 func (p *Plan) offer(configured quota.Amounts) quota.Offer {
-	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: configured.With(p.Limits)}
+	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: configured.WithPlan(p.Limits)}
 }

@@ -133,18 +133,18 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 
 func TestMonthsEndOnTheSameDay(t *testing.T) {
 	jan31 := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
-	feb28 := billing.Month.After(jan31, 1, 31)
+	feb28 := billing.Month.Advance(jan31, 1, 31)
 	if want := time.Date(2027, 2, 28, 10, 0, 0, 0, time.UTC); feb28 != want {
 		t.Errorf("a month after January 31st is %s", feb28)
 	}
-	if got, want := billing.Month.After(feb28, 1, 31), time.Date(2027, 3, 31, 10, 0, 0, 0, time.UTC); got != want {
+	if got, want := billing.Month.Advance(feb28, 1, 31), time.Date(2027, 3, 31, 10, 0, 0, 0, time.UTC); got != want {
 		t.Errorf("the next one is %s", got)
 	}
 	leap := time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC)
-	if got, want := billing.Year.After(leap, 1, 29), time.Date(2029, 2, 28, 0, 0, 0, 0, time.UTC); got != want {
+	if got, want := billing.Year.Advance(leap, 1, 29), time.Date(2029, 2, 28, 0, 0, 0, 0, time.UTC); got != want {
 		t.Errorf("a year after February 29th is %s", got)
 	}
-	if got, want := billing.Week.After(leap, 2, 29), time.Date(2028, 3, 14, 0, 0, 0, 0, time.UTC); got != want {
+	if got, want := billing.Week.Advance(leap, 2, 29), time.Date(2028, 3, 14, 0, 0, 0, 0, time.UTC); got != want {
 		t.Errorf("two weeks later is %s", got)
 	}
 }

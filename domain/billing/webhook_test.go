@@ -89,7 +89,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		"a refusal":            {&billing.Rejection{Reason: "x"}, false},
 		"a missing method":     {billing.ErrMethodNotFound, false},
 		"an answer in no form": {billing.ErrGateway, true},
-		"an outage":            {billing.ErrGatewayUnavailable.After(time.Second), true},
+		"an outage":            {billing.ErrGatewayUnavailable.WithRetryAfter(time.Second), true},
 		"a timeout":            {billing.ErrGatewayTimeout, true},
 		"an outage of our own": {&fault.Error{Kind: fault.Unavailable, Code: "unavailable"}, true},
 		"an unexpected error":  {t.Context().Err(), false},

@@ -112,10 +112,10 @@ func (f Facts) check(before, c Content, newPrompt, newReply bool) error {
 	}
 	for _, err := range []*fault.Error{ErrUnknownItem, ErrInvalidConfig, ErrReplyConnection} {
 		if slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Code == err.Code }) {
-			return err.With(wrong...)
+			return err.WithFields(wrong...)
 		}
 	}
-	return ErrPromptUnavailable.With(wrong...)
+	return ErrPromptUnavailable.WithFields(wrong...)
 }
 
 // isAvatar reports whether s is an image address that discloses nothing more than the request when a

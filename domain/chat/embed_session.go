@@ -87,7 +87,7 @@ func (t *EmbedToken) Lets(origin Origin) bool {
 	if origin == NoOrigin || origin == OpaqueOrigin {
 		return t.AllowNoOrigin
 	}
-	return origin.In(t.Origins)
+	return origin.IsIn(t.Origins)
 }
 
 // Usable returns an error if e cannot be embedded with that secret at this moment.
@@ -159,9 +159,9 @@ func (e *Embedding) Session(
 // Live reports whether p has not expired.
 func (p EmbedPass) Live(now time.Time) bool { return now.Before(p.ExpiresAt) }
 
-// From reports whether a request with p comes from the page that p was issued to. Atrium's own page
+// IsFrom reports whether a request with p comes from the page that p was issued to. Atrium's own page
 // sends no Origin when it reads from Atrium (Fetch, append a request Origin header).
-func (p EmbedPass) From(origin Origin, ours bool) bool {
+func (p EmbedPass) IsFrom(origin Origin, ours bool) bool {
 	if p.Framed {
 		return ours || origin == NoOrigin
 	}

@@ -168,13 +168,13 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	plain, framed := chat.EmbedPass{Origin: "https://a.example"},
 		chat.EmbedPass{Origin: "https://a.example", Framed: true}
 	for name, got := range map[string]bool{
-		"its own site":                         plain.From("https://a.example", false),
-		"not another site":                     !plain.From("https://b.example", false),
-		"not without an origin":                !plain.From(chat.NoOrigin, false),
-		"not our own page":                     !plain.From("https://atrium.example", true),
-		"in a frame, our own page":             framed.From("https://atrium.example", true),
-		"in a frame, a read without an origin": framed.From(chat.NoOrigin, false),
-		"in a frame, not the site around it":   !framed.From("https://a.example", false),
+		"its own site":                         plain.IsFrom("https://a.example", false),
+		"not another site":                     !plain.IsFrom("https://b.example", false),
+		"not without an origin":                !plain.IsFrom(chat.NoOrigin, false),
+		"not our own page":                     !plain.IsFrom("https://atrium.example", true),
+		"in a frame, our own page":             framed.IsFrom("https://atrium.example", true),
+		"in a frame, a read without an origin": framed.IsFrom(chat.NoOrigin, false),
+		"in a frame, not the site around it":   !framed.IsFrom("https://a.example", false),
 	} {
 		if !got {
 			t.Error(name)

@@ -69,7 +69,7 @@ func (t *Template) ChangeMembers(by identity.Actor, parties []Party, grants []Gr
 func CheckGrants(grants []Grant) error {
 	wrong := make([]error, len(grants))
 	for i, g := range grants {
-		wrong[i] = fault.Under(changeAt(i), g.check())
+		wrong[i] = fault.PrefixPointers(changeAt(i), g.check())
 	}
 	return fault.Join(wrong...)
 }

@@ -95,8 +95,8 @@ func (o Origin) Patterns() []OriginPattern {
 	return patterns
 }
 
-// In reports whether an entry of list admits o.
-func (o Origin) In(list []OriginPattern) bool {
+// IsIn reports whether an entry of list admits o.
+func (o Origin) IsIn(list []OriginPattern) bool {
 	return slices.ContainsFunc(o.Patterns(), func(p OriginPattern) bool { return slices.Contains(list, p) })
 }
 

@@ -45,15 +45,15 @@ func (t Theme) Same(o Theme) bool {
 		(t.Radius == nil) == (o.Radius == nil) && (t.Radius == nil || *t.Radius == *o.Radius)
 }
 
-// Over returns t with the fields of base where t has none: a token's theme over that of its template.
-func (t Theme) Over(base Theme) Theme {
+// WithDefaults returns t with the fields of base where t has none: a token's theme with that of its template.
+func (t Theme) WithDefaults(base Theme) Theme {
 	or := func(field *string, other string) {
 		if *field == "" {
 			*field = other
 		}
 	}
 	or(&t.Scheme, base.Scheme)
-	t.Light, t.Dark = t.Light.over(base.Light), t.Dark.over(base.Dark)
+	t.Light, t.Dark = t.Light.withDefaults(base.Light), t.Dark.withDefaults(base.Dark)
 	or(&t.Font, base.Font)
 	or(&t.Position, base.Position)
 	or(&t.AvatarURL, base.AvatarURL)
@@ -63,7 +63,7 @@ func (t Theme) Over(base Theme) Theme {
 	return t
 }
 
-func (p Palette) over(base Palette) Palette {
+func (p Palette) withDefaults(base Palette) Palette {
 	own, below := p.fields(), base.fields()
 	for i := range own {
 		if *own[i] == "" {

@@ -38,7 +38,7 @@ func TestThemes(t *testing.T) {
 func TestAThemeOfATokenReplacesMembersOfItsTemplates(t *testing.T) {
 	base := chat.Theme{Scheme: "dark", Light: chat.Palette{Primary: "#111111", Text: "#222222"}, Radius: new(4),
 		Font: "a"}
-	got := chat.Theme{Light: chat.Palette{Primary: "#333333"}, Radius: new(0), Position: "left"}.Over(base)
+	got := chat.Theme{Light: chat.Palette{Primary: "#333333"}, Radius: new(0), Position: "left"}.WithDefaults(base)
 	want := chat.Theme{Scheme: "dark", Light: chat.Palette{Primary: "#333333", Text: "#222222"}, Radius: new(0),
 		Font: "a", Position: "left"}
 	if d := cmp.Diff(want, got); d != "" {

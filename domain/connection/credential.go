@@ -59,7 +59,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if err := in.Decode(&fields); err != nil || fields == nil || in.Decode(new(any)) != io.EOF {
-		return Credential{}, fault.ErrInvalid.With(fault.Field{Pointer: "/credential", Code: "wrong_type",
+		return Credential{}, fault.ErrInvalid.WithFields(fault.Field{Pointer: "/credential", Code: "wrong_type",
 			Detail: "Must be an object."})
 	}
 	var wrong []fault.Field
@@ -75,7 +75,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 		wrong = append(wrong, schema.Wrong("/credential", invalid)...)
 	}
 	if wrong != nil {
-		return Credential{}, fault.ErrInvalid.With(wrong...)
+		return Credential{}, fault.ErrInvalid.WithFields(wrong...)
 	}
 	c := d.credential(fields)
 	return c, fault.InvalidFields(c.check())

@@ -32,7 +32,7 @@ func (l PreviewLimits) Admit(workspace, target *Attempts, now time.Time) error {
 	forWorkspace, wait := workspace.spaced(l.WorkspacePerMinute, time.Minute, now)
 	atTarget, longer := target.spaced(l.TargetPerHour, time.Hour, now)
 	if wait = max(wait, longer); wait > 0 {
-		return ErrPreviewRateLimited.After(wait)
+		return ErrPreviewRateLimited.WithRetryAfter(wait)
 	}
 	*workspace, *target = forWorkspace, atTarget
 	return nil
@@ -66,7 +66,7 @@ type Attempts []time.Time
 func (l ProbeLimits) Admit(workspace, target *Attempts, now time.Time) error {
 	wait := max(workspace.wait(l.WorkspacePerMinute, time.Minute, now), target.wait(l.TargetPerHour, time.Hour, now))
 	if wait > 0 {
-		return ErrProbeRateLimited.After(wait)
+		return ErrProbeRateLimited.WithRetryAfter(wait)
 	}
 	*workspace, *target = append(*workspace, now), append(*target, now)
 	return nil

@@ -72,8 +72,8 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// With returns a copy of e that names the wrong fields.
-func (e *Error) With(fields ...Field) *Error {
+// WithFields returns a copy of e that names the wrong fields.
+func (e *Error) WithFields(fields ...Field) *Error {
 	c := *e
 	c.Fields = fields
 	return &c
@@ -94,8 +94,8 @@ func (e *Error) Breaking(breaks []Break) *Error {
 	return &c
 }
 
-// After returns a copy of e that says how long to wait.
-func (e *Error) After(d time.Duration) *Error {
+// WithRetryAfter returns a copy of e that says how long to wait.
+func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
 	return &c
@@ -123,9 +123,9 @@ func Join(checks ...error) error {
 	return InvalidFields(fields[:min(len(fields), maxFields)])
 }
 
-// Under returns err with the pointers of its fields below pointer, for a check of a part of the body. An error that is
-// not about fields is returned as it is.
-func Under(pointer string, err error) error {
+// PrefixPointers returns err with pointer before the pointers of its fields, for a check of a part of the body. It
+// returns an error that is not about fields unchanged.
+func PrefixPointers(pointer string, err error) error {
 	f, ok := errors.AsType[*Error](err)
 	if !ok || len(f.Fields) == 0 {
 		return err
@@ -135,7 +135,7 @@ func Under(pointer string, err error) error {
 		field.Pointer = pointer + field.Pointer
 		fields[i] = field
 	}
-	return f.With(fields...)
+	return f.WithFields(fields...)
 }
 
 // Because returns a copy of e with another detail.
@@ -145,7 +145,7 @@ func (e *Error) Because(detail string) *Error {
 	return &c
 }
 
-// ErrInvalid is returned for a body whose fields break a rule. With names the fields.
+// ErrInvalid is returned for a body whose fields break a rule. WithFields names the fields.
 var ErrInvalid = &Error{Kind: Invalid, Code: "invalid_fields", Detail: "Some fields are not valid."}
 
 // InvalidFields returns ErrInvalid with fields, or nil if there are none.
@@ -153,5 +153,5 @@ func InvalidFields(fields []Field) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return ErrInvalid.With(fields...)
+	return ErrInvalid.WithFields(fields...)
 }

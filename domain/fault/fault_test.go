@@ -10,17 +10,19 @@ import (
 )
 
 func TestJoin(t *testing.T) {
-	name := fault.ErrInvalid.With(fault.Field{Pointer: "/name", Code: "too_long"})
-	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).With(fault.Field{Pointer: "/text",
+	name := fault.ErrInvalid.WithFields(fault.Field{Pointer: "/name", Code: "too_long"})
+	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).WithFields(fault.Field{Pointer: "/text",
 		Code: "unsupported_syntax"})
 	alone := &fault.Error{Kind: fault.Conflict, Code: "taken"}
 	for what, tt := range map[string]struct {
 		checks []error
 		want   error
 	}{
-		"nothing":                  {[]error{nil, nil}, nil},
-		"the only one stays":       {[]error{nil, text}, text},
-		"two become one of both":   {[]error{name, nil, text}, fault.ErrInvalid.With(name.Fields[0], text.Fields[0])},
+		"nothing":            {[]error{nil, nil}, nil},
+		"the only one stays": {[]error{nil, text}, text},
+		"two become one of both": {
+			[]error{name, nil, text}, fault.ErrInvalid.WithFields(name.Fields[0], text.Fields[0]),
+		},
 		"what is not about fields": {[]error{name, alone}, alone},
 		"an unexpected error, too": {[]error{name, errors.ErrUnsupported}, errors.ErrUnsupported},
 	} {
@@ -36,7 +38,7 @@ func TestError(t *testing.T) {
 	gone := &fault.Error{Kind: fault.NotFound, Code: "gone", Detail: "It is gone."}
 	field := fault.Field{Pointer: "/name", Code: "too_long", Detail: "Too long."}
 	t.Run("an error with particulars still is its sentinel", func(t *testing.T) {
-		if with := fmt.Errorf("while at it: %w", gone.With(field)); !errors.Is(with, gone) {
+		if with := fmt.Errorf("while at it: %w", gone.WithFields(field)); !errors.Is(with, gone) {
 			t.Error("it is not")
 		}
 	})
@@ -47,7 +49,7 @@ func TestError(t *testing.T) {
 		}
 	})
 	t.Run("With leaves the sentinel as it is", func(t *testing.T) {
-		with := gone.With(field)
+		with := gone.WithFields(field)
 		if len(gone.Fields) != 0 || len(with.Fields) != 1 || with.Fields[0] != field || with.Kind != gone.Kind ||
 			with.Detail != gone.Detail {
 			t.Errorf("sentinel %+v, copy %+v", gone, with)

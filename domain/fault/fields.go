@@ -30,5 +30,5 @@ func (f Fields) Err() error { return InvalidFields(f) }
 
 // InField returns ErrInvalid with one field.
 func InField(pointer, code, detail string) error {
-	return ErrInvalid.With(Field{Pointer: pointer, Code: code, Detail: detail})
+	return ErrInvalid.WithFields(Field{Pointer: pointer, Code: code, Detail: detail})
 }

@@ -71,7 +71,8 @@ type View struct {
 func (r *Record) View(a Access, now time.Time) View {
 	claim := r.Claim(now)
 	v := View{
-		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until(), ActiveAt: r.ActiveAt, SeenAt: r.SeenAt,
+		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.TemporaryUntil(),
+		ActiveAt: r.ActiveAt, SeenAt: r.SeenAt,
 		Seq: r.Seq, Devices: r.live(now),
 	}
 	if !now.Before(v.Until) {

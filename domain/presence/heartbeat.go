@@ -123,7 +123,7 @@ func (r *Record) claim(h *Heartbeat, now time.Time) {
 	switch {
 	case h.Until != nil:
 		r.Temporary = &Temporary{h.mergeInto(r.Claim(now)), h.Until.Truncate(time.Microsecond)}
-	case h.Status == nil && now.Before(r.Until()):
+	case h.Status == nil && now.Before(r.TemporaryUntil()):
 		r.Temporary = &Temporary{h.mergeInto(r.Temporary.Claim), r.Temporary.Until}
 	default:
 		r.Default, r.Temporary = h.mergeInto(r.Default), nil

@@ -151,14 +151,14 @@ func New(org identity.OrgID, user identity.UserID, id ID) *Record {
 
 // Claim returns the claim in effect at a time.
 func (r *Record) Claim(now time.Time) Claim {
-	if now.Before(r.Until()) {
+	if now.Before(r.TemporaryUntil()) {
 		return r.Temporary.Claim
 	}
 	return r.Default
 }
 
-// Until returns when the temporary claim ends; zero if there is none.
-func (r *Record) Until() time.Time {
+// TemporaryUntil returns when the temporary claim ends; zero if there is none.
+func (r *Record) TemporaryUntil() time.Time {
 	if r.Temporary == nil {
 		return time.Time{}
 	}
@@ -240,7 +240,7 @@ func (r *Record) Settle(now time.Time) {
 
 // Next returns when the first device or claim ends; zero: never.
 func (r *Record) Next() time.Time {
-	next := r.Until()
+	next := r.TemporaryUntil()
 	for _, d := range r.Devices {
 		if at := d.ExpiresAt(); next.IsZero() || at.Before(next) {
 			next = at

@@ -83,7 +83,7 @@ func (b *breaks) variables(from, to []Variable) {
 		if v.Type != was.Type && v.Type != anyType {
 			b.add("variables", v.Name, "variable_type_changed", "Values of the earlier type are refused.")
 		}
-		if len(v.Enum) > 0 && !within(forms(was.Enum), forms(v.Enum)) {
+		if len(v.Enum) > 0 && !areAllowed(forms(was.Enum), forms(v.Enum)) {
 			b.add("variables", v.Name, "variable_enum_narrowed", "Values that were allowed are refused.")
 		}
 	}

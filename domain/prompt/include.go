@@ -43,7 +43,7 @@ type IncludeTag struct {
 
 // Refuse returns err at the text that has the tag.
 func (t IncludeTag) Refuse(err *fault.Error) error {
-	return err.With(fault.Field{Pointer: t.Pointer, Code: err.Code,
+	return err.WithFields(fault.Field{Pointer: t.Pointer, Code: err.Code,
 		Detail: fmt.Sprintf("Line %d, %s@%s: %s", t.Line, t.Name, t.Ref, err.Detail)})
 }
 
@@ -166,7 +166,7 @@ func (e *Expansion) fill(parts []part, sources []Source) error {
 		}
 		out.WriteString(p.body.Text[at:])
 		if texts[i] = out.String(); len(texts[i]) > room {
-			return ErrIncludeTooLarge.With(fault.Field{Pointer: p.pointer, Code: ErrIncludeTooLarge.Code,
+			return ErrIncludeTooLarge.WithFields(fault.Field{Pointer: p.pointer, Code: ErrIncludeTooLarge.Code,
 				Detail: ErrIncludeTooLarge.Detail})
 		}
 		room -= len(texts[i])

@@ -82,7 +82,7 @@ func (t *Template) RemoveLabel(by identity.Actor, at revision.Match, v *Version,
 	if err := at.Check(v.Revision); err != nil {
 		return err
 	}
-	t.relabel(by, v, Without(v.Labels, []string{m.Label}), m.Reason, used)
+	t.relabel(by, v, RemovedLabels(v.Labels, []string{m.Label}), m.Reason, used)
 	return nil
 }
 
@@ -109,14 +109,14 @@ func (t *Template) setLabels(by identity.Actor, v *VersionInfo, labels []string,
 		t.freeze(v)
 	}
 	t.relabelled(by, v, before, used, reason)
-	lost := Without(before, v.Labels)
+	lost := RemovedLabels(before, v.Labels)
 	t.unlabelled(by, v, lost, reason)
 	t.endRollouts(by, lost, used, reason)
 }
 
 // relabelled adds to the ledger the labels that v has and did not have before, and ends their rollouts.
 func (t *Template) relabelled(by identity.Actor, v *VersionInfo, before []string, used Labels, reason string) {
-	given := Without(v.Labels, before)
+	given := RemovedLabels(v.Labels, before)
 	for _, label := range given {
 		t.labelled(by, label, v, reason, used)
 	}
@@ -160,7 +160,7 @@ func (l Labels) othersAmong(by identity.Actor, labels []string) bool {
 	})
 }
 
-// Without returns the labels of before that are not in after.
-func Without(before, after []string) []string {
+// RemovedLabels returns the labels of before that are not in after.
+func RemovedLabels(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(before), func(l string) bool { return slices.Contains(after, l) })
 }

@@ -60,7 +60,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 		}
 	}
 	if invalid {
-		return Rendered{}, ErrInvalidVariables.With(wrong...)
+		return Rendered{}, ErrInvalidVariables.WithFields(wrong...)
 	}
 	c.expect(r, parts)
 	out := Rendered{Unused: c.unused(values, r.Values, parts)}
@@ -94,7 +94,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return Rendered{}, ErrMissingVariables.With(wrong...)
+		return Rendered{}, ErrMissingVariables.WithFields(wrong...)
 	}
 	out.Missing = missing
 	return out, nil

@@ -20,11 +20,11 @@ func (b *breaks) schema(member, path string, from, to any) {
 	if len(before) == 0 || len(*b) == maxBreaks { // every value is valid
 		return
 	}
-	if types := typesOf(before); len(types) > 0 && !within(typesOf(after), types) {
+	if types := typesOf(before); len(types) > 0 && !areAllowed(typesOf(after), types) {
 		b.add(member, path, "schema_type_changed", "Values of other types are possible.")
 		return
 	}
-	if values := valuesOf(before); len(values) > 0 && !within(valuesOf(after), values) {
+	if values := valuesOf(before); len(values) > 0 && !areAllowed(valuesOf(after), values) {
 		b.add(member, path, "schema_enum_extended", "Values are possible that were not.")
 	}
 	b.members(member, path, before, after)
@@ -99,8 +99,8 @@ func forms(value any) map[string]bool {
 	return found
 }
 
-// within reports whether each of items is one of allowed. No items are all that there are.
-func within(items, allowed map[string]bool) bool {
+// areAllowed reports whether each of items is one of allowed. No items stand for all that exist, so they are not.
+func areAllowed(items, allowed map[string]bool) bool {
 	for item := range items {
 		if !allowed[item] {
 			return false

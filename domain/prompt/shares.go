@@ -70,7 +70,7 @@ func InGrant(i int, err error) error {
 	case !ok:
 		return err
 	case len(f.Fields) > 0:
-		return fault.Under(at, err)
+		return fault.PrefixPointers(at, err)
 	default:
 		return fault.InField(at, f.Code, f.Detail)
 	}

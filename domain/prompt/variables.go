@@ -150,7 +150,7 @@ func (c Content) parse() ([]part, error) {
 		parts[i].body.Nodes = nodes
 	}
 	if len(wrong) > 0 {
-		return nil, ErrUnsupportedSyntax.With(wrong...)
+		return nil, ErrUnsupportedSyntax.WithFields(wrong...)
 	}
 	return parts, nil
 }
@@ -221,7 +221,7 @@ func (c Content) undeclared(parts []part) error {
 		visit(p, p.body.Nodes, false)
 	}
 	if len(wrong) > 0 {
-		return ErrUndeclaredVariable.With(wrong...)
+		return ErrUndeclaredVariable.WithFields(wrong...)
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	if err := at.Check(v.Revision); err != nil {
 		return err
 	}
-	if relabels && at == nil && used.othersAmong(by, Without(v.Labels, *c.Labels)) {
+	if relabels && at == nil && used.othersAmong(by, RemovedLabels(v.Labels, *c.Labels)) {
 		return ErrLabelChanged.Because("The change would take away a label that another user gave to the version. " +
 			"Read the version and send its ETag in If-Match, or delete the label by itself.")
 	}

@@ -55,8 +55,8 @@ func Default() Amounts {
 	}
 }
 
-// at returns a pointer to the amount of a kind; nil for an unknown kind.
-func (a *Amounts) at(k Kind) *int64 {
+// pointer returns a pointer to the amount of a kind; nil for an unknown kind.
+func (a *Amounts) pointer(k Kind) *int64 {
 	switch k {
 	case PromptTemplates:
 		return &a.PromptTemplates
@@ -80,27 +80,27 @@ func (a *Amounts) at(k Kind) *int64 {
 
 // Get returns the amount of a kind; 0 for an unknown kind.
 func (a Amounts) Get(k Kind) int64 {
-	if n := a.at(k); n != nil {
+	if n := a.pointer(k); n != nil {
 		return *n
 	}
 	return 0
 }
 
-// With returns a with the limits of a plan, for the kinds that the plan limits.
-func (a Amounts) With(plan map[string]int64) Amounts {
+// WithPlan returns a with the limits of a plan, for the kinds that the plan limits.
+func (a Amounts) WithPlan(plan map[string]int64) Amounts {
 	for _, k := range Kinds() {
 		if limit, ok := plan[string(k)]; ok {
-			*a.at(k) = limit
+			*a.pointer(k) = limit
 		}
 	}
 	return a
 }
 
-// Or returns a with zeros replaced by the amounts of b.
-func (a Amounts) Or(b Amounts) Amounts {
+// WithDefaults returns a with zeros replaced by the amounts of b.
+func (a Amounts) WithDefaults(b Amounts) Amounts {
 	for _, k := range Kinds() {
-		if *a.at(k) == 0 {
-			*a.at(k) = *b.at(k)
+		if *a.pointer(k) == 0 {
+			*a.pointer(k) = *b.pointer(k)
 		}
 	}
 	return a

@@ -65,14 +65,14 @@ func amounts(of func(i int) int64) quota.Amounts {
 	for i, k := range quota.Kinds() {
 		named[string(k)] = of(i)
 	}
-	return quota.Amounts{}.With(named)
+	return quota.Amounts{}.WithPlan(named)
 }
 
 func TestPlanLimit(t *testing.T) {
 	base := quota.Default()
 	offer := func(name string, members int64) quota.Offer {
 		return quota.Offer{ID: strings.ToLower(name), Name: name,
-			Amounts: base.With(map[string]int64{"members": members})}
+			Amounts: base.WithPlan(map[string]int64{"members": members})}
 	}
 	own := offer("Solo", 1)
 	limits := quota.Limits{
@@ -108,19 +108,19 @@ func TestPlanLimit(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	limits := quota.Default()
-	got := limits.With(map[string]int64{"prompt_templates": 5, "storage_bytes": 1 << 40, "seats": 7,
+	got := limits.WithPlan(map[string]int64{"prompt_templates": 5, "storage_bytes": 1 << 40, "seats": 7,
 		"chat_templates": 0})
 	want := limits
 	want.PromptTemplates, want.ChatTemplates, want.StorageBytes = 5, 0, 1<<40
 	if got != want {
 		t.Errorf("With = %+v, want %+v", got, want)
 	}
-	if limits != quota.Default() || limits.With(nil) != limits {
+	if limits != quota.Default() || limits.WithPlan(nil) != limits {
 		t.Error("a plan without quotas changes them")
 	}
 	or := want
 	or.ChatTemplates = 1
-	if got := (quota.Amounts{ChatTemplates: 1}).Or(want); got != or {
+	if got := (quota.Amounts{ChatTemplates: 1}).WithDefaults(want); got != or {
 		t.Errorf("Or = %+v", got)
 	}
 }

@@ -123,7 +123,7 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return ErrMappingInvalid.With(wrong...)
+	return ErrMappingInvalid.WithFields(wrong...)
 }
 
 // Warning is a problem in a mapping that a person should look at.

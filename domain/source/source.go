@@ -234,7 +234,7 @@ func (r Reading) HeaderCertain() error {
 		}
 		rows.Add("/location/header_row", "header_candidate", detail)
 	}
-	return ErrHeaderUncertain.With(rows...)
+	return ErrHeaderUncertain.WithFields(rows...)
 }
 
 // New creates a source from a reading of its location. others counts the workspace's sources. Requires

@@ -33,6 +33,46 @@ func TestPackageNames(t *testing.T) {
 	}
 }
 
+// prepositions are words that say nothing about a function that is named by one of them alone.
+var prepositions = []string{
+	"after", "as", "at", "before", "between", "by", "for", "from", "in", "into", "of", "off", "on", "or", "over",
+	"through", "under", "until", "with", "within", "without",
+}
+
+// TestFunctionNames holds rule 11 of docs/style.md in the code that runs in production.
+func TestFunctionNames(t *testing.T) {
+	layers := []string{"domain", "ports", "application", "adapters", "configs", "cmd"}
+	for _, s := range sources(t) {
+		layer, _, _ := strings.Cut(s.path, "/")
+		if s.test() || !slices.Contains(layers, layer) {
+			continue
+		}
+		for _, name := range functionNames(s.file) {
+			if slices.Contains(prepositions, strings.ToLower(name)) {
+				t.Errorf("%s: the name %s is a preposition: say what the function does or returns", s.path, name)
+			}
+		}
+	}
+}
+
+// functionNames returns the names of the functions of f, and of the methods of its interfaces.
+func functionNames(f *ast.File) (names []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			names = append(names, n.Name.Name)
+		case *ast.InterfaceType:
+			for _, method := range n.Methods.List {
+				for _, name := range method.Names {
+					names = append(names, name.Name)
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
 // TestActors keeps the places that create an identity.Actor few enough to review at once.
 func TestActors(t *testing.T) {
 	for _, s := range sources(t) {

@@ -48,7 +48,7 @@ func TestAFullDatabaseFile(t *testing.T) {
 	}
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))},
-		ring.For(seal.Answers), pool)
+		ring.Sealer(seal.Answers), pool)
 	if err != nil {
 		t.Fatal(err)
 	}

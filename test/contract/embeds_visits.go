@@ -51,7 +51,7 @@ func embedVisits(t *testing.T, a Adapter) {
 				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
 				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting,
 				Starters: template.Starters, Tools: []string{"search", "tickets"}, Reply: template.Reply,
-				Theme: token.Theme.Over(template.Theme),
+				Theme: token.Theme.WithDefaults(template.Theme),
 			})
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {

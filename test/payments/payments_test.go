@@ -83,7 +83,7 @@ func newWorld(t *testing.T, url string) *world {
 	}
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, Synchronous: "normal", StatementTimeout: proof.Patience},
-		ring.For(seal.Answers), sql.OpenDB)
+		ring.Sealer(seal.Answers), sql.OpenDB)
 	if err != nil {
 		t.Fatal(err)
 	}

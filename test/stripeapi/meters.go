@@ -176,7 +176,7 @@ func (u *subscription) usageCost(at time.Time) (cost, off int64) {
 		return 0, 0
 	}
 	if cost = u.unbilled.amount; u.discount != nil && !u.discount.Ended(at) {
-		off = u.discount.Off(u.amount()+cost) - u.discount.Off(u.amount())
+		off = u.discount.Deduction(u.amount()+cost) - u.discount.Deduction(u.amount())
 	}
 	return cost - off, off
 }

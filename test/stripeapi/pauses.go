@@ -66,7 +66,7 @@ func (s *Server) pause(u *subscription, f form, now time.Time) *refusal {
 		return nil
 	}
 	u.anchor, u.start = now.Day(), now
-	u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+	u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
 	cost, c := u.cost(now), s.customer(u.customer)
 	if cost+s.tax(u, cost) > c.credit {
 		if decline, asks := s.wouldDecline(u, true); decline != "" || asks {
@@ -83,7 +83,7 @@ func (s *Server) pause(u *subscription, f form, now time.Time) *refusal {
 
 // skip begins a period of a paused subscription. Its invoice is void, and uses no credit.
 func (s *Server) skip(u *subscription, at time.Time) {
-	u.start, u.end = at, u.plan.Interval.After(at, u.plan.IntervalCount, u.anchor)
+	u.start, u.end = at, u.plan.Interval.Advance(at, u.plan.IntervalCount, u.anchor)
 	i := &invoice{
 		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id,
 		status: "void", billedTo: s.customer(u.customer).billedTo(), total: u.amount(), due: u.amount(), start: u.start,

@@ -15,7 +15,7 @@ func (u *subscription) change(plan billing.Plan, quantity int64, at, now time.Ti
 	u.plan, u.quantity = plan, quantity
 	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
 		u.anchor, u.start = now.Day(), now
-		u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+		u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
 		return u.cost(now) - billing.Prorate(was.bought(), left, whole)
 	}
 	return billing.Prorate(u.cost(now), left, whole) - billing.Prorate(was.bought(), left, whole)

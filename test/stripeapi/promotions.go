@@ -171,7 +171,7 @@ func (u *subscription) off(at time.Time) int64 {
 	if u.discount == nil || u.discount.Ended(at) {
 		return 0
 	}
-	return u.discount.Off(u.amount())
+	return u.discount.Deduction(u.amount())
 }
 
 // cost returns the price of a period that begins at a time, less the discount.

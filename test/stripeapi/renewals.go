@@ -73,7 +73,7 @@ func (s *Server) renew(u *subscription) {
 	if u.status == "trialing" {
 		u.anchor = at.Day()
 	}
-	u.start, u.end = at, u.plan.Interval.After(at, u.plan.IntervalCount, u.anchor)
+	u.start, u.end = at, u.plan.Interval.Advance(at, u.plan.IntervalCount, u.anchor)
 	was := u.status
 	u.status = "active"
 	if s.billPeriod(u, false, at).status == "paid" {
@@ -92,7 +92,7 @@ func (s *Server) draft(u *subscription) {
 		return
 	}
 	u.unbilled = s.used(u, u.start, u.end)
-	u.start, u.end = u.end, u.plan.Interval.After(u.end, u.plan.IntervalCount, u.anchor)
+	u.start, u.end = u.end, u.plan.Interval.Advance(u.end, u.plan.IntervalCount, u.anchor)
 	used, off := u.usageCost(u.start)
 	amount := u.cost(u.start) + used
 	i := &invoice{

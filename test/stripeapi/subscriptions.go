@@ -227,7 +227,7 @@ func (s *Server) order(c *customer, plan billing.Plan, quantity int64, metadata 
 		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", plan: plan, quantity: quantity,
 		metadata: metadata, created: now, anchor: now.Day(), start: now,
 	}
-	u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+	u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
 	return u
 }
 

@@ -126,8 +126,9 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		Concurrency:    rest.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 	}, rest.Deps{
 		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
-		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.For(seal.Cursors), Digester: fixture.Digester{},
-		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.Sealer(seal.Cursors),
+		Digester: fixture.Digester{},
+		Metrics:  prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

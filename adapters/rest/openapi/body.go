@@ -54,7 +54,7 @@ func (o *Operation) checkWhole(body []byte) error {
 	v, err := r.whole()
 	switch {
 	case errors.Is(err, errTooMany):
-		return fault.ErrInvalid.With(fault.Field{Code: "too_many_items",
+		return fault.ErrInvalid.WithFields(fault.Field{Code: "too_many_items",
 			Detail: fmt.Sprintf("The body must hold at most %d values in all.", maxValues)})
 	case err != nil:
 		return malformed(err, r.decoder.InputOffset())

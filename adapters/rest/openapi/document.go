@@ -115,7 +115,7 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 		}
 		// all media types of a body share one schema: a test checks that
 		of := at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
-		o.body, o.plain = d.schemas.at(of), d.schemas.plain(of)
+		o.body, o.plain = d.schemas.check(of), d.schemas.plain(of)
 	}
 	return o, nil
 }
@@ -135,7 +135,7 @@ func (d *document) addParameter(o *Operation, p parameter, at string) error {
 	if p.Style == deepObject {
 		pointer += "/additionalProperties"
 	}
-	p.value = d.schemas.at(pointer)
+	p.value = d.schemas.check(pointer)
 	if p.In == "query" {
 		o.query[p.Name] = p
 		return nil

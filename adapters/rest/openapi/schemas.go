@@ -23,8 +23,8 @@ type schemas struct {
 	compiler *jsonschema.Compiler
 }
 
-// at returns the check of the schema that a JSON pointer leads to.
-func (s *schemas) at(pointer string) check {
+// check returns the check of the schema that a JSON pointer leads to.
+func (s *schemas) check(pointer string) check {
 	compiled := sync.OnceValues(func() (*jsonschema.Schema, error) { return s.compile(pointer) })
 	return func(v any) error {
 		schema, err := compiled()

@@ -162,7 +162,7 @@ func (a *account) sign(r *http.Request) error {
 		return source.ErrSheetNotShared.Because("Google does not accept the key of this workspace's service account. " +
 			"Verify its connection with a new one.")
 	case connection.QuotaExceeded:
-		return source.ErrSheetRateLimited.After(time.Minute)
+		return source.ErrSheetRateLimited.WithRetryAfter(time.Minute)
 	default:
 		return source.ErrSheetFailed
 	}

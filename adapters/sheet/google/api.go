@@ -120,7 +120,7 @@ func (s *Sheets) read(
 // send sends one request, if the account's budget permits it.
 func (s *Sheets) send(ctx context.Context, as *account, path string, query url.Values) (*http.Response, error) {
 	if wait := s.wait(as); wait > 0 {
-		return nil, source.ErrSheetRateLimited.After(wait)
+		return nil, source.ErrSheetRateLimited.WithRetryAfter(wait)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+
 		query.Encode(), nil)

@@ -141,7 +141,7 @@ func notSignedIn(err error) error {
 	case !ok:
 		return upstream.Unreachable(err)
 	case refused.code == connection.QuotaExceeded:
-		return source.ErrSheetRateLimited.After(time.Minute)
+		return source.ErrSheetRateLimited.WithRetryAfter(time.Minute)
 	case refused.code == connection.AuthFailed, refused.code == connection.AuthRejected:
 		return source.ErrSheetNotShared.Because(refused.detail +
 			" Verify the connection of this workspace to Microsoft.")

@@ -70,7 +70,7 @@ func Refusal(status int, header http.Header) error {
 	case http.StatusNotFound, http.StatusGone:
 		return source.ErrSheetNotFound
 	case http.StatusTooManyRequests:
-		return source.ErrSheetRateLimited.After(retryAfter(header.Get("Retry-After")))
+		return source.ErrSheetRateLimited.WithRetryAfter(retryAfter(header.Get("Retry-After")))
 	case http.StatusGatewayTimeout, http.StatusRequestTimeout:
 		return source.ErrSheetTimeout
 	}

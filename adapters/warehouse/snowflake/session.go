@@ -62,7 +62,7 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 	if s.token, err = sign(s.to.Credential, time.Now()); err != nil {
 		return connection.Internal
 	}
-	rows, err := s.within(s.to.Limits.Connect,
+	rows, err := s.queryWithin(s.to.Limits.Connect,
 		`SELECT CURRENT_VERSION(), CURRENT_DATABASE(), CURRENT_WAREHOUSE(), CURRENT_ROLE()`)
 	switch {
 	case errors.Is(err, connection.QueryTimeout):
@@ -118,7 +118,7 @@ const grace = 500 * time.Millisecond
 // query runs one statement and returns its rows; nil for NULL. All its columns must be texts, and its
 // arguments replace question marks.
 func (s *session) query(sql string, args ...string) ([][]*string, error) {
-	return s.within(s.to.Limits.Statement, sql, args...)
+	return s.queryWithin(s.to.Limits.Statement, sql, args...)
 }
 
 // statement is the body of a request.
@@ -138,7 +138,7 @@ type binding struct {
 	Value string `json:"value"`
 }
 
-func (s *session) within(limit time.Duration, sql string, args ...string) ([][]*string, error) {
+func (s *session) queryWithin(limit time.Duration, sql string, args ...string) ([][]*string, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, limit+grace)
 	defer cancel()
 	answer, err := s.begun(ctx, limit, sql, args...)

@@ -81,7 +81,7 @@ func NewDatabase(
 			return nil, nil, err
 		}
 	}
-	if db, closeAll, err = sqlstore.Open(ctx, c.Database, ring.For(seal.Answers), OpenPool); err != nil {
+	if db, closeAll, err = sqlstore.Open(ctx, c.Database, ring.Sealer(seal.Answers), OpenPool); err != nil {
 		return nil, nil, err
 	}
 	fresh, err := ring.Check()

@@ -70,9 +70,9 @@ func NewExternal(
 			Notes:       notes,
 			Digester:    envelope,
 			Credentials: envelope,
-			Passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions),
-				Tickets: ring.For(seal.EmbedTickets)},
-			Challenges:     ring.For(seal.Challenges),
+			Passes: chats.PassSealers{Sessions: ring.Sealer(seal.EmbedSessions),
+				Tickets: ring.Sealer(seal.EmbedTickets)},
+			Challenges:     ring.Sealer(seal.Challenges),
 			Authenticators: webauthn.Verifier{},
 
 			Mails: accounts.InvitationMailer{

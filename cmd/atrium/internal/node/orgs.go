@@ -88,7 +88,7 @@ func (o *Orgs) Directory() *identity.Directory { return o.present.Load() }
 
 // quota returns the current quotas of an org's workspaces; the defaults if a reload has just removed the org.
 func (o *Orgs) quota(org identity.OrgID) quota.Amounts {
-	return (*o.quotas.Load())[org].Or(quota.Default())
+	return (*o.quotas.Load())[org].WithDefaults(quota.Default())
 }
 
 // registry returns the current registry of an org; empty if a reload has just removed the org.
