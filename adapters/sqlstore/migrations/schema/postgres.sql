@@ -1654,7 +1654,7 @@ CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON group_people FOR EACH
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON chat_templates FOR EACH ROW EXECUTE FUNCTION note_workspace();
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON chat_members FOR EACH ROW EXECUTE FUNCTION note_workspace();
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON chat_versions FOR EACH ROW EXECUTE FUNCTION note_workspace();
-CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_versions FOR EACH ROW EXECUTE FUNCTION note_prompt();
+CREATE TRIGGER changed AFTER DELETE OR UPDATE ON prompt_versions FOR EACH ROW EXECUTE FUNCTION note_prompt();
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_labels FOR EACH ROW EXECUTE FUNCTION note_prompt();
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_rollouts FOR EACH ROW EXECUTE FUNCTION note_prompt();
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_includes FOR EACH ROW EXECUTE FUNCTION note_prompt();
@@ -1742,4 +1742,6 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (158, true),
     (160, true),
     (161, true),
-    (162, true);
+    (162, true),
+    (163, true),
+    (168, true);

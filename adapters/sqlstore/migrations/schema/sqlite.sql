@@ -1337,3 +1337,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (158, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (160, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (161, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (162, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (163, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (168, 1);
