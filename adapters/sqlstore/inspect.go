@@ -20,7 +20,7 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	err = db.checkSessions(ctx)
+	err = db.checkSessions(ctx, nil)
 	if err == nil {
 		err = db.reader.PingContext(ctx)
 	}

@@ -51,7 +51,15 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	}
 	s.checkDisk = c.CheckDisk
 	db := &DB{shared: s}
-	if err = db.checkSessions(ctx); err == nil {
+	created := false
+	err = db.checkSessions(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
+		created, err = db.createPostgresSchema(ctx, conn)
+		return err
+	})
+	if err == nil {
+		db.migrations, err = db.migrator(db.writer.DB)
+	}
+	if err == nil && !created { // what was created has every migration
 		err = db.migrate(ctx, c, pool)
 	}
 	if err == nil {
@@ -83,7 +91,7 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 	}
 	others := &otherProcesses{begun: time.Now(), changed: (&DB{shared: s}).forget}
 	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer connects
-	// first, in createSchema.
+	// first, in createSQLiteSchema.
 	writer := open(countedConnector{source("&_pragma=auto_vacuum(incremental)"), &others.connected})
 	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
 	s.writer = sqlx.NewDb(writer, "sqlite")
@@ -105,7 +113,7 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	}
 	pool := func(n int, wait time.Duration) (*sqlx.DB, *engine.Patient) {
 		patient := engine.NewPatient(connector, n, wait)
-		db := open(engine.Prepare(patient))
+		db := open(engine.PrepareRepeated(patient))
 		patient.Limit(db)
 		db.SetConnMaxIdleTime(5 * time.Minute)
 		return sqlx.NewDb(db, "postgres"), patient
@@ -122,12 +130,13 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 // firstConnectionWait is how long a statement waits if the pool has no connection and the server accepts no more.
 const firstConnectionWait = 2 * time.Second
 
-// checkSessions returns engine.ErrPooledByTransaction if connections do not keep their backend.
-func (db *DB) checkSessions(ctx context.Context) error {
+// checkSessions returns engine.ErrPooledByTransaction if connections to PostgreSQL do not keep their backend. It calls
+// meanwhile, unless it is nil, with the first of them while another one is opened.
+func (db *DB) checkSessions(ctx context.Context, meanwhile func(context.Context, *sql.Conn) error) error {
 	if db.patient == nil {
 		return nil
 	}
-	return db.patient.CheckSessions(ctx)
+	return db.patient.CheckSessions(ctx, meanwhile)
 }
 
 // keptForCredentials returns how many of maxConns connections are reserved for looking up credentials: a fifth, at most
@@ -149,11 +158,8 @@ const migrationTimeout = time.Hour
 // migrate applies the missing migrations. On PostgreSQL it does so under an advisory lock, so that nodes can start at
 // the same time. Another node's statements may deadlock with a migration, which PostgreSQL then cancels, and which is
 // applied again. On SQLite a process that lost the race finds that a table already exists; it then checks again.
-func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) {
-	if db.migrations, err = db.migrator(db.writer.DB); err != nil {
-		return err
-	}
-	_, err = backoff.Retry(ctx, func() (struct{}, error) {
+func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) error {
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := db.applyMissing(ctx, c, open)
 		if errors.Is(err, ErrNewerSchema) || db.dialect.Name != engine.SQLite.Name && !db.dialect.Retry(err) {
 			err = backoff.Permanent(err)
@@ -166,8 +172,10 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 
 // applyMissing applies the missing migrations once.
 func (db *DB) applyMissing(ctx context.Context, c Config, open OpenPool) error {
-	if err := db.createSchema(ctx); err != nil {
-		return err
+	if db.dialect.Name == engine.SQLite.Name {
+		if err := db.createSQLiteSchema(ctx); err != nil {
+			return err
+		}
 	}
 	ours, theirs, err := db.versions(ctx)
 	switch {

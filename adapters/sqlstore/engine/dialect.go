@@ -60,7 +60,7 @@ var SQLite = Dialect{
 // Postgres is the dialect of PostgreSQL.
 var Postgres = Dialect{
 	Name: "postgres", Goose: goose.DialectPostgres, EventID: `id COLLATE "POSIX"`, Binary: `BYTEA`, Joinable: true,
-	Migrated: `SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
+	Migrated: `SELECT COUNT(to_regclass('goose_db_version'))`,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
 	Lock:     " FOR NO KEY UPDATE OF t",

@@ -1,11 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/lib/pq"
 )
@@ -19,41 +20,63 @@ var ErrPooledByTransaction = errors.New(
 // CheckSessions returns ErrPooledByTransaction if two new connections share a backend, or if one of them changes its
 // backend. A pooler reuses the backend that was released last, so that the first queries on them usually find it. The
 // pool keeps both connections, or one if it may have only one.
-func (p *Patient) CheckSessions(ctx context.Context) error {
-	var conns [2]*postgresConn
-	var errs [2]error
-	var opening sync.WaitGroup
-	for i := range conns {
-		opening.Go(func() { conns[i], errs[i] = p.connect(ctx) })
-	}
-	opening.Wait()
-	kept := 0
-	defer func() {
-		for _, conn := range conns[kept:] {
-			if conn != nil {
-				_ = conn.Close()
-			}
-		}
-	}()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	if err := compareBackends(ctx, conns[0], conns[1]); err != nil {
+//
+// While the second connection is opened, meanwhile uses the first one, of which it is not known yet whether it keeps
+// its backend; nil does nothing.
+func (p *Patient) CheckSessions(ctx context.Context, meanwhile func(context.Context, *sql.Conn) error) (err error) {
+	first, err := p.connect(ctx)
+	if err != nil {
 		return err
 	}
-	pool := p.pool.Load()
-	for kept < min(len(conns), p.max) {
-		p.opened <- conns[kept]
-		kept++
-		conn, err := pool.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = conn.Close() }() // it is idle then
+	kept, err := p.keep(ctx, first)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer func() {
+		if err != nil {
+			_ = kept.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes it
+		}
+		_ = kept.Close() // it is idle then
+	}()
+	var second *postgresConn
+	opened := make(chan error, 1)
+	go func() {
+		conn, err := p.connect(ctx)
+		second = conn
+		opened <- err
+	}()
+	if meanwhile != nil {
+		err = meanwhile(ctx, kept)
+	}
+	if err = cmp.Or(err, <-opened); err == nil {
+		err = compareBackends(ctx, first, second)
+	}
+	if second == nil {
+		return err
+	}
+	if err != nil || p.max == 1 {
+		_ = second.Close()
+		return err
+	}
+	other, err := p.keep(ctx, second)
+	if err != nil {
+		return err
+	}
+	return other.Close()
+}
+
+// keep gives an open connection to the pool, and returns it as one that is in use.
+func (p *Patient) keep(ctx context.Context, conn *postgresConn) (*sql.Conn, error) {
+	p.opened <- conn
+	kept, err := p.pool.Load().Conn(ctx)
+	if err != nil {
+		select {
+		case conn := <-p.opened:
+			_ = conn.Close()
+		default: // the pool has closed it
+		}
+	}
+	return kept, err
 }
 
 // compareBackends returns ErrPooledByTransaction if a and b share a backend, or if one of them changes its backend.

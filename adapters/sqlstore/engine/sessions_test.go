@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -32,7 +33,7 @@ func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
 			p := NewPatient(server, limit, time.Second)
 			db := pool(t, Prepare(p))
 			p.Limit(db)
-			if err := p.CheckSessions(t.Context()); err != nil {
+			if err := p.CheckSessions(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if s := db.Stats(); s.OpenConnections != kept || s.Idle != kept || p.open.Load() != int64(kept) {
@@ -56,6 +57,55 @@ func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
 	}
 }
 
+func TestTheFirstConnectionIsUsedWhileTheSecondIsOpened(t *testing.T) {
+	server := &meeting{Connector: connector(t, services.Postgres(t), 5*time.Second), second: make(chan struct{})}
+	p := NewPatient(server, 10, time.Second)
+	p.Limit(pool(t, p))
+	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
+	defer cancel()
+	if err := p.CheckSessions(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		select {
+		case <-ctx.Done():
+			t.Error("the second connection waits for the first one")
+		case server.second <- struct{}{}:
+		}
+		_, err := conn.ExecContext(ctx, `SELECT 1`)
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// meeting opens its second connection once something is sent to second.
+type meeting struct {
+	driver.Connector
+	opened atomic.Int64
+	second chan struct{}
+}
+
+func (m *meeting) Connect(ctx context.Context) (driver.Conn, error) {
+	if m.opened.Add(1) == 2 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-m.second:
+		}
+	}
+	return m.Connector.Connect(ctx)
+}
+
+func TestACheckWhoseFirstConnectionFailsLeavesNoneOpen(t *testing.T) {
+	url := services.Postgres(t)
+	p := NewPatient(connector(t, url, 5*time.Second), 10, time.Second)
+	p.Limit(pool(t, p))
+	failed := errors.New("of the first connection")
+	err := p.CheckSessions(t.Context(), func(context.Context, *sql.Conn) error { return failed })
+	if !errors.Is(err, failed) {
+		t.Errorf("error = %v", err)
+	}
+	untilAlone(t, pool(t, connector(t, url, 5*time.Second)))
+}
+
 func TestAFailedCheckLeavesNoConnectionOpen(t *testing.T) {
 	url := services.Postgres(t)
 	other := pool(t, connector(t, url, 5*time.Second))
@@ -63,7 +113,7 @@ func TestAFailedCheckLeavesNoConnectionOpen(t *testing.T) {
 	p := NewPatient(server, 10, time.Second)
 	db := pool(t, p)
 	p.Limit(db)
-	if err := p.CheckSessions(t.Context()); err == nil {
+	if err := p.CheckSessions(t.Context(), nil); err == nil {
 		t.Fatal("a connection that has changed its backend was not found")
 	}
 	if s := db.Stats(); s.OpenConnections != 0 {

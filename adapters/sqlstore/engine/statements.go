@@ -9,9 +9,16 @@ import (
 // Prepare makes every connection prepare each statement with arguments once, and keep it. With that PostgreSQL
 // serves 4 to 6 times as many requests as with sending the text each time. It is below
 // database/sql, whose own prepared statements wait for a second connection inside a transaction.
-func Prepare(c driver.Connector) driver.Connector { return preparingConnector{c} }
+func Prepare(c driver.Connector) driver.Connector { return preparingConnector{Connector: c} }
 
-type preparingConnector struct{ driver.Connector }
+// PrepareRepeated does the same when a statement is used for the second time. To prepare one takes a round trip of its
+// own, and most statements of a start or a command are used once.
+func PrepareRepeated(c driver.Connector) driver.Connector { return preparingConnector{c, true} }
+
+type preparingConnector struct {
+	driver.Connector
+	repeated bool // only statements that are used again are prepared
+}
 
 func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
@@ -22,7 +29,7 @@ func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(errDriver, conn.Close())
 	}
-	return &preparingConn{fullConn: full, statements: map[string]fullStmt{}}, nil
+	return &preparingConn{fullConn: full, repeated: c.repeated, statements: map[string]fullStmt{}}, nil
 }
 
 var errDriver = errors.New("the database driver lacks an interface")
@@ -48,12 +55,13 @@ type fullStmt interface {
 // preparingConn is used by one goroutine at a time, as database/sql promises.
 type preparingConn struct {
 	fullConn
-	statements map[string]fullStmt // by text; the texts are constants of this package
+	repeated   bool
+	statements map[string]fullStmt // by text; nil: used, but not prepared. The texts are constants of this package
 }
 
 // QueryContext implements driver.QueryerContext.
 func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if len(args) == 0 {
+	if len(args) == 0 || c.isFirst(query) {
 		return c.fullConn.QueryContext(ctx, query, args)
 	}
 	s, err := c.statement(ctx, query)
@@ -67,7 +75,7 @@ func (c *preparingConn) QueryContext(ctx context.Context, query string, args []d
 func (c *preparingConn) ExecContext(
 	ctx context.Context, query string, args []driver.NamedValue,
 ) (driver.Result, error) {
-	if len(args) == 0 {
+	if len(args) == 0 || c.isFirst(query) {
 		return c.fullConn.ExecContext(ctx, query, args)
 	}
 	s, err := c.statement(ctx, query)
@@ -77,8 +85,20 @@ func (c *preparingConn) ExecContext(
 	return s.ExecContext(ctx, args)
 }
 
+// isFirst notes the use of a statement. It reports whether it is the first one, for which it is not prepared.
+func (c *preparingConn) isFirst(query string) bool {
+	if !c.repeated {
+		return false
+	}
+	_, used := c.statements[query]
+	if !used {
+		c.statements[query] = nil
+	}
+	return !used
+}
+
 func (c *preparingConn) statement(ctx context.Context, query string) (fullStmt, error) {
-	if s, ok := c.statements[query]; ok {
+	if s := c.statements[query]; s != nil {
 		return s, nil
 	}
 	prepared, err := c.PrepareContext(ctx, query)
@@ -96,7 +116,9 @@ func (c *preparingConn) statement(ctx context.Context, query string) (fullStmt, 
 // Close implements driver.Conn.
 func (c *preparingConn) Close() error {
 	for _, s := range c.statements {
-		_ = s.Close() // the connection is closed anyway
+		if s != nil {
+			_ = s.Close() // the connection is closed anyway
+		}
 	}
 	return c.fullConn.Close()
 }
