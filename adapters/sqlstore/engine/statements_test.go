@@ -23,8 +23,8 @@ func TestAStatementIsPreparedWhenItIsUsedAgain(t *testing.T) {
 	for use := range 3 {
 		var got row
 		if err := db.QueryRowContext(t.Context(), `SELECT $1::bigint, $2::text, $3::bytea, $4::boolean, $5::text`,
-			want.number, want.text, want.bytes, want.flag, want.null).Scan(&got.number, &got.text, &got.bytes, &got.flag,
-			&got.null); err != nil || !reflect.DeepEqual(got, want) {
+			want.number, want.text, want.bytes, want.flag, want.null).Scan(
+			&got.number, &got.text, &got.bytes, &got.flag, &got.null); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("use %d: %+v, %v", use+1, got, err)
 		}
 		if _, err := db.ExecContext(t.Context(), `SELECT set_config('application_name', $1, false)`, "x"); err != nil {
