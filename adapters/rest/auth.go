@@ -138,7 +138,9 @@ func (a *API) byKey(
 	if err := by.CheckAddress(); err != nil {
 		return by, nil, nil, err
 	}
-	a.knownTokens.remember(token, at)
+	if !obs.noted {
+		a.knownTokens.remember(token, at)
+	}
 	a.Services.KeyUsage.Record(&p.Key, at, obs.address)
 	return by, (*keyOwner)(p), p.Select, nil
 }
@@ -160,7 +162,9 @@ func (a *API) bySession(
 		by.Workspace = p.Session.Workspace
 		return by, nil, nil, err
 	}
-	a.knownTokens.remember(cookie, at)
+	if !obs.noted {
+		a.knownTokens.remember(cookie, at)
+	}
 	a.Services.SessionUsage.Record(&p.Session, at)
 	if p.Key.ID != "" {
 		a.Services.KeyUsage.Record(&p.Key, at, obs.address)

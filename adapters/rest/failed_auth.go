@@ -36,9 +36,11 @@ func (a *API) enter(ctx context.Context, g *gates, by identity.Actor) error {
 // was valid within knownFor is still looked up, so that a program that guesses tokens does not lock out others at its
 // address.
 func (a *API) limitFailedAuth(h http.Header, obs *observed, token string, at time.Time) error {
-	if !a.knownTokens.has(token, at) && a.unauthenticated.exhausted(h, obs.address, at) {
+	known, noted := a.knownTokens.has(token, at)
+	if !known && a.unauthenticated.exhausted(h, obs.address, at) {
 		return a.refuse("address_rate", errRateLimited)
 	}
+	obs.noted = noted
 	return nil
 }
 
@@ -84,21 +86,20 @@ func newKnownTokens() *knownTokens {
 	return &knownTokens{seed: maphash.MakeSeed(), seenAt: map[uint64]time.Time{}}
 }
 
-func (p *knownTokens) has(token string, now time.Time) bool {
+// has reports whether a token was valid within knownFor. noted says that it need not be remembered again.
+func (p *knownTokens) has(token string, now time.Time) (known, noted bool) {
 	p.mu.RLock()
-	defer p.mu.RUnlock()
 	at, ok := p.seenAt[maphash.String(p.seed, token)]
-	return ok && now.Sub(at).Abs() < knownFor
+	p.mu.RUnlock()
+	age := now.Sub(at).Abs() // the clock may have been set back
+	return ok && age < knownFor, ok && age < knownRefresh
 }
 
 func (p *knownTokens) remember(token string, now time.Time) {
-	h := maphash.String(p.seed, token)
-	p.mu.RLock()
-	at, ok := p.seenAt[h]
-	p.mu.RUnlock()
-	if ok && now.Sub(at).Abs() < knownRefresh { // the clock may have been set back
+	if _, noted := p.has(token, now); noted {
 		return
 	}
+	h := maphash.String(p.seed, token)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.seenAt) >= maxKnownTokens {

@@ -53,7 +53,7 @@ func TestProvenTokens(t *testing.T) {
 	p, at := newKnownTokens(), now()
 	p.remember("a", at)
 	for after, want := range map[time.Duration]bool{0: true, knownFor - 1: true, knownFor: false} {
-		if got := p.has("a", at.Add(after)); got != want {
+		if got, _ := p.has("a", at.Add(after)); got != want {
 			t.Errorf("after %v: %v, want %v", after, got, want)
 		}
 	}

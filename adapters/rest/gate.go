@@ -51,8 +51,8 @@ func newGate(limit int) *gate {
 // enter waits for at most wait and reports whether the request may run. If so, the caller must call leave.
 func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
 	g.mu.Lock()
-	if g.running[key] < g.limit { // then no one waits
-		g.running[key]++
+	if n := g.running[key]; n < g.limit { // then no one waits
+		g.running[key] = n + 1
 		g.mu.Unlock()
 		return true
 	}
@@ -91,7 +91,9 @@ func (g *gate) leave(key string) {
 		g.setQueue(key, queue[1:])
 		return
 	}
-	if g.running[key]--; g.running[key] == 0 {
+	if n := g.running[key]; n > 1 {
+		g.running[key] = n - 1
+	} else {
 		delete(g.running, key)
 	}
 }

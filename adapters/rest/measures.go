@@ -15,6 +15,7 @@ type measures struct {
 	refusals        *prometheus.CounterVec
 	problems        *prometheus.CounterVec
 	authentications *prometheus.CounterVec
+	acceptedKeys    prometheus.Counter // of authentications: the most frequent one
 }
 
 func newMeasures(reg prometheus.Registerer, streams *openStreams) *measures {
@@ -42,18 +43,22 @@ func newMeasures(reg prometheus.Registerer, streams *openStreams) *measures {
 		Name: "atrium_presence_streams",
 		Help: "How many streams of presences are open at this node.",
 	}, func() float64 { return float64(streams.count()) })
+	m.acceptedKeys = m.authentications.WithLabelValues(byAPIKey, "accepted")
 	reg.MustRegister(m.requests, m.refusals, m.problems, m.authentications, open)
 	return m
 }
 
 // byTicket is the kind of a ticket; credentialKind returns that of other credentials.
-const byTicket = "ticket"
+const (
+	byTicket = "ticket"
+	byAPIKey = "api_key"
+)
 
 // credentialKind returns the kind of a request's credential. stored reports whether it was looked up.
 func credentialKind(token string, stored bool) string {
 	switch {
 	case strings.HasPrefix(token, account.KeyTokenPrefix):
-		return "api_key"
+		return byAPIKey
 	case stored:
 		return "session"
 	}
@@ -62,6 +67,10 @@ func credentialKind(token string, stored bool) string {
 
 // authenticated counts a credential that was checked.
 func (m *measures) authenticated(credential string, err error) {
+	if err == nil && credential == byAPIKey {
+		m.acceptedKeys.Inc()
+		return
+	}
 	outcome := "accepted"
 	switch {
 	case err == nil:

@@ -29,6 +29,7 @@ type observed struct {
 
 	workspace identity.WorkspaceID
 	code      string // of the problem that was returned; empty for none
+	noted     bool   // the credential is in knownTokens, as one that was valid lately
 	trace     string // the id of the client's trace, or of the server's own; empty for none
 	lasting   bool   // a stream, whose duration says nothing about the server
 }

@@ -36,19 +36,22 @@ func (c *requestCounter) record(k *account.Key, at time.Time) {
 
 // add requires c's lock.
 func (c *requestCounter) add(org identity.OrgID, d account.KeyDay, n int64) {
-	if _, known := c.pending[org][d]; !known {
-		if c.held >= maxKeyDays {
+	requests := c.pending[org]
+	if c.held >= maxKeyDays {
+		if _, known := requests[d]; !known {
 			return
 		}
-		c.held++
 	}
 	if c.pending == nil {
 		c.pending = map[identity.OrgID]account.KeyRequests{}
 	}
-	if c.pending[org] == nil {
-		c.pending[org] = account.KeyRequests{}
+	if requests == nil {
+		requests = account.KeyRequests{}
+		c.pending[org] = requests
 	}
-	c.pending[org][d] += n
+	before := len(requests)
+	requests[d] += n
+	c.held += len(requests) - before
 }
 
 // flush writes the counts. Counts that could not be written stay for the next call.

@@ -57,7 +57,10 @@ func newRegistry(now time.Time, shared bool) *registry {
 	return g
 }
 
-func (g *registry) shardOf(k key) *shard { return &g.shards[maphash.Comparable(g.seed, k)%shards] }
+// shardOf returns the shard of a record. Users of different orgs have different ids too, so the org can be left out.
+func (g *registry) shardOf(k key) *shard {
+	return &g.shards[maphash.String(g.seed, string(k.user))%shards]
+}
 
 // withEntry calls f with a user's entry, nil if there is none, while it holds the shard's lock.
 func (g *registry) withEntry(k key, f func(*shard, *entry)) {
