@@ -193,12 +193,19 @@ func TestTooManyReads(t *testing.T) {
 			host := newSilence(t)
 			silent := shop.connection("p")
 			silent["credential"].(object)["host"], silent["credential"].(object)["port"] = "127.0.0.1", host.port()
-			ask := map[string]func(int){
-				"sheets":     func(int) { _, _ = ann.try(t, http.MethodGet, host.sheet(), nil) },
-				"warehouses": func(int) { _, _ = ann.try(t, http.MethodPost, connections, silent) },
+			ask := map[string]func() (*answer, error){
+				"sheets":     func() (*answer, error) { return ann.try(t, http.MethodGet, host.sheet(), nil) },
+				"warehouses": func() (*answer, error) { return ann.try(t, http.MethodPost, connections, silent) },
 			}[name]
-			defer besiege(t, 25, ask)()
+			full := make(chan struct{})
+			fills := sync.OnceFunc(func() { close(full) })
+			defer besiege(t, 25, func(int) {
+				if a, err := ask(); err == nil && a.status == http.StatusTooManyRequests {
+					fills()
+				}
+			})()
 			defer host.hangUp()
+			<-full // a call before would wait with the others, until the host's time is over
 			for what, how := range all {
 				t.Run(what, func(t *testing.T) {
 					for end := time.Now().Add(patience); ; {

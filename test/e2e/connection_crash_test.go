@@ -24,10 +24,6 @@ func TestACrashAmongConnections(t *testing.T) {
 		d := deployMigrated(t, engine, toShops)
 		s := d.start(t)
 		admin, shop := s.user(t, "admin"), newShop(t)
-		begun := time.Now()
-		admin.create(t, connections, shop.connection(fixture.Canary))
-		usual := time.Since(begun)
-
 		var mu sync.Mutex
 		var live []string            // not yet chosen for revocation
 		revoked := map[string]bool{} // and acknowledged
@@ -53,8 +49,14 @@ func TestACrashAmongConnections(t *testing.T) {
 			}
 			return id
 		}
+		// The first one also opens connections of the server, and starts a child process.
+		note(admin.create(t, connections, shop.connection(fixture.Canary)))
+		begun := time.Now()
+		note(admin.create(t, connections, shop.connection(fixture.Canary)))
+		usual := time.Since(begun)
+
 		for round := range rounds {
-			c := admin.at(s)
+			c, revocations := admin.at(s), make(chan struct{}, 1)
 			var clients sync.WaitGroup
 			until := func(call func(i int) (*answer, error)) {
 				clients.Go(func() {
@@ -86,9 +88,21 @@ func TestACrashAmongConnections(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					revoked[id] = true
+					select {
+					case revocations <- struct{}{}:
+					default:
+					}
 				}
 				return a, err
 			})
+			// A revocation takes longer than a creation, as it waits for those who read by the connection.
+			if round%2 == 1 {
+				select {
+				case <-revocations:
+				case <-time.After(patience):
+					t.Fatal("no connection was revoked")
+				}
+			}
 			time.Sleep(rand.N(3 * usual))
 			s.kill(t)
 			clients.Wait()

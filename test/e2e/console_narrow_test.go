@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +14,10 @@ const belowTitles = `[...document.querySelectorAll('main td > span[aria-hidden]'
 	.filter((title) => title.nextElementSibling.getBoundingClientRect().top >= title.getBoundingClientRect().bottom)
 	.map((title) => title.parentElement.innerText).join(' ; ')`
 
-// TestTheConsoleInANarrowWindow looks at what a phone shows in another way: comparisons and tables; and at the marks of
-// required fields.
-func TestTheConsoleInANarrowWindow(t *testing.T) {
-	t.Parallel()
-	_, owner, _, ctx, silent := demo(t, sqlite)
+// narrowed looks at what a phone shows in another way: comparisons and tables; and at the marks of required fields. It
+// runs as a part of TestTheConsole.
+func narrowed(ctx context.Context, t *testing.T, owner *client) {
+	t.Helper()
 	wide, narrow := looks{"light", 1280, 800}, looks{"dark", 360, 740}
 	inBoth := func(t *testing.T, name string, check func(t *testing.T, v looks)) {
 		t.Helper()
@@ -27,7 +27,6 @@ func TestTheConsoleInANarrowWindow(t *testing.T) {
 			keep(ctx, t, "console-narrow-"+name+"-"+v.String())
 		}
 	}
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 	t.Run("a comparison is side by side, and in one column on a phone", func(t *testing.T) {
 		path := saved(t, owner, "narrow/compared", "Be kind.\nHello {{name}}, it is cold today", "Be kind.\n"+
 			"Good day {{name}}, it is warm today, and the sun will shine until the evening")
@@ -78,5 +77,4 @@ func TestTheConsoleInANarrowWindow(t *testing.T) {
 			drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('main tbody').scrollIntoView()`))
 		})
 	})
-	silent()
 }

@@ -1,16 +1,15 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
 
-// TestChangedAndRemovedRowsAreShown follows the rows of a file from one comparison to the next.
-func TestChangedAndRemovedRowsAreShown(t *testing.T) {
-	t.Parallel()
-	s := deployMigrated(t, sqlite).start(t)
-	owner := s.user(t, "owner")
+// rowsCompared follows the rows of a file from one comparison to the next. It runs as a part of TestListsOfTheConsole.
+func rowsCompared(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
 	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Bob\ncy@example.com;Cy\n")
 	id := owner.create(t, sources, object{"type": "contacts",
 		"location": object{"url": "file:guild.csv", "header_row": 1},
@@ -25,11 +24,7 @@ func TestChangedAndRemovedRowsAreShown(t *testing.T) {
 	owner.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200) // compares, as a refresh does
 	compared(t, owner, path, 2)
 
-	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
-	reads(ctx, t, "Sign in to")
-	clicks(ctx, t, "#use-link")
-	reads(ctx, t, "There are no prompts yet.")
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+owner.workspace+"/sources/"+id))
+	goes(ctx, t, "sources/"+id)
 	opensTab(ctx, t, "Reads")
 	reads(ctx, t, "first comparison")
 	keep(ctx, t, "console-changes")

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -36,26 +37,20 @@ const cut = `(() => {
 	return found.slice(0, 3).join(' ; ')
 })()`
 
-// TestTheConsoleFromRightToLeft looks at every screen as a language that is written from right to left would have it.
-func TestTheConsoleFromRightToLeft(t *testing.T) {
-	t.Parallel()
-	_, owner, _, ctx, _ := demo(t, sqlite)
+// fromRightToLeft looks at a screen as a language that is written from right to left would have it.
+func fromRightToLeft(ctx context.Context, t *testing.T, at screen) {
+	t.Helper()
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
-	for _, at := range append(details(t, owner), screens...) {
-		t.Run(at.name(), func(t *testing.T) {
-			goes(ctx, t, at.path)
-			reads(ctx, t, at.shows)
-			for _, v := range []looks{{"light", 1280, 800}, {"light", 360, 740}} {
-				seen(ctx, t, v)
-				if over := drive(ctx, t, chromedp.Evaluate[float64](`document.documentElement.scrollWidth -
-					document.documentElement.clientWidth`)); over > 0 {
-					t.Errorf("%s: %v pixels wider than the page", v, over)
-				}
-				if found := drive(ctx, t, chromedp.Evaluate[string](cut)); found != "" {
-					t.Errorf("%s: cut off: %s", v, found)
-				}
-				keep(ctx, t, "console-rtl-"+at.name()+"-"+v.String())
-			}
-		})
+	for _, v := range []looks{{"light", 1280, 800}, {"light", 360, 740}} {
+		seen(ctx, t, v)
+		if over := drive(ctx, t, chromedp.Evaluate[float64](`document.documentElement.scrollWidth -
+			document.documentElement.clientWidth`)); over > 0 {
+			t.Errorf("%s, from right to left: %v pixels wider than the page", v, over)
+		}
+		if found := drive(ctx, t, chromedp.Evaluate[string](cut)); found != "" {
+			t.Errorf("%s, from right to left: cut off: %s", v, found)
+		}
+		keep(ctx, t, "console-rtl-"+at.name()+"-"+v.String())
 	}
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = ''`))
 }

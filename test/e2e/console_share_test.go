@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,19 +15,30 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-func TestManyPromptsAreSharedAtOnce(t *testing.T) {
+// TestListsOfTheConsole has one tab for what people do with several prompts, rows and keys.
+func TestListsOfTheConsole(t *testing.T) {
 	t.Parallel()
-	s := deployMigrated(t, sqlite).start(t)
+	s := start(t, sqlite)
 	owner := s.user(t, "owner")
+	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "There are no prompts yet.")
+	t.Run("dates of a workbook are shown in a locale", func(t *testing.T) { datesShown(ctx, t, s, owner) })
+	t.Run("changed and removed rows are shown", func(t *testing.T) { rowsCompared(ctx, t, s, owner) })
+	t.Run("requests with a key are a sparkline", func(t *testing.T) { requestsDrawn(ctx, t, s, owner) })
+	t.Run("many prompts are shared at once", func(t *testing.T) { manyShared(ctx, t, s, owner) })
+}
+
+func manyShared(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
 	eve := s.user(t, "member")
 	bob := s.user(t, "member")
 	group := owner.create(t, "/api/groups", object{"name": "Reviewers"}).at("id")
 	mine := owner.create(t, templates, object{"name": "bulk/mine", "visibility": "workspace"}).at("id")
 	hers := eve.create(t, templates, object{"name": "bulk/hers", "visibility": "workspace"}).at("id")
 	owner.create(t, templates, object{"name": "bulk/untouched", "visibility": "workspace"})
-	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
-	reads(ctx, t, "Sign in to")
-	clicks(ctx, t, "#use-link")
+	goes(ctx, t, "prompts")
 	reads(ctx, t, "bulk/hers")
 	ticks := func(text string) {
 		on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('[role=dialog] label')].find((l) =>
@@ -93,17 +105,11 @@ func workbook(t *testing.T, s *server) {
 	}
 }
 
-// TestDatesOfAWorkbookAreShownInALocale attaches a workbook in a locale that is chosen, and looks at a key's requests.
-func TestDatesOfAWorkbookAreShownInALocale(t *testing.T) {
-	t.Parallel()
-	s := deployMigrated(t, sqlite).start(t)
-	owner := s.user(t, "owner")
+// datesShown attaches a workbook in a locale that is chosen.
+func datesShown(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
 	workbook(t, s)
-	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
-	reads(ctx, t, "Sign in to")
-	clicks(ctx, t, "#use-link")
-	reads(ctx, t, "There are no prompts yet.")
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+owner.workspace+"/sources/new"))
+	goes(ctx, t, "sources/new")
 	types(ctx, t, "[name=url]", "file:since.xlsx")
 	presses(ctx, t, "Look at the sheet")
 	reads(ctx, t, "3/14/2026")
@@ -155,10 +161,8 @@ func TestDatesOfAWorkbookAreShownInALocale(t *testing.T) {
 	owner.get(t, sources).has(t, map[string]string{"data.0.location.locale": "ja-JP"})
 }
 
-func TestRequestsWithAKeyAreASparkline(t *testing.T) {
-	t.Parallel()
-	s := deployMigrated(t, sqlite).start(t)
-	owner := s.user(t, "owner")
+func requestsDrawn(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
 	used, id := owner.key(t)
 	for range 3 {
 		used.get(t, "/api/me")
@@ -174,11 +178,7 @@ func TestRequestsWithAKeyAreASparkline(t *testing.T) {
 	})
 	today := time.Now().Unix() / 86_400
 	s.sql(t, fmt.Sprintf(`INSERT INTO key_requests (key_id, day, requests) VALUES ('%s', %d, 1200)`, id, today-3))
-	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
-	reads(ctx, t, "Sign in to")
-	clicks(ctx, t, "#use-link")
-	reads(ctx, t, "There are no prompts yet.")
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+owner.workspace+"/settings/keys"))
+	goes(ctx, t, "settings/keys")
 	reads(ctx, t, "1,203")
 	drive(ctx, t, poll[bool](`[...document.querySelectorAll('svg[role=img]')].some((picture) =>
 		/^1,203 requests in 30 days, at most 1,200 on /.test(picture.getAttribute('aria-label')) &&
@@ -188,4 +188,5 @@ func TestRequestsWithAKeyAreASparkline(t *testing.T) {
 		seen(ctx, t, v)
 		keep(ctx, t, "console-keys-"+v.String())
 	}
+	seen(ctx, t, looks{"light", 720, 620})
 }

@@ -108,6 +108,7 @@ func TestTheConsole(t *testing.T) {
 	t.Parallel()
 	s, owner, _, ctx, silent := demo(t, sqlite)
 	walkthrough(t, ctx, s, owner, looks{"light", 1280, 800}, looks{"dark", 360, 740})
+	narrowed(ctx, t, owner)
 	silent()
 }
 

@@ -142,7 +142,8 @@ func goes(ctx context.Context, t *testing.T, path string) {
 		fmt.Sprintf(`__TSR_ROUTER__.navigate({to: '/w/default/%s'})`, path), chromedp.EvalAwaitPromise))
 }
 
-// walkthrough goes through every screen, and looks at each in some ways. Without any it opens each by its address.
+// walkthrough goes through every screen, and looks at each in some ways, and from right to left. Without any it opens
+// each by its address.
 func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, checked ...looks) {
 	t.Helper()
 	if len(checked) > 0 {
@@ -171,6 +172,9 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 				}
 			}
 			keep(ctx, t, "console-"+at.name())
+			if len(checked) > 0 {
+				fromRightToLeft(ctx, t, at)
+			}
 		})
 	}
 	seen(ctx, t, looks{"light", 720, 620})

@@ -42,6 +42,7 @@ type testWorkspace struct {
 	deputy              *client // another owner, while there is one
 	elsewhere, blue     *client // owners of another workspace, and in another org
 	callers             []*testCaller
+	refused             map[string]bool   // areas of operations that refused all callers without a valid credential
 	reporter            *ecdsa.PrivateKey // whose reports of leaked keys the server believes
 }
 
@@ -70,7 +71,8 @@ orgs:
     %[5]s
     %[2]s
 `, issuer.URL, onlyPayments(), public, clientOf(t, provider, "main"), unhurriedWarehouses)), toShops, knowsWebhookKey)
-	h := &testWorkspace{server: s, db: s.open(t), issuer: issuer, provider: provider, reporter: reporter,
+	h := &testWorkspace{server: s, refused: map[string]bool{}, db: s.open(t),
+		issuer: issuer, provider: provider, reporter: reporter,
 		owner: s.user(t, "owner", "--org", "red"),
 		blue:  s.user(t, "owner", "--org", "blue")}
 	t.Cleanup(func() { _ = h.db.Close() })
