@@ -126,7 +126,7 @@ func toFront(ctx context.Context, t *testing.T) {
 // TestControlsOfTheConsole takes the two roles in make test that are offered least, and all of them in make prove.
 func TestControlsOfTheConsole(t *testing.T) {
 	t.Parallel()
-	s, owner, _, _, _ := demo(t, sqlite)
+	s, owner, _ := demoServer(t, sqlite)
 	roles := []string{"viewer", "member", "admin", "operator"}
 	roles = roles[:proof.Sample(2, len(roles))]
 	persons, made := map[string]*client{}, map[string][]screen{}

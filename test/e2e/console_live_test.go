@@ -28,7 +28,7 @@ const inTheTrail = "Audited"
 // about by the API. The tab hears of it from the one that signed in, which follows the events for both.
 func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 	t.Parallel()
-	s, owner, _, _, _ := demo(t, sqlite)
+	s, owner, _ := demoServer(t, sqlite)
 	boss, eve := s.user(t, "owner", "--operator"), s.user(t, "owner")
 	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, boss.email))
 	reads(ctx, t, "Sign in to")

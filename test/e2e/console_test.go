@@ -339,7 +339,7 @@ func TestChangesInTheConsole(t *testing.T) {
 
 func TestRolesInTheConsole(t *testing.T) {
 	t.Parallel()
-	s, owner, _, _, _ := demo(t, sqlite)
+	s, owner, _ := demoServer(t, sqlite)
 	t.Run("no screen asks for what a role is refused", func(t *testing.T) {
 		for _, role := range []string{"admin", "operator"} { // TestControlsOfTheConsole is the others in make test, too
 			permitted(t, s, owner, role)

@@ -180,14 +180,20 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 	seen(ctx, t, looks{"light", 720, 620})
 }
 
-// demo starts a server with demo data, and signs a tab in as its owner.
-func demo(t *testing.T, engine string) (s *server, owner *client, chromium, ctx context.Context, silent func()) {
+// demoServer starts a server with demo data. The link signs its owner in.
+func demoServer(t *testing.T, engine string) (s *server, owner *client, link string) {
 	t.Helper()
 	d := deploy(t, engine, asText)
 	d.flags = []string{"--demo"}
 	s = d.start(t)
-	link := s.stdout.await(t, s, regexp.MustCompile(`/console/sign-in#token=(atl_\w+)\n`))[1]
-	owner = &client{server: s, token: s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]}
+	link = s.stdout.await(t, s, regexp.MustCompile(`/console/sign-in#token=(atl_\w+)\n`))[1]
+	return s, &client{server: s, token: s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]}, link
+}
+
+// demo starts a server with demo data, and signs a tab in as its owner.
+func demo(t *testing.T, engine string) (s *server, owner *client, chromium, ctx context.Context, silent func()) {
+	t.Helper()
+	s, owner, link := demoServer(t, engine)
 	chromium = browser(t)
 	ctx, console := tab(t, chromium, s.url+"/console/sign-in#token="+link)
 	reads(ctx, t, "Sign in to")
