@@ -15,7 +15,7 @@ import (
 const docsPolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// docsFiles are the page, the script that starts Swagger UI, and the style of its samples.
+// docsFiles are the page, the scripts that start Swagger UI and extend it, and the style of its samples and its search.
 //
 //go:embed docs
 var docsFiles embed.FS
@@ -44,7 +44,9 @@ func (a *API) docsOperations() ([]publicOperation, error) {
 	}
 	own("/api/docs", "index.html", "text/html; charset=utf-8")
 	own("/api/docs/start.js", "start.js", "text/javascript; charset=utf-8")
-	own("/api/docs/samples.css", "samples.css", "text/css; charset=utf-8")
+	own("/api/docs/navigation.js", "navigation.js", "text/javascript; charset=utf-8")
+	own("/api/docs/references.js", "references.js", "text/javascript; charset=utf-8")
+	own("/api/docs/page.css", "page.css", "text/css; charset=utf-8")
 	add("/api/docs/samples.json", func() (*asset, error) {
 		return newAsset(openapi.Samples(), "application/json", forMinutes)
 	})

@@ -54,14 +54,17 @@ const start = (samples) => {
     url: '/api/openapi.json',
     dom_id: '#swagger-ui',
     deepLinking: true,
+    docExpansion: 'none', // all operations at once take seconds
+    filter: true,
     presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
-    plugins: [SwaggerUIBundle.plugins.DownloadUrl, samplesPlugin(samples)],
+    plugins: [SwaggerUIBundle.plugins.DownloadUrl, referencesPlugin, samplesPlugin(samples), navigationPlugin],
     layout: 'StandaloneLayout',
     showExtensions: true,
     showCommonExtensions: true,
     defaultModelsExpandDepth: -1,
     validatorUrl: null, // it would send the document elsewhere
   })
+  followLinks(window.ui)
 }
 
 // Without the samples, the reference is still of use.
