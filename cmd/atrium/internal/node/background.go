@@ -13,7 +13,8 @@ const flushWithin = 2 * time.Second
 
 // turn is how long after the loop before it a loop begins, if its first round reads the database. A round lasts a few
 // milliseconds, so each finds a connection that the ones before do not use any more. Otherwise a start would open a
-// connection for each loop. Their intervals are multiples of each other, so later rounds are as far apart.
+// connection for each loop. The first ones begin after the server, whose first requests then find the connection that
+// the start has used. Their intervals are multiples of each other, so later rounds are as far apart.
 const turn = 25 * time.Millisecond
 
 // inTurn calls loop when its turn has come, and at once if ctx ends before: a loop also stores what is in memory.
@@ -29,8 +30,8 @@ func inTurn(ctx context.Context, place int, loop func(context.Context)) {
 // memory.
 func (n *Node) Background(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { n.runPresences(ctx) })
-	running.Go(func() { n.lookForChanges(ctx) })
+	running.Go(func() { inTurn(ctx, 1, n.runPresences) })
+	running.Go(func() { inTurn(ctx, 1, n.lookForChanges) })
 	running.Go(func() { inTurn(ctx, 1, n.linkEvents) })
 	clock := newClock(n.Registry) // before its turn, so that the metric is never missing
 	running.Go(func() { inTurn(ctx, 4, func(ctx context.Context) { n.runClock(ctx, clock) }) })
