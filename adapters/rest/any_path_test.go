@@ -142,8 +142,10 @@ func TestEveryPathHasDocumentedStatuses(t *testing.T) {
 			if taken(method, sample) {
 				continue
 			}
-			if allow := send(method, sample, 405).Header().Get("Allow"); strings.Contains(allow, method) {
-				t.Errorf("%s %s is refused, and allowed: %s", method, sample, allow)
+			refused := send(method, sample, 405)
+			if allow := refused.Header().Get("Allow"); strings.Contains(allow, method) ||
+				!strings.Contains(refused.Body.String(), "supports only "+allow+".") {
+				t.Errorf("%s %s is refused, and allowed: %s; body %s", method, sample, allow, refused.Body)
 			}
 		}
 		if !strings.HasSuffix(path, "}") {

@@ -19,6 +19,17 @@ var errRateLimited = &fault.Error{
 	Detail: "Too many requests. Wait for the number of seconds in Retry-After.",
 }
 
+// Errors of requests without a token. They can say more than the error of an invalid token, because they depend only on
+// the request.
+var (
+	errNoCredential = identity.ErrUnauthenticated.Because(
+		"The request has no credential. Send an API key or a token in the header Authorization: Bearer <key>.",
+	)
+	errNotBearer = identity.ErrUnauthenticated.Because(
+		"The Authorization header must be the word Bearer, a space, and an API key or a token.",
+	)
+)
+
 // authenticate returns the caller of a request, and who the credential belongs to. It verifies the credential, then
 // applies the rate limits, then selects the workspace. If workspaceOptional is true, the request need not name one.
 func (a *API) authenticate(
@@ -36,6 +47,12 @@ func (a *API) authenticate(
 		a.measures.authenticated(credentialKind(token, stored), err)
 	}
 	if err != nil {
+		if token == "" {
+			err = errNoCredential
+			if r.Header.Get("Authorization") != "" {
+				err = errNotBearer
+			}
+		}
 		if errors.Is(err, identity.ErrAddressNotAllowed) {
 			a.Services.Accounts.NoteRefusal(r.Context(), by, op.ID, r.Method == http.MethodDelete, err)
 		}

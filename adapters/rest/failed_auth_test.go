@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -132,6 +135,28 @@ func TestRefusedSignUpsCountAgainstTheirAddress(t *testing.T) {
 	for _, other := range []error{identity.ErrForbidden, ports.ErrUnavailable, context.Canceled} {
 		if hasNoAccount(other) {
 			t.Errorf("%v counts", other)
+		}
+	}
+}
+
+func TestARequestWithoutACredentialIsToldHowToSendOne(t *testing.T) {
+	h := newEnv(t)
+	for authorization, want := range map[string]*fault.Error{
+		"":                   errNoCredential,
+		"atk_without_scheme": errNotBearer,
+		"Basic YTpi":         errNotBearer,
+		"Bearer unknown":     identity.ErrUnauthenticated,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/me", nil)
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var p openapi.Problem
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusUnauthorized ||
+			p.Code != identity.ErrUnauthenticated.Code || p.Detail != want.Detail {
+			t.Errorf("%q: %d %s (%v), want 401 and %q", authorization, w.Code, w.Body, err, want.Detail)
 		}
 	}
 }

@@ -32,7 +32,7 @@ var (
 	errMethodNotAllowed = &fault.Error{
 		Kind:   fault.MethodNotAllowed,
 		Code:   "method_not_allowed",
-		Detail: "This path does not support the method. See the Allow header.",
+		Detail: "This path does not support the method.",
 	}
 	errNotAcceptable = &fault.Error{
 		Kind:   fault.NotAcceptable,

@@ -61,8 +61,10 @@ var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncM
 }).Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}} · Atrium</title>
-<style>body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222}
-code{background:#f2f2f2;padding:.1em .3em;border-radius:.2em}</style>
+<style>:root{color-scheme:light dark}
+body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}
+h1{overflow-wrap:break-word;line-height:1.25}
+code{background:rgb(128 128 128/.15);padding:.1em .3em;border-radius:.2em}</style>
 </head><body><p><code>{{.Status}} {{.Code}}</code></p><h1>{{.Title}}</h1><p>{{code .Description}}</p>
 <p><a href="/api/docs">API reference</a></p></body></html>
 `))

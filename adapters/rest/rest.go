@@ -233,8 +233,9 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 		a.problem(w, r, errNoSuchPath)
 		return
 	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	a.problem(w, r, errMethodNotAllowed)
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	a.problem(w, r, errMethodNotAllowed.Because("This path supports only "+list+"."))
 }
 
 // Server returns the HTTP server of a handler, with every timeout set.

@@ -62,19 +62,38 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	code, parsed, err := parse(parser, args)
 	if parsed == nil {
 		if err != nil {
-			fmt.Fprintln(stderr, "atrium:", err)
+			complain(stderr, err)
+			fmt.Fprintf(stderr, "Run %q to see how to use it.\n", mistaken(err)+" --help")
 		}
 		return code
 	}
 	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line, app: parser.Model.Node}
 	if err := parsed.Run(p); err != nil {
-		fmt.Fprintln(stderr, "atrium:", err)
+		complain(stderr, err)
 		if _, wrong := errors.AsType[usageError](err); wrong {
 			return exitUsage
 		}
 		return exitFailed
 	}
 	return 0
+}
+
+// complain prints why a command failed. Errors of the Go client already begin with the name.
+func complain(stderr io.Writer, err error) {
+	fmt.Fprintln(stderr, "atrium:", strings.TrimPrefix(err.Error(), "atrium: "))
+}
+
+// mistaken returns the command, as far as it was recognised, whose command line has the mistake err.
+func mistaken(err error) string {
+	words := []string{"atrium"}
+	if mistake, ok := errors.AsType[*kong.ParseError](err); ok {
+		for _, part := range mistake.Context.Path {
+			if part.Command != nil {
+				words = append(words, part.Command.Name)
+			}
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // exited carries the code with which kong wants to end the process, for example after --help.

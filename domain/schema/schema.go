@@ -60,6 +60,14 @@ func Capped(name string) string {
 	return name
 }
 
+// formats describes the formats of values that people enter.
+var formats = map[string]string{
+	"date":      "a date such as 2026-01-31",
+	"date-time": "a date and time such as 2026-01-31T12:00:00Z (RFC 3339)",
+	"email":     "an e-mail address such as ann@example.com",
+	"uri":       "an absolute URL such as https://example.com/path",
+}
+
 type complaints struct {
 	pointer string
 	fields  []fault.Field
@@ -98,7 +106,7 @@ func (c *complaints) add(e *jsonschema.ValidationError) {
 			c.note(at, "wrong_type", "Must be a whole number, written without a fraction or an exponent.")
 			return
 		}
-		c.note(at, "invalid_format", "Must be a valid "+k.Want+".")
+		c.note(at, "invalid_format", "Must be "+cmp.Or(formats[k.Want], "a valid "+k.Want)+".")
 	case *kind.Enum:
 		c.note(at, "not_allowed_value", "Must be one of: "+listed(k.Want)+".")
 	case *kind.Const:

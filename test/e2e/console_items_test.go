@@ -132,7 +132,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		wrongAt(ctx, t, "/hours/from", "Must be at most 23.")
 		types(ctx, t, at("/hours/from"), "9")
 		presses(ctx, t, "Save")
-		wrongAt(ctx, t, "/mail", "Must be a valid email.")
+		wrongAt(ctx, t, "/mail", "Must be an e-mail address such as ann@example.com.")
 		drive(ctx, t, poll[bool](`document.activeElement.dataset.at === '/mail'`))
 		keep(ctx, t, "console-items-refused")
 	})
