@@ -74,6 +74,12 @@ orgs:
 		}
 	}
 
+	t.Run("a visitor who has never signed in comes from a screen to the ways to sign in, and back", func(t *testing.T) {
+		ctx, _ := tab(t, browser(t), s.url+"/console/w/default/chats")
+		reads(ctx, t, "Sign in with The main")
+		clicks(ctx, t, "#providers a")
+		reads(ctx, t, "There are no chats yet.")
+	})
 	t.Run("a link waits for a click, and works once", func(t *testing.T) {
 		token := s.link(t, ann.email)
 		ctx, _ := tab(t, chromium, s.url+"/console/sign-in#token="+token)

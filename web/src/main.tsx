@@ -6,7 +6,7 @@ import { AtriumError } from '@atrium-hq/client'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { t } from './text'
-import { atrium, calls, queries, signIn } from './api'
+import { atrium, calls, PROOF, queries, signIn } from './api'
 import { NotFound, Shell } from './app/shell'
 import { Problem } from './ui/basics'
 import './app.css'
@@ -72,14 +72,20 @@ router.subscribe('onBeforeNavigate', (e) => {
   if (e.pathChanged) calls.clear()
 })
 
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
-    <CSPProvider disableStyleElements>
-      <DirectionProvider direction={document.dir === 'rtl' ? 'rtl' : 'ltr'}>
-        <QueryClientProvider client={queries}>
-          <RouterProvider router={router} />
-        </QueryClientProvider>
-      </DirectionProvider>
-    </CSPProvider>
-  </StrictMode>,
-)
+function show() {
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <DirectionProvider direction={document.dir === 'rtl' ? 'rtl' : 'ltr'}>
+          <QueryClientProvider client={queries}>
+            <RouterProvider router={router} />
+          </QueryClientProvider>
+        </DirectionProvider>
+      </CSPProvider>
+    </StrictMode>,
+  )
+}
+
+// A visitor who has not signed in here has no session that could have ended.
+if (localStorage.getItem(PROOF)) show()
+else signIn()
