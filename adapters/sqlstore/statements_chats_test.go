@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/statements"
 )
@@ -76,7 +77,7 @@ func TestAChangeOfAChatTakesFewStatements(t *testing.T) {
 }
 
 func TestEventsAreLinkedInFewStatementsOnPostgres(t *testing.T) {
-	db, sent := watched(t, empty["postgres"](t))
+	db, sent := watched(t, migrated.Postgres(t))
 	db.SignEvents(digester("key"))
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {

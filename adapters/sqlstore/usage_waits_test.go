@@ -12,12 +12,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // SQLite has one writer at a time.
 func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
-	db := open(t, empty["postgres"](t), keyring(t))
+	db := open(t, migrated.Postgres(t), keyring(t))
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)

@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
 )
+
+const sshd = "/usr/sbin/sshd" // it wants to be called by its whole path
 
 // sshScript keeps an SSH server. The folder of privileges is OpenSSH's, and only root needs it. By default, OpenSSH
 // refuses some connections while ten have not signed in yet.
@@ -62,19 +67,21 @@ func SSHForwarding(t testing.TB) SSHForwarder {
 		t.Fatal(err)
 	}
 	f := SSHForwarder{HostKey: sshPublic(t, host)}
-	files := map[string]string{"key": sshPrivate(t, host, "")}
-	for _, k := range []struct {
-		into                *string
-		passphrase, options string
-	}{{&f.Key, "", ""}, {&f.LockedKey, SSHPassphrase, ""}, {&f.IdleKey, "", "no-port-forwarding "},
-		{&f.Stranger, "", "#"}} {
+	files := map[string]string{"key": sshPrivate(t, host)}
+	for options, into := range map[string]*string{"": &f.Key, "no-port-forwarding ": &f.IdleKey, "#": &f.Stranger} {
 		_, key, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		*k.into = sshPrivate(t, key, k.passphrase)
-		files["authorized"] += k.options + sshPublic(t, key) + "\n"
+		*into = sshPrivate(t, key)
+		files["authorized"] += options + sshPublic(t, key) + "\n"
 	}
+	locked, err := lockedSSHKey()
+	if err != nil {
+		t.Fatalf("this test needs ssh-keygen: %v", err)
+	}
+	f.LockedKey = locked.private
+	files["authorized"] += locked.public
 	server, err := startSSH(files)
 	if err != nil {
 		t.Fatalf("this test needs an SSH server: %v\nInstall it (Debian: apt-get install openssh-server).", err)
@@ -108,12 +115,35 @@ func sshUsername() (string, error) {
 	return u.Username, nil
 }
 
-func sshPrivate(t testing.TB, key ed25519.PrivateKey, passphrase string) string {
+// lockedSSHKey is a key with SSHPassphrase, as OpenSSH writes it. It has one round of bcrypt: by default it has many, so
+// that each try of a passphrase takes 0.1 s of CPU time.
+var lockedSSHKey = sync.OnceValues(func() (key struct{ private, public string }, err error) {
+	if _, err := installed(sshd, "openssh-server"); err != nil { // which depends on OpenSSH's client
+		return key, err
+	}
+	folder, err := os.MkdirTemp("", "ssh-")
+	if err != nil {
+		return key, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	file := filepath.Join(folder, "key")
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", SSHPassphrase, "-C", "",
+		"-f", file).CombinedOutput(); err != nil {
+		return key, fmt.Errorf("%w: %s", err, out)
+	}
+	for name, into := range map[string]*string{file: &key.private, file + ".pub": &key.public} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return key, err
+		}
+		*into = string(text)
+	}
+	return key, nil
+})
+
+func sshPrivate(t testing.TB, key ed25519.PrivateKey) string {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(key, "")
-	if passphrase != "" {
-		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +160,7 @@ func sshPublic(t testing.TB, key ed25519.PrivateKey) string {
 }
 
 func startSSH(files map[string]string) (*Server, error) {
-	bin, err := installed("/usr/sbin/sshd", "openssh-server") // it wants to be called by its whole path
+	bin, err := installed(sshd, "openssh-server")
 	if err != nil {
 		return nil, err
 	}
