@@ -127,7 +127,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		Failures: slices.Concat(warehouses.HostFailures(as), warehouses.WireFailures(as), []warehouses.Failure{
 			{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS,
 				Target: func(t *testing.T) ports.Target {
-					return shared(t).target(t, map[string]any{"port": small(t).port})
+					return shared(t).target(t, map[string]any{"port": full(t).port})
 				}},
 			{Name: "a certificate that has expired", Code: connection.TLSExpired, Step: connection.TLS, Target: expired},
 			{Name: "a user who must use TLS", Code: connection.TLSRequired, Step: connection.Authenticate,

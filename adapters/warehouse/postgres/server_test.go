@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"fmt"
 	"net/url"
@@ -174,48 +175,62 @@ func port(address string) uint16 {
 	return uint16(n)
 }
 
-// small starts a server without TLS with four connections, three of them the superuser's.
-func small(t *testing.T) *server {
-	t.Helper()
+// startSmall starts a server without TLS with four connections, three of them the superuser's.
+func startSmall() (*server, error) {
+	shared, err := start()
+	if err != nil {
+		return nil, err
+	}
 	started, err := services.StartPostgresWith(map[string]string{"max_connections": "4",
 		"superuser_reserved_connections": "3"}, nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(started.Stop)
-	s := &server{Server: started, port: port(started.URL), authority: shared(t).authority}
+	s := &server{Server: started, port: port(started.URL), authority: shared.authority}
 	if s.admin, err = sql.Open("postgres", s.URL); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { s.admin.Close() })
-	if _, err := s.admin.Exec(`CREATE ROLE reader LOGIN`); err != nil {
+	_, err = s.admin.Exec(`CREATE ROLE reader LOGIN`)
+	return s, err
+}
+
+// startFull starts a small server that has no connection left for its reader.
+var startFull = sync.OnceValues(func() (*server, error) {
+	s, err := startSmall()
+	for range 2 {
+		if err == nil {
+			_, err = s.admin.Conn(context.Background())
+		}
+	}
+	return s, err
+})
+
+func full(t *testing.T) *server {
+	t.Helper()
+	s, err := startFull()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// hold keeps a session open, which the server's end ends.
-func (s *server) hold(t *testing.T) *sql.Conn {
-	t.Helper()
+func fullServer(t *testing.T) ports.Target {
+	return full(t).target(t, map[string]any{"tls": "disable"})
+}
+
+// endingServer is told to stop once all sessions are over, and one is not.
+func endingServer(t *testing.T) ports.Target {
+	s, err := startSmall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	t.Cleanup(func() { s.admin.Close() })
 	c, err := s.admin.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func fullServer(t *testing.T) ports.Target {
-	s := small(t)
-	s.hold(t)
-	s.hold(t)
-	return s.target(t, map[string]any{"tls": "disable"})
-}
-
-// endingServer is told to stop once all sessions are over, and one is not.
-func endingServer(t *testing.T) ports.Target {
-	s := small(t)
-	c := s.hold(t)
 	var folder string
 	if err := c.QueryRowContext(t.Context(), `SHOW data_directory`).Scan(&folder); err != nil {
 		t.Fatal(err)
