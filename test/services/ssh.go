@@ -115,8 +115,8 @@ func sshUsername() (string, error) {
 	return u.Username, nil
 }
 
-// lockedSSHKey is a key with SSHPassphrase, as OpenSSH writes it. It has one round of bcrypt: by default it has many, so
-// that each try of a passphrase takes 0.1 s of CPU time.
+// lockedSSHKey is a key with SSHPassphrase, as OpenSSH writes it. It has one round of bcrypt. With as many as usual,
+// each try of a passphrase takes 0.1 s of CPU time.
 var lockedSSHKey = sync.OnceValues(func() (key struct{ private, public string }, err error) {
 	if _, err := installed(sshd, "openssh-server"); err != nil { // which depends on OpenSSH's client
 		return key, err
