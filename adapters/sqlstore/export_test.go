@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/atrium-hq/atrium/domain/account"
 )
 
 // BoundScans makes every page of a filtered list end after n rows that it examined.
@@ -85,4 +87,18 @@ func TrustOthers(db *DB, by time.Duration) {
 func ReplaceWriter(db *DB) {
 	db.writer.SetMaxIdleConns(0)
 	db.writer.SetMaxIdleConns(1)
+}
+
+// HoldPrefetches lets a statement that looks up keys seem to run, with which no other may run, until it is released.
+func HoldPrefetches(db *DB) (release func()) {
+	db.prefetching.atOnce = 1
+	_ = db.prefetching.enter(prefetchQuery{}, account.Hash{})
+	return db.prefetching.leave
+}
+
+// WaitingPrefetches returns how many look-ups of keys wait for their turn.
+func WaitingPrefetches(db *DB) int {
+	db.prefetching.mu.Lock()
+	defer db.prefetching.mu.Unlock()
+	return len(db.prefetching.waiting)
 }

@@ -51,6 +51,7 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	}
 	s.checkDisk = c.CheckDisk
 	db := &DB{shared: s}
+	s.prefetching.run = db.prefetch
 	created := false
 	err = db.checkSessions(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
 		created, err = db.createPostgresSchema(ctx, conn)
@@ -120,12 +121,16 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	}
 	kept := keptForCredentials(c.MaxConns)
 	s.writer, s.patient = pool(c.MaxConns-kept, firstConnectionWait)
-	s.reader = s.writer
+	s.reader, s.prefetching.atOnce = s.writer, lookUpsAtOnce
 	if kept > 0 {
 		s.credentials, _ = pool(kept, 0) // without a wait: the look-up then uses the other connections
 	}
 	return nil
 }
+
+// lookUpsAtOnce is how many statements look up API keys at the same time, before others wait and share a statement.
+// There is no limit on SQLite, which has no round trip to share.
+const lookUpsAtOnce = 3
 
 // firstConnectionWait is how long a statement waits if the pool has no connection and the server accepts no more.
 const firstConnectionWait = 2 * time.Second

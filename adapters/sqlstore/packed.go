@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,7 @@ type packed[R any] struct {
 type packedField struct {
 	index []int
 	scans bool // it is a sql.Scanner
+	isIn  bool // it belongs to the same struct as the field before it
 }
 
 // packedJoin is a row of other tables that is a part of a packed row. In a text it is a subselect: in a join,
@@ -82,9 +84,12 @@ func (p *packed[R]) add(paths *reflectx.StructMap, columns []packedColumn) []str
 	expressions := make([]string, len(columns))
 	for i, c := range columns {
 		field := paths.GetByPath(c.path)
-		p.fields = append(p.fields, packedField{
-			index: field.Index, scans: reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]()),
-		})
+		added := packedField{index: field.Index}
+		added.scans = reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]())
+		if n := len(p.fields); n > 0 {
+			added.isIn = slices.Equal(p.fields[n-1].parent(), added.parent())
+		}
+		p.fields = append(p.fields, added)
 		expressions[i] = c.expression
 	}
 	return expressions
@@ -117,17 +122,25 @@ func (p *packed[R]) unpack(text string, into *R) bool {
 		return false
 	}
 	row := reflect.ValueOf(into).Elem()
-	for _, f := range p.fields {
+	var parent reflect.Value
+	for i := range p.fields {
+		f := &p.fields[i]
+		if !f.isIn {
+			parent = row.FieldByIndex(f.parent())
+		}
 		var value string
 		value, text, _ = strings.Cut(text, separator)
-		if !f.set(row.FieldByIndex(f.index), value) {
+		if !f.set(parent.Field(f.index[len(f.index)-1]), value) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f packedField) set(field reflect.Value, value string) bool {
+// parent is the index of the struct of a field.
+func (f *packedField) parent() []int { return f.index[:len(f.index)-1] }
+
+func (f *packedField) set(field reflect.Value, value string) bool {
 	if f.scans {
 		return field.Addr().Interface().(sql.Scanner).Scan(value) == nil //nolint:errcheck,forcetypeassert // see pack
 	}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -25,11 +26,29 @@ type prefetchRow struct {
 	Read readVersionRow `db:"read"`
 }
 
-// prefetch reads a prefetchRow.
+// prefetch reads prefetchRows.
 type prefetch struct {
 	packed[prefetchRow]
-	query string
+	one  string
+	many map[int]string // by the number of hashes; they also select each hash
 }
+
+// prefetchQuery is what look-ups of keys have in common that one statement can run together.
+type prefetchQuery struct {
+	org      identity.OrgID
+	template prompt.ID
+	ref      prompt.Ref
+}
+
+// prefetchResult is what a statement has found for a key.
+type prefetchResult struct {
+	principalRow
+	isFound bool
+	version *prefetchedVersion // nil if the workspace of the key has no such template
+}
+
+// prefetchSizes are the numbers of hashes in a statement. There are only a few, because each connection prepares them.
+var prefetchSizes = []int{4, togetherMost}
 
 // prefetches are built when a version is first read, as versionQueries.
 var prefetches = sync.OnceValue(func() map[string]*prefetch {
@@ -43,8 +62,14 @@ var prefetches = sync.OnceValue(func() map[string]*prefetch {
 		for _, c := range readVersionColumns {
 			version.columns = append(version.columns, packedColumn{c.expression, `read.` + c.path})
 		}
-		p := pack[prefetchRow](principalKeyColumns, slices.Concat(principalJoins, []packedJoin{version})...)
-		all[match] = &prefetch{p, `SELECT ` + p.text + principalTable + ofPrincipal}
+		p := &prefetch{packed: pack[prefetchRow](principalKeyColumns, slices.Concat(principalJoins,
+			[]packedJoin{version})...), many: map[int]string{}}
+		p.one = `SELECT ` + p.text + principalTable + ofPrincipal
+		for _, n := range prefetchSizes {
+			p.many[n] = `SELECT k.hash, ` + p.text + ` AS text` + principalTable + ` WHERE k.hash IN (` +
+				placeholders(n) + `) AND k.org_id = ?`
+		}
+		all[match] = p
 	}
 	return all
 })
@@ -53,23 +78,70 @@ var prefetches = sync.OnceValue(func() map[string]*prefetch {
 func (db *DB) principalPrefetching(
 	ctx context.Context, org identity.OrgID, h account.Hash, wanted *ports.VersionPrefetch,
 ) (*account.Principal, error) {
-	match, args := versionMatch(wanted.Ref)
-	p, there := prefetches()[match]
-	if !there { // which version is the latest depends on what the caller may see
-		return db.principal(ctx, org, h)
+	if match, _ := versionMatch(wanted.Ref); prefetches()[match] == nil {
+		return db.principal(ctx, org, h) // which version is the latest depends on what the caller may see
 	}
-	changes := db.anyChanges()
-	var text string
-	found, err := db.forCredentials().get(ctx, &text, p.query, append(append(args, wanted.Template), h[:], org)...)
+	r, err := db.prefetching.do(ctx, prefetchQuery{org, wanted.Template, wanted.Ref}, h)
+	if r.version != nil {
+		wanted.Found = r.version
+	}
+	return r.found(org, r.isFound, err)
+}
+
+// prefetch looks up keys, of which there are at most togetherMost, by one statement.
+func (db *DB) prefetch(ctx context.Context, q prefetchQuery, hashes []account.Hash) ([]prefetchResult, error) {
+	match, args := versionMatch(q.ref)
+	p, changes, from := prefetches()[match], db.anyChanges(), db.forCredentials()
+	args = append(args, q.template)
+	results := make([]prefetchResult, len(hashes))
+	if len(hashes) == 1 {
+		var text string
+		found, err := from.get(ctx, &text, p.one, append(args, hashes[0][:], q.org)...)
+		if err == nil && found {
+			err = p.read(ctx, from, q.org, hashes[0], text, changes, &results[0])
+		}
+		return results, err
+	}
+	n := prefetchSizes[0]
+	if len(hashes) > n {
+		n = prefetchSizes[1]
+	}
+	for i := range n { // the last one is repeated
+		args = append(args, hashes[min(i, len(hashes)-1)][:])
+	}
+	var rows []struct {
+		Hash []byte `db:"hash"`
+		Text string `db:"text"`
+	}
+	if err := from.list(ctx, &rows, p.many[n], append(args, q.org)...); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		for i, h := range hashes {
+			if !bytes.Equal(row.Hash, h[:]) {
+				continue
+			}
+			if err := p.read(ctx, from, q.org, h, row.Text, changes, &results[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return results, nil
+}
+
+// read reads the row of a key from its text, or from the database again if the text cannot be read.
+func (p *prefetch) read(ctx context.Context, from *DB, org identity.OrgID, h account.Hash, text string,
+	changes uint64, into *prefetchResult) (err error) {
 	var row prefetchRow
-	if found && !p.unpack(text, &row) {
-		row = prefetchRow{}
-		found, err = principalQuery.getColumns(ctx, db.forCredentials(), &row.principalRow, h[:], org)
+	if into.isFound = p.unpack(text, &row); !into.isFound {
+		into.isFound, err = principalQuery.getColumns(ctx, from, &into.principalRow, h[:], org)
+		return err
 	}
+	into.principalRow = row.principalRow
 	if row.Read.ID != "" {
-		wanted.Found = &prefetchedVersion{user: row.Key.User, changes: changes, row: row.Read}
+		into.version = &prefetchedVersion{user: row.Key.User, changes: changes, row: row.Read}
 	}
-	return row.found(org, found, err)
+	return nil
 }
 
 // prefetched returns the row of a version that was read together with by, if the request of ctx prefetches this version

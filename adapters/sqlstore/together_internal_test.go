@@ -1,0 +1,206 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// heldQueries are queries whose statements end when they are released. The result of a query is its argument, doubled.
+type heldQueries struct {
+	together[string, int, int]
+	mu         sync.Mutex
+	statements []string      // that have begun
+	release    chan struct{} // a value ends one of them
+	fails      func(args []int) error
+	results    sync.Map // of asked, by argument
+}
+
+func newHeldQueries(atOnce int) *heldQueries {
+	h := &heldQueries{release: make(chan struct{}), fails: func([]int) error { return nil }}
+	h.atOnce = atOnce
+	h.run = func(_ context.Context, query string, args []int) ([]int, error) {
+		h.mu.Lock()
+		h.statements = append(h.statements, fmt.Sprint(query, args))
+		h.mu.Unlock()
+		<-h.release
+		doubled := make([]int, len(args))
+		for i, a := range args {
+			doubled[i] = 2 * a
+		}
+		return doubled, h.fails(args)
+	}
+	return h
+}
+
+// ask asks one query after the other, each when those before it run or wait.
+func (h *heldQueries) ask(t *testing.T, query string, args ...int) {
+	t.Helper()
+	for _, arg := range args {
+		go func() {
+			result, err := h.do(t.Context(), query, arg)
+			if err != nil {
+				h.results.Store(arg, err)
+				return
+			}
+			h.results.Store(arg, result)
+		}()
+		synctest.Wait()
+	}
+}
+
+// end ends one statement, and waits for what follows.
+func (h *heldQueries) end() {
+	h.release <- struct{}{}
+	synctest.Wait()
+}
+
+func (h *heldQueries) check(t *testing.T, statements ...string) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.statements, statements) {
+		t.Errorf("statements: %q, want %q", h.statements, statements)
+	}
+}
+
+func (h *heldQueries) checkResult(t *testing.T, args ...int) {
+	t.Helper()
+	for _, arg := range args {
+		if result, _ := h.results.Load(arg); result != 2*arg {
+			t.Errorf("the result for %d is %v", arg, result)
+		}
+	}
+}
+
+func TestQueriesThatWaitAtTheSameTimeAreOneStatement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(2)
+		h.ask(t, "a", 1, 2, 3, 4)
+		h.ask(t, "b", 5)
+		h.ask(t, "a", 6)
+		h.check(t, "a[1]", "a[2]")
+		h.end()
+		h.check(t, "a[1]", "a[2]", "a[3 4 6]")
+		h.end()
+		h.check(t, "a[1]", "a[2]", "a[3 4 6]", "b[5]")
+		h.end()
+		h.end()
+		h.checkResult(t, 1, 2, 3, 4, 5, 6)
+		h.ask(t, "a", 7, 8, 9)
+		h.check(t, "a[1]", "a[2]", "a[3 4 6]", "b[5]", "a[7]", "a[8]")
+		h.end()
+		h.end()
+		h.end()
+		h.checkResult(t, 7, 8, 9)
+	})
+}
+
+func TestAStatementHasALimitedNumberOfQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(1)
+		for i := range togetherMost + 3 {
+			h.ask(t, "a", i)
+		}
+		h.end()
+		if last := h.statements[len(h.statements)-1]; len(h.statements) != 2 || last != fmt.Sprint("a", upTo(togetherMost)) {
+			t.Errorf("statements: %q", h.statements)
+		}
+		h.end()
+		if last := h.statements[len(h.statements)-1]; last != "a[17 18]" {
+			t.Errorf("then: %q", last)
+		}
+		h.end()
+		h.checkResult(t, upTo(togetherMost+2)...)
+	})
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
+func TestQueriesNeverWaitWithoutALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(0)
+		h.ask(t, "a", 1, 2, 3)
+		h.check(t, "a[1]", "a[2]", "a[3]")
+		h.end()
+		h.end()
+		h.end()
+	})
+}
+
+func TestEachQueryRunsByItselfAfterTheirStatementFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(1)
+		errBad := errors.New("bad")
+		h.fails = func(args []int) error {
+			if slices.Contains(args, 3) {
+				return errBad
+			}
+			return nil
+		}
+		h.ask(t, "a", 1, 2, 3)
+		for range 4 {
+			h.end()
+		}
+		h.checkResult(t, 1, 2)
+		if err, _ := h.results.Load(3); err != errBad { //nolint:errorlint // it is the same one
+			t.Errorf("the result of the query that fails is %v", err)
+		}
+		if !slices.Equal(h.statements[:2], []string{"a[1]", "a[2 3]"}) || len(h.statements) != 4 {
+			t.Errorf("statements: %q", h.statements)
+		}
+	})
+}
+
+func TestAQueryDoesNotWaitForStatementsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(1)
+		h.ask(t, "a", 1, 2)
+		time.Sleep(togetherStuck)
+		h.ask(t, "a", 3, 4)
+		h.check(t, "a[1]", "a[2 3]")
+		h.end() // either of them
+		h.end()
+		h.end()
+		h.checkResult(t, 1, 2, 3, 4)
+		h.ask(t, "a", 5, 6)
+		h.check(t, "a[1]", "a[2 3]", "a[4]", "a[5]")
+		h.end()
+		h.end()
+	})
+}
+
+func TestAPanicOfAStatementEndsNoOtherQuery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(1)
+		h.fails = func(args []int) error {
+			if len(args) > 1 {
+				panic("by a test")
+			}
+			return nil
+		}
+		h.ask(t, "a", 1)
+		go func() {
+			defer func() { _ = recover() }()
+			_, _ = h.do(t.Context(), "a", 2)
+		}()
+		synctest.Wait()
+		h.ask(t, "a", 3)
+		h.end()
+		h.end()
+		h.end()
+		h.checkResult(t, 1, 3)
+		h.check(t, "a[1]", "a[2 3]", "a[3]")
+	})
+}
