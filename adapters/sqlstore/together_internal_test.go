@@ -150,7 +150,7 @@ func TestEachQueryRunsByItselfAfterTheirStatementFailed(t *testing.T) {
 			h.end()
 		}
 		h.checkResult(t, 1, 2)
-		if err, _ := h.results.Load(3); err != errBad { //nolint:errorlint // it is the same one
+		if err, _ := h.results.Load(3); err != errBad {
 			t.Errorf("the result of the query that fails is %v", err)
 		}
 		if !slices.Equal(h.statements[:2], []string{"a[1]", "a[2 3]"}) || len(h.statements) != 4 {
