@@ -121,16 +121,16 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	}
 	kept := keptForCredentials(c.MaxConns)
 	s.writer, s.patient = pool(c.MaxConns-kept, firstConnectionWait)
-	s.reader, s.prefetching.atOnce = s.writer, lookUpsAtOnce
+	s.reader, s.prefetching.limit = s.writer, maxPrefetches
 	if kept > 0 {
 		s.credentials, _ = pool(kept, 0) // without a wait: the look-up then uses the other connections
 	}
 	return nil
 }
 
-// lookUpsAtOnce is how many statements look up API keys at the same time, before others wait and share a statement.
-// There is no limit on SQLite, which has no round trip to share.
-const lookUpsAtOnce = 3
+// maxPrefetches is how many statements look up API keys and read the same version at the same time, before others wait
+// and share a statement. There is no limit on SQLite, which has no round trip to share.
+const maxPrefetches = 3
 
 // firstConnectionWait is how long a statement waits if the pool has no connection and the server accepts no more.
 const firstConnectionWait = 2 * time.Second

@@ -48,7 +48,7 @@ type prefetchResult struct {
 }
 
 // prefetchSizes are the numbers of hashes in a statement. There are only a few, because each connection prepares them.
-var prefetchSizes = []int{4, togetherMost}
+var prefetchSizes = []int{4, maxBatch}
 
 // prefetches are built when a version is first read, as versionQueries.
 var prefetches = sync.OnceValue(func() map[string]*prefetch {
@@ -88,7 +88,7 @@ func (db *DB) principalPrefetching(
 	return r.found(org, r.isFound, err)
 }
 
-// prefetch looks up keys, of which there are at most togetherMost, by one statement.
+// prefetch looks up keys, of which there are at most maxBatch, by one statement.
 func (db *DB) prefetch(ctx context.Context, q prefetchQuery, hashes []account.Hash) ([]prefetchResult, error) {
 	match, args := versionMatch(q.ref)
 	p, changes, from := prefetches()[match], db.anyChanges(), db.forCredentials()

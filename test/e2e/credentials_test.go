@@ -26,18 +26,26 @@ func TestCredentials(t *testing.T) {
 		t.Run("all invalid credentials get the same response", func(t *testing.T) {
 			revoked, id := ann.key(t)
 			revoked.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
-			none := refused(t, "Authorization:")
+			garbage := refused(t, "Authorization: Bearer x")
 			for name, header := range map[string]string{
-				"another scheme":   "Authorization: Basic " + ann.token,
-				"no scheme":        "Authorization: " + ann.token,
-				"nothing behind":   "Authorization: Bearer",
-				"garbage":          "Authorization: Bearer x",
 				"a wrong checksum": "Authorization: Bearer " + ann.token[:len(ann.token)-1] + "_",
 				"a key of nobody":  "Authorization: Bearer atk_0000000000000000000000000000000000000000000" + "2Gv1vT",
 				"two keys":         "Authorization: Bearer " + ann.token + " " + ann.token,
 				"a revoked key":    "Authorization: Bearer " + revoked.token,
 			} {
-				same(t, name, refused(t, header), none)
+				same(t, name, refused(t, header), garbage)
+			}
+		})
+		t.Run("a header without a token behind Bearer says so, whatever else it has", func(t *testing.T) {
+			empty := refused(t, "Authorization: Bearer")
+			if detail := empty.at("detail"); !strings.Contains(detail, "the word Bearer, a space") {
+				t.Errorf("the detail is %q", detail)
+			}
+			for name, header := range map[string]string{
+				"another scheme": "Authorization: Basic " + ann.token,
+				"no scheme":      "Authorization: " + ann.token,
+			} {
+				same(t, name, refused(t, header), empty)
 			}
 		})
 		t.Run("the authorization scheme ignores case", func(t *testing.T) {

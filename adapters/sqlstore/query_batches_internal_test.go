@@ -13,7 +13,7 @@ import (
 
 // heldQueries are queries whose statements end when they are released. The result of a query is its argument, doubled.
 type heldQueries struct {
-	together[string, int, int]
+	batcher[string, int, int]
 	mu         sync.Mutex
 	statements []string      // that have begun
 	release    chan struct{} // a value ends one of them
@@ -21,9 +21,9 @@ type heldQueries struct {
 	results    sync.Map // of asked, by argument
 }
 
-func newHeldQueries(atOnce int) *heldQueries {
+func newHeldQueries(limit int) *heldQueries {
 	h := &heldQueries{release: make(chan struct{}), fails: func([]int) error { return nil }}
-	h.atOnce = atOnce
+	h.limit = limit
 	h.run = func(_ context.Context, query string, args []int) ([]int, error) {
 		h.mu.Lock()
 		h.statements = append(h.statements, fmt.Sprint(query, args))
@@ -81,38 +81,51 @@ func (h *heldQueries) checkResult(t *testing.T, args ...int) {
 func TestQueriesThatWaitAtTheSameTimeAreOneStatement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeldQueries(2)
-		h.ask(t, "a", 1, 2, 3, 4)
-		h.ask(t, "b", 5)
-		h.ask(t, "a", 6)
+		h.ask(t, "a", 1, 2, 3, 4, 5)
 		h.check(t, "a[1]", "a[2]")
 		h.end()
-		h.check(t, "a[1]", "a[2]", "a[3 4 6]")
-		h.end()
-		h.check(t, "a[1]", "a[2]", "a[3 4 6]", "b[5]")
+		h.check(t, "a[1]", "a[2]", "a[3 4 5]")
 		h.end()
 		h.end()
-		h.checkResult(t, 1, 2, 3, 4, 5, 6)
-		h.ask(t, "a", 7, 8, 9)
-		h.check(t, "a[1]", "a[2]", "a[3 4 6]", "b[5]", "a[7]", "a[8]")
+		h.checkResult(t, 1, 2, 3, 4, 5)
+		h.ask(t, "a", 6, 7, 8)
+		h.check(t, "a[1]", "a[2]", "a[3 4 5]", "a[6]", "a[7]")
 		h.end()
 		h.end()
 		h.end()
-		h.checkResult(t, 7, 8, 9)
+		h.checkResult(t, 6, 7, 8)
+		if len(h.queues) > 0 {
+			t.Errorf("queries that ended are kept: %v", h.queues)
+		}
+	})
+}
+
+func TestDifferentQueriesDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldQueries(1)
+		h.ask(t, "a", 1, 2)
+		h.ask(t, "b", 3, 4)
+		h.ask(t, "c", 5)
+		h.check(t, "a[1]", "b[3]", "c[5]")
+		for range 5 {
+			h.end()
+		}
+		h.checkResult(t, 1, 2, 3, 4, 5)
 	})
 }
 
 func TestAStatementHasALimitedNumberOfQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeldQueries(1)
-		for i := range togetherMost + 3 {
+		for i := range maxBatch + 3 {
 			h.ask(t, "a", i)
 		}
 		h.end()
-		h.check(t, "a[0]", fmt.Sprint("a", upTo(togetherMost)))
+		h.check(t, "a[0]", fmt.Sprint("a", upTo(maxBatch)))
 		h.end()
-		h.check(t, "a[0]", fmt.Sprint("a", upTo(togetherMost)), "a[17 18]")
+		h.check(t, "a[0]", fmt.Sprint("a", upTo(maxBatch)), "a[17 18]")
 		h.end()
-		h.checkResult(t, upTo(togetherMost+2)...)
+		h.checkResult(t, upTo(maxBatch+2)...)
 	})
 }
 
@@ -163,7 +176,7 @@ func TestAQueryDoesNotWaitForStatementsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeldQueries(1)
 		h.ask(t, "a", 1, 2)
-		time.Sleep(togetherStuck)
+		time.Sleep(batchPatience)
 		h.ask(t, "a", 3, 4)
 		h.check(t, "a[1]", "a[2 3]")
 		h.end() // either of them

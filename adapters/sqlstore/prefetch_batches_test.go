@@ -35,10 +35,10 @@ func (f *prefetchTeam) lookUp(t *testing.T, by identity.Actor, ref prompt.Ref) *
 		&ports.VersionPrefetch{Template: f.id, Ref: ref})}
 }
 
-// findTogether looks up keys, while all of them wait for a statement that runs. It returns the number of statements.
-func (f *prefetchTeam) findTogether(t *testing.T, lookUps ...*lookUp) int {
+// findAtOnce looks up keys, while all of them wait for a statement that runs. It returns the number of statements.
+func (f *prefetchTeam) findAtOnce(t *testing.T, lookUps ...*lookUp) int {
 	t.Helper()
-	release := sqlstore.HoldPrefetches(f.db)
+	release := sqlstore.HoldPrefetches(f.db, f.Org, ports.VersionPrefetchOf(lookUps[0].ctx))
 	var finding sync.WaitGroup
 	for _, l := range lookUps {
 		finding.Go(func() { l.found, l.err = f.s.Keys.Principal(l.ctx, f.Org, l.hash) })
@@ -75,7 +75,7 @@ func TestKeysThatAreLookedUpAtTheSameTimeAreFoundByOneStatement(t *testing.T) {
 				for i := range lookUps {
 					lookUps[i] = f.lookUp(t, all[i], ref)
 				}
-				if statements := f.findTogether(t, lookUps...); statements != 1 {
+				if statements := f.findAtOnce(t, lookUps...); statements != 1 {
 					t.Errorf("%d keys were found by %d statements", n, statements)
 				}
 				for _, l := range lookUps {
@@ -105,7 +105,7 @@ func TestAKeyThatIsNotFoundDoesNotKeepOthersFromBeingFound(t *testing.T) {
 		known, byColumns := f.lookUp(t, f.Member, active), f.lookUp(t, f.Viewer, active)
 		unknown := f.lookUp(t, f.Member, active)
 		unknown.hash = account.Hash{1}
-		f.findTogether(t, known, unknown, byColumns)
+		f.findAtOnce(t, known, unknown, byColumns)
 		known.check(t)
 		byColumns.check(t)
 		if wanted := ports.VersionPrefetchOf(unknown.ctx); !errors.Is(unknown.err, identity.ErrUnauthenticated) ||
