@@ -23,7 +23,7 @@ var errRateLimited = &fault.Error{
 // the request.
 var (
 	errNoCredential = identity.ErrUnauthenticated.Because(
-		"The request has no credential. Send an API key or a token in the Authorization header, behind the word Bearer.",
+		"The request has no credential. Send an API key or a token in the Authorization header, after the word Bearer.",
 	)
 	errNotBearer = identity.ErrUnauthenticated.Because(
 		"The Authorization header must be the word Bearer, a space, and an API key or a token.",

@@ -91,8 +91,8 @@ func ReplaceWriter(db *DB) {
 	db.writer.SetMaxIdleConns(1)
 }
 
-// HoldPrefetches lets a statement that looks up keys and reads a version seem to run. Until it is released, no other one
-// may run.
+// HoldPrefetches lets a statement that looks up keys and reads a version seem to run. Until it is released, no other
+// one may run.
 func HoldPrefetches(db *DB, org identity.OrgID, v *ports.VersionPrefetch) (release func()) {
 	db.prefetching.limit = 1
 	q := prefetchQuery{org, v.Template, v.Ref}

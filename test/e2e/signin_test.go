@@ -145,7 +145,8 @@ func TestRefusedTokens(t *testing.T) {
 	}
 	good := r.token("ann")
 	r.bearer(good).get(t, "/api/me")
-	refusal := r.bearer("atk_unknown").do(t, "GET", "/api/me", nil, "Request-Id: same").problem(t, 401, "unauthenticated")
+	refusal := r.bearer("atk_unknown").do(t, "GET", "/api/me", nil, "Request-Id: same").problem(t, 401,
+		"unauthenticated")
 	if refusal.header.Get("WWW-Authenticate") == "" {
 		t.Error("nothing says how to authenticate")
 	}
