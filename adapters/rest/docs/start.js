@@ -56,9 +56,9 @@ const start = (samples) => {
     deepLinking: true,
     docExpansion: 'none', // all operations at once take seconds
     filter: true,
-    presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+    presets: [SwaggerUIBundle.presets.apis],
     plugins: [SwaggerUIBundle.plugins.DownloadUrl, referencesPlugin, samplesPlugin(samples), navigationPlugin],
-    layout: 'StandaloneLayout',
+    layout: 'BaseLayout', // without a bar that loads other documents
     showExtensions: true,
     showCommonExtensions: true,
     defaultModelsExpandDepth: -1,
