@@ -205,7 +205,11 @@ func TestTooManyReads(t *testing.T) {
 				}
 			})()
 			defer host.hangUp()
-			<-full // a call before would wait with the others, until the host's time is over
+			select {
+			case <-full: // a call before would wait with the others, until the host's time is over
+			case <-time.After(patience):
+				t.Fatal("no read was refused")
+			}
 			for what, how := range all {
 				t.Run(what, func(t *testing.T) {
 					for end := time.Now().Add(patience); ; {
