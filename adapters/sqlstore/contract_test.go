@@ -2,8 +2,10 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	neturl "net/url"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/seal"
@@ -23,13 +25,26 @@ var (
 		"sqlite": func(t *testing.T) string {
 			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
 		},
-		"postgres": func(t *testing.T) string { return migrated.Postgres(t) },
+		"postgres": func(t *testing.T) string { return patient(t, migrated.Postgres(t)) },
 	}
 	empty = map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-		"postgres": func(t *testing.T) string { return services.Postgres(t) },
+		"postgres": func(t *testing.T) string { return patient(t, services.Postgres(t)) },
 	}
 )
+
+// patient returns a URL whose connections may take long to open, as they do while tests use all of a machine.
+func patient(t *testing.T, url string) string {
+	t.Helper()
+	u, err := neturl.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("connect_timeout", strconv.Itoa(int(proof.Patience.Seconds())))
+	u.RawQuery = q.Encode()
+	return u.String()
+}
 
 // suites are those that need only an Opener.
 var suites = map[string]func(*testing.T, contract.Opener){
