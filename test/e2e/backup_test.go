@@ -121,10 +121,15 @@ func TestBackup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// One bit would not be enough: a repetition can be copied from another place with the same content.
 		broken := append([]byte{}, whole...)
-		broken[len(broken)/2] ^= 1
-		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken, "empty": nil,
-			"text": []byte("hello")} {
+		for i := range 32 {
+			broken[len(broken)/2+i] ^= 0xff
+		}
+		checksum := append([]byte{}, whole...)
+		checksum[len(checksum)-8] ^= 1 // RFC 1952, section 2.3: the CRC-32 and the size end the file
+		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken,
+			"of another checksum": checksum, "empty": nil, "text": []byte("hello")} {
 			path := filepath.Join(t.TempDir(), name)
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
