@@ -63,6 +63,9 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 		const sample = operation + `.querySelector('.atrium-samples pre').textContent`
 		drive(ctx, t, poll[bool](operation+` !== null`))
 		click(operation + `.querySelector('button')`)
+		// What references lead to: a shared parameter, a member of the body, and a header of a response.
+		drive(ctx, t, poll[bool](`['Makes the call safe to repeat', 'visibility', 'RateLimit-Policy'].every((text) => `+
+			operation+`.innerText.includes(text))`))
 		for _, language := range []struct{ name, call string }{
 			{"curl", `curl "$ATRIUM_URL/api/prompt-templates"`}, {"TypeScript", "await atrium.promptTemplates.create({"},
 			{"Go", "client.PromptTemplates.Create(ctx, "}, {"Python", "client.prompt_templates.create({"},
