@@ -80,58 +80,60 @@ type Bind func(ports.Stores) Services
 func NewBind(pool ports.Stores, e External) Bind {
 	embedUsage := chats.NewEmbedUsage(pool.EmbedUses)
 	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys, pool.KeyRequests), accounts.NewSessionUsage(pool.Sessions)
-	quotas := payments.NewService(pool, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas).Quotas
+	payDeps := payments.Deps{Mailer: e.Mails.Mailer, Digester: e.Digester, Terms: e.Terms, Quotas: e.Quotas}
+	quotas := payments.NewService(pool, payDeps).Quotas
 	reads := prompts.NewReadCounter(pool.PromptReads)
 	seats := presences.NewSeats(pool.StreamSeats, quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	egress := func(org identity.OrgID) identity.Egress { return e.ConnectionOffers(org).Egress }
 	hookKeys := webhooks.NewKeys(e.Credentials)
 	deliverer := webhooks.NewDeliverer(e.WebhookQueue, pool.Events, hookKeys, e.Webhooks, egress)
-	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
+	gatewayAccount := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
-		pay := payments.NewService(s, e.Mails.Mailer, e.Digester, e.Terms, e.Quotas)
-		connect := connections.NewService(
-			s.Atomic, s.Connections, s.ConsentStates, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits,
-			pay.Quotas,
-		)
-		embeds := chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries, e.Digester, s.EmbedUses)
+		pay := payments.NewService(s, payDeps)
+		connect := connections.NewService(s, connections.Deps{
+			Sealer:      e.Credentials,
+			Warehouses:  e.Warehouses,
+			Offers:      e.ConnectionOffers,
+			ProbeLimits: e.ProbeLimits,
+			Quotas:      pay.Quotas,
+		})
+		embeds := chats.NewEmbeds(s, e.Passes, e.Registries, e.Digester)
 		return Services{
-			Accounts: accounts.NewService(
-				s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes,
-				paysThrough, &e.Mails, pay.Quotas,
-			),
-			Sessions: accounts.NewSessions(
-				s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer, e.Mails.Limits,
-			),
-			Passkeys: accounts.NewPasskeys(
-				s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer,
-			),
+			Accounts: accounts.NewService(s, accounts.Deps{
+				Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
+			}),
+			Sessions:     accounts.NewSessions(s, e.Mails.Mailer, e.Mails.Limits),
+			Passkeys:     accounts.NewPasskeys(s, e.Challenges, e.Authenticators, e.Mails.Mailer),
 			Tickets:      accounts.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
-			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryUsers, s.DirectoryGroups),
+			Directory:    accounts.NewDirectory(s),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
-			EmbedUsage:   embedUsage,
-			Prompts:      prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.PromptFolders, s.Users, pay.Quotas),
+			Prompts:      prompts.NewService(s, pay.Quotas),
 			PromptReads:  reads,
-			Chats: chats.NewService(
-				s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users, e.Registries, e.Mails.Limits,
-				e.Mails.Send, pay.Quotas,
-			),
-			Embeds: embeds,
-			Replies: chats.NewReplies(embeds, s.Replies, s.Chats, s.Prompts, prompts.Expanded, connect.Use,
-				e.Repliers),
+			Chats: chats.NewService(s, chats.Deps{
+				Registries: e.Registries, MailLimits: e.Mails.Limits, MailInvitation: e.Mails.Send, Quotas: pay.Quotas,
+			}),
+			Embeds:      embeds,
+			Replies:     chats.NewReplies(s, embeds, prompts.Expanded, connect.Use, e.Repliers),
+			EmbedUsage:  embedUsage,
 			Connections: connect,
-			Sources: sources.NewService(
-				s.Atomic, s.Sources, s.SourceValidations, s.SourceChanges, s.Connections, s.Workspaces, s.Jobs,
-				e.Sheets, connect.Use, e.SourceOffers, e.Digester, e.Notes, e.SourceLimits, pay.Quotas,
-			),
+			Sources: sources.NewService(s, sources.Deps{
+				Sheets:         e.Sheets,
+				WithCredential: connect.Use,
+				Offers:         e.SourceOffers,
+				Digester:       e.Digester,
+				Notes:          e.Notes,
+				Limits:         e.SourceLimits,
+				Quotas:         pay.Quotas,
+			}),
 			Payments:  pay,
 			Presences: presence,
 			Seats:     seats,
-			Webhooks: webhooks.NewService(
-				s.Webhooks, s.Events, s.Workspaces, hookKeys, e.Webhooks, egress, e.Mails.Mailer,
-			),
+			Webhooks: webhooks.NewService(s, webhooks.Deps{
+				Keys: hookKeys, Sender: e.Webhooks, Egress: egress, Mailer: e.Mails.Mailer,
+			}),
 			Deliverer: deliverer,
 		}
 	}

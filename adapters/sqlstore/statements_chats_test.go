@@ -11,7 +11,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/chats"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -60,11 +59,12 @@ func TestAChangeOfAChatTakesFewStatements(t *testing.T) {
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, orgs["one"]).Member
 		registry := fixture.Registry(t)
-		service := chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users,
-			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil,
-			func(context.Context, identity.Actor) (quota.Limits, error) {
+		service := chats.NewService(s, chats.Deps{
+			Registries: func(identity.OrgID) *chat.Registry { return registry },
+			Quotas: func(context.Context, identity.Actor) (quota.Limits, error) {
 				return quota.Limits{Amounts: quota.Default()}, nil
-			})
+			},
+		})
 		made := fixture.Chat(t, s, by, chat.Draft{})
 		for _, greeting := range []string{"Good day! How can we help?", "Hello!"} {
 			sent.Take()

@@ -23,24 +23,26 @@ type Service struct {
 	invitations ports.Invitations
 	keys        ports.Keys
 	events      ports.Events
-	notes       ports.Notes
-	pays        PaysThrough
-	mails       *InvitationMailer
-	quotas      ports.Quotas
+	deps        Deps
 }
 
-// PaysThrough returns the payment gateway account that an org currently uses; "" if it takes no
-// payments.
-type PaysThrough func(identity.OrgID) string
+// Deps are the dependencies of a Service other than its stores.
+type Deps struct {
+	Notes          ports.Notes
+	GatewayAccount GatewayAccountOf
+	Mails          *InvitationMailer
+	Quotas         ports.Quotas
+}
+
+// GatewayAccountOf returns the payment gateway account that an org currently uses; "" if it takes no payments.
+type GatewayAccountOf func(identity.OrgID) string
 
 // NewService returns the use cases on these stores.
-func NewService(
-	a ports.Atomic, u ports.Users, people ports.People, er ports.Erasures, w ports.Workspaces, i ports.Invitations,
-	k ports.Keys, e ports.Events, n ports.Notes, p PaysThrough, m *InvitationMailer, q ports.Quotas,
-) *Service {
-	return &Service{atomic: a, users: u, people: people, erasures: er, workspaces: w, invitations: i, keys: k,
-		events: e, notes: n,
-		pays: p, mails: m, quotas: q}
+func NewService(s ports.Stores, d Deps) *Service {
+	return &Service{
+		atomic: s.Atomic, users: s.Users, people: s.People, erasures: s.Erasures, workspaces: s.Workspaces,
+		invitations: s.Invitations, keys: s.Keys, events: s.Events, deps: d,
+	}
 }
 
 // Authenticate returns the principal of a token of org. Every problem with the token is
@@ -230,5 +232,5 @@ func (s *Service) Now(ctx context.Context, by identity.Actor) (identity.Actor, e
 // NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused says so.
 // deletes says whether the operation deletes something. It must be called outside of the transaction that was undone.
 func (s *Service) NoteRefusal(ctx context.Context, by identity.Actor, operation string, deletes bool, err error) {
-	s.notes.Note(ctx, event.Refused(by, operation, deletes, err))
+	s.deps.Notes.Note(ctx, event.Refused(by, operation, deletes, err))
 }

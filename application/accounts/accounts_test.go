@@ -88,13 +88,20 @@ func newEnv(t *testing.T) *env {
 	}
 	s.limits = &mails.Limits
 	s.Service = accounts.NewService(
-		s.atomic, s.users, s.people, s.erasures, s.workspaces, s.invitations, s.keys, s.events, notes,
-		func(identity.OrgID) string { return "sandbox" }, mails,
-		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-			if by.Workspace != "acme" {
-				t.Errorf("the quotas of %s were asked for", by.Workspace)
-			}
-			return quota.Limits{Amounts: quota.Amounts{Members: 1}}, nil
+		ports.Stores{
+			Atomic: s.atomic, Users: s.users, People: s.people, Erasures: s.erasures, Workspaces: s.workspaces,
+			Invitations: s.invitations, Keys: s.keys, Events: s.events,
+		},
+		accounts.Deps{
+			Notes:          notes,
+			GatewayAccount: func(identity.OrgID) string { return "sandbox" },
+			Mails:          mails,
+			Quotas: func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+				if by.Workspace != "acme" {
+					t.Errorf("the quotas of %s were asked for", by.Workspace)
+				}
+				return quota.Limits{Amounts: quota.Amounts{Members: 1}}, nil
+			},
 		},
 	)
 	s.usage = mocks.NewMockUsage(c)

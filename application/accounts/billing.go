@@ -14,7 +14,7 @@ import (
 // unless the org takes no payments.
 func (s *Service) followDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor,
 	id identity.WorkspaceID) error {
-	if s.pays(by.Org) == "" {
+	if s.deps.GatewayAccount(by.Org) == "" {
 		return nil
 	}
 	by.Workspace = id

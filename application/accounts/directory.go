@@ -12,13 +12,13 @@ import (
 // Directory holds the use cases of the directory that manages an org's people by SCIM. by is the system.
 type Directory struct {
 	atomic ports.Atomic
-	listed ports.DirectoryUsers
+	users  ports.DirectoryUsers
 	groups ports.DirectoryGroups
 }
 
 // NewDirectory returns the use cases on these stores.
-func NewDirectory(a ports.Atomic, listed ports.DirectoryUsers, groups ports.DirectoryGroups) *Directory {
-	return &Directory{atomic: a, listed: listed, groups: groups}
+func NewDirectory(s ports.Stores) *Directory {
+	return &Directory{atomic: s.Atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups}
 }
 
 // settledAtOnce is how many people the change of a group settles in one round.
@@ -28,14 +28,14 @@ const settledAtOnce = 100
 func (s *Directory) User(
 	ctx context.Context, by identity.Actor, id identity.UserID,
 ) (*account.DirectoryUser, error) {
-	return s.listed.User(ctx, by.Org, id)
+	return s.users.User(ctx, by.Org, id)
 }
 
 // Users lists users, and returns how many there are.
 func (s *Directory) Users(
 	ctx context.Context, by identity.Actor, q account.DirectoryQuery,
 ) ([]account.DirectoryUser, int, error) {
-	return s.listed.Users(ctx, by.Org, q)
+	return s.users.Users(ctx, by.Org, q)
 }
 
 // AddUser creates a user, and an account, or links the account that has the address. A user that the directory removed
@@ -220,7 +220,7 @@ func (s *Directory) RemoveGroup(
 func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity.Org) error {
 	rules := account.DirectoryRules(org)
 	for {
-		some, err := s.listed.Unsettled(ctx, by.Org, rules, settledAtOnce)
+		some, err := s.users.Unsettled(ctx, by.Org, rules, settledAtOnce)
 		if err != nil {
 			return err
 		}

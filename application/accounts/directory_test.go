@@ -76,7 +76,9 @@ func newDirecting(t *testing.T) *directing {
 		func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{DirectoryUsers: s.store, Users: users, People: people})
 		})
-	s.Directory = accounts.NewDirectory(atomic, s.store, mocks.NewMockDirectoryGroups(c))
+	s.Directory = accounts.NewDirectory(ports.Stores{
+		Atomic: atomic, DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
+	})
 	return s
 }
 

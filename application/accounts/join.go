@@ -45,7 +45,7 @@ func (s *Service) Join(
 	}
 	to := by
 	to.Workspace = i.Workspace
-	limits, err := s.quotas(ctx, to)
+	limits, err := s.deps.Quotas(ctx, to)
 	if err != nil {
 		return OpenedSession{}, err
 	}

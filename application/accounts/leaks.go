@@ -63,7 +63,7 @@ func (s *Service) endLeaked(
 func (s *Service) Alert(ctx context.Context, mails []ports.Mail) error {
 	var failed []error
 	for _, m := range mails {
-		failed = append(failed, s.mails.Mailer.Send(ctx, m))
+		failed = append(failed, s.deps.Mails.Mailer.Send(ctx, m))
 	}
 	return errors.Join(failed...)
 }

@@ -22,11 +22,9 @@ type Passkeys struct {
 	mailer         ports.Mailer
 }
 
-// NewPasskeys returns the use cases on these stores.
-func NewPasskeys(
-	a ports.Atomic, p ports.Passkeys, s ports.Sealer, auth ports.Authenticators, m ports.Mailer,
-) *Passkeys {
-	return &Passkeys{atomic: a, passkeys: p, sealer: s, authenticators: auth, mailer: m}
+// NewPasskeys returns the use cases on these stores. challenges seals the challenges of browsers.
+func NewPasskeys(s ports.Stores, challenges ports.Sealer, a ports.Authenticators, m ports.Mailer) *Passkeys {
+	return &Passkeys{atomic: s.Atomic, passkeys: s.Passkeys, sealer: challenges, authenticators: a, mailer: m}
 }
 
 // PasskeyOptions is what a browser needs to ask an authenticator for a response.

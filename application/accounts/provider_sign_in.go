@@ -96,7 +96,7 @@ func (s *Service) captureIn(
 	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, rule identity.Capture, user identity.UserID,
 ) (captured bool, err error) {
 	by.Workspace = ws
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return false, err
 	}

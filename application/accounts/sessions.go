@@ -22,11 +22,11 @@ type Sessions struct {
 	limits   account.MailLimits
 }
 
-// NewSessions returns the use cases on these stores.
-func NewSessions(
-	a ports.Atomic, s ports.Sessions, k ports.Keys, u ports.Users, m ports.Mailer, l account.MailLimits,
-) *Sessions {
-	return &Sessions{atomic: a, sessions: s, keys: k, users: u, mailer: m, limits: l}
+// NewSessions returns the use cases on these stores. limits bound the mails with sign-in links.
+func NewSessions(s ports.Stores, mailer ports.Mailer, limits account.MailLimits) *Sessions {
+	return &Sessions{
+		atomic: s.Atomic, sessions: s.Sessions, keys: s.Keys, users: s.Users, mailer: mailer, limits: limits,
+	}
 }
 
 // Authenticate returns the person of a session of org, of which a request shows the cookie and the proof. Every

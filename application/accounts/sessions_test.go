@@ -41,8 +41,10 @@ func newSigningIn(t *testing.T) *signingIn {
 		func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{Sessions: s.sessions, ProviderSessions: s.provided})
 		}).AnyTimes()
-	s.Sessions = accounts.NewSessions(atomic, s.sessions, s.keys, s.users, s.mailer,
-		account.MailLimits{AddressPerDay: 2})
+	s.Sessions = accounts.NewSessions(
+		ports.Stores{Atomic: atomic, Sessions: s.sessions, Keys: s.keys, Users: s.users},
+		s.mailer, account.MailLimits{AddressPerDay: 2},
+	)
 	return s
 }
 

@@ -21,7 +21,7 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 	}
 	defer func() {
 		if err == nil {
-			s.notes.Note(ctx, p.SignedIn(by, c.Issuer))
+			s.deps.Notes.Note(ctx, p.SignedIn(by, c.Issuer))
 		}
 	}()
 	p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)

@@ -75,7 +75,7 @@ func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id ide
 			return err
 		}
 		charged := func(ctx context.Context, id identity.WorkspaceID) (int, error) {
-			return tx.Payments.Live(ctx, id, s.pays(by.Org))
+			return tx.Payments.Live(ctx, id, s.deps.GatewayAccount(by.Org))
 		}
 		for _, live := range []func(context.Context, identity.WorkspaceID) (int, error){tx.Connections.Live, charged} {
 			n, err := live(ctx, id)
@@ -197,7 +197,7 @@ func (s *Service) Invite(
 ) (*Invited, error) {
 	out, to := &Invited{}, by
 	to.Workspace = id
-	limits, err := s.quotas(ctx, to)
+	limits, err := s.deps.Quotas(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (s *Service) Invite(
 				if err := w.InviteToGroups(by, out.Invitation, joins); err != nil {
 					return nil, err
 				}
-				w.Mail(by, out.Invitation, s.mails.Limits)
+				w.Mail(by, out.Invitation, s.deps.Mails.Limits)
 				return out.Invitation, nil
 			}); err != nil {
 			return err
@@ -229,7 +229,7 @@ func (s *Service) Invite(
 		return nil, err
 	}
 	out.AcceptURL = account.AcceptURL(org, out.Token)
-	s.atomic.AfterCommit(func() { out.Mailed = s.mails.Send(ctx, out.Invitation, out.Workspace, out.AcceptURL) })
+	s.atomic.AfterCommit(func() { out.Mailed = s.deps.Mails.Send(ctx, out.Invitation, out.Workspace, out.AcceptURL) })
 	return out, nil
 }
 
@@ -276,7 +276,7 @@ func (s *Service) AcceptInvitation(
 	if to.Workspace, err = s.invitations.Workspace(ctx, by.Org, t.Hash()); err != nil {
 		return nil, err
 	}
-	limits, err := s.quotas(ctx, to)
+	limits, err := s.deps.Quotas(ctx, to)
 	if err != nil {
 		return nil, err
 	}

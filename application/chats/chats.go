@@ -24,28 +24,31 @@ type MailInvitation func(ctx context.Context, i *account.Invitation, to *account
 
 // Service holds the use cases, one method each.
 type Service struct {
-	atomic     ports.Atomic
-	chats      ports.Chats
-	lists      ports.ChatLists
-	versions   ports.ChatVersions
-	users      ports.Users
-	registries Registries
-	mailLimits account.MailLimits
-	mail       MailInvitation
-	quotas     ports.Quotas
+	atomic   ports.Atomic
+	chats    ports.Chats
+	lists    ports.ChatLists
+	versions ports.ChatVersions
+	users    ports.Users
+	deps     Deps
+}
+
+// Deps are the dependencies of a Service other than its stores.
+type Deps struct {
+	Registries     Registries
+	MailLimits     account.MailLimits
+	MailInvitation MailInvitation
+	Quotas         ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(
-	a ports.Atomic, c ports.Chats, l ports.ChatLists, v ports.ChatVersions, u ports.Users, r Registries,
-	limits account.MailLimits, m MailInvitation, q ports.Quotas,
-) *Service {
-	return &Service{atomic: a, chats: c, lists: l, versions: v, users: u, registries: r, mailLimits: limits, mail: m,
-		quotas: q}
+func NewService(s ports.Stores, d Deps) *Service {
+	return &Service{
+		atomic: s.Atomic, chats: s.Chats, lists: s.ChatLists, versions: s.ChatVersions, users: s.Users, deps: d,
+	}
 }
 
 // Registry returns what by's org offers to chats.
-func (s *Service) Registry(by identity.Actor) *chat.Registry { return s.registries(by.Org) }
+func (s *Service) Registry(by identity.Actor) *chat.Registry { return s.deps.Registries(by.Org) }
 
 // List returns the templates that by may see.
 func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
@@ -55,7 +58,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 // Create creates a template that by owns.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
 	err = s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
-		facts := chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}
+		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: seen}
 		if facts.ReplyUsable, err = usableReply(ctx, tx, by, d.Reply); err != nil {
 			return nil, err
 		}
@@ -100,7 +103,7 @@ func (s *Service) Copy(
 		return nil, err
 	}
 	err = s.withPromptLocked(ctx, by, from.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
-		facts := chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}
+		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: seen}
 		if facts.ReplyUsable, err = usableReply(ctx, tx, by, from.Reply); err != nil {
 			return nil, err
 		}
@@ -124,7 +127,7 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 // Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match,
 	c chat.Changes) (t *chat.Template, err error) {
-	facts := chat.Facts{Registry: s.registries(by.Org)}
+	facts := chat.Facts{Registry: s.deps.Registries(by.Org)}
 	var wanted chat.Prompt
 	if c.Prompt != nil {
 		wanted = *c.Prompt
@@ -165,7 +168,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 // exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before the transaction starts.
 func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt,
 	do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -238,7 +241,7 @@ func (s *Service) AttachWorkflow(
 	ctx context.Context, by identity.Actor, id chat.ID, workflow string,
 ) (t *chat.Template, w chat.Workflow, attached bool, err error) {
 	t, err = s.chats.Update(ctx, by, id, func(t *chat.Template) error {
-		w, attached, err = t.Attach(by, workflow, s.registries(by.Org))
+		w, attached, err = t.Attach(by, workflow, s.deps.Registries(by.Org))
 		return err
 	})
 	return t, w, attached, err

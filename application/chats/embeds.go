@@ -32,10 +32,8 @@ type PassSealers struct {
 }
 
 // NewEmbeds returns the use cases on these stores.
-func NewEmbeds(
-	e ports.Embeds, c ports.Chats, s PassSealers, r Registries, d ports.Digester, u ports.EmbedUses,
-) *Embeds {
-	return &Embeds{embeds: e, chats: c, passes: s, registries: r, digester: d, uses: u}
+func NewEmbeds(s ports.Stores, p PassSealers, r Registries, d ports.Digester) *Embeds {
+	return &Embeds{embeds: s.Embeds, chats: s.Chats, uses: s.EmbedUses, passes: p, registries: r, digester: d}
 }
 
 // sealerFor returns the sealer for passes with a prefix.

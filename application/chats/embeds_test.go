@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -45,8 +46,9 @@ func newEmbedService(t *testing.T) *embedService {
 	s := &embedService{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c),
 		uses: mocks.NewMockEmbedUses(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
-	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
-		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{}, s.uses)
+	s.Embeds = chats.NewEmbeds(ports.Stores{Embeds: s.embeds, Chats: s.chats, EmbedUses: s.uses},
+		chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
+		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{})
 	name, origins := "Shop", []string{embedSite}
 	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0,
 		chat.EmbedChanges{Name: &name, Origins: &origins})

@@ -74,7 +74,7 @@ func (s *Service) invite(
 	if err := t.MayAdd(by, "", g); err != nil {
 		return nil, err
 	}
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) invite(
 				if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
 					return nil, err
 				}
-				w.Mail(by, out.Invitation, s.mailLimits)
+				w.Mail(by, out.Invitation, s.deps.MailLimits)
 				return out.Invitation, nil
 			}); err != nil {
 			return err
@@ -110,7 +110,9 @@ func (s *Service) invite(
 		return nil, err
 	}
 	out.AcceptURL = account.AcceptURL(org, out.Token)
-	s.atomic.AfterCommit(func() { out.Mailed = s.mail(ctx, out.Invitation, out.Workspace, out.AcceptURL) })
+	s.atomic.AfterCommit(func() {
+		out.Mailed = s.deps.MailInvitation(ctx, out.Invitation, out.Workspace, out.AcceptURL)
+	})
 	return out, nil
 }
 

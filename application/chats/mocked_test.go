@@ -73,17 +73,27 @@ func newMocked(t *testing.T) *mockedService {
 		}
 		return fixture.Registry(t)
 	}
-	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.versions, s.users, registry,
-		account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
-		func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
-			*s.mailed = append(*s.mailed, i.Email+" "+url)
-			return true
-		}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-			if by.Workspace != "acme" {
-				t.Errorf("the quotas of %s were asked for", by.Workspace)
-			}
-			return quota.Limits{Amounts: quota.Amounts{ChatTemplates: 1, StorageBytes: 1, Members: 1}}, nil
-		})
+	mail := func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
+		*s.mailed = append(*s.mailed, i.Email+" "+url)
+		return true
+	}
+	quotas := func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		if by.Workspace != "acme" {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Limits{Amounts: quota.Amounts{ChatTemplates: 1, StorageBytes: 1, Members: 1}}, nil
+	}
+	s.Service = chats.NewService(
+		ports.Stores{
+			Atomic: s.atomic, Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions, Users: s.users,
+		},
+		chats.Deps{
+			Registries:     registry,
+			MailLimits:     account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+			MailInvitation: mail,
+			Quotas:         quotas,
+		},
+	)
 	return s
 }
 

@@ -38,13 +38,12 @@ type Replies struct {
 type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error)
 
-// NewReplies returns the use cases on these stores.
-func NewReplies(
-	e *Embeds, n ports.EmbedReplies, c ports.Chats, p ports.PromptVersions, x ExpandPrompt,
-	u UseConnection, r Repliers,
-) *Replies {
-	return &Replies{embeds: e, counts: &replyCounts{store: n, ahead: map[countedFor]*counted{}}, chats: c, prompts: p,
-		expand: x, use: u, repliers: r}
+// NewReplies returns the use cases on these stores, and on embeds, which are on the same stores.
+func NewReplies(s ports.Stores, embeds *Embeds, x ExpandPrompt, u UseConnection, r Repliers) *Replies {
+	return &Replies{
+		embeds: embeds, counts: &replyCounts{store: s.Replies, ahead: map[countedFor]*counted{}}, chats: s.Chats,
+		prompts: s.Prompts, expand: x, use: u, repliers: r,
+	}
 }
 
 // Asking is an admitted message of a visitor.

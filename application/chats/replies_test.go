@@ -53,8 +53,8 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		v *prompt.Version) (*prompt.Version, error) {
 		return s.expand(v)
 	}
-	s.Replies = chats.NewReplies(s.Embeds, s.counts, s.chats, s.prompts, expand, use,
-		chats.Repliers{connection.OpenAICompatible: s.replier})
+	s.Replies = chats.NewReplies(ports.Stores{Replies: s.counts, Chats: s.chats, Prompts: s.prompts},
+		s.Embeds, expand, use, chats.Repliers{connection.OpenAICompatible: s.replier})
 	return s
 }
 

@@ -101,7 +101,7 @@ func (s *Service) Publish(
 			return nil, err
 		}
 	}
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return nil, err
 	}

@@ -38,21 +38,21 @@ type Service struct {
 	atomic      ports.Atomic
 	connections ports.Connections
 	states      ports.ConsentStates
-	sealer      ports.CredentialSealer
-	warehouses  Warehouses
-	offers      Offers
-	limits      connection.ProbeLimits
-	quotas      ports.Quotas
+	deps        Deps
+}
+
+// Deps are the dependencies of a Service other than its stores.
+type Deps struct {
+	Sealer      ports.CredentialSealer
+	Warehouses  Warehouses
+	Offers      Offers
+	ProbeLimits connection.ProbeLimits
+	Quotas      ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(
-	a ports.Atomic, c ports.Connections, states ports.ConsentStates, s ports.CredentialSealer, w Warehouses, o Offers,
-	l connection.ProbeLimits, q ports.Quotas,
-) *Service {
-	return &Service{
-		atomic: a, connections: c, states: states, sealer: s, warehouses: w, offers: o, limits: l, quotas: q,
-	}
+func NewService(s ports.Stores, d Deps) *Service {
+	return &Service{atomic: s.Atomic, connections: s.Connections, states: s.ConsentStates, deps: d}
 }
 
 // Listing is what List returns.
@@ -129,7 +129,7 @@ func (s *Service) Probe(
 func (s *Service) Create(
 	ctx context.Context, by identity.Actor, t connection.Trial,
 ) (c *connection.Connection, err error) {
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Service) Create(
 
 // offered returns connection.ErrKindNotOffered unless org offers kind and this program supports it.
 func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
-	if s.warehouses[kind] == nil || !slices.Contains(s.offers(org).Kinds, kind) {
+	if s.deps.Warehouses[kind] == nil || !slices.Contains(s.deps.Offers(org).Kinds, kind) {
 		return connection.ErrKindNotOffered
 	}
 	return nil
@@ -159,9 +159,9 @@ func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 // admit counts an attempt of by to reach target, if the limits of probes permit it. Targets are stored
 // as keyed digests.
 func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
-	target = s.sealer.Digest("probe target", target[:])
+	target = s.deps.Sealer.Digest("probe target", target[:])
 	return s.connections.Attempt(ctx, by, connection.Probing, target, func(workspace, at *connection.Attempts) error {
-		return s.limits.Admit(workspace, at, by.At)
+		return s.deps.ProbeLimits.Admit(workspace, at, by.At)
 	})
 }
 
@@ -176,7 +176,7 @@ func (s *Service) reach(
 			watch(c)
 		}
 	}
-	report := s.warehouses[credential.Kind()].Probe(ctx, to)
+	report := s.deps.Warehouses[credential.Kind()].Probe(ctx, to)
 	switch report.Failure() {
 	case connection.TooManyReads:
 		return connection.Report{}, connection.ErrTooManyReads
@@ -209,12 +209,12 @@ func (s *Service) sealed(
 	place := connection.Seal(by.Org, by.Workspace, t.ID, credential.Kind())
 	t.New = &connection.NewCredential{Credential: credential}
 	if secrets != nil {
-		t.New.Fingerprint = s.sealer.Fingerprint(secrets, place)
+		t.New.Fingerprint = s.deps.Sealer.Fingerprint(secrets, place)
 	}
-	if t.New.Bound = !s.sealer.Compatible(); t.New.Bound {
+	if t.New.Bound = !s.deps.Sealer.Compatible(); t.New.Bound {
 		place = connection.SealRevision(place, t.Of+1)
 	}
-	t.New.Sealed, err = s.sealer.Seal(plain, place)
+	t.New.Sealed, err = s.deps.Sealer.Seal(plain, place)
 	return t, err
 }
 

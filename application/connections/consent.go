@@ -54,11 +54,11 @@ func (s *Service) AsksConsent(org identity.OrgID, kind connection.Kind) bool {
 // asks returns the service at which people of an org give consent; nil if there is none.
 func (s *Service) asks(org identity.OrgID, kind connection.Kind) (ports.Consents, connection.OAuthClient) {
 	d, ok := connection.Describe(kind)
-	client := s.offers(org).Google
+	client := s.deps.Offers(org).Google
 	if !ok || !d.Consent || client.IsZero() {
 		return nil, connection.OAuthClient{}
 	}
-	service, _ := s.warehouses[kind].(ports.Consents)
+	service, _ := s.deps.Warehouses[kind].(ports.Consents)
 	return service, client
 }
 
@@ -80,14 +80,14 @@ func (s *Service) state(by identity.Actor, kind connection.Kind, expires time.Ti
 }
 
 func (s *Service) signature(by identity.Actor, kind connection.Kind, signed []byte) [sha256.Size]byte {
-	return s.sealer.Digest("consent state", []byte(by.Org), []byte(by.Workspace), []byte(by.User), []byte(by.Session),
-		[]byte(kind), signed)
+	return s.deps.Sealer.Digest("consent state", []byte(by.Org), []byte(by.Workspace), []byte(by.User),
+		[]byte(by.Session), []byte(kind), signed)
 }
 
 // verifier returns the code verifier (RFC 7636) of a request. Without the keyring it cannot be computed from the state,
 // which the browser has.
 func (s *Service) verifier(state string) string {
-	sum := s.sealer.Digest("consent verifier", []byte(state))
+	sum := s.deps.Sealer.Digest("consent verifier", []byte(state))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
@@ -155,7 +155,7 @@ func (s *Service) consent(
 	if !c.IsConsent() {
 		return consent{}
 	}
-	service, _ := s.warehouses[c.Kind].(ports.Consents)
+	service, _ := s.deps.Warehouses[c.Kind].(ports.Consents)
 	credential, _, err := s.opened(ctx, stored, by, c)
 	if err != nil {
 		return consent{is: true}

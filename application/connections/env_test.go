@@ -77,19 +77,28 @@ func newEnv(t *testing.T) *env {
 	s.sealer.EXPECT().Digest("probe target", gomock.Any()).AnyTimes().DoAndReturn(fixture.Digester{}.Digest)
 	s.sealer.EXPECT().Compatible().AnyTimes().DoAndReturn(func() bool { return s.beside })
 	s.warehouses = connections.Warehouses{connection.Postgres: s.warehouse}
-	s.Service = connections.NewService(s.atomic, s.connections, s.states, s.sealer, s.warehouses,
-		func(org identity.OrgID) connections.Offer {
-			if org != "org" {
-				t.Errorf("the offer of org %q was asked for", org)
-			}
-			return s.offer
-		}, connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3},
-		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-			if by.Workspace != "acme" {
-				t.Errorf("the quotas of %s were asked for", by.Workspace)
-			}
-			return quota.Limits{Amounts: quota.Amounts{Connections: 1}}, nil
-		})
+	offers := func(org identity.OrgID) connections.Offer {
+		if org != "org" {
+			t.Errorf("the offer of org %q was asked for", org)
+		}
+		return s.offer
+	}
+	quotas := func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		if by.Workspace != "acme" {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Limits{Amounts: quota.Amounts{Connections: 1}}, nil
+	}
+	s.Service = connections.NewService(
+		ports.Stores{Atomic: s.atomic, Connections: s.connections, ConsentStates: s.states},
+		connections.Deps{
+			Sealer:      s.sealer,
+			Warehouses:  s.warehouses,
+			Offers:      offers,
+			ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3},
+			Quotas:      quotas,
+		},
+	)
 	s.usage = mocks.NewMockUsage(c)
 	s.usage.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme")).AnyTimes()
 	s.usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(

@@ -43,12 +43,12 @@ func (s *Service) Use(
 		return err
 	}
 	return s.whileCurrent(ctx, by, id, revision, func(ctx context.Context) error {
-		return do(ctx, s.warehouses[c.Kind], s.target(by, credential))
+		return do(ctx, s.deps.Warehouses[c.Kind], s.target(by, credential))
 	})
 }
 
 func (s *Service) target(by identity.Actor, credential connection.Credential) ports.Target {
-	offer, limits := s.offers(by.Org), ports.DefaultLimits()
+	offer, limits := s.deps.Offers(by.Org), ports.DefaultLimits()
 	limits.Connect = cmp.Or(offer.Timeouts.Connect, limits.Connect)
 	limits.Statement = cmp.Or(offer.Timeouts.Statement, limits.Statement)
 	limits.Total = cmp.Or(offer.Timeouts.Total, limits.Total)
@@ -77,7 +77,7 @@ func (s *Service) opened(
 	if err != nil {
 		return connection.Credential{}, 0, err
 	}
-	plain, err := s.sealer.Open(stored.Sealed, stored.Place(c))
+	plain, err := s.deps.Sealer.Open(stored.Sealed, stored.Place(c))
 	if err != nil {
 		return connection.Credential{}, 0, fmt.Errorf("the credential of %s: %w", c.ID, err)
 	}

@@ -57,7 +57,7 @@ func (s *Service) Reprobe(
 func (s *Service) Verify(
 	ctx context.Context, by identity.Actor, t connection.Trial,
 ) (c *connection.Connection, err error) {
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 	if err := billing.MaySee(by); err != nil {
 		return nil, err
 	}
-	t := s.termsOf(by.Org)
+	t := s.deps.Terms(by.Org)
 	sub, now, err := s.mirrored(ctx, by, t)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 			return nil, err
 		}
 	}
-	limits := t.Plans.Limits(s.configured(by.Org), t.Plans.Entitling(sub, now, t.Grace))
+	limits := t.Plans.Limits(s.deps.Quotas(by.Org), t.Plans.Entitling(sub, now, t.Grace))
 	return t.Plans.Entitlements(sub, now, t.Grace, limits, used, reported), nil
 }
 

@@ -216,7 +216,7 @@ func (s *Service) EndFromPortal(
 func onPage(
 	s *Service, org identity.OrgID, act func(ports.SandboxPayer) (*billing.SandboxPage, error),
 ) (*billing.SandboxPage, error) {
-	t := s.termsOf(org)
+	t := s.deps.Terms(org)
 	if t.Payer == nil {
 		return nil, billing.ErrPageNotFound
 	}

@@ -125,12 +125,17 @@ func newMocked(t *testing.T) *mockedService {
 	s.Service = payments.NewService(ports.Stores{
 		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces,
 		Usage: s.usage, Meters: s.meters, Trials: s.trials,
-	}, s.mailer, fixture.Digester{}, func(org identity.OrgID) payments.Terms {
-		if org != "org" {
-			t.Errorf("the terms of org %q were asked for", org)
-		}
-		return s.terms
-	}, func(identity.OrgID) quota.Amounts { return quota.Default() })
+	}, payments.Deps{
+		Mailer:   s.mailer,
+		Digester: fixture.Digester{},
+		Terms: func(org identity.OrgID) payments.Terms {
+			if org != "org" {
+				t.Errorf("the terms of org %q were asked for", org)
+			}
+			return s.terms
+		},
+		Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
+	})
 	return s
 }
 

@@ -104,7 +104,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 	if err != nil {
 		return ignoring(err)
 	}
-	return s.mailer.Send(ctx, noticeMail(n, m.Email, w))
+	return s.deps.Mailer.Send(ctx, noticeMail(n, m.Email, w))
 }
 
 // noticeMail returns the mail of a notice. It has no links, because people who get it know their

@@ -57,25 +57,30 @@ type Service struct {
 	usage      ports.Usage
 	meters     ports.Meters
 	trials     ports.Trials
-	mailer     ports.Mailer
-	digester   ports.Digester
-	termsOf    TermsOf
-	configured Configured
+	deps       Deps
+}
+
+// Deps are the dependencies of a Service other than its stores.
+type Deps struct {
+	Mailer   ports.Mailer
+	Digester ports.Digester
+	Terms    TermsOf
+	Quotas   Configured
 }
 
 // Configured returns the limits of an org's workspaces that have no plan.
 type Configured func(identity.OrgID) quota.Amounts
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, m ports.Mailer, d ports.Digester, t TermsOf, q Configured) *Service {
+func NewService(s ports.Stores, d Deps) *Service {
 	return &Service{
 		atomic: s.Atomic, payments: s.Payments, inbox: s.Inbox, jobs: s.Jobs, workspaces: s.Workspaces,
-		usage: s.Usage, meters: s.Meters, trials: s.Trials, mailer: m, digester: d, termsOf: t, configured: q,
+		usage: s.Usage, meters: s.Meters, trials: s.Trials, deps: d,
 	}
 }
 
 // GatewayOf returns the gateway of an org; empty if the org takes no payments.
-func (s *Service) GatewayOf(org identity.OrgID) billing.GatewayKind { return s.termsOf(org).Kind }
+func (s *Service) GatewayOf(org identity.OrgID) billing.GatewayKind { return s.deps.Terms(org).Kind }
 
 // termsForManager returns the terms if by manages payments.
 func (s *Service) termsForManager(by identity.Actor) (Terms, error) {
@@ -87,7 +92,7 @@ func (s *Service) termsForManager(by identity.Actor) (Terms, error) {
 
 // terms returns the terms of by's org, or billing.ErrNotConfigured.
 func (s *Service) terms(by identity.Actor) (Terms, error) {
-	t := s.termsOf(by.Org)
+	t := s.deps.Terms(by.Org)
 	if t.Gateway == nil {
 		return Terms{}, billing.ErrNotConfigured
 	}

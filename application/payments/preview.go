@@ -142,7 +142,7 @@ func (s *Service) signOffer(by identity.Actor, o *billing.Offer) (string, error)
 	if err != nil {
 		return "", err
 	}
-	sum := s.digester.Digest(previewDigest, []byte(by.Org), text)
+	sum := s.deps.Digester.Digest(previewDigest, []byte(by.Org), text)
 	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
@@ -150,7 +150,7 @@ func (s *Service) openOffer(by identity.Actor, t Terms, signature string, now ti
 	encoded, sum, _ := strings.Cut(signature, ".")
 	text, bad := base64.RawURLEncoding.DecodeString(encoded)
 	got, worse := base64.RawURLEncoding.DecodeString(sum)
-	want := s.digester.Digest(previewDigest, []byte(by.Org), text)
+	want := s.deps.Digester.Digest(previewDigest, []byte(by.Org), text)
 	if bad != nil || worse != nil || !hmac.Equal(got, want[:]) {
 		return nil, billing.ErrPreviewNotFound
 	}

@@ -10,8 +10,8 @@ import (
 // Quotas returns the limits of by's workspace: those of its org, replaced by those of its plan while it
 // is entitled to the plan. It calls no gateway, and reads nothing if no plan of the org has a limit.
 func (s *Service) Quotas(ctx context.Context, by identity.Actor) (quota.Limits, error) {
-	configured := s.configured(by.Org)
-	t := s.termsOf(by.Org)
+	configured := s.deps.Quotas(by.Org)
+	t := s.deps.Terms(by.Org)
 	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {
 		return quota.Limits{Amounts: configured}, nil
 	}

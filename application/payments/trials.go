@@ -57,7 +57,7 @@ func (s *Service) claimTrial(
 }
 
 func (s *Service) trialMark(c *billing.Customer, kind billing.TrialMarkKind, text string) billing.TrialMark {
-	sum := s.digester.Digest("trial "+string(kind), []byte(c.Org), []byte(text))
+	sum := s.deps.Digester.Digest("trial "+string(kind), []byte(c.Org), []byte(text))
 	return billing.TrialMark{Kind: kind, Digest: hex.EncodeToString(sum[:])}
 }
 

@@ -17,7 +17,7 @@ import (
 // ErrEventMalformed.
 func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte,
 	signature string, now time.Time) error {
-	t := s.termsOf(org)
+	t := s.deps.Terms(org)
 	if t.Gateway == nil || t.Kind != kind {
 		return billing.ErrGatewayNotFound
 	}

@@ -69,14 +69,16 @@ func newMocked(t *testing.T) *mockedService {
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.lists.EXPECT().Includers(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes()
-	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.folders, s.users,
-		func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-			if by.Workspace != "acme" && by.Workspace != s.elsewhere {
-				t.Errorf("the quotas of %s were asked for", by.Workspace)
-			}
-			return quota.Limits{Amounts: quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1,
-				StorageBytes: 1}}, nil
-		})
+	stores := ports.Stores{
+		Atomic: atomic, Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders, Users: s.users,
+	}
+	s.Service = prompts.NewService(stores, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		if by.Workspace != "acme" && by.Workspace != s.elsewhere {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Limits{Amounts: quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1,
+			StorageBytes: 1}}, nil
+	})
 	s.ctx = context.WithValue(t.Context(), ctxKey{}, "the caller's own")
 	return s
 }

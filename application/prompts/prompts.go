@@ -27,9 +27,10 @@ type Service struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, f ports.PromptFolders, u ports.Users,
-	q ports.Quotas) *Service {
-	return &Service{atomic: a, prompts: p, lists: l, folders: f, users: u, quotas: q}
+func NewService(s ports.Stores, q ports.Quotas) *Service {
+	return &Service{
+		atomic: s.Atomic, prompts: s.Prompts, lists: s.PromptLists, folders: s.PromptFolders, users: s.Users, quotas: q,
+	}
 }
 
 // List returns the templates that by may see.

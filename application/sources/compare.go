@@ -47,7 +47,7 @@ func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash 
 	if err != nil {
 		return key, hash, false
 	}
-	sum := h.digester.Digest(rowPurpose, []byte(h.id), all)
+	sum := h.deps.Digester.Digest(rowPurpose, []byte(h.id), all)
 	copy(hash[:], sum[:])
 	return key, hash, true
 }
@@ -58,7 +58,7 @@ func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, 
 	if err != nil || key.IsNull() {
 		return hash, false
 	}
-	sum := s.digester.Digest(keyPurpose, []byte(id), text)
+	sum := s.deps.Digester.Digest(keyPurpose, []byte(id), text)
 	copy(hash[:], sum[:])
 	return hash, true
 }

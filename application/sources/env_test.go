@@ -116,21 +116,36 @@ func newEnv(t *testing.T) *env {
 	notes := mocks.NewMockNotes(c)
 	notes.EXPECT().Note(gomock.Any(),
 		gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
-	s.Service = sources.NewService(s.atomic, s.sources, s.validations, s.changes, s.connections,
-		s.workspaces, s.jobs, s.sheets, withCredential,
-		func(org identity.OrgID) sources.Offer {
-			if org != "org" {
-				t.Errorf("the offer of org %q was asked for", org)
-			}
-			return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true, Locale: s.locale},
-				Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: 1 << 30, Seconds: time.Minute}}
-		}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1,
-			TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
-			if by.Workspace != "acme" {
-				t.Errorf("the quotas of %s were asked for", by.Workspace)
-			}
-			return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
-		})
+	offers := func(org identity.OrgID) sources.Offer {
+		if org != "org" {
+			t.Errorf("the offer of org %q was asked for", org)
+		}
+		return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true, Locale: s.locale},
+			Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: 1 << 30, Seconds: time.Minute}}
+	}
+	quotas := func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		if by.Workspace != "acme" {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
+	}
+	s.Service = sources.NewService(
+		ports.Stores{
+			Atomic: s.atomic, Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
+			Connections: s.connections, Workspaces: s.workspaces, Jobs: s.jobs,
+		},
+		sources.Deps{
+			Sheets:         s.sheets,
+			WithCredential: withCredential,
+			Offers:         offers,
+			Digester:       fixture.Digester{},
+			Notes:          notes,
+			Limits: sources.Limits{
+				Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute,
+			},
+			Quotas: quotas,
+		},
+	)
 	s.usage = mocks.NewMockUsage(c)
 	s.usage.EXPECT().Lock(s.ctx, acme).AnyTimes()
 	s.usage.EXPECT().Amounts(s.ctx, acme, now).AnyTimes().DoAndReturn(

@@ -85,7 +85,9 @@ func (s *Service) PreviewTable(
 	if err != nil {
 		return TablePreview{}, err
 	}
-	err = s.withCredential(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+	err = s.deps.WithCredential(ctx, by, through, func(
+		ctx context.Context, w ports.Warehouse, to ports.Target,
+	) (err error) {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
@@ -119,7 +121,7 @@ func (s *Service) PreviewTransforms(
 
 // previewed notes in the audit trail that by was shown rows of a customer.
 func (s *Service) previewed(ctx context.Context, by identity.Actor, of source.ID, at source.Location) {
-	s.notes.Note(ctx, source.Previewed(by, of, at, s.digester.Digest))
+	s.deps.Notes.Note(ctx, source.Previewed(by, of, at, s.deps.Digester.Digest))
 }
 
 // Tables lists the tables that a connection's user can read.
@@ -129,7 +131,9 @@ func (s *Service) Tables(
 	if err := source.MayCreate(by); err != nil {
 		return nil, err
 	}
-	err = s.withCredential(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+	err = s.deps.WithCredential(ctx, by, through, func(
+		ctx context.Context, w ports.Warehouse, to ports.Target,
+	) (err error) {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}

@@ -76,10 +76,10 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	if by.IsSystem() {
 		return nil
 	}
-	target = s.digester.Digest("preview target", target[:]) // stored targets must not be guessable
+	target = s.deps.Digester.Digest("preview target", target[:]) // stored targets must not be guessable
 	return s.connections.Attempt(ctx, by, connection.Previewing, target,
 		func(workspace, at *connection.Attempts) error {
-			return s.limits.Previews.Admit(workspace, at, by.At)
+			return s.deps.Limits.Previews.Admit(workspace, at, by.At)
 		})
 }
 
@@ -91,7 +91,9 @@ func (s *Service) read(
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
 	}
-	err = s.withCredential(ctx, by, at.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+	err = s.deps.WithCredential(ctx, by, at.Connection, func(
+		ctx context.Context, w ports.Warehouse, to ports.Target,
+	) error {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
@@ -133,11 +135,11 @@ func (s *Service) showSheet(
 	if err := s.admit(ctx, by, connection.HostTarget(by.Org, at.Sheet.Host())); err != nil {
 		return source.Sheet{}, "", err
 	}
-	offer := s.offers(by.Org)
+	offer := s.deps.Offers(by.Org)
 	target := ports.SheetTarget{Location: at.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
 	through, err = s.withAccount(ctx, by, at, func(ctx context.Context, credential connection.Credential) (err error) {
 		target.Account = credential
-		sheet, err = s.sheets.Preview(ctx, by.Workspace, target)
+		sheet, err = s.deps.Sheets.Preview(ctx, by.Workspace, target)
 		return err
 	})
 	if err != nil {
@@ -158,7 +160,7 @@ func (s *Service) withAccount(
 	case through == "":
 		return "", do(ctx, connection.Credential{})
 	}
-	return through, s.withCredential(ctx, by, through,
+	return through, s.deps.WithCredential(ctx, by, through,
 		func(ctx context.Context, _ ports.Warehouse, to ports.Target) error { return do(ctx, to.Credential) })
 }
 

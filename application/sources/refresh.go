@@ -31,7 +31,7 @@ func refreshOf(src *source.Source, by identity.Actor) job.Job {
 func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id source.ID) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		src, err := tx.Sources.Update(ctx, by.Workspace, id,
-			func(src *source.Source) error { return src.Due(by, s.limits.Refresh) })
+			func(src *source.Source) error { return src.Due(by, s.deps.Limits.Refresh) })
 		if err != nil {
 			return err
 		}

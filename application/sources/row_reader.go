@@ -144,7 +144,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 func (s *Service) shapeOf(src *source.Source) string {
 	at := src.Location
 	if at.Backend() == source.SheetBackend {
-		at.Sheet.Locale = cmp.Or(at.Sheet.Locale, s.offers(src.Org).Sheets.Locale)
+		at.Sheet.Locale = cmp.Or(at.Sheet.Locale, s.deps.Offers(src.Org).Sheets.Locale)
 	}
 	text, _ := json.Marshal([]any{at, src.Mapping}) //nolint:errchkjson // texts and numbers
 	sum := sha256.Sum256(text)

@@ -102,12 +102,12 @@ func (s *Service) ReadRows(
 		}
 	}
 	r.keyHash = func(key column.Value) (source.KeyHash, bool) { return s.keyHash(src.ID, key) }
-	offer := s.offers(by.Org)
+	offer := s.deps.Offers(by.Org)
 	r.ctx = ctx
 	r.most, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, each
 	r.begin = func() error {
 		if !by.IsSystem() {
-			s.notes.Note(ctx, src.Read(by))
+			s.deps.Notes.Note(ctx, src.Read(by))
 		}
 		return begin(r.ctx, RowsStart{r.selected(), removed})
 	}
@@ -134,7 +134,7 @@ func (s *Service) readSheetRows(
 		Within: offer.Rows.Seconds}
 	_, err := s.withAccount(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
 		target.Account, r.ctx = credential, ctx
-		return s.sheets.Rows(ctx, by.Workspace, target, q, r.take)
+		return s.deps.Sheets.Rows(ctx, by.Workspace, target, q, r.take)
 	})
 	return err
 }
@@ -147,7 +147,7 @@ func (s *Service) readTableRows(
 	if r.key >= 0 {
 		q.Key = r.fields[r.key].Column
 	}
-	return s.withCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
+	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
 		to ports.Target) error {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err

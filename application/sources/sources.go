@@ -35,20 +35,25 @@ type WithCredential func(ctx context.Context, by identity.Actor, id connection.I
 
 // Service holds the use cases, one method each.
 type Service struct {
-	atomic         ports.Atomic
-	sources        ports.Sources
-	validations    ports.SourceValidations
-	changes        ports.SourceChanges
-	connections    ports.Connections
-	workspaces     ports.Workspaces
-	jobs           ports.Jobs
-	sheets         ports.Sheets
-	withCredential WithCredential
-	offers         Offers
-	digester       ports.Digester
-	notes          ports.Notes
-	limits         Limits
-	quotas         ports.Quotas
+	atomic      ports.Atomic
+	sources     ports.Sources
+	validations ports.SourceValidations
+	changes     ports.SourceChanges
+	connections ports.Connections
+	workspaces  ports.Workspaces
+	jobs        ports.Jobs
+	deps        Deps
+}
+
+// Deps are the dependencies of a Service other than its stores.
+type Deps struct {
+	Sheets         ports.Sheets
+	WithCredential WithCredential
+	Offers         Offers
+	Digester       ports.Digester
+	Notes          ports.Notes
+	Limits         Limits
+	Quotas         ports.Quotas
 }
 
 // Limits bound the requests of callers.
@@ -58,26 +63,10 @@ type Limits struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(
-	a ports.Atomic, s ports.Sources, v ports.SourceValidations, ch ports.SourceChanges, c ports.Connections,
-	w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, wc WithCredential, o Offers, d ports.Digester, n ports.Notes,
-	limits Limits, q ports.Quotas,
-) *Service {
+func NewService(s ports.Stores, d Deps) *Service {
 	return &Service{
-		atomic:         a,
-		sources:        s,
-		validations:    v,
-		changes:        ch,
-		connections:    c,
-		workspaces:     w,
-		jobs:           j,
-		sheets:         sheets,
-		withCredential: wc,
-		offers:         o,
-		digester:       d,
-		notes:          n,
-		limits:         limits,
-		quotas:         q,
+		atomic: s.Atomic, sources: s.Sources, validations: s.SourceValidations, changes: s.SourceChanges,
+		connections: s.Connections, workspaces: s.Workspaces, jobs: s.Jobs, deps: d,
 	}
 }
 
@@ -93,7 +82,7 @@ func (s *Service) seen(src *source.Source) Seen {
 
 // typeOf returns a current type of an org; nil if it has none with this key.
 func (s *Service) typeOf(org identity.OrgID, key source.TypeKey) *source.Type {
-	types := s.offers(org).Types
+	types := s.deps.Offers(org).Types
 	if i := slices.IndexFunc(types, func(t source.Type) bool { return t.Key == key }); i >= 0 {
 		return &types[i]
 	}
@@ -110,7 +99,7 @@ func (s *Service) offeredType(by identity.Actor, key source.TypeKey) (source.Typ
 }
 
 // Types returns the types of by's org.
-func (s *Service) Types(by identity.Actor) []source.Type { return s.offers(by.Org).Types }
+func (s *Service) Types(by identity.Actor) []source.Type { return s.deps.Offers(by.Org).Types }
 
 // List returns the workspace's sources, newest first.
 func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (page.Of[Seen], error) {
@@ -206,7 +195,7 @@ func (s *Service) Attach(
 	if err != nil {
 		return Seen{}, err
 	}
-	limits, err := s.quotas(ctx, by)
+	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return Seen{}, err
 	}
@@ -346,7 +335,7 @@ func (s *Service) change(src *source.Source, by identity.Actor, at revision.Matc
 	if reread, err = src.SetLocale(by, at, *p.Locale); err != nil || !reread || src.Paused != "" {
 		return false, err
 	}
-	return true, src.Due(by, s.limits.Refresh)
+	return true, src.Due(by, s.deps.Limits.Refresh)
 }
 
 // DetachSource removes a source and cancels its queued jobs in the same transaction. Requires the owner

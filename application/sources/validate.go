@@ -32,7 +32,7 @@ func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID)
 		}
 		var due time.Time
 		v, err := tx.SourceValidations.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) error {
-			due, err = v.Request(by, src, s.typeOf(by.Org, src.Type), s.limits.Refresh)
+			due, err = v.Request(by, src, s.typeOf(by.Org, src.Type), s.deps.Limits.Refresh)
 			return err
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.
 	}
 	// The path is left out, since it may contain a secret, and so is the description, which someone else may have
 	// written.
-	return s.mailer.Send(ctx, ports.Mail{To: m.Email, Subject: "A webhook is failing",
+	return s.deps.Mailer.Send(ctx, ports.Mail{To: m.Email, Subject: "A webhook is failing",
 		Text: "Workspace: " + w.Slug + "\nWebhook: " + string(e.ID) + " to " + host + "\n\n" + text +
 			" Events that it missed can be replayed.\n"})
 }

@@ -24,20 +24,23 @@ type EgressOf func(identity.OrgID) identity.Egress
 
 // Service holds the use cases of the people who manage webhooks.
 type Service struct {
-	webhooks ports.Webhooks
-	events   ports.Events
-	keys     Keys
-	send     ports.WebhookSender
-	egress   EgressOf
-
+	webhooks   ports.Webhooks
+	events     ports.Events
 	workspaces ports.Workspaces
-	mailer     ports.Mailer
+	deps       Deps
 }
 
-// NewService returns the use cases on these stores. It mails the creators of endpoints that fail.
-func NewService(w ports.Webhooks, e ports.Events, p ports.Workspaces, k Keys, send ports.WebhookSender,
-	egress EgressOf, mailer ports.Mailer) *Service {
-	return &Service{webhooks: w, events: e, workspaces: p, keys: k, send: send, egress: egress, mailer: mailer}
+// Deps are the dependencies of a Service other than its stores.
+type Deps struct {
+	Keys   Keys
+	Sender ports.WebhookSender
+	Egress EgressOf
+	Mailer ports.Mailer // to the creators of endpoints that fail
+}
+
+// NewService returns the use cases on these stores.
+func NewService(s ports.Stores, d Deps) *Service {
+	return &Service{webhooks: s.Webhooks, events: s.Events, workspaces: s.Workspaces, deps: d}
 }
 
 // Keys seals the headers of endpoints, and derives their signing keys: no secret is stored.
@@ -118,7 +121,7 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, d webhook.Draft
 	if err := webhook.CheckHeaders(headers); err != nil {
 		return nil, nil, err
 	}
-	if d.Headers, d.Sealed, err = s.keys.seal(by, headers); err != nil {
+	if d.Headers, d.Sealed, err = s.deps.Keys.seal(by, headers); err != nil {
 		return nil, nil, err
 	}
 	err = s.webhooks.Add(ctx, by, func(count int, place int64) (*webhook.Endpoint, error) {
@@ -128,7 +131,7 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, d webhook.Draft
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, s.keys.signing(e.ID, e.Secret), nil
+	return e, s.deps.Keys.signing(e.ID, e.Secret), nil
 }
 
 // Change changes an endpoint. headers replaces all of its headers; nil keeps them.
@@ -138,7 +141,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, of webhook.ID, 
 		return nil, err
 	}
 	if headers != nil {
-		names, sealed, err := s.keys.seal(by, headers)
+		names, sealed, err := s.deps.Keys.seal(by, headers)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +167,7 @@ func (s *Service) Rotate(ctx context.Context, by identity.Actor, of webhook.ID, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, s.keys.signing(e.ID, e.Secret), nil
+	return e, s.deps.Keys.signing(e.ID, e.Secret), nil
 }
 
 // Test sends an event with given data to an endpoint, even if it is disabled, and returns the outcome. The event is not
@@ -175,13 +178,13 @@ func (s *Service) Test(ctx context.Context, by identity.Actor, of webhook.ID, ki
 	if err != nil {
 		return webhook.Outcome{}, err
 	}
-	to, err := s.keys.target(e, s.egress, by.At)
+	to, err := s.deps.Keys.target(e, s.deps.Egress, by.At)
 	if err != nil {
 		return webhook.Outcome{}, err
 	}
 	d := e.NewDelivery(event.Event{ID: id.New(event.Prefix), Org: by.Org, Workspace: by.Workspace, Type: kind,
 		Actor: by.User, Subject: subject, Data: data, At: by.At}, by.At)
-	return s.send.Send(ctx, to, &d, by.At), nil
+	return s.deps.Sender.Send(ctx, to, &d, by.At), nil
 }
 
 // Deliveries lists the deliveries of an endpoint, newest first.

@@ -54,7 +54,10 @@ func newMocked(t *testing.T) *mockedService {
 		}).AnyTimes()
 	keys := webhooks.NewKeys(s.sealer)
 	egress := func(identity.OrgID) identity.Egress { return identity.Egress{} }
-	s.service = webhooks.NewService(s.store, s.events, s.people, keys, s.sender, egress, s.mailer)
+	s.service = webhooks.NewService(
+		ports.Stores{Webhooks: s.store, Events: s.events, Workspaces: s.people},
+		webhooks.Deps{Keys: keys, Sender: s.sender, Egress: egress, Mailer: s.mailer},
+	)
 	s.deliver = webhooks.NewDeliverer(s.queue, s.events, keys, s.sender, egress)
 	return s
 }

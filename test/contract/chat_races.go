@@ -10,7 +10,6 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -157,9 +156,9 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("no chat begins to use a prompt that is being deleted", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
-			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
-		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.PromptFolders, a.Users, noQuotas)
+		registries := func(identity.OrgID) *chat.Registry { return registry }
+		using := chats.NewService(a.Stores, chats.Deps{Registries: registries, Quotas: noQuotas})
+		deleting := prompts.NewService(a.Stores, noQuotas)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
 			fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -193,9 +192,9 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("adding a prompt waits for its deletion, and the deletion waits for an addition", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
-			func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
-		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.PromptFolders, a.Users, noQuotas)
+		registries := func(identity.OrgID) *chat.Registry { return registry }
+		using := chats.NewService(a.Stores, chats.Deps{Registries: registries, Quotas: noQuotas})
+		deleting := prompts.NewService(a.Stores, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
 		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
@@ -215,17 +214,14 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.ChatVersions, tx.Users,
-				func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil,
-				noQuotas).Create(ctx, by, draft)
+			_, err := chats.NewService(tx, chats.Deps{Registries: registries, Quotas: noQuotas}).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil, false) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
-			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.PromptFolders, tx.Users,
-				noQuotas).Delete(ctx,
+			return prompts.NewService(tx, noQuotas).Delete(ctx,
 				by, p.ID, nil, false)
 		}, use), chat.ErrPromptUnavailable)
 	})

@@ -23,11 +23,14 @@ func noMail(context.Context, *account.Invitation, *account.Workspace, string) bo
 func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
-	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.ChatVersions, a.Users,
-		func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noMail, noQuotas)
-	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Erasures, a.Workspaces, a.Invitations, a.Keys,
-		a.Events, a.Notes(),
-		func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits}, noQuotas)
+	using := chats.NewService(a.Stores, chats.Deps{
+		Registries: func(identity.OrgID) *chat.Registry { return registry },
+		MailLimits: mailLimits, MailInvitation: noMail, Quotas: noQuotas,
+	})
+	people := accounts.NewService(a.Stores, accounts.Deps{
+		Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
+		Mails: &accounts.InvitationMailer{Limits: mailLimits}, Quotas: noQuotas,
+	})
 	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
 	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) *chats.Added {
 		t.Helper()

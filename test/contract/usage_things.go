@@ -76,11 +76,10 @@ func membersRace(t *testing.T, a Adapter) {
 	must(t, err)
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
 	limits.Members = used.Members + 2
-	people := accounts.NewService(
-		a.Atomic, a.Users, a.People, a.Erasures, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(),
-		func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{},
-		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
-	)
+	people := accounts.NewService(a.Stores, accounts.Deps{
+		Notes: a.Notes(), Mails: &accounts.InvitationMailer{},
+		Quotas: func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
+	})
 	same(t, "invited", got(t, atOnce(16, func(i int) error {
 		_, err := people.Invite(ctx, team.Admin, &identity.Org{ID: a.Orgs[0]}, ws,
 			fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)

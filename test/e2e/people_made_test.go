@@ -129,8 +129,7 @@ func (d *deployment) provisions(ctx context.Context, org string,
 }
 
 func accountsOf(s ports.Stores) *accounts.Service {
-	return accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys, s.Events,
-		nil, nil, nil, nil)
+	return accounts.NewService(s, accounts.Deps{})
 }
 
 // signsEvents makes db sign events as the program does: others are not told of events without a signature.

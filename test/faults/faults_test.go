@@ -91,14 +91,18 @@ func newEnv(t *testing.T, s ports.Stores, id identity.OrgID) *env {
 		stores: s, org: &identity.Org{ID: id, SignUp: identity.SignUpOpen,
 			Issuers: []identity.Issuer{{URL: "https://issuer.example"}}},
 		system:  identity.System(id, "", "faults", fixture.At),
-		prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.PromptFolders, s.Users, noQuotas),
-		chats: chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.ChatVersions, s.Users,
-			func(identity.OrgID) *chat.Registry { return registry },
-			mails.Limits, func(context.Context, *account.Invitation, *account.Workspace, string) bool { return false },
-			noQuotas),
-		accounts: accounts.NewService(s.Atomic, s.Users, s.People, s.Erasures, s.Workspaces, s.Invitations, s.Keys,
-			s.Events, noNotes{},
-			func(identity.OrgID) string { return "" }, mails, noQuotas),
+		prompts: prompts.NewService(s, noQuotas),
+		chats: chats.NewService(s, chats.Deps{
+			Registries: func(identity.OrgID) *chat.Registry { return registry },
+			MailLimits: mails.Limits,
+			MailInvitation: func(context.Context, *account.Invitation, *account.Workspace, string) bool {
+				return false
+			},
+			Quotas: noQuotas,
+		}),
+		accounts: accounts.NewService(s, accounts.Deps{
+			Notes: noNotes{}, GatewayAccount: func(identity.OrgID) string { return "" }, Mails: mails, Quotas: noQuotas,
+		}),
 	}
 }
 

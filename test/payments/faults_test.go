@@ -125,10 +125,10 @@ func (r request) begin(t *testing.T, w *world) (*shop, *proxy) {
 	p := atProxy(t, api)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: p.URL})
 	s := &shop{world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
-	s.Service = payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+	s.Service = newService(w.stores, func(identity.OrgID) payments.Terms {
 		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
 			Returns: billing.ReturnPolicy{Origins: []string{"https://app.example"}}}
-	}, noQuotas)
+	})
 	if r.live+r.paid == 0 && r.prepare == nil {
 		return s, p
 	}

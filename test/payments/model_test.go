@@ -42,10 +42,10 @@ func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 	m := &modelWalk{gateway: g, random: random, model: newMoney()}
 	m.hazard = &hazard{random: rand.New(rand.NewPCG(seed, 31)), oneIn: 12, calm: true}
 	selling := func(g ports.Gateway) *payments.Service {
-		return payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+		return newService(w.stores, func(identity.OrgID) payments.Terms {
 			return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
 				Grace: modelGrace}
-		}, noQuotas)
+		})
 	}
 	m.shop = &shop{Service: selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner}
 	m.troubled = selling(mortal{g, func() bool { return random.IntN(15) == 0 }})

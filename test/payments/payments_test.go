@@ -106,7 +106,7 @@ func newWorld(t *testing.T, url string) *world {
 
 // service returns the payments service with the calm gateway wrapped by wrap.
 func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
-	return payments.NewService(w.stores, nil, fixture.Digester{}, func(org identity.OrgID) payments.Terms {
+	return newService(w.stores, func(org identity.OrgID) payments.Terms {
 		g := w.calm[org]
 		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g,
 			WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
@@ -114,10 +114,14 @@ func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Ser
 			t.Gateway = wrap(g)
 		}
 		return t
-	}, noQuotas)
+	})
 }
 
-func noQuotas(identity.OrgID) quota.Amounts { return quota.Default() }
+// newService returns the payments service, which sends no mail and has the default quotas.
+func newService(s ports.Stores, terms payments.TermsOf) *payments.Service {
+	return payments.NewService(s, payments.Deps{Digester: fixture.Digester{}, Terms: terms,
+		Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() }})
+}
 
 func at(by identity.Actor) identity.Actor {
 	by.At = time.Now().UTC().Truncate(time.Microsecond)

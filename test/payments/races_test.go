@@ -35,12 +35,12 @@ func (g guessed) Promotion(
 func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		var asked atomic.Int64
-		s := payments.NewService(w.stores, nil, fixture.Digester{}, func(org identity.OrgID) payments.Terms {
+		s := newService(w.stores, func(org identity.OrgID) payments.Terms {
 			return payments.Terms{
 				Kind: billing.Sandbox, Account: sandbox.Account, Gateway: guessed{w.calm[org], &asked}, Plans: plans,
 				Limits: billing.CardLimits{InvalidCodesPerHour: 5},
 			}
-		}, noQuotas)
+		})
 		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
 		w.addCard(t, by)
 		var all sync.WaitGroup
@@ -74,12 +74,12 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 		slow := w.calm[w.orgs[0]].WithTrouble(func(string) (sandbox.Kind, time.Duration) {
 			return sandbox.None, 20 * time.Millisecond
 		})
-		s := payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+		s := newService(w.stores, func(identity.OrgID) payments.Terms {
 			return payments.Terms{
 				Kind: billing.Sandbox, Account: sandbox.Account, Gateway: slow, Payer: slow, Plans: plans,
 				Returns: billing.ReturnPolicy{Loopback: true},
 			}
-		}, noQuotas)
+		})
 		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
 		w.addCard(t, by)
 		for range 3 {

@@ -32,9 +32,9 @@ func atStripe(t *testing.T) (*stripeapi.Server, *stripe.Gateway) {
 
 // selling returns the payments service of an org that sells through a gateway at Stripe.
 func (w *world) selling(g ports.Gateway) *payments.Service {
-	return payments.NewService(w.stores, nil, fixture.Digester{}, func(identity.OrgID) payments.Terms {
+	return newService(w.stores, func(identity.OrgID) payments.Terms {
 		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans}
-	}, noQuotas)
+	})
 }
 
 const stripeAccount = "stripe test"
