@@ -58,6 +58,7 @@ func TestBashCompletes(t *testing.T) {
 		"serve --dem":                       "--demo",
 		"token create --workspace x --name": "--name",
 		"probe":                             "",
+		"whoami --":                         "--profile --workspace --json --help",
 	} {
 		words := strings.Fields(typed)
 		// Words reach bash as arguments.

@@ -11,8 +11,8 @@ import (
 
 type eventsCommand struct {
 	Verify eventsVerifyCommand `cmd:"" help:"Check that no event was changed, deleted, moved or inserted."`
-	Tail   eventsTailCommand   `cmd:"" help:"Print the events of a server as they happen."`
-	Export eventsExportCommand `cmd:"" help:"Write the events of a server to a file."`
+	Tail   eventsTailCommand   `cmd:"" group:"server" help:"Print the events of a server as they happen."`
+	Export eventsExportCommand `cmd:"" group:"server" help:"Write the events of a server to a file or a bucket."`
 }
 
 // Help implements kong.HelpProvider.

@@ -53,8 +53,11 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),
 		kong.Description("The workspace backend behind AI products: prompts, chats, connections, data sources, "+
 			"payments, presence.\n\nStart with: atrium serve"),
-		kong.ExplicitGroups([]kong.Group{{Key: "server", Title: "Commands that call a server at a URL:"}}),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "server", Title: "Commands that call a server at a URL:"},
+			{Key: "program", Title: "Commands about this program:"},
+		}),
+		kong.Help(printHelp), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"version": version}, kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		panic(err) // the commands are declared wrongly
@@ -68,7 +71,10 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		return code
 	}
 	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line, app: parser.Model.Node}
-	if err := parsed.Run(p); err != nil {
+	if err = refuseFlags(parsed); err == nil {
+		err = parsed.Run(p)
+	}
+	if err != nil {
 		complain(stderr, err)
 		if _, wrong := errors.AsType[usageError](err); wrong {
 			return exitUsage
@@ -130,7 +136,7 @@ type commandLine struct {
 	Work        workCommand        `cmd:"" help:"Run only background jobs."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database's schema, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, create and rotate the keys that seal secrets."`
-	User        userCommand        `cmd:"" help:"Create, list, show, link, disable and enable people's accounts."`
+	User        userCommand        `cmd:"" help:"Create, list, show, change, disable, erase and export people's accounts."`
 	Token       tokenCommand       `cmd:"" help:"Create, list and revoke API keys."`
 	Console     consoleCommand     `cmd:"" help:"Print a link that signs a person in with a browser."`
 	Session     sessionCommand     `cmd:"" help:"List and end the sessions of a person."`
@@ -142,20 +148,20 @@ type commandLine struct {
 	ShowConfig  configCommand      `cmd:"" name:"config" help:"Check the configuration, or show the effective settings."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Check whether a running server is ready, for containers."`
-	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
 
 	Login    loginCommand    `cmd:"" group:"server" help:"Store an API key of a server for the commands below."`
 	Logout   logoutCommand   `cmd:"" group:"server" help:"Remove a stored API key."`
 	Profiles profilesCommand `cmd:"" group:"server" help:"List the servers with a stored API key."`
 	Whoami   whoamiCommand   `cmd:"" group:"server" help:"Print the user and workspace of the stored API key."`
 	API      apiCommand      `cmd:"" name:"api" group:"server" help:"Send any request of the API."`
-	Prompts  promptsCommand  `cmd:"" group:"server" help:"List, print and render prompts."`
+	Prompts  promptsCommand  `cmd:"" group:"server" help:"List, print and render prompts, and keep them as files."`
 	Listen   listenCommand   `cmd:"" group:"server" help:"Send events to a program on this machine, as signed webhooks."`
 	Presence presenceCommand `cmd:"" group:"server" help:"List presences, or set your status."`
 
-	Completion completionCommand `cmd:"" help:"Print completions for a shell."`
-	Man        manualCommand     `cmd:"" help:"Write the manual pages."`
-	Version    versionCommand    `cmd:"" help:"Print the version, the commit and the Go release."`
+	Completion completionCommand `cmd:"" group:"program" help:"Print completions for a shell."`
+	Man        manualCommand     `cmd:"" group:"program" help:"Write the manual pages."`
+	OpenAPI    openAPICommand    `cmd:"" name:"openapi" group:"program" help:"Print the API's OpenAPI document."`
+	Version    versionCommand    `cmd:"" group:"program" help:"Print the version, the commit and the Go release."`
 }
 
 // process holds the context, environment, streams and flags of a command.

@@ -55,7 +55,11 @@ func writeBash(out *strings.Builder, app *kong.Node) {
 		}
 		offered := append(names(c.Node), flagNames(c.Node)...)
 		if path != "" {
-			offered = append(offered, flagNames(app)...)
+			for _, f := range flags(app) {
+				if Inherits(c.Node, f) {
+					offered = append(offered, "--"+f.Name)
+				}
+			}
 		}
 		for _, a := range c.Positional {
 			offered = append(offered, choices(a)...)

@@ -37,6 +37,18 @@ func flags(n *kong.Node) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(n.Flags), func(f *kong.Flag) bool { return f.Hidden })
 }
 
+// Inherits reports whether a flag means something to a command that did not declare it. The program's --version does
+// not, nor do --config and --data to commands in a group: these use no data of this machine.
+func Inherits(c *kong.Node, f *kong.Flag) bool {
+	switch f.Name {
+	case "version":
+		return false
+	case "config", "data":
+		return c.ClosestGroup() == nil
+	}
+	return true
+}
+
 // choices returns the values that a flag or an argument accepts, or nil if it accepts any.
 func choices(v *kong.Value) []string {
 	if v.Enum == "" {
