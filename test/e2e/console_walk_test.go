@@ -106,13 +106,15 @@ func pictured(ctx context.Context, t *testing.T, s *server, at screen, v looks) 
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 }
 
-// wide names the elements that reach beyond the width of the page, unless something around them scrolls.
+// wide names what makes the page wider than its window: elements beyond it, unless something around them scrolls.
 const wide = `(() => {
 	const width = document.documentElement.clientWidth
 	const scrolls = (e) => e && (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement))
 	const found = document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll('body *')]
 		.filter((e) => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
-	return found.slice(0, 3).map((e) => e.outerHTML.slice(0, 160)).join(' ; ')
+	// What is positioned is not clipped by what scrolls around it, unless that is positioned too.
+	return found.slice(0, 3).map((e) => e.outerHTML.slice(0, 160)).join(' ; ') ||
+		(document.documentElement.scrollWidth > width ? 'something that is positioned' : '')
 })()`
 
 // usable expects that axe finds nothing on the page, and that nothing of it is beyond its width.

@@ -31,7 +31,7 @@ const home = createRoute({
   },
 })
 
-const shell = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: Shell })
+const shell = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: Shell, notFoundComponent: NotFound })
 
 const consent = createRoute({
   getParentRoute: () => root, path: '/consent',

@@ -12,6 +12,7 @@ import { Calls } from './calls'
 import { Ended } from './ended'
 import { useLive } from './live'
 import { bringIntoRow } from '../ui/overlays'
+import { useShownTitle, useTitle } from '../ui/title'
 import { Palette } from './palette'
 import { Toasts } from './toast'
 import { firstPage, useMe, useWorkspace } from './workspace'
@@ -47,7 +48,7 @@ export function Shell() {
       >
         <div className="min-w-0 md:mb-2"><Workspaces /></div>
         <Palette />
-        <ul data-row className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto p-0 py-2 md:order-none md:mt-3 md:block md:overflow-visible md:py-0">
+        <ul data-row className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto [scrollbar-width:none] p-0 py-2 md:order-none md:mt-3 md:block md:overflow-visible md:py-0">
           {[...areas, ...(me.data?.user.operator ? [operators] : [])].map(({ path: to, label, icon: Icon }) => {
             const here = path.startsWith(`/w/${workspace}/${to.split('/')[0]}`)
             return (
@@ -81,6 +82,7 @@ export function Shell() {
           <Calls />
         </div>
       </main>
+      <p role="status" aria-label={t.screen} className="sr-only">{useShownTitle()}</p>
       <Toasts />
       <Ended open={ended} />
     </div>
@@ -162,9 +164,10 @@ function Workspaces() {
 
 export function NotFound() {
   const { workspace } = useParams({ strict: false }) as { workspace?: string }
+  useTitle(t.notFound)
   return (
-    <div className="p-8">
-      <h1 className="text-xl font-semibold">{t.notFound}</h1>
+    <div className={workspace ? '' : 'p-8'}>
+      <h1 className="mt-0 text-xl font-semibold">{t.notFound}</h1>
       <Link to={workspace ? (`/w/${workspace}/prompts` as string) : '/'}>{t.backHome}</Link>
     </div>
   )

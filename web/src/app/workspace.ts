@@ -14,9 +14,10 @@ export function useParam(name: string): string {
 
 /** Whether the form for something new is open. It is a part of the address: links lead to it, and Back closes it. */
 export function useCreating(): [boolean, (open: boolean) => void] {
-  const open = 'new' in useSearch({ strict: false })
+  const open = (useSearch({ strict: false }) as { new?: unknown }).new !== undefined
   const navigate = useNavigate()
-  return [open, (next) => void navigate({ to: '.', search: (next ? { new: true } : {}) as never, replace: !next })]
+  const search = (before: object) => ({ ...before, new: open ? undefined : true })
+  return [open, (next) => { if (next !== open) void navigate({ to: '.', search: search as never, replace: open, resetScroll: false }) }]
 }
 
 export function useMe() {

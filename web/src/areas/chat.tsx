@@ -3,11 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { useShown } from '../app/shown'
 import { useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
 import { words } from '../text/chats'
-import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
+import { Button, Heading, Loading, Missing, Pill, Problem } from '../ui/basics'
 import { Menu } from '../ui/menu'
 import { Tabs } from '../ui/overlays'
 import { Configure } from './chat-configure'
@@ -22,7 +23,7 @@ export { ChatPreview } from './chat-look'
 export function Chat() {
   const workspace = useWorkspace()
   const id = useParam('id')
-  const [tab, setTab] = useState('configure')
+  const [tab, setTab] = useShown('tab', 'configure')
   const chat = useQuery({ queryKey: ['chat', id], queryFn: () => atrium.chatTemplates.get(id, { workspace }) })
   const may = usePermission()
   const [publishing, setPublishing] = useState(false)
@@ -32,7 +33,7 @@ export function Chat() {
     mutationFn: () => atrium.chatTemplates.update(id, { status: 'draft' }, { workspace, ifMatch: chat.data! }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  if (!chat.data) return chat.error ? <Problem error={chat.error} /> : <Loading />
+  if (!chat.data) return chat.error ? <Missing title={t.chat} up={<Up to="chats">{t.chats}</Up>} error={chat.error} /> : <Loading />
   const c = chat.data
   const mayEdit = c.my_role !== 'viewer', manages = ['manager', 'owner'].includes(c.my_role)
   return (

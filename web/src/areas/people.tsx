@@ -1,7 +1,8 @@
-import { useDeferredValue, useState } from 'react'
+import { useState } from 'react'
 import type { Person } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { confirmed } from '../app/confirmed'
+import { TYPING, useShown } from '../app/shown'
 import { useList, useMe } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/people'
@@ -17,9 +18,9 @@ const statuses = [
 
 /** Everyone of the organisation, for its operators. */
 export function People() {
-  const [typed, setTyped] = useState('')
-  const [status, setStatus] = useState('')
-  const q = useDeferredValue(typed.trim())
+  const [typed, setTyped, asked] = useShown('q', '', TYPING)
+  const [status, setStatus] = useShown('status')
+  const q = asked.trim()
   const list = useList(['people', q, status], (cursor) => atrium.people.list(
     { limit: 50, ...(q && { q }), ...(status && { status }), ...(cursor && { cursor }) },
   ))

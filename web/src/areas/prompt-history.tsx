@@ -38,10 +38,12 @@ export function Ledger({ id, labels, onAgain }: {
     <>
       <Problem error={list.error} />
       {labels.length > 0 && (
-        <InlineSelect
-          label={t.show} value={label} onChange={(e) => setLabel(e.target.value)}
-          choices={[{ value: '', label: words.activations }, ...labels.map((l) => ({ value: l, label: words.movesOf(l) }))]}
-        />
+        <div className="mb-3">
+          <InlineSelect
+            label={t.show} value={label} onChange={(e) => setLabel(e.target.value)}
+            choices={[{ value: '', label: words.activations }, ...labels.map((l) => ({ value: l, label: words.movesOf(l) }))]}
+          />
+        </div>
       )}
       {list.items.length === 0 && <p className="text-soft">{label ? words.noMoveWasRecorded : words.noVersionHasBeen}</p>}
       {list.items.length > 0 && <Spans label={label ? words.whatWas(label) : words.whatWasActive} spans={spans(list.items)} />}

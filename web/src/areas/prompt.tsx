@@ -5,11 +5,12 @@ import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
 import { toast } from '../app/toast'
 import { useDraft } from '../app/draft'
+import { useShown } from '../app/shown'
 import { Up } from '../app/up'
 import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/prompts'
-import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
+import { Button, Heading, Loading, Missing, Pill, Problem } from '../ui/basics'
 import { Diff, Editor } from '../ui/editor'
 import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { Menu } from '../ui/menu'
@@ -73,8 +74,8 @@ export function Prompt() {
   const id = useParam('id')
   const may = usePermission()
   const o = { workspace }
-  const [ref, setRef] = useState('latest')
-  const [tab, setTab] = useState('edit')
+  const [ref, setRef] = useShown('version', 'latest')
+  const [tab, setTab] = useShown('tab', 'edit')
   const [activating, setActivating] = useState(false)
   const [labelling, setLabelling] = useState(false)
   const [more, setMore] = useState<'settings' | 'duplicate' | 'delete'>()
@@ -90,6 +91,7 @@ export function Prompt() {
   })
   const whole = useWhole(version.data)
   const isChat = prompt.data?.type === 'chat'
+  const latest = versions.items[0]?.number
   const stored = editedOf(version.data)
   const draft = useDraft(draftKeyOf(id, version.data?.id))
   const isDraft = draft.isBehind || draft.text !== undefined
@@ -97,7 +99,7 @@ export function Prompt() {
   const pin = () => {
     if (!version.data || ref !== 'latest') return
     queries.setQueryData(['version', id, 'v' + version.data.number], version.data)
-    setRef('v' + version.data.number)
+    setRef('v' + version.data.number, true)
   }
   const type = (read: () => string) => {
     pin()
@@ -130,11 +132,11 @@ export function Prompt() {
       if (now === sent.current) draft.forget()
       else draft.move(draftKeyOf(id, made.id)) // typed while it was saved
       queries.setQueryData(['version', id, 'v' + made.number], made)
-      setRef('v' + made.number)
+      setRef('v' + made.number, true)
       await queries.invalidateQueries()
     },
   })
-  if (!prompt.data) return prompt.error ? <Problem error={prompt.error} /> : <Loading />
+  if (!prompt.data) return prompt.error ? <Missing title={t.prompt} up={<Up to="prompts">{t.prompts}</Up>} error={prompt.error} /> : <Loading />
   const mayEdit = prompt.data.my_role !== 'viewer'
   const manages = ['manager', 'owner'].includes(prompt.data.my_role)
   const mayMove = prompt.data.protected ? manages : mayEdit
@@ -149,7 +151,7 @@ export function Prompt() {
           <InlineSelect
             data-steps label={words.version} value={ref} onChange={(e) => setRef(e.target.value)}
             choices={[
-              { value: 'latest', label: words.latest },
+              { value: 'latest', label: latest ? words.latestIs(latest) : words.latest },
               ...versions.items.map((v) => ({
                 value: 'v' + v.number,
                 label: words.versionNumberNumberValue(v.number, v.is_active ? words.active : '', v.labels.length ? ' · ' + v.labels.join(', ') : '', v.reads ? words.readsReadsReads(v.reads.toLocaleString()) : ''),
@@ -221,7 +223,7 @@ export function Prompt() {
           },
           {
             id: 'diff', label: words.compareWithActive,
-            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[words.activeTitle, isDraft ? words.yourDraft : ref]} />,
+            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[active.data ? words.activeVersionNumber(active.data.number) : words.nothingIsActive, isDraft || !version.data ? words.yourDraft : words.versionNumberNumber(version.data.number)]} />,
           },
           { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} {...(mayActivate && !isDraft && { onAgain: again })} /><Reads id={id} /></> },
           ...(mayEdit

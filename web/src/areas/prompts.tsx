@@ -1,8 +1,9 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useDeferredValue, useState } from 'react'
+import { useState } from 'react'
 import type { PromptTemplate } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { TYPING, useShown } from '../app/shown'
 import { useCreating, useList, usePermission, useRoles, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/prompts'
@@ -20,14 +21,15 @@ export function Prompts() {
   const workspace = useWorkspace()
   const may = usePermission()
   const roles = useRoles()
-  const [typed, setTyped] = useState('')
+  const [typed, setTyped, asked] = useShown('q', '', TYPING)
   const [creating, setCreating] = useCreating()
-  const [deleted, setDeleted] = useState(false)
+  const [which, setWhich] = useShown('show')
+  const deleted = which === 'deleted'
   const [importing, setImporting] = useState(false)
   const [sharing, setSharing] = useState(false)
   const [picked, setPicked] = useState<string[]>([])
   const [many, setMany] = useState<PromptTemplate[]>()
-  const q = useDeferredValue(typed.trim())
+  const q = asked.trim()
   const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
     { limit: 50, ...(q && { q }), ...(deleted && { deleted }), ...(cursor && { cursor }) }, { workspace },
   ))
@@ -47,7 +49,7 @@ export function Prompts() {
       <Heading title={t.prompts}>
         <SearchBox value={typed} onChange={setTyped} />
         <InlineSelect
-          label={t.show} value={deleted ? 'deleted' : ''} onChange={(e) => setDeleted(e.target.value === 'deleted')}
+          label={t.show} value={deleted ? 'deleted' : ''} onChange={(e) => setWhich(e.target.value)}
           choices={[{ value: '', label: words.prompts }, { value: 'deleted', label: words.deletedPrompts }]}
         />
         {roles.includes('admin') && <Button onClick={() => setSharing(true)}>{words.shareAFolder}</Button>}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium } from '../api'
 import { useMutation } from '../app/mutation'
+import { TYPING, useShown } from '../app/shown'
 import { firstPage, useList, useNames, useWorkspace } from '../app/workspace'
 import { Button, Copy, Empty, Loading, Problem, When } from '../ui/basics'
 import { Input } from '../ui/form'
@@ -9,17 +10,26 @@ import { More, Table } from '../ui/table'
 import { t } from '../text'
 import { words } from '../text/settings'
 
+/** A local time as the API has it. An address can have what is none. */
+const instant = (local: string) => (Number.isNaN(Date.parse(local)) ? '' : new Date(local).toISOString())
+
 export function Audit() {
   const workspace = useWorkspace()
   const names = useNames()
-  const [filter, setFilter] = useState({ type: '', subject: '', actor: '', request_id: '', created_after: '', created_before: '' })
-  const given = Object.fromEntries(Object.entries(filter).filter(([, v]) => v.trim() !== '').map(([k, v]) => [k, k.startsWith('created') ? new Date(v).toISOString() : v.trim()]))
+  const filter = {
+    type: useShown('type', '', TYPING), subject: useShown('subject', '', TYPING), actor: useShown('actor', '', TYPING),
+    request_id: useShown('request_id', '', TYPING), created_after: useShown('created_after'), created_before: useShown('created_before'),
+  }
+  const given = Object.fromEntries(Object.entries(filter).flatMap(([name, [, , asked]]) => {
+    const value = name.startsWith('created') ? instant(asked) : asked.trim()
+    return value ? [[name, value]] : []
+  }))
   const list = useList(['events', workspace, given], (cursor) => atrium.events.list({ limit: 50, ...given, ...(cursor && { cursor }) }, { workspace }))
   const types = useQuery({
     queryKey: ['event-types'], staleTime: Infinity, queryFn: () => firstPage(atrium.events.types.list()).then((all) => all.data),
   })
   const input = (name: keyof typeof filter, label: string, placeholder?: string) => (
-    <div className="w-56 max-sm:w-full"><Input name={name} label={label} placeholder={placeholder} type={placeholder ? 'text' : 'datetime-local'} value={filter[name]} list={name === 'type' ? 'event-types' : undefined} onChange={(e) => setFilter({ ...filter, [name]: e.target.value })} /></div>
+    <div className="w-56 max-sm:w-full"><Input name={name} label={label} placeholder={placeholder} type={placeholder ? 'text' : 'datetime-local'} value={filter[name][0]} list={name === 'type' ? 'event-types' : undefined} onChange={(e) => filter[name][1](e.target.value)} /></div>
   )
   return (
     <>

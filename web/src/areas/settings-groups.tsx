@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Group } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { useShown } from '../app/shown'
 import { firstPage, useCreating, useList, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'
@@ -21,7 +21,7 @@ export function Groups() {
   const workspace = useWorkspace()
   const manages = usePermission()('members.manage')
   const o = { workspace }
-  const [shown, setShown] = useState<string>()
+  const [shown, setShown] = useShown('open')
   const [creating, setCreating] = useCreating()
   const list = useList(['groups', workspace], (cursor) => atrium.groups.list({ limit: 50, ...(cursor && { cursor }) }, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['groups', workspace] })
@@ -74,7 +74,7 @@ export function Groups() {
         />
       )}
       <More list={list} />
-      {open && <Dialog open onClose={() => setShown(undefined)} title={open.name}><OneGroup group={open} manages={manages} changed={refresh} /></Dialog>}
+      {open && <Dialog open onClose={() => setShown('', true)} title={open.name}><OneGroup group={open} manages={manages} changed={refresh} /></Dialog>}
       {manages && creating && (
         <Dialog open onClose={() => setCreating(false)} title={t.newGroup}>
           <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}><GroupFields error={create.error} /></Form>

@@ -1,11 +1,11 @@
 import type { Webhook } from '@atrium-hq/client'
-import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { useShown } from '../app/shown'
 import { useCreating, useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'
-import { About, Button, Card, Empty, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
+import { About, Button, Card, Empty, fieldErrors, Loading, Pill, Problem, Secret, When } from '../ui/basics'
 import { Form } from '../ui/form'
 import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
@@ -20,7 +20,7 @@ const why: Record<string, string> = {
 export function Webhooks() {
   const workspace = useWorkspace()
   const o = { workspace }
-  const [shown, setShown] = useState<string>()
+  const [shown, setShown] = useShown('open')
   const [creating, setCreating] = useCreating()
   const list = useList(['webhooks', workspace], () => atrium.webhooks.list({}, o))
   const refresh = () => queries.invalidateQueries({ queryKey: ['webhooks', workspace] })
@@ -43,6 +43,7 @@ export function Webhooks() {
       {create.data && (
         <Card title={words.theNewWebhook}><Secret value={create.data.secret} hint={words.thisSecretSignsThe} /></Card>
       )}
+      {list.isPending && <Loading />}
       {list.isSuccess && list.items.length === 0 && (
         <Empty title={words.thereAreNoWebhooks}>{words.deliveriesAreInOrder}</Empty>
       )}
@@ -72,7 +73,7 @@ export function Webhooks() {
           ]}
         />
       )}
-      {open && <Dialog open wide onClose={() => setShown(undefined)} title={open.url}><OneWebhook webhook={open} changed={refresh} /></Dialog>}
+      {open && <Dialog open wide onClose={() => setShown('', true)} title={open.url}><OneWebhook webhook={open} changed={refresh} /></Dialog>}
       {creating && (
         <Dialog open onClose={() => setCreating(false)} title={t.newWebhook}>
           <Form send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>

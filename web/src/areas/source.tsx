@@ -4,12 +4,13 @@ import { useState } from 'react'
 import type { SheetLocale, Source as Data, SourceChanges, SourcePair } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { useShown } from '../app/shown'
 import { toast } from '../app/toast'
 import { useList, useOwns, useParam, usePermission, useWorkspace } from '../app/workspace'
 import { Up } from '../app/up'
 import { t } from '../text'
 import { words } from '../text/sources'
-import { Button, Card, Heading, Loading, Pill, Problem, When } from '../ui/basics'
+import { Button, Card, Heading, Loading, Missing, Pill, Problem, When } from '../ui/basics'
 import { Mapper } from '../ui/mapper'
 import { Confirm, Tabs } from '../ui/overlays'
 import { Bars } from '../ui/pictures'
@@ -28,7 +29,7 @@ export function Source() {
   const may = usePermission()
   const owns = useOwns()
   const o = { workspace }
-  const [tab, setTab] = useState('mapping')
+  const [tab, setTab] = useShown('tab', 'mapping')
   const [since, setSince] = useState<SourceChanges>() // the comparison whose rows are shown
   const source = useQuery({
     queryKey: ['source', id], queryFn: () => atrium.dataSources.get(id, o), refetchInterval: 10_000,
@@ -40,7 +41,7 @@ export function Source() {
     mutationFn: (mapping: SourcePair[]) => atrium.dataSources.map(id, { mapping }, { ...o, ifMatch: source.data! }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['source', id] }),
   })
-  if (!source.data) return source.error ? <Problem error={source.error} /> : <Loading />
+  if (!source.data) return source.error ? <Missing title={t.source} up={<Up to="sources">{t.sources}</Up>} error={source.error} /> : <Loading />
   const s = source.data
   const mayChange = may('sources.create') && owns(s.owner_id, 'admin')
   return (

@@ -106,6 +106,7 @@ export const words = {
   protected: 'protected',
   version: 'Version',
   latest: 'latest',
+  latestIs: (number: string | number) => `latest: v${number}`,
   versionNumberNumberValue: (number: string | number, value: string | number, value2: string | number, value3: string | number) => `v${number}${value}${value2}${value3}`,
   active: ' · active',
   readsReadsReads: (reads: string | number) => ` · ${reads} reads`,

@@ -2,6 +2,7 @@ import { AtriumError } from '@atrium-hq/client'
 import { type ComponentProps, type ReactNode, useState } from 'react'
 import { t } from '../text'
 import { CopyIcon, DoneIcon } from './icons'
+import { useTitle } from './title'
 
 const tones = {
   plain: 'border border-line bg-card text-ink shadow-xs hover:bg-hover',
@@ -73,8 +74,12 @@ export function fieldErrors(error: unknown, has: (pointer: string) => boolean = 
   return Object.fromEntries(error.errors.filter((e) => has(e.pointer)).map((e) => [e.pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '', e.detail]))
 }
 
-/** The title of a screen with what can be done there. Above it stands what it is a part of. */
-export function Heading({ title, up, children }: { title: ReactNode; up?: ReactNode; children?: ReactNode }) {
+/**
+ * The title of a screen, also of the browser's tab, with what can be done there. Above it stands what it is a part of, and
+ * part names the part of it that is shown.
+ */
+export function Heading({ title, up, part, children }: { title: string; up?: ReactNode; part?: string | undefined; children?: ReactNode }) {
+  useTitle(part, title)
   return (
     <header className="mb-5">
       {up && <p className="m-0 mb-1 text-[0.8125rem] text-soft [&_a]:text-soft [&_a]:no-underline [&_a]:hover:underline">{up}</p>}
@@ -84,6 +89,11 @@ export function Heading({ title, up, children }: { title: ReactNode; up?: ReactN
       </div>
     </header>
   )
+}
+
+/** Says why something is not shown, and leads back to where it should be. */
+export function Missing({ title, up, error }: { title: string; up: ReactNode; error: unknown }) {
+  return <><Heading title={title} up={up} /><Problem error={error} /></>
 }
 
 /** What a list is about, with what can be done there. */

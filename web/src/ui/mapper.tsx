@@ -90,7 +90,7 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow, after }: {
         </p>
         {unused.length > 0 && <p className="text-xs text-soft">{words.columnsWithoutAField} {unused.map((h) => h.name).join(', ')}</p>}
       </div>
-      <div className="min-w-0">
+      <div className="min-w-0 lg:sticky lg:top-6 lg:self-start">{/* beside the fields, however many there are */}
         <h2 className="mt-0 mb-2 text-base font-semibold">
           {words.clickItsColumn}{active && <span className="font-normal text-soft"> {words.forTitleTitle(active.title)}</span>}
         </h2>

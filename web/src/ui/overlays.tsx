@@ -5,7 +5,7 @@ import { t } from '../text'
 import { Button, type Tone } from './basics'
 import { CloseIcon } from './icons'
 
-/** What people fill in. The first one has the focus when a dialog opens. */
+/** What people fill in. The first one has the focus when a dialog opens; where there is none, what changes nothing has it. */
 const fields = 'input:not([type=hidden],[type=checkbox],[type=radio],[type=file]),textarea,select'
 
 export function Dialog({ open, onClose, title, children, wide }: {
@@ -22,7 +22,7 @@ export function Dialog({ open, onClose, title, children, wide }: {
       <D.Portal>
         <D.Backdrop className="fixed inset-0 z-10 bg-black/40 transition-opacity data-[starting-style]:opacity-0 data-[ending-style]:opacity-0" />
         <D.Popup
-          ref={popup} initialFocus={(how) => (how === 'touch' ? null : popup.current?.querySelector<HTMLElement>(fields)) ?? true}
+          ref={popup} initialFocus={(how) => (how === 'touch' ? null : popup.current?.querySelector<HTMLElement>(fields + ',[data-safe]')) ?? true}
           className={`fixed top-[6vh] inset-x-0 mx-auto z-20 max-h-[88vh] w-[calc(100vw-2rem)] overflow-auto
             rounded-xl border border-line bg-card p-5 shadow-2xl transition-[opacity,scale] duration-150
             data-[starting-style]:scale-98 data-[starting-style]:opacity-0 data-[ending-style]:scale-98
@@ -77,7 +77,10 @@ export function Confirm({ label, title, body, act, run, tone = 'danger', disable
       <Dialog open={open} onClose={() => setOpen(false)} title={title}>
         <div className="mb-4">{body}</div>
         <ErrorLine error={error} />
-        <Button tone={tone} disabled={busy} onClick={() => void confirm()}>{act}</Button>
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button data-safe onClick={() => setOpen(false)}>{t.cancel}</Button>
+          <Button tone={tone} disabled={busy} onClick={() => void confirm()}>{act}</Button>
+        </div>
       </Dialog>
     </>
   )
@@ -96,16 +99,18 @@ export function bringIntoRow(one: HTMLElement | null) {
   row.scrollLeft += Math.min(o.left - r.left, 0) || Math.max(o.right - r.right, 0)
 }
 
-export function Tabs({ tabs, value, onChange }: {
+export function Tabs({ tabs, value: wanted, onChange }: {
   tabs: { id: string; label: string; body: ReactNode }[]
+  /** The first one is shown if there is none of this name: an address can name one that a role does not have. */
   value: string
   onChange: (id: string) => void
 }) {
   const chosen = useRef<HTMLElement>(null)
+  const value = tabs.some((tab) => tab.id === wanted) ? wanted : tabs[0]?.id ?? ''
   useEffect(() => bringIntoRow(chosen.current), [value, tabs.length]) // a role can have more tabs, once it is known
   return (
     <T.Root value={value} onValueChange={(id) => onChange(String(id))}>
-      <T.List data-row className="mb-5 flex gap-1 overflow-x-auto overflow-y-hidden shadow-[inset_0_-1px_var(--line)]">
+      <T.List data-row className="mb-5 flex gap-1 overflow-x-auto overflow-y-hidden [scrollbar-width:thin] shadow-[inset_0_-1px_var(--line)]">
         {tabs.map((tab) => (
           <T.Tab
             key={tab.id}

@@ -37,7 +37,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
   const parts = Array.from({ length: Math.ceil(items.length / part) }, (_, i) => items.slice(i * part, (i + 1) * part))
   return (
     <>
-      <section aria-label={label} tabIndex={0} className="overflow-x-auto rounded-lg border border-line bg-card shadow-xs">
+      <section aria-label={label} tabIndex={0} className="relative overflow-x-auto rounded-lg border border-line bg-card shadow-xs">
         <table
           aria-rowcount={long ? items.length + 1 : undefined}
           className={`w-full border-collapse text-start max-sm:block ${widths ? 'sm:table-fixed' : ''}`}
@@ -65,7 +65,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
                     >
                       {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
                       {/* On a phone, the text of a button without a border begins where the other cells do. */}
-                      <div className={'min-w-0 ' + (c.title === t.actions ? 'max-sm:-mx-3' : 'max-sm:grow max-sm:basis-32 max-sm:wrap-anywhere')}>{c.cell(item)}</div>
+                      <div className={'min-w-0 ' + (c.title === t.actions ? 'max-sm:-mx-3' : 'max-sm:grow max-sm:basis-32 max-sm:wrap-anywhere' + (c.narrow ? '' : ' sm:min-w-40'))}>{c.cell(item)}</div>
                     </td>
                   ))}
                 </tr>
