@@ -45,15 +45,15 @@ func (a *API) paymentOperations() []operation {
 	}
 }
 
-// gatewayKey names what this request asks of the gateway: the same for each attempt under an
-// Idempotency-Key (ADR 15), and for nothing else.
+// gatewayKey names what this request asks of the gateway: the same for each attempt under an Idempotency-Key (ADR 15),
+// and for nothing else. It is a digest, because gateways limit the length of their keys (Stripe to 255 bytes), and do
+// not need to learn whose request it is.
 func (r *request) gatewayKey() string {
-	key := r.Header.Get("Idempotency-Key")
-	if key == "" {
+	key, ok := r.idempotencyKey()
+	if !ok { // the operation ignores the header: then a second request with it is not an attempt of the first one
 		return id.New("atrium")
 	}
-	scope := r.scope(key)
-	return "atrium_" + base64.RawURLEncoding.EncodeToString(scope)
+	return "atrium_" + base64.RawURLEncoding.EncodeToString(key.Scope[:])
 }
 
 func methodID(r *request) billing.MethodID {

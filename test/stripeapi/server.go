@@ -232,6 +232,9 @@ func (s *Server) answer(r *http.Request, fault Fault) (status int, body []byte, 
 	s.roll(now)
 	key, call := r.Header.Get("Idempotency-Key"), r.Method+" "+r.URL.Path+"?"+r.Form.Encode()
 	keyed := r.Method == http.MethodPost && key != ""
+	if len(key) > 255 { // https://docs.stripe.com/api/idempotent_requests
+		return encode(refusal{400, "invalid_request_error", "", "", ""})
+	}
 	if was, there := s.answers[key]; keyed && there && now.Sub(was.at) <= keptFor {
 		if was.call != call {
 			return encode(refusal{400, "idempotency_error", "", "", ""})

@@ -1,0 +1,67 @@
+package rest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestGatewayKey(t *testing.T) {
+	contract, err := openapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, key, workspace := id.New("usr"), id.New("key"), id.New("wsp")
+	of := func(method, template, path, idempotency string) string {
+		t.Helper()
+		op, there := contract.Operation(method, template)
+		if !there {
+			t.Fatalf("no operation %s %s", method, template)
+		}
+		r := httptest.NewRequest(method, path, nil)
+		if idempotency != "" {
+			r.Header.Set("Idempotency-Key", idempotency)
+		}
+		return (&request{Request: r, api: &API{Deps: Deps{Digester: fixture.Digester{}}}, op: op, by: identity.Actor{
+			User: identity.UserID(user), Key: identity.KeyID(key), Workspace: identity.WorkspaceID(workspace),
+			Ceiling: identity.Owner,
+		}}).gatewayKey()
+	}
+	const pay = paymentPaths + "/invoices/{invoice_id}/pay"
+	paying := func(idempotency string) string {
+		return of(http.MethodPost, pay, paymentPaths+"/invoices/in_1MtHbELkdIwHu7ixl4OzzPMv/pay", idempotency)
+	}
+	longest := strings.Repeat("k", 255)
+
+	t.Run("a gateway accepts it, whatever the Idempotency-Key", func(t *testing.T) {
+		const most = 255 - len("_cus_NffrFeUfNV2Hib_schedule_keep") // calls have suffixes
+		for _, k := range []string{"", "k", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", longest} {
+			if got := paying(k); len(got) > most {
+				t.Errorf("%d bytes for an Idempotency-Key of %d", len(got), len(k))
+			}
+		}
+	})
+	t.Run("it is the same for each attempt, and for nothing else", func(t *testing.T) {
+		if paying("one") != paying("one") {
+			t.Error("another one for the second attempt")
+		}
+		other := of(http.MethodPost, subscriptionPath, subscriptionPath, "one")
+		if k := paying("one"); k == paying("two") || k == other || paying("") == paying("") {
+			t.Error("the same for another request")
+		}
+	})
+	t.Run("it is another one each time where the header is ignored", func(t *testing.T) {
+		for _, method := range []string{http.MethodPatch, http.MethodDelete} {
+			if k := of(method, mySubscription, mySubscription, "one"); k == of(method, mySubscription, mySubscription,
+				"one") {
+				t.Errorf("%s: the same for two requests", method)
+			}
+		}
+	})
+}
