@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mattn/go-isatty"
-
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -82,12 +80,6 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 			p.hint("token create"), firstEmail, err)
 	}
 	return owner, nil
-}
-
-// atTerminal reports whether standard output is a terminal.
-func (p *process) atTerminal() bool {
-	file, ok := p.stdout.(*os.File)
-	return ok && isatty.IsTerminal(file.Fd())
 }
 
 // writeFirstKey writes a token to a new file that only its owner can read. It replaces the file of an earlier

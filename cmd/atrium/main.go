@@ -62,6 +62,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		panic(err) // the commands are declared wrongly
 	}
+	stdout, stderr = onTerminal(stdout), onTerminal(stderr) // not for kong, which asks a terminal for its width
 	code, parsed, err := parse(parser, args)
 	if parsed == nil {
 		if err != nil {

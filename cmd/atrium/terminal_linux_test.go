@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestTextsOfOthersDoNotControlATerminal prints what a member of a workspace can write into a prompt, and a server into
+// an error.
+func TestTextsOfOthersDoNotControlATerminal(t *testing.T) {
+	// It writes to the clipboard, sets the title, goes to the begin of the line, and clears the screen in two ways.
+	const hostile = "a\x1b]52;c;cm0gLXJm\x07b\x1b]0;title\x1b\\c\rd\u009b2Je\x9b2Jf\x7f\tg\r\nh é"
+	const shown = "a\ufffd]52;c;cm0gLXJm\ufffdb\ufffd]0;title\ufffd\\c\ufffdd\ufffd2Je\ufffd2Jf\ufffd\tg\nh é"
+	screen := fixture.NewTerminal(t)
+	p := &process{stdout: onTerminal(screen.TTY), stderr: onTerminal(screen.TTY)}
+	text := hostile
+	if err := p.content(&text, nil); err != nil {
+		t.Fatal(err)
+	}
+	complain(p.stderr, errors.New(hostile))
+	got := strings.ReplaceAll(screen.Close(), "\r\n", "\n")
+	if want := shown + "\natrium: " + shown + "\n"; got != want {
+		t.Errorf("the terminal gets %q\ninstead of        %q", got, want)
+	}
+
+	var piped bytes.Buffer
+	p = &process{stdout: onTerminal(&piped)}
+	if err := p.content(&text, nil); err != nil || piped.String() != hostile+"\n" {
+		t.Errorf("another program gets %q, %v", piped.String(), err)
+	}
+}
