@@ -73,7 +73,8 @@ type GatewaySubscriptions interface {
 
 	// Amend changes a subscription. If the additional cost cannot be charged, nothing changes. A change
 	// that takes effect now, and a cancellation at the end of the period, replace a change that was
-	// scheduled for renewal, and so does a pause.
+	// scheduled for renewal, and so does a pause. billing.ErrRenewalUnpaid for other terms that take
+	// effect now, while a renewal is not paid: it would be deducted from their price.
 	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
 		a billing.Amendment) (billing.GatewaySubscription, error)
 

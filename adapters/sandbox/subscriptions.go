@@ -146,6 +146,9 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity, Promotion: a.Promotion}
 		return nil
 	}
+	if s.Status == billing.PastDue && (a.Plan.PriceRef != s.Plan.PriceRef || a.Quantity != s.Quantity) {
+		return billing.ErrRenewalUnpaid
+	}
 	was := *s
 	at := now
 	if !a.ProrateAt.IsZero() {

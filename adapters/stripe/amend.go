@@ -27,6 +27,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	}
 	later := a.Resell && a.AtRenewal
 	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
+		if a.Resell && !later && s.Status == stripe.SubscriptionStatusPastDue && !hasTerms(s, a) {
+			return billing.GatewaySubscription{}, billing.ErrRenewalUnpaid // the mirror did not know it yet
+		}
 		before := *s
 		s, err = g.update(ctx, key, s, item, a)
 		if wantsPayer(err) && a.Keep == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil &&

@@ -43,6 +43,12 @@ var (
 		Detail: "The workspace already has a subscription. Change that one instead."}
 	ErrSubscriptionNotActive = &fault.Error{Kind: fault.Conflict, Code: "subscription_not_active",
 		Detail: "The subscription has not been paid, so it cannot be changed. You can end it."}
+
+	// ErrRenewalUnpaid is an ErrSubscriptionNotActive. Gateways deduct what is left of the period from the price of a
+	// change, even if the period was not paid, and the subscription is active again when the change is paid.
+	ErrRenewalUnpaid = ErrSubscriptionNotActive.Because("The renewal has not been paid. Pay its invoice before a change " +
+		"that takes effect at once.")
+
 	ErrSubscriptionEnds = &fault.Error{Kind: fault.Conflict, Code: "subscription_ends",
 		Detail: "The subscription ends with the current period, so it cannot be downgraded at renewal. Set " +
 			"cancel_at_period_end to false in the same request, or choose a plan that costs more."}

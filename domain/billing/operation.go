@@ -269,6 +269,9 @@ func (c *Customer) planChange(
 		}
 	}
 	if op.Resell && !op.AtRenewal {
+		if s.Status == PastDue && (op.Plan != s.Plan || op.Quantity != s.Quantity) {
+			return nil, ErrRenewalUnpaid
+		}
 		op.Keep = s.Pending.sale(plans)
 	}
 	if ch.CancelAtPeriodEnd != nil && *ch.CancelAtPeriodEnd != s.CancelAtPeriodEnd {

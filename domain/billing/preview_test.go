@@ -63,7 +63,7 @@ func TestPreviewsOfChanges(t *testing.T) {
 		"another subscription": func(c *billing.Customer, _ *billing.Changes) { c.Subscription.ID = "sub_2" },
 		"another quantity now": func(c *billing.Customer, _ *billing.Changes) { c.Subscription.Quantity = 3 },
 		"another status": func(c *billing.Customer, _ *billing.Changes) {
-			c.Subscription.Status = billing.PastDue
+			c.Subscription.Status = billing.Trialing
 		},
 		"the next period": func(c *billing.Customer, _ *billing.Changes) { c.Subscription.PeriodEnd = now },
 		"a subscription's end": func(c *billing.Customer, _ *billing.Changes) {

@@ -72,6 +72,27 @@ func gatewayPayments(t *testing.T, g GatewayStage) {
 	})
 }
 
+func gatewayUnpaidAmendments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c, h := g.overdue(t, "0341")
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
+	before, _ := g.paid(t, c)
+	more := billing.Amendment{Plan: g.Plans[0], Quantity: h.Quantity + 1, Resell: true}
+	_, err := g.Amend(ctx, key(), c, h.ID, more)
+	wantErr(t, err, billing.ErrSubscriptionNotActive)
+	if sum, _ := g.paid(t, c); sum != before {
+		t.Errorf("%d was paid for it", sum-before)
+	}
+	if h := g.only(t, c); h.Status != billing.PastDue || h.Quantity != more.Quantity-1 {
+		t.Errorf("%+v", h)
+	}
+	_, err = g.Pay(ctx, key(), c, g.newest(t, c, billing.Open).ID)
+	must(t, err)
+	_, err = g.Amend(ctx, key(), c, h.ID, more)
+	must(t, err)
+	same(t, "quantity", g.only(t, c).Quantity, more.Quantity)
+}
+
 func gatewayPaymentActions(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, _ := g.overdue(t, "3155")
@@ -118,5 +139,18 @@ func gatewayUnpaid(t *testing.T, g GatewayStage) {
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart))
 	if sum, _ := g.paid(t, c); sum != 4*2*g.Plans[0].Price.Amount {
 		t.Errorf("paid %d, want four periods", sum)
+	}
+}
+
+func gatewayForeignMethods(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	mine, theirs := g.customer(t, "4242"), g.customer(t)
+	m := g.AddCard(t, theirs, "4242")
+	wantErr(t, g.SetDefault(ctx, key(), mine, m), billing.ErrMethodNotFound)
+	must(t, g.Detach(ctx, key(), mine, m))
+	w, err := g.Wallet(ctx, theirs)
+	must(t, err)
+	if len(w.Methods) != 1 {
+		t.Error("another customer took the method away")
 	}
 }

@@ -59,6 +59,10 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			member.do(t, "POST", payPath(open), nil).problem(t, 403, "billing_role_required")
 			ann.do(t, "POST", payPath("in_none"), nil).problem(t, 404, "invoice_not_found")
 			ann.do(t, "POST", payPath(open), nil).problem(t, 402, "card_declined")
+			for _, more := range []object{{"plan_id": "pro"}, {"quantity": 2}} {
+				ann.do(t, "PATCH", mine, more).problem(t, 409, "subscription_not_active")
+				ann.do(t, "POST", mine+"/preview", more).problem(t, 409, "subscription_not_active")
+			}
 			s.must(t, "payments", "sandbox", "advance", "14d")
 			ann.becomes(t, "unpaid")
 			ann.makeDefault(t, good)

@@ -10875,6 +10875,10 @@ class PaymentsSubscriptionResource(Resource):
         `pending_change`, or together with `cancel_at_period_end`, such a payment returns 402
         `card_declined` instead, and nothing changes.
 
+        While a renewal is not paid (`past_due`), another plan or quantity that would take effect
+        immediately returns 409 `subscription_not_active`. Pay the invoice first: `POST
+        /api/payments/invoices/{invoice_id}/pay`.
+
         `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until
         then. An upgrade or a cancellation replaces a `pending_change`.
 
