@@ -141,7 +141,14 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 		if err == nil {
 			answer, replayed, err = r.runWithinLimits(gates, run)
 		}
+		downloads := err == nil && r.stream != nil && hr.Method == http.MethodGet
+		if downloads {
+			if err = a.enter(r.Context(), a.downloading, r.by); err == nil {
+				defer a.downloading.leave(r.by)
+			}
+		}
 		if err != nil {
+			w.Header().Del("Content-Disposition") // of the download
 			r.recordRefusal(err)
 			a.problem(w, hr, err)
 			return
@@ -150,7 +157,7 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 			w.Header().Set("Idempotency-Replayed", "true")
 		}
 		write(w, hr, answer)
-		if r.stream != nil && hr.Method == http.MethodGet {
+		if downloads {
 			a.download(w, r)
 		}
 	})

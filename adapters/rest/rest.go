@@ -61,6 +61,7 @@ type API struct {
 	knownTokens     *knownTokens
 	gates           *gates // for operations that only need the database
 	outbound        *gates // for those that reach another system
+	downloading     *gates // for downloads, which read while they are sent: a slow client occupies only its own turn
 	visitors        *visitLimits
 	answering       answerGates
 	heartbeats      *limiter // heartbeats, by user
@@ -90,6 +91,7 @@ func New(c Config, d Deps) (*API, error) {
 		knownTokens:     newKnownTokens(),
 		gates:           newGates(c.Concurrency, 1),
 		outbound:        newGates(c.Concurrency, outboundFactor),
+		downloading:     newGates(c.Concurrency, 1),
 		streamCounts:    newStreamCounts(c.Streams),
 		visitors:        newVisitLimits(),
 		answering:       newAnswerGates(),
