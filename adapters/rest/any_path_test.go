@@ -38,7 +38,7 @@ func anyPath(t *testing.T, c *openapi.Contract) map[string]string {
 // TestInputThatIsNotHTTPGetsADocumentedStatus sends bytes to the server as it is configured.
 func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 	h := newEnv(t)
-	documented := anyPath(t, h.Contract)
+	documented := anyPath(t, h.contract)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
 func TestEveryPathHasDocumentedStatuses(t *testing.T) {
 	h := newEnv(t)
 	methods, fits := map[string][]string{}, map[string]*regexp.Regexp{} // by path
-	for _, op := range h.Contract.Operations() {
+	for _, op := range h.contract.Operations() {
 		methods[op.Path] = append(methods[op.Path], op.Method)
 		fits[op.Path] = regexp.MustCompile("^" + pathParameter.ReplaceAllString(op.Path, "[^/]+") + "$")
 	}

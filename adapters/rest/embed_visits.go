@@ -51,7 +51,7 @@ type visitor struct {
 
 // handleVisit is handle for visitors.
 func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
-	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
+	op, _ := a.contract.Operation(method, path) // route finds out if there is none
 	produces := ""
 	if path == messagesPath {
 		produces = eventStream

@@ -61,7 +61,7 @@ func (a *API) verifyEvents(r *request) (reply, error) {
 }
 
 func (a *API) listEventTypes(*request) (reply, error) {
-	return ok(openapi.EventTypeList{Data: a.Contract.EventTypes()}), nil
+	return ok(openapi.EventTypeList{Data: a.contract.EventTypes()}), nil
 }
 
 // feed responds with a part of the feed. The position in a cursor is what after is in a request without one.

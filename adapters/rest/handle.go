@@ -109,10 +109,6 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler { return a
 func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http.Handler {
 	// The header is optional for operations about the caller, and for those that name the workspace in the path.
 	workspaceOptional := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
-	gates := a.gates
-	if op.Outbound {
-		gates = a.outbound
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		x := exchangeOf(hr)
 		x.limit(a.config.RequestTimeout)
@@ -139,7 +135,7 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 		var answer ports.Answer
 		replayed := false
 		if err == nil {
-			answer, replayed, err = r.runWithinLimits(gates, run)
+			answer, replayed, err = r.runWithinLimits(run)
 		}
 		downloads := err == nil && r.stream != nil && hr.Method == http.MethodGet
 		if downloads {
@@ -182,7 +178,11 @@ func (r *request) recordRefusal(err error) {
 
 // runWithinLimits runs the request when the gates allow it. Reading a request and writing the response take as long as
 // the client likes, so they occupy no slot.
-func (r *request) runWithinLimits(gates *gates, run perform) (answer ports.Answer, replayed bool, err error) {
+func (r *request) runWithinLimits(run perform) (answer ports.Answer, replayed bool, err error) {
+	gates := r.api.gates
+	if r.op.Outbound {
+		gates = r.api.outbound
+	}
 	if err := r.api.enter(r.Context(), gates, r.by); err != nil {
 		return ports.Answer{}, false, err
 	}

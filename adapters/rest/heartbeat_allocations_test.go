@@ -21,7 +21,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
-	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -58,17 +57,14 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-	api, err := New(Config{
+	api := newAPI(t, Config{
 		RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 	}, Deps{
-		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
+		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), //nolint:sloglint // encoding a line counts too
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	api.heartbeats = newLimiter(1e6, 1e6)
 	body := strings.NewReader(`{"device_id":"web-1","device_kind":"web","ttl_seconds":300}`)
 	r := httptest.NewRequest(http.MethodPost, "/api/presence", nil)

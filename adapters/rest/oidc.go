@@ -37,7 +37,7 @@ func (a *API) providerOperations() []publicOperation {
 // handleBrowser is handleSignIn for addresses that people open in a browser. run returns the URL to which the browser
 // is sent. Problems are shown by the sign-in page, which gets only their code.
 func (a *API) handleBrowser(path string, run func(*request) (location string, err error)) http.Handler {
-	op, _ := a.Contract.Operation(http.MethodGet, path) // route finds out if there is none
+	op, _ := a.contract.Operation(http.MethodGet, path) // route finds out if there is none
 	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()

@@ -16,7 +16,7 @@ const webhookPaths = paymentPaths + "/webhooks/"
 
 func (a *API) webhookOperations() []publicOperation {
 	const path = webhookPaths + "{gateway}/{org}"
-	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
+	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
 	return []publicOperation{{http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 		defer cancel()

@@ -66,21 +66,18 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		})
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-		api, err := New(Config{
+		api := newAPI(t, Config{
 			RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6,
 				UnauthenticatedPerMinute: 1e6},
 			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 			Streams:     Streams{PerWorkspace: 1000, PerAddress: 1000},
 		}, Deps{
-			Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
+			Orgs:     func() *identity.Directory { return directory },
 			Services: services, Bind: bind,
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock),
 			Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 			Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		h.API = api
 		ctx, end := context.WithCancel(t.Context())
 		var kept sync.WaitGroup

@@ -101,7 +101,7 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	observation(r).code = f.Code
 	status := statuses[f.Kind]
 	title := http.StatusText(status)
-	if declared, ok := a.Contract.Problem(f.Code); ok {
+	if declared, ok := a.contract.Problem(f.Code); ok {
 		title = declared.Title
 	}
 	p := openapi.Problem{

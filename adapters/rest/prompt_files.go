@@ -315,7 +315,7 @@ func (r *request) importedDraft(name, kind, description string, tags []string) p
 
 // importedVersion reads a version, which is checked like the body of a request that creates one.
 func (r *request) importedVersion(pointer string, version []byte) (prompt.VersionDraft, error) {
-	create, _ := r.api.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
+	create, _ := r.api.contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
 	if err := create.CheckBody(version); err != nil {
 		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
 	}

@@ -53,7 +53,7 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, out reply) {
 }
 
 func (a *API) document() (*asset, error) {
-	return newAsset(a.Contract.JSON(), "application/json", "public, max-age=300")
+	return newAsset(a.contract.JSON(), "application/json", "public, max-age=300")
 }
 
 var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{
@@ -84,7 +84,7 @@ func renderCode(markdown string) template.HTML {
 
 // problemPage explains the code of a problem to people. The type of a problem is its address.
 func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
-	declared, ok := a.Contract.Problem(pathVar(r, "code"))
+	declared, ok := a.contract.Problem(pathVar(r, "code"))
 	if !ok {
 		a.problem(w, r, errNoSuchPath)
 		return

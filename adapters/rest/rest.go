@@ -25,7 +25,6 @@ import (
 
 // Deps are the dependencies of the API.
 type Deps struct {
-	Contract    *openapi.Contract
 	Orgs        func() *identity.Directory // the current one: a reload replaces it
 	Services    application.Services       // on the stores of the pool
 	Bind        application.Bind
@@ -46,6 +45,7 @@ type Deps struct {
 // API turns requests into use cases.
 type API struct {
 	Deps
+	contract        *openapi.Contract
 	config          Config
 	now             func() time.Time // by the clock of this machine, and its corrections
 	router          *mux.Router
@@ -78,10 +78,40 @@ type API struct {
 	endStreams   context.CancelFunc
 }
 
-// New returns the API as a handler. It fails if the routes and openapi.yaml differ.
-func New(c Config, d Deps) (*API, error) {
-	a := &API{
+// Routes are the routes of one API. They need none of its dependencies, and take most of the time that it takes to
+// build an API: so a server builds them while its database is opened.
+type Routes struct{ api *API }
+
+// NewRoutes returns the routes of an API. It fails if they and openapi.yaml differ.
+func NewRoutes(contract *openapi.Contract) (*Routes, error) {
+	a := &API{contract: contract}
+	err := a.route([]area{
+		{"/api/prompt-templates", a.promptOperations()},
+		{"/api/chat-templates", slices.Concat(
+			a.chatExportOperations(), a.chatOperations(), a.chatVersionOperations(), a.embedTokenOperations(),
+		)},
+		{"/api/connections", a.connectionOperations()},
+		{"/api/datasources", a.sourceOperations()},
+		{paymentPaths, a.paymentOperations()},
+		{"/api/presence", a.presenceOperations()},
+		{"/api/", slices.Concat(
+			a.accountOperations(), a.workspaceOperations(), a.peopleOperations(), a.sessionOperations(),
+			a.passkeyOperations(), a.groupOperations(), a.endpointOperations(),
+			[]operation{{http.MethodPost, visitPaths + "sessions/verify", query(a.verifyEmbedSession)}},
+		)},
+	})
+	return &Routes{a}, err
+}
+
+// New returns the API of routes as a handler. Routes are for one API: their handlers use it.
+func New(c Config, d Deps, r *Routes) *API {
+	a := r.api
+	*a = API{
 		Deps:            d,
+		contract:        a.contract,
+		router:          a.router,
+		fixed:           a.fixed,
+		reads:           a.reads,
 		config:          c,
 		now:             now,
 		unauthenticated: newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
@@ -101,21 +131,7 @@ func New(c Config, d Deps) (*API, error) {
 	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
 	a.measures = newMeasures(d.Metrics, &a.openStreams)
 	a.streams, a.endStreams = context.WithCancel(context.Background())
-	return a, a.route([]area{
-		{"/api/prompt-templates", a.promptOperations()},
-		{"/api/chat-templates", slices.Concat(
-			a.chatExportOperations(), a.chatOperations(), a.chatVersionOperations(), a.embedTokenOperations(),
-		)},
-		{"/api/connections", a.connectionOperations()},
-		{"/api/datasources", a.sourceOperations()},
-		{paymentPaths, a.paymentOperations()},
-		{"/api/presence", a.presenceOperations()},
-		{"/api/", slices.Concat(
-			a.accountOperations(), a.workspaceOperations(), a.peopleOperations(), a.sessionOperations(),
-			a.passkeyOperations(), a.groupOperations(), a.endpointOperations(),
-			[]operation{{http.MethodPost, visitPaths + "sessions/verify", query(a.verifyEmbedSession)}},
-		)},
-	})
+	return a
 }
 
 // ServeHTTP implements http.Handler.
@@ -147,7 +163,7 @@ func (a *API) route(areas []area) error {
 			return strings.HasPrefix(r.URL.Path, area.prefix)
 		}).Subrouter()
 		for _, op := range area.operations {
-			declared, ok := a.Contract.Operation(op.method, op.path)
+			declared, ok := a.contract.Operation(op.method, op.path)
 			if !ok {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 			}
@@ -177,7 +193,7 @@ func (a *API) route(areas []area) error {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}
-	for _, declared := range a.Contract.Operations() {
+	for _, declared := range a.contract.Operations() {
 		if !registered[declared.Method+" "+declared.Path] {
 			return fmt.Errorf("rest: %s %s of openapi.yaml has no route", declared.Method, declared.Path)
 		}
@@ -192,7 +208,7 @@ type fixedRoute struct{ method, path string }
 // findFixed asks the router for the operations whose paths have no variables.
 func (a *API) findFixed() error {
 	a.fixed = map[fixedRoute]mux.RouteMatch{}
-	for _, declared := range a.Contract.Operations() {
+	for _, declared := range a.contract.Operations() {
 		if strings.Contains(declared.Path, "{") {
 			continue
 		}

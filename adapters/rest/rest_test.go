@@ -121,17 +121,22 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		},
 		Clock: now,
 	})
-	api, err := New(c, Deps{
-		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
+	h.API = newAPI(t, c, Deps{
+		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: h.changes,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 	})
+	return h
+}
+
+// newAPI returns an API with every route.
+func newAPI(t testing.TB, c Config, d Deps) *API {
+	routes, err := NewRoutes(conformance.Contract(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.API = api
-	return h
+	return New(c, d, routes)
 }
 
 // call answers one request of the caller's, and holds the answer to openapi.yaml.
@@ -185,7 +190,7 @@ func TestRoutesAndContract(t *testing.T) {
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
 		h := newEnv(t)
-		h.Contract = new(openapi.Contract)
+		h.contract = new(openapi.Contract)
 		if err := h.route([]area{{"/api/", h.accountOperations()}}); err == nil {
 			t.Error("no error")
 		}

@@ -54,7 +54,7 @@ func (a *API) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 
 // handleSignIn is handle for operations whose caller has no credential yet.
 func (a *API) handleSignIn(path string, run query) http.Handler {
-	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
+	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
 	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()

@@ -98,7 +98,7 @@ func (a *API) testWebhook(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range a.Contract.EventTypes() {
+	for _, kind := range a.contract.EventTypes() {
 		if kind.Type != in.Type {
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/console"
 	"github.com/atrium-hq/atrium/adapters/rest"
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/scim"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
@@ -18,12 +17,11 @@ import (
 )
 
 func newDeps(
-	c *node.Core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier,
+	c *node.Core, idempotency ports.Idempotency, verifier ports.Verifier,
 	openID ports.OpenIDClient, pages *console.Handler, directory *scim.Handler,
 	metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
-		Contract:    contract,
 		Orgs:        c.Orgs.Directory,
 		Services:    c.Services,
 		Bind:        c.Bind,

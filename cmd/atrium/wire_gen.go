@@ -11,7 +11,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
@@ -81,7 +80,7 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	config := c.Config
 	restConfig := serverConfig(config)
 	db := c.DB
@@ -96,10 +95,7 @@ func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Regis
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, contract, idempotency, verifier, client, handler, scimHandler, metrics, log)
-	api, err := rest.New(restConfig, deps)
-	if err != nil {
-		return nil, err
-	}
+	deps := newDeps(c, idempotency, verifier, client, handler, scimHandler, metrics, log)
+	api := rest.New(restConfig, deps, routes)
 	return api, nil
 }

@@ -120,19 +120,20 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{Types: types} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: orgs["default"], Slug: "default"}}, "")
-	handler, err := rest.New(rest.Config{
+	routes, err := rest.NewRoutes(conformance.Contract(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := rest.New(rest.Config{
 		RequestTimeout: proof.Patience,
 		RateLimit:      rest.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency:    rest.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 	}, rest.Deps{
-		Contract: conformance.Contract(t), Orgs: func() *identity.Directory { return directory },
+		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.Sealer(seal.Cursors),
 		Digester: fixture.Digester{},
 		Metrics:  prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, routes)
 	return api{handler, stores, fixture.NewTeam(t, stores, orgs["default"])}
 }
 
