@@ -154,14 +154,15 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 // KeyringCheck returns the value that the keyring must be able to open, after storing fresh if there
 // is none yet.
 func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err error) {
-	err = db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `INSERT INTO keyring (one, check_value) VALUES (1, ?) ON CONFLICT (one) DO NOTHING`,
-			fresh); err != nil {
-			return err
-		}
-		_, err := tx.get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
-		return err
-	})
+	const stored = `SELECT check_value FROM keyring WHERE one = 1`
+	if found, err := db.get(ctx, &check, stored); found || err != nil {
+		return check, err // every start but the first one, which need not write
+	}
+	if _, err := db.exec(ctx, `INSERT INTO keyring (one, check_value) VALUES (1, ?) ON CONFLICT (one) DO NOTHING`,
+		fresh); err != nil {
+		return nil, err
+	}
+	_, err = db.get(ctx, &check, stored)
 	return check, err
 }
 

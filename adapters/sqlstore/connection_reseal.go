@@ -12,13 +12,15 @@ import (
 // FingerprintKey returns the sealed fingerprint key, after storing fresh if there is none yet. The
 // keyring's check value must be stored already.
 func (db *DB) FingerprintKey(ctx context.Context, fresh []byte) (sealed []byte, err error) {
-	err = db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND LENGTH(fingerprint_key) = 0`, fresh); err != nil {
-			return err
-		}
-		_, err := tx.get(ctx, &sealed, `SELECT fingerprint_key FROM keyring WHERE one = 1`)
-		return err
-	})
+	const stored = `SELECT fingerprint_key FROM keyring WHERE one = 1`
+	if _, err := db.get(ctx, &sealed, stored); len(sealed) > 0 || err != nil {
+		return sealed, err
+	}
+	if _, err := db.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND LENGTH(fingerprint_key) = 0`,
+		fresh); err != nil {
+		return nil, err
+	}
+	_, err = db.get(ctx, &sealed, stored)
 	return sealed, err
 }
 
