@@ -51,22 +51,32 @@ type database struct {
 	url string // as Atrium is configured with it
 }
 
-// use runs f on an empty database, and drops it. SQLite's is a file in dir, which stays.
+// use runs f on an empty database, and drops it.
 func (e engine) use(ctx context.Context, dir string, f func(database) error) error {
+	d, drop, err := e.create(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(d), drop())
+}
+
+// create returns an empty database, and what drops it. SQLite's is a file in dir, which stays.
+func (e engine) create(ctx context.Context, dir string) (d database, drop func() error, err error) {
 	if e.driver == "sqlite" {
-		return f(database{engine: e, url: "sqlite:" + filepath.Join(dir, "atrium.db")})
+		return database{engine: e, url: "sqlite:" + filepath.Join(dir, "atrium.db")}, func() error { return nil }, nil
 	}
 	u, err := url.Parse(e.server)
-	if err != nil {
-		return errors.New("the URL of PostgreSQL is none") // without err, which would quote the password
+	if err != nil { // which would quote the password
+		return database{}, nil, errors.New("the URL of PostgreSQL is none")
 	}
 	name := "load_" + strings.ToLower(rand.Text())
 	if err := e.execute(ctx, `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
-		return err
+		return database{}, nil, err
 	}
 	u.Path = "/" + name
-	err = f(database{engine: e, url: u.String()})
-	return errors.Join(err, e.execute(context.WithoutCancel(ctx), `DROP DATABASE `+name+` WITH (FORCE)`))
+	return database{engine: e, url: u.String()}, func() error {
+		return e.execute(context.WithoutCancel(ctx), `DROP DATABASE `+name+` WITH (FORCE)`)
+	}, nil
 }
 
 func (e engine) execute(ctx context.Context, statement string) error {
