@@ -92,15 +92,15 @@ type Subject struct {
 }
 
 // CanView reports whether by may view the object.
-func (s Subject) CanView(by identity.Actor) bool { return s.given(by, false).Role >= Viewer }
+func (s Subject) CanView(by identity.Actor) bool { return s.effective(by, false).Role >= Viewer }
 
 // CanEdit reports whether by may edit the object.
-func (s Subject) CanEdit(by identity.Actor) bool { return s.given(by, false).Role >= Editor }
+func (s Subject) CanEdit(by identity.Actor) bool { return s.effective(by, false).Role >= Editor }
 
-// given returns by's role and where it comes from: the highest role that any rule gives, reduced to Viewer if the
+// effective returns by's role and where it comes from: the highest role that any rule gives, reduced to Viewer if the
 // credential is read-only. A user outside the workspace has the role None, whatever was granted. If the object's owner
 // left the workspace, the workspace's owners act for them. No other code decides this.
-func (s Subject) given(by identity.Actor, ownerLeft bool) Reason {
+func (s Subject) effective(by identity.Actor, ownerLeft bool) Reason {
 	if by.Workspace != s.Workspace || by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return Reason{}
 	}

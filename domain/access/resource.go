@@ -55,7 +55,7 @@ func NewResource(by identity.Actor, v Visibility) Resource {
 func (r *Resource) Access(by identity.Actor) Role { return r.Reason(by).Role }
 
 // Reason is Access with where it comes from.
-func (r *Resource) Reason(by identity.Actor) Reason { return r.given(by, r.OwnerLeft) }
+func (r *Resource) Reason(by identity.Actor) Reason { return r.effective(by, r.OwnerLeft) }
 
 // Require returns nil if by has at least the role need. It returns k.NotFound if r is deleted or by may
 // not see it, and otherwise k.Forbidden.

@@ -18,11 +18,11 @@ func deceptive(email string) bool {
 	}
 	local, domain, _ := strings.Cut(email, "@")
 	for label := range strings.SplitSeq(domain, ".") {
-		if mixed(label) || imitates(label) {
+		if mixed(label) || looksLatin(label) {
 			return true
 		}
 	}
-	return mixed(local) || imitates(local)
+	return mixed(local) || looksLatin(local)
 }
 
 // distinct are the Latin letters without marks outside of ASCII that look like no other letter.
@@ -94,8 +94,8 @@ func scriptOf(r rune) string {
 // asLatin are the Cyrillic and Greek letters that look like Latin ones.
 const asLatin = "аеԁһіјӏорсԛѕԝхуѵ" + "АВЕНІЈКМОРСТЅХУԚԜѴ" + "ονρ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
 
-// imitates reports whether s has letters of other scripts, and each of them looks like a Latin one.
-func imitates(s string) bool {
+// looksLatin reports whether s has letters of other scripts, and each of them looks like a Latin one.
+func looksLatin(s string) bool {
 	found := false
 	for _, r := range s {
 		switch {

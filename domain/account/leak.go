@@ -26,7 +26,7 @@ func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, made []*Key) bo
 		return false
 	}
 	data := map[string]any{"name": k.Name}
-	if found := l.place(); found != "" {
+	if found := l.auditURL(); found != "" {
 		data["url"] = found
 	}
 	if source := l.kind(); source != "" {
@@ -38,8 +38,8 @@ func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, made []*Key) bo
 	return true
 }
 
-// place returns the URL of l for the audit trail, without user and query; empty if it is not an https URL or is long.
-func (l Leak) place() string {
+// auditURL returns the URL of l for the audit trail, without user and query; "" if it is not an https URL or is long.
+func (l Leak) auditURL() string {
 	u, err := url.Parse(l.URL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return ""

@@ -79,8 +79,8 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
-// owe sets since when s is unpaid, given its previous state.
-func (s *Subscription) owe(was *Subscription) {
+// setUnpaidSince sets since when s is unpaid, given its previous state.
+func (s *Subscription) setUnpaidSince(was *Subscription) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:
 		s.PastDueSince = time.Time{}
@@ -163,7 +163,7 @@ func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscript
 	c.applySurplus(by, now, live)
 	was := c.Subscription
 	if now != nil {
-		now.owe(was)
+		now.setUnpaidSince(was)
 		now.pause(was)
 	}
 	switch {

@@ -136,7 +136,7 @@ func evidence(rows [][]*string, at int) float64 {
 			sum += evidenceData
 		case !isName(*c):
 			sum += evidenceOdd
-		case isKnown(*c) && mostly(below, isKnown): // a list of names and values, side by side
+		case isKnown(*c) && majority(below, isKnown): // a list of names and values, side by side
 			sum += evidenceData
 		case isKnown(*c):
 			sum += evidenceKnown
@@ -183,11 +183,11 @@ func isYear(cell string) bool {
 
 // sameForm reports whether a cell that is not a name is like most of those below: they are not names either.
 func sameForm(cell string, below []*string) bool {
-	return !isName(cell) && mostly(below, func(v string) bool { return !isName(v) })
+	return !isName(cell) && majority(below, func(v string) bool { return !isName(v) })
 }
 
-// mostly reports whether more than half of the values are so.
-func mostly(cells []*string, so func(string) bool) bool {
+// majority reports whether more than half of the values are so.
+func majority(cells []*string, so func(string) bool) bool {
 	all, yes := 0, 0
 	for _, c := range cells {
 		if c != nil {
@@ -206,14 +206,14 @@ func isNotes(rows [][]*string, at int) bool {
 		return false
 	}
 	isSentence := func(c string) bool { return len(words(c)) >= 3 && isName(c) }
-	short := mostly(rows[at-1], func(c string) bool { return isName(c) && !isSentence(c) && !isUnit(c) })
+	short := majority(rows[at-1], func(c string) bool { return isName(c) && !isSentence(c) && !isUnit(c) })
 	if !short {
 		return false
 	}
-	if mostly(rows[at], isUnit) {
-		return !mostly(rows[at+1], isUnit)
+	if majority(rows[at], isUnit) {
+		return !majority(rows[at+1], isUnit)
 	}
-	return mostly(rows[at], isSentence) && !mostly(rows[at+1], isSentence)
+	return majority(rows[at], isSentence) && !majority(rows[at+1], isSentence)
 }
 
 func isUnit(cell string) bool {

@@ -110,9 +110,9 @@ const namesOfItsOwn = 2 // of a field
 
 type columnName struct {
 	name
-	remembered string // the name as a Memory has it
-	head       int    // the last word that is neither noise nor generic, the subject; -1 if there is none
-	either     []name // the two names of this/that
+	remembered   string // the name as a Memory has it
+	head         int    // the last word that is neither noise nor generic, the subject; -1 if there is none
+	alternatives []name // the two names of this/that
 }
 
 type name struct {
@@ -166,7 +166,7 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 		}
 		if strings.Contains(h.Name, "/") {
 			for part := range strings.SplitSeq(h.Name, "/") {
-				c.either = append(c.either, m.name(part))
+				c.alternatives = append(c.alternatives, m.name(part))
 			}
 		}
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(c.ids))) {
@@ -266,7 +266,8 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	if n.text == "" {
 		return judgement{}
 	}
-	if n.text != column.text && slices.ContainsFunc(column.either, func(e name) bool { return e.text == n.text }) {
+	isAlternative := func(other name) bool { return other.text == n.text }
+	if n.text != column.text && slices.ContainsFunc(column.alternatives, isAlternative) {
 		return judgement{score: scoreEither, why: shared, words: n.words}
 	}
 	if n.text == column.text {

@@ -14,8 +14,8 @@ type Mask struct {
 	Seq              int64 // of the change that made the user invisible; 0 until the store has numbered it
 }
 
-// hides reports whether the user is invisible at a time.
-func (r *Record) hides(now time.Time) bool {
+// isInvisible reports whether the user is invisible at a time.
+func (r *Record) isInvisible(now time.Time) bool {
 	return !r.Deleted && r.Claim(now).Status == ManualInvisible
 }
 
@@ -42,7 +42,7 @@ func (r *Record) maskFrom(shown Claim, since time.Time) Mask {
 // settleMask keeps the mask m while the user is invisible, unless r has one already, and removes it afterwards.
 func (r *Record) settleMask(m Mask, now time.Time) {
 	switch {
-	case !r.hides(now):
+	case !r.isInvisible(now):
 		r.Mask = nil
 	case r.Mask == nil:
 		r.Mask = &m
@@ -52,7 +52,7 @@ func (r *Record) settleMask(m Mask, now time.Time) {
 // SeqFor returns the Seq of the latest change of r that a caller with access a can see. It stays the same while the
 // user is invisible, except for the user.
 func (r *Record) SeqFor(a Access, now time.Time) int64 {
-	if a != Own && r.Mask != nil && r.Mask.Seq != 0 && r.hides(now) {
+	if a != Own && r.Mask != nil && r.Mask.Seq != 0 && r.isInvisible(now) {
 		return r.Mask.Seq
 	}
 	return r.Seq

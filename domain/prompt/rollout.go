@@ -137,7 +137,7 @@ func (t *Template) RollOut(
 	case before == nil && used.rollouts() == MaxRollouts:
 		return ErrRolloutLimit
 	}
-	next := before.divided(d, versions)
+	next := before.allocate(d, versions)
 	if labelled && slices.Equal(before.Weights(), next.Weights()) {
 		return nil
 	}
@@ -176,8 +176,8 @@ func (d RolloutDraft) checkWeights(versions []*VersionInfo) error {
 	return wrong.Err()
 }
 
-// divided returns the rollout that d asks for. Versions keep as many of the slots that they have in r as they can.
-func (r *Rollout) divided(d RolloutDraft, versions []*VersionInfo) *Rollout {
+// allocate returns the rollout that d asks for. Versions keep as many of the slots that they have in r as they can.
+func (r *Rollout) allocate(d RolloutDraft, versions []*VersionInfo) *Rollout {
 	next := &Rollout{Label: d.Label, Parts: make([]RolloutPart, len(versions))}
 	var free []byte
 	if r == nil {

@@ -90,13 +90,13 @@ func (s *Source) successor(f *column.Field, place int, now []column.Header, take
 	}
 	name := column.Normalise(was.Name)
 	for _, c := range now {
-		if name != "" && column.Normalise(c.Name) == name && fresh(c) && (c.Type == column.String || agree(was, c)) {
+		if name != "" && column.Normalise(c.Name) == name && fresh(c) && (c.Type == column.String || sameKind(was, c)) {
 			return c.Name // column.String may be a column without values
 		}
 	}
 	beside, candidates := "", 0 // the last candidate that is beside a column which it was beside before
 	for i, c := range now {
-		if !fresh(c) || !agree(was, c) {
+		if !fresh(c) || !sameKind(was, c) {
 			continue
 		}
 		candidates++
@@ -127,8 +127,8 @@ func neighbour(columns []column.Header, place int) string {
 var alike = map[column.Type]column.Type{column.Integer: column.Number, column.DateTime: column.Date,
 	column.Text: column.String}
 
-// agree reports whether the values of two columns are of the same kind.
-func agree(a, b column.Header) bool {
+// sameKind reports whether the values of two columns are of the same kind.
+func sameKind(a, b column.Header) bool {
 	kind := func(t column.Type) column.Type {
 		if other, ok := alike[t]; ok {
 			return other

@@ -199,7 +199,7 @@ func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c C
 	if c.Enabled != nil && *c.Enabled != e.Enabled {
 		changed["enabled"] = event.Change{From: e.Enabled, To: *c.Enabled}
 		e.Enabled = *c.Enabled
-		e.forgive()
+		e.resetFailures()
 		if e.Enabled {
 			e.Place = place
 		}
@@ -286,7 +286,7 @@ func (e *Endpoint) Observe(by identity.Actor, outcomes []Outcome) {
 			if e.Told {
 				e.Record(by, "webhook.recovered", string(e.ID), map[string]any{"host": e.host()})
 			}
-			e.forgive()
+			e.resetFailures()
 			e.SucceededAt = by.At
 			continue
 		}
@@ -314,8 +314,8 @@ func (e *Endpoint) disable(by identity.Actor, why Reason) {
 	e.Record(by, "webhook.disabled", string(e.ID), map[string]any{"host": e.host(), "reason": string(why)})
 }
 
-// forgive ends a series of failures.
-func (e *Endpoint) forgive() {
+// resetFailures ends a series of failures.
+func (e *Endpoint) resetFailures() {
 	e.Failures, e.FailingSince, e.Told, e.Reason = 0, time.Time{}, false, ""
 }
 
