@@ -25,7 +25,7 @@ type requestCounter struct {
 
 	mu      sync.Mutex
 	pending map[identity.OrgID]account.KeyRequests // not stored yet
-	held    int                                    // how many there are of all orgs
+	total   int                                    // how many there are of all orgs
 }
 
 func (c *requestCounter) record(k *account.Key, at time.Time) {
@@ -37,7 +37,7 @@ func (c *requestCounter) record(k *account.Key, at time.Time) {
 // add requires c's lock.
 func (c *requestCounter) add(org identity.OrgID, d account.KeyDay, n int64) {
 	requests := c.pending[org]
-	if c.held >= maxKeyDays {
+	if c.total >= maxKeyDays {
 		if _, known := requests[d]; !known {
 			return
 		}
@@ -51,14 +51,14 @@ func (c *requestCounter) add(org identity.OrgID, d account.KeyDay, n int64) {
 	}
 	before := len(requests)
 	requests[d] += n
-	c.held += len(requests) - before
+	c.total += len(requests) - before
 }
 
 // flush writes the counts. Counts that could not be written stay for the next call.
 func (c *requestCounter) flush(ctx context.Context) error {
 	c.mu.Lock()
 	pending := c.pending
-	c.pending, c.held = nil, 0
+	c.pending, c.total = nil, 0
 	c.mu.Unlock()
 	var failed []error
 	for org, requests := range pending {

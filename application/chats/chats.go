@@ -215,7 +215,7 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at 
 			return err
 		}
 		for _, user := range waiting {
-			if err := lapse(ctx, tx, by, user); err != nil {
+			if err := endUnusedInvitation(ctx, tx, by, user); err != nil {
 				return err
 			}
 		}

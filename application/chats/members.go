@@ -154,7 +154,7 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		if err != nil || !m.Invited {
 			return err
 		}
-		return lapse(ctx, tx, by, user)
+		return endUnusedInvitation(ctx, tx, by, user)
 	})
 }
 
@@ -192,7 +192,7 @@ func (s *Service) ChangeMembers(
 			if c.Action != chat.MemberRemoved || !c.Member.Invited {
 				continue
 			}
-			if err := lapse(ctx, tx, by, c.Member.User); err != nil {
+			if err := endUnusedInvitation(ctx, tx, by, c.Member.User); err != nil {
 				return err
 			}
 		}
@@ -221,8 +221,9 @@ func (s *Service) named(ctx context.Context, by identity.Actor, grants []chat.Gr
 	return users, fault.Join(unknown...)
 }
 
-// lapse ends the invitation that reserves user, unless another chat template waits for it or it has another purpose.
-func lapse(ctx context.Context, tx ports.Stores, by identity.Actor, user identity.UserID) error {
+// endUnusedInvitation ends the invitation that reserves user, unless another chat template waits for it or it has
+// another purpose.
+func endUnusedInvitation(ctx context.Context, tx ports.Stores, by identity.Actor, user identity.UserID) error {
 	others, err := tx.Chats.Invited(ctx, by.Workspace, user)
 	if err != nil || len(others) > 0 {
 		return err

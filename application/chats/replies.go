@@ -41,7 +41,7 @@ type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by ident
 // NewReplies returns the use cases on these stores, and on embeds, which are on the same stores.
 func NewReplies(s ports.Stores, embeds *Embeds, x ExpandPrompt, u UseConnection, r Repliers) *Replies {
 	return &Replies{
-		embeds: embeds, counts: &replyCounts{store: s.Replies, ahead: map[countedFor]*counted{}}, chats: s.Chats,
+		embeds: embeds, counts: &replyCounts{store: s.Replies, reserved: map[countedFor]*counted{}}, chats: s.Chats,
 		prompts: s.Prompts, expand: x, use: u, repliers: r,
 	}
 }

@@ -22,8 +22,8 @@ const (
 type replyCounts struct {
 	store ports.EmbedReplies
 
-	mu    sync.Mutex
-	ahead map[countedFor]*counted
+	mu       sync.Mutex
+	reserved map[countedFor]*counted
 }
 
 type countedFor struct {
@@ -34,8 +34,8 @@ type countedFor struct {
 }
 
 type counted struct {
-	left, block int
-	at          time.Time // of the latest call of the store
+	remaining, block int
+	at               time.Time // of the latest call of the store
 }
 
 // take counts one reply, unless the token already has most on that day.
@@ -53,10 +53,10 @@ func (c *replyCounts) take(
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.ahead[key]; known != nil {
-		known.left += got - 1
+	if known := c.reserved[key]; known != nil {
+		known.remaining += got - 1
 	} else if got > 1 {
-		c.ahead[key] = &counted{left: got - 1, block: got, at: at}
+		c.reserved[key] = &counted{remaining: got - 1, block: got, at: at}
 	}
 	return true, nil
 }
@@ -65,16 +65,16 @@ func (c *replyCounts) take(
 func (c *replyCounts) begin(key countedFor, at time.Time) (n int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.ahead[key]
+	known := c.reserved[key]
 	if known == nil {
-		if len(c.ahead) >= maxPending { // the others are counted one by one
+		if len(c.reserved) >= maxPending { // the others are counted one by one
 			return 1, false
 		}
 		known = &counted{}
-		c.ahead[key] = known
+		c.reserved[key] = known
 	}
-	if known.left > 0 {
-		known.left--
+	if known.remaining > 0 {
+		known.remaining--
 		return 0, true
 	}
 	if at.Sub(known.at) > busy {
@@ -90,15 +90,15 @@ func (c *replyCounts) begin(key countedFor, at time.Time) (n int, ok bool) {
 func (s *Replies) Flush(ctx context.Context) error {
 	c := s.counts
 	c.mu.Lock()
-	ahead := c.ahead
-	c.ahead = map[countedFor]*counted{}
+	ahead := c.reserved
+	c.reserved = map[countedFor]*counted{}
 	c.mu.Unlock()
 	var failed []error
 	for key, known := range ahead {
-		if known.left == 0 {
+		if known.remaining == 0 {
 			continue
 		}
-		if err := c.store.Return(ctx, key.org, key.token, key.origin, key.day, known.left); err != nil {
+		if err := c.store.Return(ctx, key.org, key.token, key.origin, key.day, known.remaining); err != nil {
 			failed = append(failed, err) // they stay counted, so the daily limit holds
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Service) RequestConsent(
 	if err := s.offered(by.Org, kind); err != nil {
 		return ConsentRequest{}, err
 	}
-	service, client := s.asks(by.Org, kind)
+	service, client := s.consentService(by.Org, kind)
 	if service == nil {
 		return ConsentRequest{}, connection.ErrConsentNotOffered
 	}
@@ -47,12 +47,12 @@ func (s *Service) RequestConsent(
 
 // AsksConsent reports whether people of an org can give their consent to connections of a kind.
 func (s *Service) AsksConsent(org identity.OrgID, kind connection.Kind) bool {
-	service, _ := s.asks(org, kind)
+	service, _ := s.consentService(org, kind)
 	return service != nil
 }
 
-// asks returns the service at which people of an org give consent; nil if there is none.
-func (s *Service) asks(org identity.OrgID, kind connection.Kind) (ports.Consents, connection.OAuthClient) {
+// consentService returns the service at which people of an org give consent; nil if there is none.
+func (s *Service) consentService(org identity.OrgID, kind connection.Kind) (ports.Consents, connection.OAuthClient) {
 	d, ok := connection.Describe(kind)
 	client := s.deps.Offers(org).Google
 	if !ok || !d.Consent || client.IsZero() {
@@ -125,7 +125,7 @@ func (s *Service) exchange(
 	if err := connection.MayConsent(by); err != nil {
 		return connection.Credential{}, err
 	}
-	service, client := s.asks(by.Org, kind)
+	service, client := s.consentService(by.Org, kind)
 	if service == nil {
 		return connection.Credential{}, connection.ErrConsentNotOffered
 	}
@@ -142,7 +142,7 @@ func (s *Service) exchange(
 
 // consent is a consent that ends with its connection.
 type consent struct {
-	is         bool // whether the connection's credential is one
+	isConsent  bool // whether the connection's credential is one
 	service    ports.Consents
 	credential connection.Credential // zero if it cannot be opened
 }
@@ -158,14 +158,14 @@ func (s *Service) consent(
 	service, _ := s.deps.Warehouses[c.Kind].(ports.Consents)
 	credential, _, err := s.opened(ctx, stored, by, c)
 	if err != nil {
-		return consent{is: true}
+		return consent{isConsent: true}
 	}
 	return consent{true, service, credential}
 }
 
 // withdraw ends a consent at its service, and returns whether that worked; nil if there is none.
 func (s *Service) withdraw(ctx context.Context, given consent) *bool {
-	if !given.is {
+	if !given.isConsent {
 		return nil
 	}
 	if given.service == nil || given.credential.Kind() == "" {

@@ -26,17 +26,17 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	if err != nil {
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	c, err := s.customer(ctx, calls, by, t)
+	c, err := s.customer(ctx, callCtx, by, t)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.beginIntent(ctx, calls, by, key, t, c); err != nil {
+	if err := s.beginIntent(ctx, callCtx, by, key, t, c); err != nil {
 		return nil, err
 	}
 	create := func(key string) (billing.SetupIntent, error) {
-		return callWithRetry(calls, func(ctx context.Context) (billing.SetupIntent, error) {
+		return callWithRetry(callCtx, func(ctx context.Context) (billing.SetupIntent, error) {
 			return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
 		})
 	}
@@ -45,7 +45,7 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 		made, err = create(key + "_again")
 	}
 	if rejected(err) {
-		c, err = s.replaced(ctx, calls, by, t, c, err)
+		c, err = s.replaceDeleted(ctx, callCtx, by, t, c, err)
 		if err == nil {
 			made, err = create(key + "_" + string(c.ID))
 		}
@@ -58,7 +58,7 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 
 // beginIntent counts a setup intent. If too many seem to be open, it reads the wallet first, because an
 // intent may just have been confirmed.
-func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key string, t Terms,
+func (s *Service) beginIntent(ctx, callCtx context.Context, by identity.Actor, key string, t Terms,
 	c *billing.Customer) error {
 	if !t.Limits.CountIntents() {
 		return c.BeginIntent(by, key, t.Limits) // nothing to store
@@ -72,7 +72,7 @@ func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key
 	if !errors.Is(err, billing.ErrIntentLimit) || by.At.Sub(c.WalletAt) < recently {
 		return err
 	}
-	if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
+	if _, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by)); err != nil {
 		return err
 	}
 	return begin()
@@ -81,7 +81,7 @@ func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key
 // customer returns by's customer, and creates it if there is none. The reservation is stored first, and
 // concurrent calls use its key: so there is one customer at the gateway, whatever the number of calls
 // and their outcomes.
-func (s *Service) customer(ctx, calls context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+func (s *Service) customer(ctx, callCtx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
 		c, err = s.reserve(ctx, by, t)
@@ -89,11 +89,11 @@ func (s *Service) customer(ctx, calls context.Context, by identity.Actor, t Term
 	if err != nil || c.ID != "" {
 		return c, err
 	}
-	return s.createCustomer(ctx, calls, by, t, c)
+	return s.createCustomer(ctx, callCtx, by, t, c)
 }
 
 func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
-	d, err := s.described(ctx, by, t, &billing.Customer{})
+	d, err := s.describe(ctx, by, t, &billing.Customer{})
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +112,10 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 }
 
 // createCustomer creates a reserved customer at the gateway.
-func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, t Terms,
+func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor, t Terms,
 	c *billing.Customer) (*billing.Customer, error) {
 	create := func() (billing.CustomerID, error) {
-		return callWithRetry(calls, func(ctx context.Context) (billing.CustomerID, error) {
+		return callWithRetry(callCtx, func(ctx context.Context) (billing.CustomerID, error) {
 			d := c.Details
 			d.Workspace = c.Workspace
 			return t.Gateway.CreateCustomer(ctx, c.Key, d)
@@ -160,23 +160,23 @@ func rejected(err error) bool {
 	return is
 }
 
-// replaced returns a new customer if c was deleted at the gateway. If it was not, it returns why the call
+// replaceDeleted returns a new customer if c was deleted at the gateway. If it was not, it returns why the call
 // was refused.
-func (s *Service) replaced(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, refusal error,
+func (s *Service) replaceDeleted(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, refusal error,
 ) (*billing.Customer, error) {
-	now, err := s.refresh(ctx, calls, by, t, c, s.wallet(by))
+	now, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by))
 	if err != nil {
 		return nil, err
 	}
 	if now.ID == c.ID {
 		return nil, refusal
 	}
-	return s.customer(ctx, calls, by, t)
+	return s.customer(ctx, callCtx, by, t)
 }
 
-// lose records that the gateway does not have a customer any more.
-func (s *Service) lose(
+// recordDeletion records that the gateway does not have a customer any more.
+func (s *Service) recordDeletion(
 	ctx context.Context, by identity.Actor, t Terms, id billing.CustomerID,
 ) (*billing.Customer, error) {
 	key := newKey()

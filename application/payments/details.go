@@ -43,20 +43,20 @@ func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billin
 	if d, err = billing.CheckDetails(by, d); err != nil {
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	c, err := s.customer(ctx, calls, by, t)
+	c, err := s.customer(ctx, callCtx, by, t)
 	if err != nil {
 		return nil, err
 	}
 	c.Entered = d
-	err = s.giveDetails(ctx, calls, by, t, c)
+	err = s.giveDetails(ctx, callCtx, by, t, c)
 	if errors.Is(err, billing.ErrCustomerGone) {
-		if c, err = s.replaced(ctx, calls, by, t, c, err); err != nil {
+		if c, err = s.replaceDeleted(ctx, callCtx, by, t, c, err); err != nil {
 			return nil, err
 		}
 		c.Entered = d
-		err = s.giveDetails(ctx, calls, by, t, c)
+		err = s.giveDetails(ctx, callCtx, by, t, c)
 	}
 	if err != nil {
 		return nil, err
@@ -83,21 +83,21 @@ func (s *Service) followDetails(ctx context.Context, by identity.Actor, t Terms)
 	if err != nil || c.ID == "" {
 		return err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	err = s.giveDetails(ctx, calls, by, t, c)
+	err = s.giveDetails(ctx, callCtx, by, t, c)
 	switch {
 	case errors.Is(err, billing.ErrCustomerGone):
-		_, err = s.lose(ctx, by, t, c.ID)
-	case err != nil && !billing.OutcomeUnknown(err) && !billing.NoEffect(err) && !gone(err):
+		_, err = s.recordDeletion(ctx, by, t, c.ID)
+	case err != nil && !billing.OutcomeUnknown(err) && !billing.NoEffect(err) && !isGone(err):
 		err = job.Final(err) // it would be refused again
 	}
 	return err
 }
 
 // giveDetails sends the gateway the details of c. Until it has accepted them, a job is queued that does the same.
-func (s *Service) giveDetails(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
-	d, err := s.described(ctx, by, t, c)
+func (s *Service) giveDetails(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
+	d, err := s.describe(ctx, by, t, c)
 	if err != nil || c.HasGiven(d) {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Service) giveDetails(ctx, calls context.Context, by identity.Actor, t T
 	if err != nil {
 		return err
 	}
-	if err := call(calls, func(ctx context.Context) error {
+	if err := call(callCtx, func(ctx context.Context) error {
 		return t.Gateway.UpdateCustomer(ctx, key, c.ID,
 			d)
 	}); err != nil {
@@ -141,8 +141,8 @@ func queueDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor, due t
 	return jobs.Enqueue(ctx, job.New(by, billing.DetailsJob, billing.DetailsSubject, due))
 }
 
-// described returns the details of c that the gateway must store.
-func (s *Service) described(
+// describe returns the details of c that the gateway must store.
+func (s *Service) describe(
 	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (billing.Details, error) {
 	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))

@@ -29,20 +29,20 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, back string) (*
 	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	c, err := s.customer(ctx, calls, by, t)
+	c, err := s.customer(ctx, callCtx, by, t)
 	if err != nil {
 		return nil, err
 	}
 	open := func() (string, error) {
-		return callWithRetry(calls, func(ctx context.Context) (string, error) {
+		return callWithRetry(callCtx, func(ctx context.Context) (string, error) {
 			return t.Gateway.Portal(ctx, c.ID, back)
 		})
 	}
 	url, err := open()
 	if rejected(err) {
-		if c, err = s.replaced(ctx, calls, by, t, c, err); err == nil {
+		if c, err = s.replaceDeleted(ctx, callCtx, by, t, c, err); err == nil {
 			url, err = open()
 		}
 	}
@@ -75,13 +75,13 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	c, err := s.customer(ctx, calls, by, t)
+	c, err := s.customer(ctx, callCtx, by, t)
 	if err != nil {
 		return nil, err
 	}
-	plans, err := s.verified(calls, t, w.Plan)
+	plans, err := s.verified(callCtx, t, w.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	}
 	start := billing.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
 	if c.Pending == nil {
-		_, start.Ended, err = s.endCheckouts(ctx, calls, by, t, c, now, new([]billing.GatewaySubscription))
+		_, start.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now, new([]billing.GatewaySubscription))
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		return nil, err
 	}
 	order.SuccessURL, order.CancelURL, order.AutomaticTax = w.SuccessURL, w.CancelURL, t.AutomaticTax
-	url, err := s.createCheckout(calls, t, c, start.Key, order)
+	url, err := s.createCheckout(callCtx, t, c, start.Key, order)
 	stored := s.endStart(ctx, by, t, c, order, err)
 	return &HostedPage{URL: url, Gateway: t.Kind}, errors.Join(err, stored)
 }
@@ -127,10 +127,10 @@ func (s *Service) startCheckout(
 
 // createCheckout creates a page.
 func (s *Service) createCheckout(
-	calls context.Context, t Terms, c *billing.Customer, key string, order billing.CheckoutOrder,
+	callCtx context.Context, t Terms, c *billing.Customer, key string, order billing.CheckoutOrder,
 ) (string, error) {
 	create := func(key string) (string, error) {
-		return callWithRetry(calls, func(ctx context.Context) (string, error) {
+		return callWithRetry(callCtx, func(ctx context.Context) (string, error) {
 			return t.Gateway.Checkout(ctx, key, c.ID, order)
 		})
 	}
@@ -159,7 +159,7 @@ func (s *Service) endStart(
 // paid before a page ended is among them. It returns the customer, another one if it was deleted at the gateway, and
 // until when the pages would have been open.
 func (s *Service) endCheckouts(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
 	held *[]billing.GatewaySubscription,
 ) (*billing.Customer, time.Time, error) {
 	ended := c.CheckoutUntil
@@ -168,17 +168,17 @@ func (s *Service) endCheckouts(
 	}
 	var refusal error
 	if c.MayCheckOut(now) {
-		refusal = call(calls, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) })
+		refusal = call(callCtx, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) })
 		if refusal != nil && !rejected(refusal) {
 			return nil, ended, refusal
 		}
 	}
-	listed, err := s.refresh(ctx, calls, by, t, c, s.listing(by, held))
+	listed, err := s.refresh(ctx, callCtx, by, t, c, s.listing(by, held))
 	switch {
 	case err != nil:
 		return nil, ended, err
 	case listed.ID == "":
-		listed, err = s.customer(ctx, calls, by, t)
+		listed, err = s.customer(ctx, callCtx, by, t)
 	case listed.ID == c.ID:
 		err = refusal
 	}

@@ -29,9 +29,9 @@ func (s *Service) PayInvoice(
 	if err != nil {
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	c, invoice, err := s.ownInvoice(ctx, calls, by, t, id)
+	c, invoice, err := s.ownInvoice(ctx, callCtx, by, t, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) PayInvoice(
 	begun, err := begin()
 	// a card may just have been added
 	if errors.Is(err, billing.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
-		if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
+		if _, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by)); err != nil {
 			return nil, err
 		}
 		begun, err = begin()
@@ -56,7 +56,7 @@ func (s *Service) PayInvoice(
 	if done {
 		return &InvoicePayment{billing.InvoicePayment{Invoice: *invoice}, t.Kind}, nil
 	}
-	_, out, err := s.settle(ctx, calls, by, t, begun)
+	_, out, err := s.settle(ctx, callCtx, by, t, begun)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Service) PayInvoice(
 // ownInvoice returns by's customer and one of its invoices. It reads the invoices again if they do not
 // contain it, because it may just have been created.
 func (s *Service) ownInvoice(
-	ctx, calls context.Context, by identity.Actor, t Terms, id billing.InvoiceID,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, id billing.InvoiceID,
 ) (*billing.Customer, *billing.Invoice, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
@@ -77,7 +77,7 @@ func (s *Service) ownInvoice(
 	}
 	i, err := s.payments.Invoice(ctx, by.Workspace, t.Account, id)
 	if errors.Is(err, billing.ErrInvoiceNotFound) && by.At.Sub(c.InvoicesAt) >= recently {
-		if c, err = s.refresh(ctx, calls, by, t, c, s.invoices(by)); err != nil {
+		if c, err = s.refresh(ctx, callCtx, by, t, c, s.invoices(by)); err != nil {
 			return nil, nil, err
 		}
 		i, err = s.payments.Invoice(ctx, by.Workspace, t.Account, id)
@@ -87,15 +87,15 @@ func (s *Service) ownInvoice(
 
 // pay performs a Pay, and reads the subscriptions, which it may make active again.
 func (s *Service) pay(
-	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation,
 ) (out result, err error) {
-	out.paid, err = callWithRetry(calls, func(ctx context.Context) (billing.InvoicePayment, error) {
+	out.paid, err = callWithRetry(callCtx, func(ctx context.Context) (billing.InvoicePayment, error) {
 		return t.Gateway.Pay(ctx, op.Key, c.ID, op.Invoice)
 	})
 	if err != nil {
 		return out, err
 	}
-	out.held, err = callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+	out.subscriptions, err = callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil { // it is paid: the repetition finds that

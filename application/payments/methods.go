@@ -27,9 +27,9 @@ func (s *Service) SetDefault(
 	if _, err := c.Chargeable(by, now, id); err != nil {
 		return nil, now, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	if err := s.makeDefault(calls, t, c.ID, id); err != nil {
+	if err := s.makeDefault(callCtx, t, c.ID, id); err != nil {
 		return nil, now, err
 	}
 	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.SetDefault(by, now, id) })
@@ -42,9 +42,9 @@ func (s *Service) SetDefault(
 
 // makeDefault sets the default at the gateway. The key is only for retries of this call, which is
 // idempotent: it sets a state.
-func (s *Service) makeDefault(calls context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
+func (s *Service) makeDefault(callCtx context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
 	key := newKey()
-	return call(calls, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
+	return call(callCtx, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
 }
 
 // owned returns by's customer. If a method is not among its methods, it reads them again, because the
@@ -67,9 +67,9 @@ func (s *Service) owned(
 	if by.At.Sub(c.WalletAt) < recently {
 		return c, nil
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	return s.refresh(ctx, calls, by, t, c, s.wallet(by))
+	return s.refresh(ctx, callCtx, by, t, c, s.wallet(by))
 }
 
 // recently is the greatest age at which the mirror is trusted about something that it does not contain.
@@ -97,22 +97,22 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	if err != nil {
 		return err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	return s.detach(ctx, calls, by, t, c, next, m)
+	return s.detach(ctx, callCtx, by, t, c, next, m)
 }
 
 // detach removes a leaving method at the gateway, after it has set another default if there is one. Both
 // calls set a state, so they can be repeated at any time.
-func (s *Service) detach(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next,
+func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, next,
 	m billing.MethodID) error {
 	var err error
 	if next != "" {
-		err = s.makeDefault(calls, t, c.ID, next)
+		err = s.makeDefault(callCtx, t, c.ID, next)
 	}
 	if err == nil || errors.Is(err, billing.ErrMethodNotFound) {
 		key := newKey()
-		err = call(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, key, c.ID, m) })
+		err = call(callCtx, func(ctx context.Context) error { return t.Gateway.Detach(ctx, key, c.ID, m) })
 	}
 	if billing.OutcomeUnknown(err) || billing.NoEffect(err) {
 		return err // the queued job finds out the outcome

@@ -10,16 +10,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// part is a part of the mirror that is read separately.
-type part struct {
-	name string
-	held *[]billing.GatewaySubscription // where a listing leaves what it read
-	at   func(*billing.Customer) time.Time
-	read func(ctx context.Context, t Terms, c *billing.Customer) (see func(*billing.Customer), err error)
+// mirrorPart is a part of the mirror that is read separately.
+type mirrorPart struct {
+	name   string
+	listed *[]billing.GatewaySubscription // where a listing leaves what it read
+	at     func(*billing.Customer) time.Time
+	read   func(ctx context.Context, t Terms, c *billing.Customer) (see func(*billing.Customer), err error)
 }
 
-func (s *Service) wallet(by identity.Actor) part {
-	return part{
+func (s *Service) wallet(by identity.Actor) mirrorPart {
+	return mirrorPart{
 		name: "wallet",
 		at:   func(c *billing.Customer) time.Time { return c.WalletAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
@@ -32,17 +32,17 @@ func (s *Service) wallet(by identity.Actor) part {
 	}
 }
 
-func (s *Service) subscription(by identity.Actor) part {
+func (s *Service) subscription(by identity.Actor) mirrorPart {
 	return s.listing(by, new([]billing.GatewaySubscription))
 }
 
 // listing returns the part for subscriptions. It stores what was read in into, with the payer's
 // required action, which is not saved.
-func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription) part {
-	return part{
-		name: "subscription",
-		held: into,
-		at:   func(c *billing.Customer) time.Time { return c.SubscriptionAt },
+func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription) mirrorPart {
+	return mirrorPart{
+		name:   "subscription",
+		listed: into,
+		at:     func(c *billing.Customer) time.Time { return c.SubscriptionAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
 			held, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 				return t.Gateway.Subscriptions(ctx, c.ID)
@@ -54,8 +54,8 @@ func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription
 	}
 }
 
-func (s *Service) invoices(by identity.Actor) part {
-	return part{
+func (s *Service) invoices(by identity.Actor) mirrorPart {
+	return mirrorPart{
 		name: "invoices",
 		at:   func(c *billing.Customer) time.Time { return c.InvoicesAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
@@ -66,10 +66,10 @@ func (s *Service) invoices(by identity.Actor) part {
 	}
 }
 
-// look returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
+// readMirror returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
 // reached, or did not answer in time. The customer is nil if the workspace has none.
-func (s *Service) look(
-	ctx context.Context, by identity.Actor, t Terms, p part,
+func (s *Service) readMirror(
+	ctx context.Context, by identity.Actor, t Terms, p mirrorPart,
 ) (r reading, stale bool, err error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -78,16 +78,16 @@ func (s *Service) look(
 	if err != nil || c.ID == "" || by.At.Sub(p.at(c)) < billing.Fresh {
 		return reading{customer: c}, false, err
 	}
-	return s.freshen(ctx, by, t, c, p)
+	return s.refreshWithinPatience(ctx, by, t, c, p)
 }
 
 // refresh reads a part from the gateway and stores it. If the customer changed in the meantime, what
 // was read is discarded.
-func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
-	p part) (*billing.Customer, error) {
-	see, err := p.read(calls, t, c)
+func (s *Service) refresh(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+	p mirrorPart) (*billing.Customer, error) {
+	see, err := p.read(callCtx, t, c)
 	if errors.Is(err, billing.ErrCustomerGone) {
-		return s.lose(ctx, by, t, c.ID)
+		return s.recordDeletion(ctx, by, t, c.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -99,10 +99,10 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 	if err != nil {
 		return nil, err
 	}
-	if with, err := s.withDefault(ctx, calls, by, t, now); err == nil {
+	if with, err := s.withDefault(ctx, callCtx, by, t, now); err == nil {
 		now = with
 	} // else the next read tries again
-	if examined, err := s.examineTrial(ctx, calls, by, t, now); err == nil {
+	if examined, err := s.examineTrial(ctx, callCtx, by, t, now); err == nil {
 		now = examined
 	} // likewise
 	return s.notify(ctx, by, t, now)
@@ -110,7 +110,7 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 
 // withDefault makes the newest valid method the default if the gateway has none: without a default it could not charge
 // when a trial ends or a period is renewed.
-func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms,
+func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t Terms,
 	c *billing.Customer) (*billing.Customer, error) {
 	if c.WalletAt.IsZero() || c.DefaultMethod() != nil {
 		return c, nil
@@ -123,7 +123,7 @@ func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t T
 	if m == nil {
 		return c, nil
 	}
-	if err := s.makeDefault(calls, t, c.ID, m.ID); err != nil {
+	if err := s.makeDefault(callCtx, t, c.ID, m.ID); err != nil {
 		return nil, err
 	}
 	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
@@ -142,7 +142,7 @@ var errMoved = errors.New("the customer keeps changing")
 
 // resync reads all mirrored data from the gateway, and stores it.
 func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	for range maxTries {
 		c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
@@ -150,10 +150,10 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 			return c, err
 		}
 		var applies []func(*billing.Customer)
-		for _, p := range []part{s.wallet(by), s.subscription(by), s.invoices(by)} {
-			see, err := p.read(calls, t, c)
+		for _, p := range []mirrorPart{s.wallet(by), s.subscription(by), s.invoices(by)} {
+			see, err := p.read(callCtx, t, c)
 			if errors.Is(err, billing.ErrCustomerGone) {
-				return s.lose(ctx, by, t, c.ID)
+				return s.recordDeletion(ctx, by, t, c.ID)
 			}
 			if err != nil {
 				return nil, err
@@ -172,10 +172,10 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 			return nil, err
 		}
 		if current {
-			if c, err = s.withDefault(ctx, calls, by, t, c); err != nil {
+			if c, err = s.withDefault(ctx, callCtx, by, t, c); err != nil {
 				return nil, err
 			}
-			if c, err = s.examineTrial(ctx, calls, by, t, c); err != nil {
+			if c, err = s.examineTrial(ctx, callCtx, by, t, c); err != nil {
 				return nil, err
 			}
 			return s.notify(ctx, by, t, c)
@@ -215,7 +215,7 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	if err != nil {
 		return nil, err
 	}
-	r, stale, err := s.look(ctx, by, t, s.wallet(by))
+	r, stale, err := s.readMirror(ctx, by, t, s.wallet(by))
 	c := r.customer
 	if err != nil || c == nil {
 		return &Wallet{Gateway: t.Kind, Now: now}, err
@@ -244,7 +244,7 @@ func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billin
 	}
 	b := &Bills{Gateway: t.Kind}
 	if q.After == "" { // later pages must match the first one
-		if _, b.Stale, err = s.look(ctx, by, t, s.invoices(by)); err != nil {
+		if _, b.Stale, err = s.readMirror(ctx, by, t, s.invoices(by)); err != nil {
 			return nil, err
 		}
 	}

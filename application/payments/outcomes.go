@@ -19,17 +19,17 @@ const settledAfter = 2 * time.Minute
 
 // result is the outcome of an operation at the gateway.
 type result struct {
-	held []billing.GatewaySubscription
-	paid billing.InvoicePayment // of a Pay
+	subscriptions []billing.GatewaySubscription
+	paid          billing.InvoicePayment // of a Pay
 }
 
 // settle performs the pending operation at the gateway, and records the outcome. An operation with an unknown outcome
 // stays pending for the job.
 func (s *Service) settle(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, result, error) {
 	op := c.Pending
-	out, err := s.outcome(calls, by, t, c, op)
+	out, err := s.outcome(callCtx, by, t, c, op)
 	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
 		return nil, result{}, err
 	}
@@ -40,9 +40,9 @@ func (s *Service) settle(
 		case err != nil:
 			c.Abandon(by, op.Key, code(err))
 		case op.Kind == billing.Pay:
-			c.SettlePayment(by, op.Key, out.paid, out.held, t.Plans)
+			c.SettlePayment(by, op.Key, out.paid, out.subscriptions, t.Plans)
 		default:
-			c.Settle(by, op.Key, out.held, t.Plans)
+			c.Settle(by, op.Key, out.subscriptions, t.Plans)
 		}
 		return nil
 	})
@@ -53,7 +53,7 @@ func (s *Service) settle(
 		_ = s.trials.Release(ctx, by, t.Account)
 	}
 	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
-		_, _ = s.refresh(ctx, calls, by, t, now, s.subscription(by))
+		_, _ = s.refresh(ctx, callCtx, by, t, now, s.subscription(by))
 	}
 	return now, out, err
 }
@@ -61,35 +61,35 @@ func (s *Service) settle(
 // outcome performs an operation, or looks up its outcome if the operation is too old to be repeated or
 // the gateway refuses to repeat it.
 func (s *Service) outcome(
-	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation,
+	callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation,
 ) (result, error) {
 	plan, err := op.Bought(t.Plans)
 	if op.Kind != billing.Cancel && err != nil || by.At.Sub(op.At) > repeatable {
-		return s.lookUpOutcome(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
+		return s.lookUpOutcome(callCtx, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
-	out, err := s.perform(calls, t, c, op, plan)
+	out, err := s.perform(callCtx, t, c, op, plan)
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrAddressInvalid) ||
 		errors.Is(err, billing.ErrPromotionInvalid) || billing.NoEffect(err) {
-		err = s.restoreDefault(calls, t, c, op, err)
+		err = s.restoreDefault(callCtx, t, c, op, err)
 	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
 		return out, err
 	}
 	_, unsettled := errors.AsType[*billing.UnsettledError](err)
 	if unsettled || op.Repeated && !billing.OutcomeUnknown(err) {
-		return s.lookUpOutcome(calls, by, t, c, op, err)
+		return s.lookUpOutcome(callCtx, by, t, c, op, err)
 	}
 	return out, err
 }
 
 // restoreDefault restores the default from before a purchase that was declined or had no effect. It
 // returns the reason, or an unknown outcome if the default could not be restored.
-func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation,
 	declined error) error {
 	if op.Before == "" {
 		return declined
 	}
-	if err := s.makeDefault(calls, t, c.ID, op.Before); err != nil && !errors.Is(err, billing.ErrMethodNotFound) {
+	if err := s.makeDefault(callCtx, t, c.ID, op.Before); err != nil && !errors.Is(err, billing.ErrMethodNotFound) {
 		return &billing.UnsettledError{Refusal: err.Error()}
 	}
 	return declined
@@ -98,22 +98,22 @@ func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Cust
 // lookUpOutcome determines the outcome of an operation from the gateway's current state. refusal is set if the
 // operation had no effect. While that is uncertain, the error is one with an unknown outcome.
 func (s *Service) lookUpOutcome(
-	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
+	callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
 ) (result, error) {
-	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil {
 		return result{}, &billing.UnsettledError{Refusal: err.Error()}
 	}
-	out := result{held: held}
+	out := result{subscriptions: held}
 	age := by.At.Sub(op.At)
 	found := age > repeatable
 	switch op.Kind {
 	case billing.Subscribe:
 		found = slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.Key == op.Key })
 	case billing.Pay:
-		if found, out.paid, err = s.paidInvoice(calls, t, c, op); err != nil {
+		if found, out.paid, err = s.paidInvoice(callCtx, t, c, op); err != nil {
 			return result{}, &billing.UnsettledError{Refusal: err.Error()}
 		}
 	case billing.Cancel:
@@ -131,9 +131,9 @@ func (s *Service) lookUpOutcome(
 
 // paidInvoice reports whether the invoice of a Pay is paid at the gateway.
 func (s *Service) paidInvoice(
-	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation,
 ) (found bool, p billing.InvoicePayment, err error) {
-	all, err := callWithRetry(calls,
+	all, err := callWithRetry(callCtx,
 		func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
 	if err != nil {
 		return false, p, err
@@ -148,44 +148,44 @@ func (s *Service) paidInvoice(
 
 // perform calls the gateway for an operation, however often it was called before.
 func (s *Service) perform(
-	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, plan *billing.Plan,
+	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation, plan *billing.Plan,
 ) (result, error) {
 	one := func(h billing.GatewaySubscription, err error) (result, error) {
-		return result{held: []billing.GatewaySubscription{h}}, err
+		return result{subscriptions: []billing.GatewaySubscription{h}}, err
 	}
 	switch op.Kind {
 	case billing.Pay:
-		return s.pay(calls, t, c, op)
+		return s.pay(callCtx, t, c, op)
 	case billing.Cancel:
 		why := op.Why()
 		for _, also := range op.Also {
-			if err := call(calls, func(ctx context.Context) error {
+			if err := call(callCtx, func(ctx context.Context) error {
 				return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also, why)
 			}); err != nil {
 				return result{}, err
 			}
 		}
-		return result{}, call(calls, func(ctx context.Context) error {
+		return result{}, call(callCtx, func(ctx context.Context) error {
 			return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription, why)
 		})
 	case billing.Change:
-		return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {
+		return one(callWithRetry(callCtx, func(ctx context.Context) (billing.GatewaySubscription, error) {
 			return t.Gateway.Amend(ctx, op.Key, c.ID, op.Subscription, op.Amendment(*plan))
 		}))
 	}
 	if op.Subscription != "" {
-		if err := call(calls, func(ctx context.Context) error {
+		if err := call(callCtx, func(ctx context.Context) error {
 			return t.Gateway.GiveUp(ctx, op.Key+"_giveway", c.ID, op.Subscription)
 		}); err != nil {
 			return result{}, err
 		}
 	}
 	if op.Method != "" {
-		if err := s.makeDefault(calls, t, c.ID, op.Method); err != nil {
+		if err := s.makeDefault(callCtx, t, c.ID, op.Method); err != nil {
 			return result{}, err
 		}
 	}
-	return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {
+	return one(callWithRetry(callCtx, func(ctx context.Context) (billing.GatewaySubscription, error) {
 		return t.Gateway.Subscribe(ctx, op.Key, c.ID, op.Order(*plan))
 	}))
 }

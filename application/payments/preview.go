@@ -40,18 +40,18 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 	if err != nil {
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	if by.At.Sub(c.SubscriptionAt) >= recently {
-		if c, err = s.refresh(ctx, calls, by, t, c, s.subscription(by)); err != nil {
+		if c, err = s.refresh(ctx, callCtx, by, t, c, s.subscription(by)); err != nil {
 			return nil, err
 		}
 	}
-	plans, err := s.verifiedChange(ctx, calls, by, t, ch.Plan)
+	plans, err := s.verifiedChange(ctx, callCtx, by, t, ch.Plan)
 	if err != nil {
 		return nil, err
 	}
-	if ch, err = s.changeWithPromotion(ctx, calls, by, t, ch); err != nil {
+	if ch, err = s.changeWithPromotion(ctx, callCtx, by, t, ch); err != nil {
 		return nil, err
 	}
 	op, err := c.PreviewChange(by, ch, plans)
@@ -63,7 +63,7 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 		return nil, err
 	}
 	op.ProrateAt = at.Truncate(time.Second) // as exact as gateways are
-	p, err := s.preview(calls, t, c, op, plans)
+	p, err := s.preview(callCtx, t, c, op, plans)
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +76,13 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 
 // preview reads from the gateway what an operation costs.
 func (s *Service) preview(
-	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, plans billing.Plans,
+	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation, plans billing.Plans,
 ) (*billing.Preview, error) {
 	plan, err := op.Bought(plans)
 	if err != nil {
 		return nil, err
 	}
-	p, err := callWithRetry(calls, func(ctx context.Context) (billing.Preview, error) {
+	p, err := callWithRetry(callCtx, func(ctx context.Context) (billing.Preview, error) {
 		return t.Gateway.Preview(ctx, c.ID, op.Subscription, op.Amendment(*plan))
 	})
 	p.At, p.Metered = op.ProrateAt, plan.Metered != nil || s.isMetered(t, c)
@@ -110,7 +110,7 @@ func (s *Service) ChangeAsPreviewed(
 
 // checkOffer returns billing.ErrPreviewOutdated unless a change still costs what its offer says.
 func (s *Service) checkOffer(
-	ctx, calls context.Context, by identity.Actor, t Terms, key string, ch billing.Changes, plans billing.Plans,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, key string, ch billing.Changes, plans billing.Plans,
 ) error {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -130,7 +130,7 @@ func (s *Service) checkOffer(
 		return err
 	}
 	op.ProrateAt = ch.Offer.Preview.At
-	p, err := s.preview(calls, t, c, op, plans)
+	p, err := s.preview(callCtx, t, c, op, plans)
 	if err != nil {
 		return err
 	}

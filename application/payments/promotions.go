@@ -11,13 +11,13 @@ import (
 // promotion returns the promotion of a code that c can use for a sale. billing.ErrPromotionInvalid,
 // billing.ErrPromotionLimit.
 func (s *Service) promotion(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, code string, of billing.Sale,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, code string, of billing.Sale,
 ) (*billing.Promotion, error) {
 	begin := func(c *billing.Customer) error { return c.BeginPromotion(by, t.Limits) }
 	if _, err := s.payments.Update(ctx, by, t.Account, begin); err != nil {
 		return nil, err
 	}
-	p, err := callWithRetry(calls, func(ctx context.Context) (billing.Promotion, error) {
+	p, err := callWithRetry(callCtx, func(ctx context.Context) (billing.Promotion, error) {
 		return t.Gateway.Promotion(ctx, c.ID, code, of)
 	})
 	if errors.Is(err, billing.ErrPromotionInvalid) {
@@ -35,7 +35,8 @@ func (s *Service) promotion(
 
 // withPromotion returns a subscribe request with the promotion of its code.
 func (s *Service) withPromotion(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, key string, w billing.SubscribeRequest,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, key string,
+	w billing.SubscribeRequest,
 ) (billing.SubscribeRequest, error) {
 	if !c.UsesCode(key, w) {
 		return w, nil
@@ -44,13 +45,13 @@ func (s *Service) withPromotion(
 	if err != nil {
 		return w, err
 	}
-	w.Promotion, err = s.promotion(ctx, calls, by, t, c, w.Code, billing.Sale{Plan: *plan, Quantity: w.Quantity})
+	w.Promotion, err = s.promotion(ctx, callCtx, by, t, c, w.Code, billing.Sale{Plan: *plan, Quantity: w.Quantity})
 	return w, err
 }
 
 // changeWithPromotion returns changes with the promotion of their code.
 func (s *Service) changeWithPromotion(
-	ctx, calls context.Context, by identity.Actor, t Terms, ch billing.Changes,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, ch billing.Changes,
 ) (billing.Changes, error) {
 	if ch.Code == "" {
 		return ch, nil
@@ -70,6 +71,6 @@ func (s *Service) changeWithPromotion(
 	if err != nil {
 		return ch, err
 	}
-	ch.Promotion, err = s.promotion(ctx, calls, by, t, c, ch.Code, billing.Sale{Plan: *plan, Quantity: quantity})
+	ch.Promotion, err = s.promotion(ctx, callCtx, by, t, c, ch.Code, billing.Sale{Plan: *plan, Quantity: quantity})
 	return ch, err
 }

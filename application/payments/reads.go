@@ -43,23 +43,23 @@ func (r *Reads) init() {
 
 // reading is what was read of the gateway.
 type reading struct {
-	customer *billing.Customer
-	held     []billing.GatewaySubscription // if p is a listing
-	listed   bool                          // held was read
+	customer      *billing.Customer
+	subscriptions []billing.GatewaySubscription // if p is a listing
+	listed        bool                          // held was read
 }
 
-// freshen reads a part of the mirror from the gateway, within the patience of reads. stale is true if
+// refreshWithinPatience reads a part of the mirror from the gateway, within the patience of reads. stale is true if
 // the gateway did not answer in time.
-func (s *Service) freshen(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, p part,
+func (s *Service) refreshWithinPatience(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, p mirrorPart,
 ) (r reading, stale bool, err error) {
 	r, err = t.Reads.bound(ctx, string(by.Workspace)+" "+p.name, func(ctx context.Context) (reading, error) {
-		calls, cancel := outbound(ctx)
+		callCtx, cancel := outbound(ctx)
 		defer cancel()
-		fresh, err := s.refresh(ctx, calls, by, t, c, p)
+		fresh, err := s.refresh(ctx, callCtx, by, t, c, p)
 		out := reading{customer: fresh}
-		if p.held != nil {
-			out.held, out.listed = *p.held, err == nil
+		if p.listed != nil {
+			out.subscriptions, out.listed = *p.listed, err == nil
 		}
 		return out, err
 	})

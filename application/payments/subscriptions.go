@@ -60,7 +60,7 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	if err != nil {
 		return nil, err
 	}
-	r, stale, err := s.look(ctx, by, t, s.subscription(by))
+	r, stale, err := s.readMirror(ctx, by, t, s.subscription(by))
 	c := r.customer
 	switch {
 	case err != nil:
@@ -76,15 +76,15 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 		v.Stale = stale
 		return v, nil
 	}
-	return s.asking(ctx, by, t, r)
+	return s.viewWithAction(ctx, by, t, r)
 }
 
-// asking returns the subscription with the payer's required action. It reads the action from the
+// viewWithAction returns the subscription with the payer's required action. It reads the action from the
 // gateway each time, because its secret is never stored, unless r was just read. It stores the rest of what it reads.
-func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, r reading) (*View, error) {
+func (s *Service) viewWithAction(ctx context.Context, by identity.Actor, t Terms, r reading) (*View, error) {
 	stale, err, c := false, error(nil), r.customer
 	if !r.listed {
-		r, stale, err = s.freshen(ctx, by, t, c, s.subscription(by))
+		r, stale, err = s.refreshWithinPatience(ctx, by, t, c, s.subscription(by))
 	}
 	if stale {
 		v, err := s.view(ctx, by, t, c)
@@ -104,7 +104,7 @@ func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, r read
 	if err != nil {
 		return nil, err
 	}
-	v.Action = actionOf(r.held, v.ID)
+	v.Action = actionOf(r.subscriptions, v.ID)
 	return v, nil
 }
 
@@ -143,9 +143,9 @@ func (s *Service) Subscribe(
 	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	c, err := s.customer(ctx, calls, by, t)
+	c, err := s.customer(ctx, callCtx, by, t)
 	if err != nil {
 		return nil, err
 	}
@@ -157,17 +157,17 @@ func (s *Service) Subscribe(
 	plans, held := t.Plans, []billing.GatewaySubscription(nil)
 	w.Ended = c.CheckoutUntil
 	if c.Pending == nil {
-		if plans, err = s.verified(calls, t, w.Plan); err != nil {
+		if plans, err = s.verified(callCtx, t, w.Plan); err != nil {
 			return nil, err
 		}
 		// A subscription may have been created elsewhere, or by a call whose response was lost.
-		if c, w.Ended, err = s.endCheckouts(ctx, calls, by, t, c, now, &held); err != nil {
+		if c, w.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now, &held); err != nil {
 			return nil, err
 		}
-		if c, err = s.knowFingerprints(ctx, calls, by, t, c); err != nil {
+		if c, err = s.loadFingerprints(ctx, callCtx, by, t, c); err != nil {
 			return nil, err
 		}
-		if w, err = s.withPromotion(ctx, calls, by, t, c, key, w); err != nil {
+		if w, err = s.withPromotion(ctx, callCtx, by, t, c, key, w); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +181,7 @@ func (s *Service) Subscribe(
 	begun, err := begin()
 	if unknown := errors.Is(err, billing.ErrMethodRequired) || errors.Is(err, billing.ErrMethodNotFound); unknown &&
 		by.At.Sub(c.WalletAt) >= recently {
-		if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
+		if _, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by)); err != nil {
 			return nil, err
 		}
 		begun, err = begin()
@@ -198,10 +198,10 @@ func (s *Service) Subscribe(
 		v.Action = actionOf(held, v.ID)
 		return v, nil
 	}
-	v, err := s.execute(ctx, calls, by, t, begun)
+	v, err := s.execute(ctx, callCtx, by, t, begun)
 	// the next call gets a new customer if this one was deleted
 	if rejected(err) || errors.Is(err, billing.ErrMethodNotFound) {
-		_, err = s.replaced(ctx, calls, by, t, begun, err)
+		_, err = s.replaceDeleted(ctx, callCtx, by, t, begun, err)
 		if err == nil {
 			err = billing.ErrMethodRequired
 		}
@@ -219,12 +219,12 @@ func (s *Service) Subscribe(
 
 // verified returns the plans as they can be bought now. It reads the price of the wanted plan from the
 // gateway, where it may have changed.
-func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID) (billing.Plans, error) {
+func (s *Service) verified(callCtx context.Context, t Terms, wanted billing.PlanID) (billing.Plans, error) {
 	plan, err := t.Plans.Find(wanted)
 	if err != nil {
 		return t.Plans, nil // the caller reports the unknown plan
 	}
-	now, err := callWithRetry(calls,
+	now, err := callWithRetry(callCtx,
 		func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID
 }
 
 // verifiedChange is verified for a change to another plan.
-func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, t Terms,
+func (s *Service) verifiedChange(ctx, callCtx context.Context, by identity.Actor, t Terms,
 	wanted *billing.PlanID) (billing.Plans, error) {
 	if wanted == nil {
 		return t.Plans, nil
@@ -246,7 +246,7 @@ func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, 
 	if err != nil {
 		return nil, err
 	}
-	return s.verified(calls, t, *wanted)
+	return s.verified(callCtx, t, *wanted)
 }
 
 // ChangeSubscription changes the live subscription. key as for Subscribe.
@@ -256,17 +256,17 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	if err != nil {
 		return nil, err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	plans, err := s.verifiedChange(ctx, calls, by, t, ch.Plan)
+	plans, err := s.verifiedChange(ctx, callCtx, by, t, ch.Plan)
 	if err != nil {
 		return nil, err
 	}
-	if ch, err = s.changeWithPromotion(ctx, calls, by, t, ch); err != nil {
+	if ch, err = s.changeWithPromotion(ctx, callCtx, by, t, ch); err != nil {
 		return nil, err
 	}
 	if ch.Offer != nil {
-		if err := s.checkOffer(ctx, calls, by, t, key, ch, plans); err != nil {
+		if err := s.checkOffer(ctx, callCtx, by, t, key, ch, plans); err != nil {
 			return nil, err
 		}
 	}
@@ -284,7 +284,7 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	if nothing {
 		return s.view(ctx, by, t, c)
 	}
-	v, err := s.execute(ctx, calls, by, t, c)
+	v, err := s.execute(ctx, callCtx, by, t, c)
 	if err == nil && v == nil {
 		err = billing.ErrNoSubscription
 	}
@@ -309,16 +309,18 @@ func (s *Service) CancelSubscription(
 	if err != nil {
 		return err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	_, err = s.execute(ctx, calls, by, t, c)
+	_, err = s.execute(ctx, callCtx, by, t, c)
 	return err
 }
 
 // execute performs the pending operation at the gateway, and records the outcome. The subscription is
 // nil if none is live afterwards. An operation with an unknown outcome stays pending for the job.
-func (s *Service) execute(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
-	now, out, err := s.settle(ctx, calls, by, t, c)
+func (s *Service) execute(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (*View, error) {
+	now, out, err := s.settle(ctx, callCtx, by, t, c)
 	if err != nil {
 		return nil, err
 	}
@@ -329,6 +331,6 @@ func (s *Service) execute(ctx, calls context.Context, by identity.Actor, t Terms
 	if err != nil {
 		return nil, err
 	}
-	v.Action = actionOf(out.held, v.ID)
+	v.Action = actionOf(out.subscriptions, v.ID)
 	return v, nil
 }

@@ -65,13 +65,13 @@ func (s *Service) trialMark(c *billing.Customer, kind billing.TrialMarkKind, tex
 // the subscription exists. If the rules give the card no trial, the subscription ends: nothing was paid, and the payer
 // has not agreed to pay now.
 func (s *Service) examineTrial(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, error) {
 	if !c.OnCheckoutTrial() {
 		return c, nil
 	}
 	key, id := c.CheckoutTrial, c.Subscription.ID
-	card, err := s.cardOf(calls, t, c)
+	card, err := s.cardOf(callCtx, t, c)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) examineTrial(
 		refused = t.Trials.Refused(taken) != ""
 	}
 	if refused {
-		err := call(calls, func(ctx context.Context) error {
+		err := call(callCtx, func(ctx context.Context) error {
 			return t.Gateway.Cancel(ctx, key+"_refused", c.ID, id, billing.Cancellation{})
 		})
 		if err != nil {
@@ -99,14 +99,14 @@ func (s *Service) examineTrial(
 }
 
 // cardOf returns the fingerprint of the method that is charged for the subscription; "" if it is unknown.
-func (s *Service) cardOf(calls context.Context, t Terms, c *billing.Customer) (string, error) {
-	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+func (s *Service) cardOf(callCtx context.Context, t Terms, c *billing.Customer) (string, error) {
+	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil {
 		return "", err
 	}
-	w, err := callWithRetry(calls,
+	w, err := callWithRetry(callCtx,
 		func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
 	if err != nil {
 		return "", err
@@ -144,13 +144,13 @@ func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, 
 	})
 }
 
-// knowFingerprints reads the payment methods again if a trial may depend on their fingerprints, which the mirror may
+// loadFingerprints reads the payment methods again if a trial may depend on their fingerprints, which the mirror may
 // not have.
-func (s *Service) knowFingerprints(
-	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+func (s *Service) loadFingerprints(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, error) {
 	if !t.Trials.OncePerCard || c.HadTrial || c.Pending != nil {
 		return c, nil
 	}
-	return s.refresh(ctx, calls, by, t, c, s.wallet(by))
+	return s.refresh(ctx, callCtx, by, t, c, s.wallet(by))
 }

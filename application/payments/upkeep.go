@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// gone reports whether err means that the workspace or its customer no longer exists.
-func gone(err error) bool {
+// isGone reports whether err means that the workspace or its customer no longer exists.
+func isGone(err error) bool {
 	return errors.Is(err, billing.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) ||
 		errors.Is(err, billing.ErrNotConfigured)
 }
@@ -23,7 +23,7 @@ func (s *Service) Reconcile(ctx context.Context, by identity.Actor) error {
 	if err == nil {
 		err = s.reconcile(ctx, by, t)
 	}
-	if gone(err) {
+	if isGone(err) {
 		return nil
 	}
 	return err
@@ -34,21 +34,21 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 	if err != nil {
 		return err
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	if c.ID == "" {
-		if c, err = s.createCustomer(ctx, calls, by, t, c); err != nil {
+		if c, err = s.createCustomer(ctx, callCtx, by, t, c); err != nil {
 			return err
 		}
 	}
 	if c.Pending != nil {
 		c.Pending.Repeated = true
-		if _, err := s.execute(ctx, calls, by, t, c); billing.OutcomeUnknown(err) {
+		if _, err := s.execute(ctx, callCtx, by, t, c); billing.OutcomeUnknown(err) {
 			return err
 		} // a refused operation is settled
 	}
 	for _, m := range c.Detaching() {
-		if err := s.detach(ctx, calls, by, t, c, c.Default, m); err != nil {
+		if err := s.detach(ctx, callCtx, by, t, c, c.Default, m); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 		return nil // audits start again with the next customer
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if gone(err) {
+	if isGone(err) {
 		return nil
 	}
 	if err != nil || c.ID == "" {
@@ -79,7 +79,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	}
 	different, err := s.differences(ctx, by, t, c)
 	if errors.Is(err, billing.ErrCustomerGone) {
-		_, err := s.lose(ctx, by, t, c.ID)
+		_, err := s.recordDeletion(ctx, by, t, c.ID)
 		return ignoring(err)
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 }
 
 func ignoring(err error) error {
-	if gone(err) {
+	if isGone(err) {
 		return nil
 	}
 	return err
@@ -109,14 +109,14 @@ func ignoring(err error) error {
 func (s *Service) differences(
 	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) ([]event.Event, error) {
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	w, err := callWithRetry(calls,
+	w, err := callWithRetry(callCtx,
 		func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
 	if err != nil {
 		return nil, err
 	}
-	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil {

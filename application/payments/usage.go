@@ -109,9 +109,9 @@ func (s *Service) sendUsage(
 		}
 		e.Quantity = quantity
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	err := call(calls, func(ctx context.Context) error { return t.Gateway.ReportUsage(ctx, *e) })
+	err := call(callCtx, func(ctx context.Context) error { return t.Gateway.ReportUsage(ctx, *e) })
 	switch {
 	case err == nil:
 		return s.meters.SentUsage(ctx, by.Workspace, e.ID)

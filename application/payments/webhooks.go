@@ -80,7 +80,7 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 			failure = s.cancelIntents(ctx, t, c)
 		}
 		switch {
-		case gone(failure):
+		case isGone(failure):
 			failure = nil
 		case failure != nil && ctx.Err() != nil:
 			return failure // the attempt was interrupted, which is not the events' fault
@@ -105,16 +105,16 @@ func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Custome
 	if c.PausedAt.IsZero() {
 		return nil
 	}
-	calls, cancel := outbound(ctx)
+	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	if sub := c.Subscription; sub != nil && sub.Status == billing.Incomplete {
 		key := newKey()
-		err := call(calls, func(ctx context.Context) error { return t.Gateway.GiveUp(ctx, key, c.ID, sub.ID) })
+		err := call(callCtx, func(ctx context.Context) error { return t.Gateway.GiveUp(ctx, key, c.ID, sub.ID) })
 		if err != nil && !errors.Is(err, billing.ErrSubscriptionExists) {
 			return err
 		}
 	}
-	return call(calls, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
+	return call(callCtx, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
 }
 
 // Events lists the events that by's org received from its gateways. by is the system.

@@ -48,8 +48,8 @@ func (g *registry) shift(d time.Duration, now time.Time) {
 	}
 }
 
-// rectify replaces impossible times of a record that was loaded.
-func (g *registry) rectify(r *presence.Record, now time.Time) {
+// correctTimes replaces impossible times of a record that was loaded.
+func (g *registry) correctTimes(r *presence.Record, now time.Time) {
 	g.withEntry(key{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e == nil {
 			r.Rectify(nil, now)

@@ -75,8 +75,8 @@ func (f *feed) regrouped(org identity.OrgID, moved []identity.UserID, due []*Wat
 // names yields the users whose workspaces decide what w sees. It yields none if w sees all users or
 // only its caller.
 func (w *Watch) names() iter.Seq[identity.UserID] {
-	if w.by.Operator || len(w.asked) == 0 {
+	if w.by.Operator || len(w.requested) == 0 {
 		return func(func(identity.UserID) bool) {}
 	}
-	return slices.Values(append(slices.Clone(w.asked), w.by.User))
+	return slices.Values(append(slices.Clone(w.requested), w.by.User))
 }

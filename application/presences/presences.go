@@ -47,7 +47,7 @@ func (s *Service) Beat(
 		return presence.View{}, false, err
 	}
 	if !h.Claims() {
-		if v, ok := s.registry.beat(by, &h, now); ok {
+		if v, ok := s.registry.heartbeat(by, &h, now); ok {
 			return v, false, nil
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Service) storeBeat(
 // too many devices, has a stream without a presence.
 func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, first bool) error {
 	h := presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL, KeepActivity: true}
-	if _, ok := s.registry.beat(by, &h, s.now()); ok || by.ReadOnly() {
+	if _, ok := s.registry.heartbeat(by, &h, s.now()); ok || by.ReadOnly() {
 		return nil
 	}
 	_, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
@@ -111,7 +111,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	}
 	access := r.Access(by, false)
 	if access == presence.None {
-		with, err := s.together(ctx, by, []identity.UserID{r.User})
+		with, err := s.colleagues(ctx, by, []identity.UserID{r.User})
 		if err != nil {
 			return presence.View{}, err
 		}
@@ -124,8 +124,10 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	return r.View(access, s.now()), nil
 }
 
-// together returns those of users who share a workspace with by.
-func (s *Service) together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
+// colleagues returns those of users who share a workspace with by.
+func (s *Service) colleagues(
+	ctx context.Context, by identity.Actor, users []identity.UserID,
+) ([]identity.UserID, error) {
 	if len(users) == 0 {
 		return nil, nil
 	}
@@ -215,7 +217,7 @@ func (s *Service) update(ctx context.Context, org identity.OrgID, users []identi
 			before = make(map[identity.UserID]int64, len(users))
 		}
 		before[r.User] = r.Seq
-		s.registry.rectify(r, s.now())
+		s.registry.correctTimes(r, s.now())
 		return change(r)
 	})
 	visible := false

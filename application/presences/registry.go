@@ -40,7 +40,7 @@ type key struct {
 // the order of fields avoids padding.
 type entry struct {
 	record     presence.Record
-	until      int64  // when the stored record ends, in microseconds since 1970
+	expires    int64  // when the stored record ends, in microseconds since 1970
 	dirtySince uint32 // the second since 1970 from which it is fresher than the store; 0 if it is not
 
 	// Its place on the wheel of its shard.
@@ -70,8 +70,8 @@ func (g *registry) withEntry(k key, f func(*shard, *entry)) {
 	f(s, s.entries[k.org][k.user])
 }
 
-// beat applies a heartbeat without a visible change: it only extends the device's life.
-func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time) (v presence.View, ok bool) {
+// heartbeat applies a heartbeat without a visible change: it only extends the device's life.
+func (g *registry) heartbeat(by identity.Actor, h *presence.Heartbeat, now time.Time) (v presence.View, ok bool) {
 	s := g.shardOf(key{by.Org, by.User})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time)
 
 // mergeDevices copies this node's newer data about devices into a record that was loaded.
 func (g *registry) mergeDevices(r *presence.Record, now time.Time) {
-	g.rectify(r, now)
+	g.correctTimes(r, now)
 	g.withEntry(key{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e != nil {
 			r.MergeDevices(&e.record)
@@ -113,7 +113,7 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 			delete(s.entries[k.org], k.user)
 			return
 		}
-		e.until, e.dirtySince = stored.Due.UnixMicro(), 0
+		e.expires, e.dirtySince = stored.Due.UnixMicro(), 0
 		if !e.record.Equal(stored) {
 			e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
 		}
@@ -168,7 +168,7 @@ func (g *registry) dueAt(e *entry) time.Time {
 	}
 	store := time.Unix(int64(e.dirtySince), 0).Add(lag)
 	if g.shared {
-		store = time.UnixMicro(e.until).Add(-margin)
+		store = time.UnixMicro(e.expires).Add(-margin)
 	}
 	if store.Before(next) {
 		return store
@@ -182,7 +182,7 @@ func (g *registry) due(now time.Time) map[identity.OrgID][]identity.UserID {
 	for i := range g.shards {
 		s := &g.shards[i]
 		s.mu.Lock()
-		for _, e := range s.wheel.turn(now) {
+		for _, e := range s.wheel.advance(now) {
 			out[e.record.Org] = append(out[e.record.Org], e.record.User)
 		}
 		s.mu.Unlock()

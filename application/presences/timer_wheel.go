@@ -46,8 +46,8 @@ func (w *timerWheel) remove(e *entry) {
 	e.second, e.previous, e.next = 0, nil, nil
 }
 
-// turn removes and returns the entries that are due at now.
-func (w *timerWheel) turn(now time.Time) (due []*entry) {
+// advance removes and returns the entries that are due at now.
+func (w *timerWheel) advance(now time.Time) (due []*entry) {
 	target := now.Unix()
 	w.at = max(w.at, target-slots) // after a long pause each slot is visited once
 	for w.at < target {

@@ -28,7 +28,7 @@ var (
 type Watch struct {
 	service   *Service
 	by        identity.Actor
-	asked     []identity.UserID // the users that the caller asked for
+	requested []identity.UserID // the users that the caller asked for
 	users     []identity.UserID // the users whose records they see; unused for operators
 	readerSeq int64             // the Seq up to which the reader knows everything
 	behind    bool              // the store has more than the reader knows, below the pending ones
@@ -41,9 +41,9 @@ type Watch struct {
 	// Regrouped has a value when by may share workspaces with other users than before: call Recheck.
 	Regrouped chan struct{}
 
-	mu      sync.Mutex
-	pending map[identity.UserID]*presence.Record // the latest record of each user
-	cut     bool
+	mu        sync.Mutex
+	pending   map[identity.UserID]*presence.Record // the latest record of each user
+	truncated bool
 }
 
 // Batch is what a reader receives at once.
@@ -65,7 +65,7 @@ func (s *Service) Watch(
 	ctx context.Context, by identity.Actor, users []identity.UserID, above int64,
 ) (w *Watch, reset bool, err error) {
 	w = &Watch{
-		service: s, by: by, asked: users, readerSeq: above, behind: true,
+		service: s, by: by, requested: users, readerSeq: above, behind: true,
 		pending: map[identity.UserID]*presence.Record{},
 	}
 	w.Ready, w.Regrouped = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -104,7 +104,7 @@ func (w *Watch) visible(ctx context.Context) ([]identity.UserID, error) {
 	if w.by.Operator {
 		return nil, nil
 	}
-	users, err := w.service.together(ctx, w.by, w.asked)
+	users, err := w.service.colleagues(ctx, w.by, w.requested)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func signal(c chan<- struct{}) {
 func (w *Watch) add(r *presence.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut = w.cut || len(w.pending) >= maxPending; w.cut {
+	if w.truncated = w.truncated || len(w.pending) >= maxPending; w.truncated {
 		clear(w.pending)
 	} else {
 		w.pending[r.User] = r
@@ -173,7 +173,7 @@ func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 		return w.read(ctx)
 	}
 	w.mu.Lock()
-	if w.cut {
+	if w.truncated {
 		w.mu.Unlock()
 		return nil, ErrTooSlow
 	}

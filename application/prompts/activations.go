@@ -16,7 +16,7 @@ import (
 // does not acknowledge it.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	at revision.Match, a prompt.Activating) (t *prompt.Template, asked *prompt.ActivationRequest, err error) {
-	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var v *prompt.VersionInfo
 		waits := false
 		t, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,

@@ -48,7 +48,7 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 		return by, nil, err
 	}
 	var stored *prompt.Template
-	err = s.adding(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
 		stored, err = addWith(ctx, tx, by, made, drafts)
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, err
 	})

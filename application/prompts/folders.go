@@ -44,7 +44,7 @@ func (s *Service) outline(ctx context.Context, by identity.Actor, folder string)
 // MoveFolder renames every template in a folder that by sees, all or none, and returns how many. Requires the editor
 // role on each, and the manager role if the folders are shared with different people.
 func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to string) (moved int, err error) {
-	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		entries, err := tx.PromptLists.Outline(ctx, by, strings.TrimSuffix(from, "/"), MaxMoved+1)
 		if err != nil {
 			return nil, err

@@ -49,7 +49,7 @@ func (s *Service) Import(
 	ctx context.Context, by identity.Actor, all []prompt.Imported,
 ) ([]prompt.ImportResult, error) {
 	results := make([]prompt.ImportResult, len(all))
-	err := s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		for _, i := range prompt.InOrder(all) {
 			var err error
 			if results[i], err = importOne(ctx, tx, by, all[i]); err != nil {

@@ -13,7 +13,7 @@ import (
 // MoveLabel gives a label to the version that to names. Another version that has it loses it.
 func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, to prompt.Ref,
 	m prompt.LabelMove) (of *prompt.Reading, labelled *prompt.Version, err error) {
-	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		t, err := tx.Prompts.EditVersion(ctx, by, id, to,
 			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
 				labelled = v

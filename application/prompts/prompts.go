@@ -51,7 +51,7 @@ func (s *Service) Create(
 		return nil, fault.InField("/version/base_version_id", "not_allowed_value",
 			"A new prompt template has no version to base this one on.")
 	}
-	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		if err := tx.Prompts.Add(ctx, t); err != nil || first == nil {
 			return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, err
 		}
@@ -79,13 +79,13 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
 	c prompt.Changes) (*prompt.Template, error) {
 	var changed *prompt.Template
-	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var name string
 		change := func(t *prompt.Template, owner prompt.Recipient) error {
 			before := t.Size()
 			name = t.Name
 			err := t.Change(by, at, c, owner)
-			kinds = grown(before, t.Size())
+			kinds = quotasOfGrowth(before, t.Size())
 			return err
 		}
 		if c.Owner != nil {
@@ -111,7 +111,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 // Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	var restored *prompt.Template
-	err := s.adding(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
+	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
 		restored, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Restore(by) })
 		return []quota.Kind{quota.PromptTemplates}, err
 	})
@@ -144,7 +144,7 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 			return nil, nil, err
 		}
 	}
-	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		var t *prompt.Template
 		t, v, err = addVersion(ctx, tx, by, id, d)
 		if err == nil {
@@ -211,7 +211,7 @@ func readable(
 // resolved.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match,
 	c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
-	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var lost []string
 		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
 			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
@@ -224,7 +224,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 				if err := t.ChangeVersion(by, at, v, c, used); err != nil {
 					return err
 				}
-				kinds, lost = grown(before, v.Size()), prompt.RemovedLabels(labels, v.Labels)
+				kinds, lost = quotasOfGrowth(before, v.Size()), prompt.RemovedLabels(labels, v.Labels)
 				return nil
 			})
 		if err != nil {
@@ -364,7 +364,7 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 		}
 		found, ok := known[w]
 		if !ok {
-			found.Template, found.Version, found.Err = s.wanted(ctx, by, w)
+			found.Template, found.Version, found.Err = s.findWanted(ctx, by, w)
 			if found.Err != nil && !isRefusal(found.Err) {
 				return nil, found.Err
 			}
@@ -380,7 +380,9 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 	return out, nil
 }
 
-func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Reading, *prompt.Version, error) {
+func (s *Service) findWanted(
+	ctx context.Context, by identity.Actor, w Wanted,
+) (*prompt.Reading, *prompt.Version, error) {
 	if w.ID != "" {
 		return s.Resolved(ctx, by, w.ID, w.Ref, w.Key)
 	}

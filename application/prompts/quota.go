@@ -8,10 +8,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// adding runs a change that adds to a workspace in one transaction. If a quota of the kinds that add
+// addWithinQuotas runs a change that adds to a workspace in one transaction. If a quota of the kinds that add
 // returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before
 // the transaction starts.
-func (s *Service) adding(ctx context.Context, by identity.Actor,
+func (s *Service) addWithinQuotas(ctx context.Context, by identity.Actor,
 	add func(tx ports.Stores) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
@@ -26,9 +26,9 @@ func (s *Service) adding(ctx context.Context, by identity.Actor,
 	})
 }
 
-// grown returns the quotas that a change must respect: none unless it made something larger, so that a
+// quotasOfGrowth returns the quotas that a change must respect: none unless it made something larger, so that a
 // workspace above its quota can still change what it has.
-func grown(before, after int) []quota.Kind {
+func quotasOfGrowth(before, after int) []quota.Kind {
 	if after > before {
 		return []quota.Kind{quota.StorageBytes}
 	}

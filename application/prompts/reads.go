@@ -29,7 +29,7 @@ type ReadCounter struct {
 
 	mu      sync.Mutex
 	pending map[identity.WorkspaceID]map[prompt.Read]int64 // not stored yet
-	held    int                                            // how many there are of all workspaces
+	total   int                                            // how many there are of all workspaces
 }
 
 // NewReadCounter returns a counter that stores reads.
@@ -52,10 +52,10 @@ func (c *ReadCounter) Record(by identity.Actor, versions ...prompt.VersionID) {
 // add requires c's lock.
 func (c *ReadCounter) add(ws identity.WorkspaceID, r prompt.Read, n int64) {
 	if _, known := c.pending[ws][r]; !known {
-		if c.held >= maxReads {
+		if c.total >= maxReads {
 			return
 		}
-		c.held++
+		c.total++
 	}
 	if c.pending[ws] == nil {
 		c.pending[ws] = map[prompt.Read]int64{}
@@ -67,7 +67,7 @@ func (c *ReadCounter) add(ws identity.WorkspaceID, r prompt.Read, n int64) {
 func (c *ReadCounter) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	pending := c.pending
-	c.pending, c.held = map[identity.WorkspaceID]map[prompt.Read]int64{}, 0
+	c.pending, c.total = map[identity.WorkspaceID]map[prompt.Read]int64{}, 0
 	c.mu.Unlock()
 	var failed []error
 	for ws, reads := range pending {

@@ -15,7 +15,7 @@ func (s *Service) RollOut(
 	ctx context.Context, by identity.Actor, id prompt.ID, d prompt.RolloutDraft,
 ) (*prompt.Rollout, error) {
 	var started *prompt.Rollout
-	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var others []*prompt.VersionInfo
 		for i := range d.Versions {
 			if i == 0 {

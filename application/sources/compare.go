@@ -217,7 +217,7 @@ func (r *rowReader) values() []column.Value {
 		return r.row.Values
 	}
 	var id column.Value
-	if key, ok := r.keyHash(r.whole.Values[r.idFrom]); ok {
+	if key, ok := r.keyHash(r.fullRow.Values[r.idFrom]); ok {
 		id = column.TextValue(key.ID())
 	}
 	r.withID = append(append(r.withID[:0], r.row.Values...), id)

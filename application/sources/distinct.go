@@ -10,14 +10,14 @@ import (
 // distinct finds values that were there before, by hashes of 64 bits under a key of its own. It compares at most
 // source.MaxDistinct values.
 type distinct struct {
-	seed    maphash.Seed
-	seen    map[string]map[uint64]struct{} // by field
-	left    int
-	skipped map[string]int
+	seed      maphash.Seed
+	seen      map[string]map[uint64]struct{} // by field
+	remaining int
+	skipped   map[string]int
 }
 
 func newDistinct() *distinct {
-	return &distinct{seed: maphash.MakeSeed(), seen: map[string]map[uint64]struct{}{}, left: source.MaxDistinct,
+	return &distinct{seed: maphash.MakeSeed(), seen: map[string]map[uint64]struct{}{}, remaining: source.MaxDistinct,
 		skipped: map[string]int{}}
 }
 
@@ -28,7 +28,7 @@ func (d *distinct) add(field string, value column.Value) bool {
 	if _, ok := seen[sum]; ok {
 		return false
 	}
-	if d.left == 0 {
+	if d.remaining == 0 {
 		d.skipped[field]++
 		return true
 	}
@@ -37,6 +37,6 @@ func (d *distinct) add(field string, value column.Value) bool {
 		d.seen[field] = seen
 	}
 	seen[sum] = struct{}{}
-	d.left--
+	d.remaining--
 	return true
 }

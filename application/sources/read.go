@@ -108,8 +108,8 @@ func (s *Service) read(
 	return r, nil
 }
 
-// naming returns a query for the columns of a mapping.
-func naming(pairs []source.Pair) connection.PreviewQuery {
+// columnsQuery returns a query for the columns of a mapping.
+func columnsQuery(pairs []source.Pair) connection.PreviewQuery {
 	var q connection.PreviewQuery
 	for _, p := range pairs {
 		q.Columns = append(q.Columns, p.Columns()...)

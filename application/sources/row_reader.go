@@ -24,26 +24,26 @@ type position struct {
 
 // rowReader converts batches to rows.
 type rowReader struct {
-	ctx    context.Context //nolint:containedctx // of the read, which it lasts as long as
-	query  RowsQuery
-	fields []source.MappedField // those of the query first, then those that only filters and the order need
-	names  []string             // the columns that are read
-	at     [][]int              // of each field, its Columns in names
-	shown  int                  // of the query
-	key    int                  // of the field that rows are ordered by; -1 for none
-	shape  string
-	from   position
-	most   int // rows that may be read
-	bytes  int // that their values may still have
-	begin  func() error
-	each   func(Row) error
+	ctx       context.Context //nolint:containedctx // of the read, which it lasts as long as
+	query     RowsQuery
+	fields    []source.MappedField // those of the query first, then those that only filters and the order need
+	names     []string             // the columns that are read
+	columnsOf [][]int              // of each field, its Columns in names
+	shown     int                  // of the query
+	key       int                  // of the field that rows are ordered by; -1 for none
+	shape     string
+	from      position
+	maxRows   int // rows that may be read
+	bytes     int // that their values may still have
+	begin     func() error
+	each      func(Row) error
 
 	style    column.Style // of a warehouse
 	styles   []column.Style
 	filters  map[int]column.Value
-	begun    bool
+	started  bool
 	read     int // rows that were read, with those that were left out
-	given    int
+	emitted  int
 	version  string
 	last     position
 	repeated bool // the row after the last one has its key
@@ -53,7 +53,7 @@ type rowReader struct {
 	mapped   []column.Field // all fields, in the order of the type
 	placeOf  []int          // of each of mapped in fields, for since
 	row      Row            // the one that is read
-	whole    Row            // it with the fields that are not shown; it shares their values
+	fullRow  Row            // it with the fields that are not shown; it shares their values
 
 	idFrom  int // the field that ids are made from; -1 for no ids
 	keyHash func(column.Value) (source.KeyHash, bool)
@@ -130,7 +130,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 			}
 			at = append(at, slices.Index(r.names, name))
 		}
-		r.at = append(r.at, at)
+		r.columnsOf = append(r.columnsOf, at)
 	}
 	if q.After != "" {
 		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape {
@@ -178,7 +178,7 @@ func wrongParameter(detail string) error {
 	return &fault.Error{Kind: source.ErrUnknownField.Kind, Code: source.ErrUnknownField.Code, Detail: detail}
 }
 
-func own(cell *string) string {
+func emptyIfNull(cell *string) string {
 	if cell == nil {
 		return ""
 	}
@@ -212,7 +212,7 @@ func (r *rowReader) exact() []bool {
 		out[i] = !r.query.Raw
 	}
 	for i, f := range r.fields {
-		for _, at := range r.at[i] {
+		for _, at := range r.columnsOf[i] {
 			out[at] = out[at] && slices.Contains(stored, f.Type) && !f.Transform.IsPartial()
 		}
 	}
@@ -221,7 +221,7 @@ func (r *rowReader) exact() []bool {
 
 // text returns the text of a field in a row, after its transformation.
 func (r *rowReader) text(field int, cells []*string) *string {
-	at, transform := r.at[field], &r.fields[field].Transform
+	at, transform := r.columnsOf[field], &r.fields[field].Transform
 	if r.query.Raw || transform.IsZero() {
 		return cells[at[0]]
 	}
@@ -236,18 +236,18 @@ func (r *rowReader) text(field int, cells []*string) *string {
 func (r *rowReader) limit() int {
 	if r.query.Limit > 0 && len(r.filters) == 0 && r.since == nil &&
 		r.query.OnInvalid != SkipInvalid && r.query.OnInvalid != OnlyInvalid {
-		return min(r.query.Limit, r.most) + 1
+		return min(r.query.Limit, r.maxRows) + 1
 	}
-	return r.most + 1
+	return r.maxRows + 1
 }
 
 // take handles a batch.
 func (r *rowReader) take(b column.Batch) error {
-	if !r.begun {
+	if !r.started {
 		if len(b.Missing) > 0 {
 			return source.ErrSourceChanged
 		}
-		r.begun, r.version = true, b.Version
+		r.started, r.version = true, b.Version
 		for i, f := range r.fields {
 			style := r.style
 			if b.Version != "" {
@@ -271,7 +271,7 @@ func (r *rowReader) take(b column.Batch) error {
 				r.bytes -= len(*c)
 			}
 		}
-		if r.read == r.most || r.bytes < 0 && r.read > 0 || r.query.Limit > 0 && r.given == r.query.Limit {
+		if r.read == r.maxRows || r.bytes < 0 && r.read > 0 || r.query.Limit > 0 && r.emitted == r.query.Limit {
 			r.more = true
 			r.repeated = r.key >= 0 && equal(r.keyOf(cells), r.last.Key)
 			return errEnough
@@ -285,19 +285,19 @@ func (r *rowReader) take(b column.Batch) error {
 		if r.key >= 0 {
 			r.last.Key = r.keyOf(cells)
 		}
-		if err := r.give(number, cells); err != nil {
+		if err := r.emit(number, cells); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// give passes a row on, unless it is left out.
-func (r *rowReader) give(number int, cells []*string) error {
-	r.row.Number, r.row.Invalid, r.whole.Invalid = number, nil, nil
+// emit passes a row on, unless it is left out.
+func (r *rowReader) emit(number int, cells []*string) error {
+	r.row.Number, r.row.Invalid, r.fullRow.Invalid = number, nil, nil
 	if r.row.Values == nil {
-		r.whole.Values = make([]column.Value, len(r.fields))
-		r.row.Values = r.whole.Values[:r.shown]
+		r.fullRow.Values = make([]column.Value, len(r.fields))
+		r.row.Values = r.fullRow.Values[:r.shown]
 	}
 	for i := range r.fields {
 		f := &r.fields[i]
@@ -309,16 +309,16 @@ func (r *rowReader) give(number int, cells []*string) error {
 		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || value != want) {
 			return nil
 		}
-		if r.whole.Values[i] = value; reason == "" {
+		if r.fullRow.Values[i] = value; reason == "" {
 			continue
 		}
 		invalid := InvalidValue{f.Key, reason, clone(text)}
-		r.whole.Invalid = append(r.whole.Invalid, invalid)
+		r.fullRow.Invalid = append(r.fullRow.Invalid, invalid)
 		if i < r.shown {
 			r.row.Invalid = append(r.row.Invalid, invalid)
 		}
 	}
-	if r.since != nil && r.since.leavesOut(r.mapped, r.placeOf, r.whole) {
+	if r.since != nil && r.since.leavesOut(r.mapped, r.placeOf, r.fullRow) {
 		return nil
 	}
 	switch {
@@ -327,12 +327,12 @@ func (r *rowReader) give(number int, cells []*string) error {
 		return nil
 	case r.query.OnInvalid == OnlyInvalid:
 		for i := range r.row.Values {
-			r.row.Values[i] = valueOrNull(own(cells[r.at[i][0]]))
+			r.row.Values[i] = valueOrNull(emptyIfNull(cells[r.columnsOf[i][0]]))
 		}
 	case r.query.OnInvalid != ReportInvalid:
 		r.row.Invalid = nil
 	}
-	r.given++
+	r.emitted++
 	return r.each(Row{r.row.Number, r.values(), r.row.Invalid})
 }
 
@@ -372,7 +372,7 @@ func (r *rowReader) end() (RowsEnd, error) {
 }
 
 // keyOf returns the exactKey of a row.
-func (r *rowReader) keyOf(cells []*string) *string { return exactKey(cells[r.at[r.key][0]]) }
+func (r *rowReader) keyOf(cells []*string) *string { return exactKey(cells[r.columnsOf[r.key][0]]) }
 
 // exactKey returns a key if a next part can begin after it: it is not missing, not truncated, and valid text.
 func exactKey(key *string) *string {

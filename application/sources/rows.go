@@ -104,7 +104,7 @@ func (s *Service) ReadRows(
 	r.keyHash = func(key column.Value) (source.KeyHash, bool) { return s.keyHash(src.ID, key) }
 	offer := s.deps.Offers(by.Org)
 	r.ctx = ctx
-	r.most, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, each
+	r.maxRows, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, each
 	r.begin = func() error {
 		if !by.IsSystem() {
 			s.deps.Notes.Note(ctx, src.Read(by))

@@ -162,7 +162,7 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	if err := d.Check(t); err != nil {
 		return source.Reading{}, err
 	}
-	r, err := s.read(ctx, by, d.Location, naming(d.Mapping))
+	r, err := s.read(ctx, by, d.Location, columnsQuery(d.Mapping))
 	if err != nil {
 		return source.Reading{}, answer(err)
 	}
@@ -241,7 +241,7 @@ func (s *Service) Reread(
 		}
 		location.Sheet.HeaderRow = headerRow
 	}
-	r, err := s.read(ctx, by, location, naming(pairs))
+	r, err := s.read(ctx, by, location, columnsQuery(pairs))
 	if err == nil {
 		s.previewed(ctx, by, src.ID, r.Location)
 	}

@@ -80,7 +80,7 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
 		return err
 	}
-	c := &rowChecker{Service: s, by: by, id: id, requested: v.RequestedAt, begun: time.Now()}
+	c := &rowChecker{Service: s, by: by, id: id, requested: v.RequestedAt, startedAt: time.Now()}
 	end, err := c.read(ctx, src)
 	switch cause := errors.Join(err, context.Cause(ctx)); {
 	case errors.Is(err, connection.ErrTooManyReads):
@@ -124,19 +124,19 @@ func failureCode(err error) (code string, ok bool) {
 // rowChecker counts the values that fail.
 type rowChecker struct {
 	*Service
-	by        identity.Actor
-	id        source.ID
-	requested time.Time
-	begun     time.Time
-	noted     time.Time // when the progress was noted last
-	found     source.ValidationResult
-	at        map[string]int // place of a field in found.Fields
+	by         identity.Actor
+	id         source.ID
+	requested  time.Time
+	startedAt  time.Time
+	notedAt    time.Time // when the progress was noted last
+	found      source.ValidationResult
+	fieldIndex map[string]int // place of a field in found.Fields
 }
 
 // now returns the system at the current time.
 func (c *rowChecker) now() identity.Actor {
 	by := c.by
-	by.At = by.At.Add(time.Since(c.begun))
+	by.At = by.At.Add(time.Since(c.startedAt))
 	return by
 }
 
@@ -148,16 +148,16 @@ func (c *rowChecker) read(ctx context.Context, src *source.Source) (RowsEnd, err
 	}
 	end, err := c.ReadRows(ctx, c.by, src.ID, RowsQuery{OnInvalid: ReportInvalid, Distinct: true},
 		func(_ context.Context, start RowsStart) error {
-			c.at = map[string]int{}
+			c.fieldIndex = map[string]int{}
 			for i, f := range start.Fields {
-				c.at[f.Key] = i
+				c.fieldIndex[f.Key] = i
 				c.found.Fields = append(c.found.Fields,
 					source.FieldReport{Field: f.Key, Counts: map[column.Invalid]int{}})
 			}
 			return nil
 		}, func(r Row) error {
 			c.count(r)
-			if c.found.Rows%progressRows == 0 && time.Since(c.noted) >= progressInterval {
+			if c.found.Rows%progressRows == 0 && time.Since(c.notedAt) >= progressInterval {
 				return c.note(ctx)
 			}
 			return nil
@@ -170,7 +170,7 @@ func (c *rowChecker) read(ctx context.Context, src *source.Source) (RowsEnd, err
 
 // note stores the progress.
 func (c *rowChecker) note(ctx context.Context) error {
-	c.noted = time.Now()
+	c.notedAt = time.Now()
 	counts := false
 	_, err := c.validations.UpdateValidation(ctx, c.by.Workspace, c.id, func(v *source.Validation) error {
 		counts = v.Progress(c.now(), c.requested, c.found)
@@ -193,7 +193,7 @@ func (c *rowChecker) count(r Row) {
 		}
 	}
 	for _, v := range r.Invalid {
-		f := &c.found.Fields[c.at[v.Field]]
+		f := &c.found.Fields[c.fieldIndex[v.Field]]
 		if v.Code != column.Missing {
 			f.Empty-- // it is null, and not empty
 		}
