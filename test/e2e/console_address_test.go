@@ -105,10 +105,13 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		holds(ctx, t, `document.querySelector('main input[type=search]').value === 'answer-ticket' &&
 			document.querySelectorAll('main tbody tr').length === 1`)
 	})
-	t.Run("typing asks the server once it pauses", func(t *testing.T) {
+	t.Run("typing asks the server once it pauses, and the list stays until then", func(t *testing.T) {
 		goes(ctx, t, "prompts")
 		reads(ctx, t, "sales/summarise-call")
-		does(t, `performance.clearResourceTimings()`)
+		does(t, `performance.clearResourceTimings()
+			self.gone = 0
+			new MutationObserver(() => { gone += document.querySelector('main tbody') ? 0 : 1 })
+				.observe(document.querySelector('main'), {childList: true, subtree: true})`)
 		drive(ctx, t, chromedp.Focus(chromedp.CSS(`main input[type=search]`)))
 		does(t, `for (const c of 'summarise') document.execCommand('insertText', false, c)`)
 		holds(ctx, t, `document.querySelectorAll('main tbody tr').length === 1`)
@@ -116,6 +119,9 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 			.filter((r) => r.name.includes('q=')).map((r) => r.name.split('q=')[1]).join(' ')`))
 		if asked != "summarise" {
 			t.Errorf("the server was asked for %q", asked)
+		}
+		if gone := drive(ctx, t, chromedp.Evaluate[int](`gone`)); gone > 0 {
+			t.Error("there was no list for a moment")
 		}
 	})
 	t.Run("the filter of the audit trail is in the address", func(t *testing.T) {

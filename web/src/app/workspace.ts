@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { hashKey, type InfiniteData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { atrium } from '../api'
 
@@ -45,12 +45,21 @@ export function useOwns(): (owner: string | null, role: 'admin' | 'owner') => bo
   return (owner, role) => held.includes(role) || !!owner && owner === me.data?.user.id
 }
 
-/** A list that grows by pages. What no event tells of is read again at an interval, in milliseconds. */
+type Grown<T> = InfiniteData<{ data: T[]; next_cursor: string | null }, string | undefined>
+
+/**
+ * A list that grows by pages. What no event tells of is read again at an interval, in milliseconds. A list that is searched
+ * stays until the next result is there: the last part of its key is what is searched for.
+ */
 export function useList<T>(
   key: readonly unknown[], load: (cursor: string | undefined) => PromiseLike<{ data: T[]; next_cursor: string | null }>, interval?: number,
+  isSearched = false,
 ) {
   const list = useInfiniteQuery({
     queryKey: key, refetchInterval: interval ?? false,
+    placeholderData: (before: Grown<T> | undefined, query: { queryKey: readonly unknown[] } | undefined) => (
+      isSearched && query && hashKey(query.queryKey.slice(0, -1)) === hashKey(key.slice(0, -1)) ? before : undefined
+    ),
     queryFn: async ({ pageParam }) => load(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,

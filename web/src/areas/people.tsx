@@ -21,9 +21,9 @@ export function People() {
   const [typed, setTyped, asked] = useShown('q', '', TYPING)
   const [status, setStatus] = useShown('status')
   const q = asked.trim()
-  const list = useList(['people', q, status], (cursor) => atrium.people.list(
+  const list = useList(['people', status, q], (cursor) => atrium.people.list(
     { limit: 50, ...(q && { q }), ...(status && { status }), ...(cursor && { cursor }) },
-  ))
+  ), undefined, true)
   return (
     <>
       <Heading title={t.people}>

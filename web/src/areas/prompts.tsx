@@ -30,9 +30,9 @@ export function Prompts() {
   const [picked, setPicked] = useState<string[]>([])
   const [many, setMany] = useState<PromptTemplate[]>()
   const q = asked.trim()
-  const list = useList(['prompts', workspace, q, deleted], (cursor) => atrium.promptTemplates.list(
+  const list = useList(['prompts', workspace, deleted, q], (cursor) => atrium.promptTemplates.list(
     { limit: 50, ...(q && { q }), ...(deleted && { deleted }), ...(cursor && { cursor }) }, { workspace },
-  ))
+  ), undefined, true)
   const manages = (p: PromptTemplate) => ['manager', 'owner'].includes(p.my_role)
   const chosen = list.items.filter((p) => picked.includes(p.id) && manages(p))
   const choice = {

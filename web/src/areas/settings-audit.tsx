@@ -24,7 +24,7 @@ export function Audit() {
     const value = name.startsWith('created') ? instant(asked) : asked.trim()
     return value ? [[name, value]] : []
   }))
-  const list = useList(['events', workspace, given], (cursor) => atrium.events.list({ limit: 50, ...given, ...(cursor && { cursor }) }, { workspace }))
+  const list = useList(['events', workspace, given], (cursor) => atrium.events.list({ limit: 50, ...given, ...(cursor && { cursor }) }, { workspace }), undefined, true)
   const types = useQuery({
     queryKey: ['event-types'], staleTime: Infinity, queryFn: () => firstPage(atrium.events.types.list()).then((all) => all.data),
   })
