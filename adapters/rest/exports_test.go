@@ -53,3 +53,23 @@ func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 		t.Errorf("afterwards: %d %s", w.Code, w.Body)
 	}
 }
+
+func TestAnArchiveIsUnpackedInItsTurn(t *testing.T) {
+	h := newEnv(t, func(c *Config) {
+		c.Concurrency = Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
+	})
+	send := func() int {
+		return h.call(http.MethodPost, "/api/prompt-templates/import", "no archive", "Content-Type: "+zipType).Code
+	}
+	caller := identity.Actor{User: "usr_1"}
+	if err := h.gates.enter(t.Context(), caller); err != nil {
+		t.Fatal(err)
+	}
+	if got := send(); got != http.StatusTooManyRequests {
+		t.Errorf("status %d while another request runs", got)
+	}
+	h.gates.leave(caller)
+	if got := send(); got != http.StatusBadRequest {
+		t.Errorf("status %d afterwards", got)
+	}
+}

@@ -70,6 +70,8 @@ type request struct {
 	query url.Values
 	body  []byte
 
+	packed string // the media type of a body that has to be unpacked, which needs much more memory; empty for none
+
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 
 	versions []prompt.VersionID // the prompt versions that the operation has read
@@ -187,6 +189,11 @@ func (r *request) runWithinLimits(run perform) (answer ports.Answer, replayed bo
 		return ports.Answer{}, false, err
 	}
 	defer gates.leave(r.by)
+	if r.packed != "" {
+		if err := r.unpack(); err != nil {
+			return ports.Answer{}, false, err
+		}
+	}
 	answer, replayed, err = run(r)
 	if r.weak && errors.Is(err, revision.ErrMismatch) {
 		err = errWeakTag
@@ -244,9 +251,16 @@ func (r *request) parse(w http.ResponseWriter) error {
 		r.body = formAsJSON(r.body)
 	}
 	if media == zipType || media == linesType {
-		if r.body, err = filesAsJSON(media, r.body); err != nil {
-			return err
-		}
+		r.packed = media
+		return nil
+	}
+	return r.op.CheckBody(r.body)
+}
+
+// unpack unpacks the body, and checks it against the contract.
+func (r *request) unpack() (err error) {
+	if r.body, err = filesAsJSON(r.packed, r.body); err != nil {
+		return err
 	}
 	return r.op.CheckBody(r.body)
 }
