@@ -13,14 +13,14 @@ import (
 
 func (a *API) accountOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/me", remembered(a.getMe)},
+		{http.MethodGet, "/api/me", cachedQuery(a.getMe)},
 		{http.MethodPatch, "/api/me", command(a.updateMe)},
 		{http.MethodGet, "/api/api-keys", query(a.listKeys)},
 		{http.MethodPost, "/api/api-keys", command(a.createKey)},
 		{http.MethodGet, "/api/api-keys/{api_key_id}", query(a.getKey)},
 		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(a.revokeKey)},
 		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(a.rotateKey)},
-		{http.MethodGet, "/api/events", remembered(a.listEvents)},
+		{http.MethodGet, "/api/events", cachedQuery(a.listEvents)},
 		{http.MethodGet, "/api/events/verification", query(a.verifyEvents)},
 		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
 		{http.MethodGet, eventsPath, streaming(a.streamEvents)},
@@ -29,8 +29,8 @@ func (a *API) accountOperations() []operation {
 
 // getMe returns the caller that the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
-	r.unremembered = !r.hasOneWorkspace() // others can change too
-	r.lasts = true
+	r.uncacheable = !r.hasOneWorkspace() // others can change too
+	r.trackedOnly = true
 	p := r.person()
 	return r.profile(&p.User, p.Memberships)
 }
@@ -55,7 +55,7 @@ func (a *API) updateMe(r *request) (reply, error) {
 func (r *request) profile(u *account.User, memberships []account.Membership) (reply, error) {
 	me := r.me(u, memberships)
 	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
-		r.lasts = false
+		r.trackedOnly = false
 		failing, err := r.failingWebhooks()
 		if err != nil {
 			return reply{}, err
@@ -70,12 +70,12 @@ func (r *request) profile(u *account.User, memberships []account.Membership) (re
 func (r *request) failingWebhooks() (int, error) {
 	generation, settled := r.api.Changes.Generation(r.by.Workspace)
 	read := time.Now()
-	if n, known := r.api.failing.recall(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
+	if n, known := r.api.failing.get(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
 		return n, nil
 	}
 	n, err := r.Webhooks.Failing(r.Context(), r.by)
 	if err == nil && settled {
-		r.api.failing.remember(r.by.Workspace, count{n, generation, read})
+		r.api.failing.put(r.by.Workspace, count{n, generation, read})
 	}
 	return n, err
 }

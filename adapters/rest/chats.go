@@ -14,11 +14,11 @@ import (
 func (a *API) chatOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodGet, "/api/chat-templates", remembered(a.listChats)},
+		{http.MethodGet, "/api/chat-templates", cachedQuery(a.listChats)},
 		{http.MethodPost, "/api/chat-templates", command(a.createChat)},
 		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before the route of any id
-		{http.MethodGet, template, remembered(a.getChat)},
-		{http.MethodGet, template + "/runtime", remembered(a.getChatRuntime)},
+		{http.MethodGet, template, cachedQuery(a.getChat)},
+		{http.MethodGet, template + "/runtime", cachedQuery(a.getChatRuntime)},
 		{http.MethodPatch, template, command(a.updateChat)},
 		{http.MethodDelete, template, command(a.deleteChat)},
 		{http.MethodPost, template + "/restore", command(a.restoreChat)},
@@ -64,7 +64,7 @@ var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter"
 	Detail: "The query parameter variables must be a JSON object."}
 
 func (a *API) getChatRuntime(r *request) (reply, error) {
-	r.lasts = true
+	r.trackedOnly = true
 	values := map[string]any{}
 	if r.query.Has("variables") {
 		text := r.query.Get("variables")

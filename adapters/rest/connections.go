@@ -11,10 +11,10 @@ import (
 func (a *API) connectionOperations() []operation {
 	const one = "/api/connections/{connection_id}"
 	return []operation{
-		{http.MethodGet, "/api/connections", remembered(a.listConnections)},
+		{http.MethodGet, "/api/connections", cachedQuery(a.listConnections)},
 		{http.MethodPost, "/api/connections", probing{dryRunnable{a.createConnection, a.testConnection}}},
 		{http.MethodPost, "/api/connections/consents", query(a.requestConsent)},
-		{http.MethodGet, one, remembered(a.getConnection)},
+		{http.MethodGet, one, cachedQuery(a.getConnection)},
 		{http.MethodPatch, one, command(a.updateConnection)},
 		{http.MethodDelete, one, command(a.revokeConnection)},
 		{http.MethodPost, one + "/erase", command(a.eraseConnection)},

@@ -14,7 +14,7 @@ var errOnlyAscending = openapi.ErrInvalidParameter.Because("after and types are 
 
 func (a *API) listEvents(r *request) (reply, error) {
 	if r.query.Get("order") == "asc" {
-		r.unremembered = true // readers of the feed wait for the next event
+		r.uncacheable = true // readers of the feed wait for the next event
 		return r.feed()
 	}
 	if r.query.Has("after") || r.query.Has("types") {

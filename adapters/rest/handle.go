@@ -77,8 +77,8 @@ type request struct {
 	versions []prompt.VersionID // the prompt versions that the operation has read
 	rollouts []*prompt.Rollout  // the rollouts that chose them
 
-	unremembered bool // the response must not be cached
-	lasts        bool // the response depends only on tracked data, and on no time except the end of shares
+	uncacheable bool // the response must not be cached
+	trackedOnly bool // the response depends only on tracked data, and on no time except the end of shares
 
 	produces string      // the media type of the response, if it is not JSON
 	answer   http.Header // the header of the response, also of an error

@@ -111,7 +111,7 @@ func respond(out reply) command {
 func checkKind(op *openapi.Operation, k kind) error {
 	isOutbound := false
 	switch k.(type) {
-	case query, remembered, prefetching:
+	case query, cachedQuery, prefetching:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}

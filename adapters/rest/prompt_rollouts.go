@@ -75,7 +75,7 @@ func (r *request) shown(v *prompt.Version) {
 // readerKey removes the key of a reader from what is asked, so that responses are cached for each version that rollouts
 // choose, and not for each reader. It returns the empty key, and changes nothing, if there is none, or if the request
 // could be refused because of it.
-func (r *request) readerKey(of *asked) string {
+func (r *request) readerKey(of *cacheKey) string {
 	var key string
 	switch {
 	case r.op.ID == "resolvePrompt" && len(r.query["key"]) == 1:
@@ -134,7 +134,7 @@ func withoutKey(body []byte) (key, rest string) {
 }
 
 // choose completes what is asked with the versions that rollouts choose for key.
-func (k *asked) choose(rollouts []*prompt.Rollout, key string) {
+func (k *cacheKey) choose(rollouts []*prompt.Rollout, key string) {
 	var choice strings.Builder
 	choice.WriteString(k.choice)
 	for _, r := range rollouts {

@@ -16,10 +16,10 @@ func versionRef(r *request) prompt.Ref { return prompt.ParseRef(pathVar(r.Reques
 
 // prefetching is remembered of the most frequent read, of a version. If the credential of the caller has to be looked
 // up, the version is read by the same statement.
-type prefetching remembered
+type prefetching cachedQuery
 
 func (q prefetching) handler(a *API, op *openapi.Operation) http.Handler {
-	next := remembered(q).handler(a, op)
+	next := cachedQuery(q).handler(a, op)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if template := pathVar(r, "prompt_template_id"); id.Valid(prompt.Prefix, template) {
 			exchangeOf(r).prefetch = ports.VersionPrefetch{
@@ -54,7 +54,7 @@ func (a *API) createVersion(r *request) (reply, error) {
 }
 
 func (a *API) getVersion(r *request) (reply, error) {
-	r.lasts = true
+	r.trackedOnly = true
 	t, v, err := r.Prompts.Version(r.Context(), r.by, promptID(r), versionRef(r))
 	return r.reading(t, v, err)
 }
@@ -100,7 +100,7 @@ func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionD
 }
 
 func (a *API) renderPrompt(r *request) (reply, error) {
-	r.lasts = true
+	r.trackedOnly = true
 	in, err := decode[openapi.RenderRequest](r)
 	if err != nil {
 		return reply{}, err
@@ -128,7 +128,7 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 }
 
 func (a *API) resolvePrompt(r *request) (reply, error) {
-	r.lasts = true
+	r.trackedOnly = true
 	t, v, err := r.Prompts.ResolvedByName(
 		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"), r.query.Get("key"),
 	)
@@ -136,7 +136,7 @@ func (a *API) resolvePrompt(r *request) (reply, error) {
 }
 
 func (a *API) resolvePrompts(r *request) (reply, error) {
-	r.lasts = true
+	r.trackedOnly = true
 	in, err := decode[openapi.ResolveRequest](r)
 	if err != nil {
 		return reply{}, err

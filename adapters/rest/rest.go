@@ -65,8 +65,8 @@ type API struct {
 	visitors        *visitLimits
 	answering       answerGates
 	heartbeats      *limiter // heartbeats, by user
-	answers         answers
-	reading         readings // of answers
+	cache           responseCache
+	reading         readings // of responses
 	failing         counts   // of webhooks
 	measures        *measures
 	readiness       readiness
@@ -174,7 +174,7 @@ func (a *API) route(areas []area) error {
 				switch q := op.kind.(type) {
 				case query:
 					a.reads[op.path] = readOperation{declared, q}
-				case remembered:
+				case cachedQuery:
 					a.reads[op.path] = readOperation{declared, query(q)}
 				case prefetching:
 					a.reads[op.path] = readOperation{declared, query(q)}

@@ -16,13 +16,13 @@ import (
 func (a *API) sourceOperations() []operation {
 	const one = "/api/datasources/{source_id}"
 	return []operation{
-		{http.MethodGet, "/api/datasources", remembered(a.listSources)},
+		{http.MethodGet, "/api/datasources", cachedQuery(a.listSources)},
 		{http.MethodPost, "/api/datasources", outbound(a.attachSource)},
 		{http.MethodGet, "/api/datasources/types", query(a.listSourceTypes)}, // before what an id could be
 		{http.MethodGet, "/api/datasources/sheet-preview", query(a.previewSheet)},
 		{http.MethodGet, "/api/datasources/warehouse-preview", query(a.previewWarehouse)},
 		{http.MethodPost, "/api/datasources/transform-preview", query(a.previewTransforms)},
-		{http.MethodGet, one, remembered(a.getSource)},
+		{http.MethodGet, one, cachedQuery(a.getSource)},
 		{http.MethodPatch, one, command(a.updateSource)},
 		{http.MethodDelete, one, command(a.detachSource)},
 		{http.MethodPut, one, outbound(a.mapSource)},

@@ -69,8 +69,8 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		then  func(h *env)
 		reads int
 	}{
-		{"asked again", func(h *env) { get(h, path) }, 1},
-		{"asked with HEAD", func(h *env) { h.call("HEAD", path, "") }, 1},
+		{"requested again", func(h *env) { get(h, path) }, 1},
+		{"requested with HEAD", func(h *env) { h.call("HEAD", path, "") }, 1},
 		{"after a change", func(h *env) { h.changes.generation++; get(h, path) }, 2},
 		{"while a change is being stored", func(h *env) { h.changes.pending = true; get(h, path) }, 2},
 		{"just before a second has passed", func(h *env) { time.Sleep(time.Second - 1); get(h, path) }, 1},
@@ -118,7 +118,7 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		{"with Cache-Control: no-cache", func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) }, 2},
 		{"after it is gone", func(h *env) {
 			h.changes.generation = 99
-			for range 2 { // a refusal is not kept
+			for range 2 { // a refusal is not cached
 				if w := h.call("GET", path, ""); w.Code != http.StatusNotFound {
 					t.Errorf("%d %s", w.Code, w.Body)
 				}
@@ -144,7 +144,7 @@ func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testin
 		reads   int
 		failing string
 	}{
-		{"asked again", func(*env) {}, 1, `"failing_webhooks":1`},
+		{"requested again", func(*env) {}, 1, `"failing_webhooks":1`},
 		{"after a change", func(h *env) { h.changes.generation++ }, 2, `"failing_webhooks":2`},
 		{"while a change is being stored", func(h *env) { h.changes.pending = true }, 2, `"failing_webhooks":2`},
 		{"just before a second has passed", func(*env) { time.Sleep(time.Second - 1) }, 1, `"failing_webhooks":1`},
@@ -176,57 +176,57 @@ func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testin
 func TestNumbersInMemoryAreBounded(t *testing.T) {
 	var s counts
 	for i := range maxCounts + 10 {
-		s.remember(identity.WorkspaceID(strconv.Itoa(i)), count{n: i})
+		s.put(identity.WorkspaceID(strconv.Itoa(i)), count{n: i})
 	}
-	if len(s.known) > maxCounts {
-		t.Errorf("%d numbers are held", len(s.known))
+	if len(s.byWorkspace) > maxCounts {
+		t.Errorf("%d numbers are held", len(s.byWorkspace))
 	}
 }
 
 func TestAnswersInMemoryAreBounded(t *testing.T) {
-	var s answers
+	var s responseCache
 	now := time.Now()
-	body := make([]byte, maxKeptBytes)
+	body := make([]byte, maxCachedResponseBytes)
 	for i := range 1000 {
-		s.remember(asked{path: strings.Repeat("x", i)},
-			kept{answer: ports.Answer{Body: body}, at: version{generation: 1}, read: now})
+		s.put(cacheKey{path: strings.Repeat("x", i)},
+			cachedResponse{answer: ports.Answer{Body: body}, at: version{generation: 1}, read: now})
 		held := 0
-		for _, half := range []map[asked]kept{s.young, s.aged} {
+		for _, half := range []map[cacheKey]cachedResponse{s.young, s.old} {
 			for key, k := range half {
 				held += key.size() + len(k.answer.Body)
 			}
 		}
-		if held > maxAnswersBytes {
+		if held > maxCacheBytes {
 			t.Fatalf("%d bytes are held", held)
 		}
 	}
-	key := asked{path: strings.Repeat("x", 999)}
-	if _, known := s.recall(&key, version{generation: 1}, now); !known {
-		t.Error("the newest answer is not kept")
+	key := cacheKey{path: strings.Repeat("x", 999)}
+	if _, known := s.get(&key, version{generation: 1}, now); !known {
+		t.Error("the newest response is not cached")
 	}
 	key.path = ""
-	if _, known := s.recall(&key, version{generation: 1}, now); known {
-		t.Error("the oldest answer is still kept")
+	if _, known := s.get(&key, version{generation: 1}, now); known {
+		t.Error("the oldest response is still cached")
 	}
-	s.remember(key, kept{answer: ports.Answer{Body: make([]byte, maxKeptBytes+1)}, at: version{generation: 1},
+	s.put(key, cachedResponse{answer: ports.Answer{Body: make([]byte, maxCachedResponseBytes+1)}, at: version{generation: 1},
 		read: now})
-	if _, known := s.recall(&key, version{generation: 1}, now); known {
-		t.Error("an answer that is too large is kept")
+	if _, known := s.get(&key, version{generation: 1}, now); known {
+		t.Error("a response that is too large is cached")
 	}
 }
 
 func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
-	var s answers
+	var s responseCache
 	now := time.Now()
 	for second := range 100 {
 		for i := range 10 {
 			at := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
-			key := asked{path: strings.Repeat("x", 10*second+i)}
-			s.remember(key, kept{answer: ports.Answer{Body: []byte("{}")}, at: version{generation: 1}, read: at})
-			if held := len(s.young) + len(s.aged); held > 20 {
+			key := cacheKey{path: strings.Repeat("x", 10*second+i)}
+			s.put(key, cachedResponse{answer: ports.Answer{Body: []byte("{}")}, at: version{generation: 1}, read: at})
+			if held := len(s.young) + len(s.old); held > 20 {
 				t.Fatalf("%d answers are held, 10 of which can be used", held)
 			}
-			if _, known := s.recall(&key, version{generation: 1}, at.Add(answersFresh-1)); !known {
+			if _, known := s.get(&key, version{generation: 1}, at.Add(cacheFresh-1)); !known {
 				t.Fatal("an answer is forgotten before its time")
 			}
 		}
@@ -234,19 +234,19 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 }
 
 func TestAnAnswerOfAnOlderGenerationDoesNotReplaceALaterOne(t *testing.T) {
-	s, at := answers{}, time.Now()
+	s, at := responseCache{}, time.Now()
 	store := func(generation uint64, body string) {
-		s.remember(asked{path: "/"}, kept{answer: ports.Answer{Body: []byte(body)},
+		s.put(cacheKey{path: "/"}, cachedResponse{answer: ports.Answer{Body: []byte(body)},
 			at: version{generation: generation}, read: at})
 	}
 	store(2, "after the change")
 	store(1, "before the change")
-	known, ok := s.recall(&asked{path: "/"}, version{generation: 2}, at)
+	known, ok := s.get(&cacheKey{path: "/"}, version{generation: 2}, at)
 	if !ok || string(known.answer.Body) != "after the change" {
 		t.Errorf("%q is cached, %v", known.answer.Body, ok)
 	}
 	store(3, "after another one")
-	known, _ = s.recall(&asked{path: "/"}, version{generation: 3}, at)
+	known, _ = s.get(&cacheKey{path: "/"}, version{generation: 3}, at)
 	if string(known.answer.Body) != "after another one" {
 		t.Errorf("%q is cached", known.answer.Body)
 	}

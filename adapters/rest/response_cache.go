@@ -1,0 +1,269 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// cachedQuery is a query whose responses are cached (ADR 49). A cached response is returned without a statement while
+// nothing in the workspace has changed, for a second at most. So a change through this process takes effect at once,
+// and one through another process, or by time, within a second; one through another process that uses the same SQLite
+// file, within 100 ms. Cache-Control: no-cache in a request reads the database. The result may depend on nothing but
+// the request, its caller and the workspace.
+//
+// A response whose query sets trackedOnly is cached for up to maxCacheAge, while this process learns of all changes
+// that are more than a second old and finds none (ADR 127).
+type cachedQuery func(*request) (reply, error)
+
+func (q cachedQuery) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.handle(op, q.perform)
+}
+
+func (q cachedQuery) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	if r.by.Workspace == "" || len(r.body) > maxCachedBodyBytes {
+		return q.read(r)
+	}
+	at, settled := r.api.versionOf(r.by.Workspace)
+	if !settled {
+		return q.read(r)
+	}
+	key, now := r.cacheKey(), time.Now()
+	reader := r.readerKey(&key)
+	if !r.mustRead() {
+		cached, ok := r.api.cache.getFor(reader, key, at, now)
+		if !ok {
+			reading := readingKey{key, at.generation}
+			if done, first := r.api.reading.begin(reading); first {
+				defer r.api.reading.end(reading)
+			} else {
+				select {
+				case <-done:
+				case <-r.Context().Done():
+				}
+				cached, ok = r.api.cache.getFor(reader, key, at, now)
+			}
+		}
+		if ok {
+			r.PromptReads.Record(r.by, cached.versions...)
+			return cached.answer, false, nil
+		}
+	}
+	answer, _, err = q.read(r)
+	if err == nil && !r.uncacheable && (!r.mustRead() || r.api.cache.has(key)) {
+		// A share that ended between the time of the request and its read counts as a change for a few seconds only.
+		trackedOnly := r.trackedOnly && now.Sub(r.by.At).Abs() < cacheFresh
+		begun := exchangeOf(r.Request).begun // the version may have been read together with the caller
+		r.api.cache.putFor(reader, key, cachedResponse{answer, r.versions, r.rollouts, at, trackedOnly, begun})
+	}
+	return answer, false, err
+}
+
+// version is what a process knows of the changes of a workspace at some time.
+type version struct {
+	generation uint64 // of the changes through this process
+	observed   uint64 // of those that it has observed
+	current    bool   // it has learned of all that are more than a second old
+}
+
+func (a *API) versionOf(ws identity.WorkspaceID) (v version, settled bool) {
+	v.observed, v.current = a.Changes.ObservedGeneration(ws)
+	v.generation, settled = a.Changes.Generation(ws)
+	return v, settled
+}
+
+// getFor is get for the response with the versions that rollouts choose for a reader. The empty reader has none.
+func (c *responseCache) getFor(reader string, key cacheKey, at version, now time.Time) (cachedResponse, bool) {
+	cached, ok := c.get(&key, at, now)
+	if !ok || len(cached.rollouts) == 0 || reader == "" {
+		return cached, ok
+	}
+	key.choose(cached.rollouts, reader)
+	return c.get(&key, at, now)
+}
+
+// putFor is put for a response in which rollouts chose versions for a reader. It also stores the rollouts, under the
+// key without a choice.
+func (c *responseCache) putFor(reader string, key cacheKey, k cachedResponse) {
+	if len(k.rollouts) > 0 && reader != "" {
+		c.put(key, cachedResponse{rollouts: k.rollouts, at: k.at, trackedOnly: k.trackedOnly, read: k.read})
+		key.choose(k.rollouts, reader)
+	}
+	c.put(key, k)
+}
+
+// read reads the response from the database.
+func (q cachedQuery) read(r *request) (answer ports.Answer, replayed bool, err error) {
+	if answer, replayed, err = query(q).perform(r); err == nil {
+		r.PromptReads.Record(r.by, r.versions...)
+	}
+	return answer, replayed, err
+}
+
+// mustRead reports whether the caller requires a read from the database.
+func (r *request) mustRead() bool { return strings.Contains(r.Header.Get("Cache-Control"), "no-cache") }
+
+const (
+	maxCachedBodyBytes     = 16 << 10  // of a request; larger ones are rarely sent twice
+	maxCachedResponseBytes = 512 << 10 // of one response
+	maxCacheBytes          = 64 << 20  // of all responses and their keys
+	cacheEntryOverhead     = 1 << 10   // about, in bytes
+	cacheFresh             = time.Second
+	maxCacheAge            = 10 * time.Minute // of responses that no change has made old: how long a mistake could last
+)
+
+// cacheKey is everything that a cached response can depend on.
+type cacheKey struct {
+	op                *openapi.Operation
+	path, query, body string
+	org               *identity.Org // another one after its configuration has changed
+	workspace         identity.WorkspaceID
+	user              identity.UserID
+	key               identity.KeyID
+	role, ceiling     identity.Role
+	operator          bool
+	person            [2]int64 // the revisions of the user and of the workspace, if there is only one
+	choice            string   // of versions by rollouts; empty for a request without the key of a reader
+}
+
+func (r *request) cacheKey() cacheKey {
+	var person [2]int64
+	if r.hasOneWorkspace() {
+		person = [2]int64{r.person().User.Revision, r.person().Memberships[0].Workspace.Revision}
+	}
+	return cacheKey{
+		op: r.op, path: r.URL.Path, query: r.URL.RawQuery, body: string(r.body), org: observation(r.Request).org,
+		workspace: r.by.Workspace, user: r.by.User, key: r.by.Key, role: r.by.Role, ceiling: r.by.Ceiling,
+		operator: r.by.Operator, person: person,
+	}
+}
+
+// hasOneWorkspace reports whether the caller is known in one workspace only, as the bearer of an API key is.
+func (r *request) hasOneWorkspace() bool { return r.owner != nil && len(r.person().Memberships) == 1 }
+
+func (k *cacheKey) size() int {
+	return len(k.path) + len(k.query) + len(k.body) + len(k.choice) + cacheEntryOverhead
+}
+
+// cachedResponse is a response, with the version of the workspace and the time before it was read.
+type cachedResponse struct {
+	answer      ports.Answer
+	versions    []prompt.VersionID // of prompts, which the response shows
+	rollouts    []*prompt.Rollout  // that chose them
+	at          version
+	trackedOnly bool // time alone does not make it old
+	read        time.Time
+}
+
+// isValid reports whether k can be returned at a time, when the workspace has a version.
+func (k *cachedResponse) isValid(at version, now time.Time) bool {
+	age := now.Sub(k.read)
+	return k.at.generation == at.generation &&
+		(age < cacheFresh || k.trackedOnly && at.current && k.at == at && age < maxCacheAge)
+}
+
+// responseCache keeps the responses of cached queries, which must not be changed. It has two halves: when the younger
+// one is full, or a second old, it replaces the older one. Otherwise, responses that are read once would fill the
+// memory. A response of the older half that is used moves to the younger one.
+type responseCache struct {
+	mu         sync.Mutex
+	young, old map[cacheKey]cachedResponse
+	size       int       // of the young, in bytes
+	youngSince time.Time // when the younger half was empty
+}
+
+// get returns the response to a request, if it is still valid.
+func (c *responseCache) get(key *cacheKey, at version, now time.Time) (cached cachedResponse, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached, isYoung := c.young[*key]
+	if !isYoung {
+		if cached, ok = c.old[*key]; !ok {
+			return cachedResponse{}, false
+		}
+	}
+	if !cached.isValid(at, now) {
+		return cachedResponse{}, false
+	}
+	if !isYoung {
+		c.add(key, cached, now)
+	}
+	return cached, true
+}
+
+// has reports whether there is a response that a read from the database must replace, so that no later one is older.
+func (c *responseCache) has(key cacheKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, young := c.young[key]
+	if !young {
+		_, young = c.old[key]
+	}
+	return young
+}
+
+// put stores a response, unless one of a later generation has been stored meanwhile.
+func (c *responseCache) put(key cacheKey, k cachedResponse) {
+	if len(k.answer.Body) > maxCachedResponseBytes {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, there := c.young[key]; there && old.at.generation > k.at.generation {
+		return
+	}
+	c.add(&key, k, k.read)
+}
+
+// add stores a response. The caller holds c.mu.
+func (c *responseCache) add(key *cacheKey, k cachedResponse, now time.Time) {
+	size := key.size() + len(k.answer.Body)
+	expired := now.Sub(c.youngSince).Abs() >= cacheFresh // the clock may have been set back
+	if expired || c.size+size > maxCacheBytes/2 {
+		c.old, c.young, c.size, c.youngSince = c.young, make(map[cacheKey]cachedResponse, len(c.young)), 0, now
+	} else if old, there := c.young[*key]; there {
+		c.size -= key.size() + len(old.answer.Body)
+	}
+	c.size += size
+	c.young[*key] = k
+}
+
+// counts keeps a number for each workspace.
+type counts struct {
+	mu          sync.Mutex
+	byWorkspace map[identity.WorkspaceID]count
+}
+
+// count is a number, with the generation of the workspace and the time before it was read.
+type count struct {
+	n          int
+	generation uint64
+	read       time.Time
+}
+
+// maxCounts is how many workspaces have a number in memory; an entry needs about 100 bytes.
+const maxCounts = 20_000
+
+// get returns the number of a workspace, if it is still valid.
+func (s *counts) get(ws identity.WorkspaceID, generation uint64, now time.Time) (n int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.byWorkspace[ws]
+	return c.n, ok && c.generation == generation && now.Sub(c.read) < cacheFresh
+}
+
+// put stores the number of a workspace.
+func (s *counts) put(ws identity.WorkspaceID, c count) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byWorkspace == nil || len(s.byWorkspace) >= maxCounts {
+		s.byWorkspace = map[identity.WorkspaceID]count{}
+	}
+	s.byWorkspace[ws] = c
+}
