@@ -48,7 +48,13 @@ func (b *backupCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Lstat(b.File); err == nil {
+		return fmt.Errorf("%s exists already: name a new file", b.File)
+	}
 	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, node.OpenPool)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.noData(c)
+	}
 	if err != nil {
 		return err
 	}
@@ -168,7 +174,11 @@ func (r *restoreCommand) Run(p *process) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	if err := readBackup(r.File, scratch); err != nil {
+	err = readBackup(r.File, scratch)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the backup is cut off: the end of the file is missing")
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
 	note, err := checkRestored(p.ctx, c, filepath.Join(scratch, databaseInBackup))

@@ -100,10 +100,22 @@ func (p *process) nextKey(app *node.Core) (string, error) {
 	if empty {
 		what, command = "the first person", p.hint("user create")+" --email EMAIL --role owner"
 	}
-	if len(app.Orgs.Directory().All()) > 1 {
+	several := len(app.Orgs.Directory().All()) > 1
+	if several {
 		command += " --org SLUG"
 	}
-	return "Create " + what + " with: " + command + "\n", err
+	next := "Create " + what + " with: " + command + "\n"
+	if !empty {
+		signIn := p.hint("console")
+		if email == "" {
+			signIn += " --email EMAIL"
+		}
+		if several {
+			signIn += " --org SLUG"
+		}
+		next += "Sign in with a browser with a link from: " + signIn + "\n"
+	}
+	return next, err
 }
 
 // describeStorage describes what to back up.

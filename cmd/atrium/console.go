@@ -21,7 +21,8 @@ type consoleCommand struct {
 // Help implements kong.HelpProvider.
 func (consoleCommand) Help() string {
 	return `Creates a link that signs a person in with a browser, once within 15 minutes. Works while the
-server runs. The link is below the base_url of the org.
+server runs. The link is below the base_url of the org. Without one, it has the address of the server that runs
+on this data (SQLite), or server.addr.
 
 Examples:
   atrium console

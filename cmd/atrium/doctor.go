@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
@@ -83,7 +85,7 @@ func (p *process) report(findings []doctor.Finding, asJSON bool) error {
 }
 
 type healthcheckCommand struct {
-	URL     string   `help:"Server to check. Default: the configured address." placeholder:"URL"`
+	URL     string   `help:"Server to check. Default: the server that runs on this data, or server.addr." placeholder:"URL"`
 	Timeout duration `default:"3s" help:"How long to wait."`
 	JSON    bool     `name:"json" help:"Print JSON: ready."`
 }
@@ -100,7 +102,7 @@ Example:
 func (h *healthcheckCommand) Run(p *process) error {
 	url := h.URL
 	if url == "" {
-		c, err := p.config(nil)
+		c, err := p.runningConfig()
 		if err != nil {
 			return err
 		}
@@ -115,14 +117,14 @@ func (h *healthcheckCommand) Run(p *process) error {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, time.Duration(h.Timeout))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/health/ready", nil)
-	if err != nil {
-		return usageError{fmt.Errorf("--url: %w", err)}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/api/health/ready", nil)
+	if err != nil || req.URL.Host == "" {
+		return usageError{errors.New("--url must be an http or https URL, such as http://127.0.0.1:8080")}
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return fmt.Errorf("no server responds at %s: %w", url, errors.Unwrap(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {

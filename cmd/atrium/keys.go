@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -70,6 +71,10 @@ func (k *keysCreateCommand) Run(p *process) error {
 	c, err := p.config(nil)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Lstat(c.Keyring.KeyFile); err == nil {
+		return fmt.Errorf("%s exists already: it is never overwritten; atrium keys rotate adds a key to it",
+			c.Keyring.KeyFile)
 	}
 	if err := refuseSealed(p, c); err != nil {
 		return err

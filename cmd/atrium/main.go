@@ -216,6 +216,16 @@ func (p *process) config(flags map[string]string) (configs.Config, error) {
 	return c, nil
 }
 
+// runningConfig reads the settings, with server.addr as a server that runs on this machine's data has it: serve --addr
+// may have changed it.
+func (p *process) runningConfig() (configs.Config, error) {
+	c, err := p.config(nil)
+	if addr := node.ServerAddr(c); err == nil && addr != "" {
+		return p.config(map[string]string{"server.addr": addr})
+	}
+	return c, err
+}
+
 // hint returns a command line of this program as the user called it, which people can paste.
 func (p *process) hint(command string) string {
 	words := []string{filepath.Base(os.Args[0]), command}

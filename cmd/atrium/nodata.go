@@ -14,7 +14,7 @@ import (
 
 // withCore runs f on opened data, which must exist.
 func (p *process) withCore(f func(*node.Core) error) error {
-	c, err := p.config(nil)
+	c, err := p.runningConfig()
 	if err == nil {
 		err = p.requireData(c)
 	}

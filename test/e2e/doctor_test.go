@@ -117,7 +117,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			})
 		}
 		t.Run("healthcheck exits with 0 while the server is ready, and with 1 afterwards", func(t *testing.T) {
-			if out := s.must(t, "healthcheck", "--url", s.url); out != "ready\n" {
+			if out := s.must(t, "healthcheck", "--url", s.url+"/"); out != "ready\n" {
 				t.Errorf("it wrote %q", out)
 			}
 			s.stop(t)

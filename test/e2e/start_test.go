@@ -84,6 +84,7 @@ func TestStart(t *testing.T) {
 				t.Errorf("the second start wrote %s", s.stdout)
 			}
 			d.must(t, strings.Fields(hint)...)
+			s.stdout.await(t, s, regexp.MustCompile(`Sign in with a browser with a link from: atrium console\n`))
 		})
 	t.Run("without a terminal the first key is written to a file, and expires", func(t *testing.T) {
 		t.Parallel()
@@ -118,7 +119,8 @@ func TestStart(t *testing.T) {
 		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
 		d.must(t, "user", "create", "--email", "b@example.com", "--role", "member")
 		s := d.start(t)
-		s.stdout.await(t, s, regexp.MustCompile(`Create an API key with: atrium token create --email EMAIL\n`))
+		s.stdout.await(t, s, regexp.MustCompile(`Create an API key with: atrium token create --email EMAIL\n`+
+			`Sign in with a browser with a link from: atrium console --email EMAIL\n`))
 	})
 	t.Run("with several orgs the first user of each is created by a command", func(t *testing.T) {
 		t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // Finding is the result of one check.
@@ -206,7 +207,7 @@ func checkData(c configs.Config) Finding {
 		return Failed("data directory", fmt.Errorf("%s can be read by others: chmod 700 %s", c.Data, c.Data))
 	}
 	if err := c.Database.CheckDisk(); err != nil {
-		return Failed("data directory", err)
+		return Failed("data directory", errors.New(strings.TrimPrefix(err.Error(), ports.ErrUnavailable.Error()+": ")))
 	}
 	return Passed("data directory", "%s", c.Data)
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// lockSuffix is added to the path of a SQLite database to name its lock file, which holds the process ID of its server.
+// lockSuffix is added to the path of a SQLite database to name its lock file. It holds the process ID of its server and,
+// on a second line, the address of the API (ADR 162).
 const lockSuffix = ".lock"
 
 // lockDatabase reserves a SQLite database for one server, until unlock is called or the process ends: presences would
-// be different on each of two servers. Commands need no lock. On PostgreSQL it does nothing.
-func lockDatabase(c configs.Config) (unlock func(), err error) {
+// be different on each of two servers. Commands need no lock. On PostgreSQL it does nothing. Other processes then get
+// addr from ServerAddr.
+func lockDatabase(c configs.Config, addr string) (unlock func(), err error) {
 	path := c.Database.File()
 	if path == "" {
 		return func() {}, nil
@@ -46,23 +48,45 @@ func lockDatabase(c configs.Config) (unlock func(), err error) {
 		return nil, fmt.Errorf("database: lock file %s: %w", file.Name(), err)
 	}
 	if err = file.Truncate(0); err == nil {
-		_, err = file.WriteString(strconv.Itoa(os.Getpid()) + "\n")
+		_, err = fmt.Fprintf(file, "%d\n%s\n", os.Getpid(), addr)
 	}
 	if err != nil {
 		unlock()
 		return nil, fmt.Errorf("database: lock file: %w", err)
 	}
-	return unlock, nil
+	return func() {
+		_ = file.Truncate(0) // it runs no longer; after SIGKILL the process ID says so
+		_ = file.Close()
+	}, nil
+}
+
+// ServerAddr returns the host and the port of the server that uses a SQLite database of this machine, such as
+// 127.0.0.1:9000: server.addr with the port that was opened. It is empty if no server runs or its address is not known.
+func ServerAddr(c configs.Config) string {
+	path := c.Database.File()
+	if path == "" {
+		return ""
+	}
+	text, err := os.ReadFile(path + lockSuffix)
+	if err != nil {
+		return ""
+	}
+	owner, addr, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	pid, err := strconv.Atoi(owner)
+	if err != nil || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) { // the file stays when its server has ended
+		return ""
+	}
+	return addr
 }
 
 // inUse returns the error for a database that another server has locked.
 func inUse(path string, lock *os.File) error {
 	owner := "another atrium serve"
-	text := make([]byte, 20)
-	if n, _ := lock.ReadAt(text, 0); n > 0 {
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n]))); err == nil {
-			owner += fmt.Sprintf(" (process %d)", pid)
-		}
+	text := make([]byte, 300)
+	n, _ := lock.ReadAt(text, 0)
+	first, addr, _ := strings.Cut(strings.TrimSpace(string(text[:n])), "\n")
+	if pid, err := strconv.Atoi(first); err == nil && addr != "" {
+		owner += fmt.Sprintf(" (process %d at %s)", pid, addr)
 	}
 	return fmt.Errorf("%s is in use by %s: stop it first; several servers need PostgreSQL", path, owner)
 }

@@ -63,7 +63,9 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 	}
 	defer closeAll(api, metrics)
 	if serving {
-		unlock, err := lockDatabase(c)
+		host, _, _ := net.SplitHostPort(c.Server.Addr) // it was validated
+		_, port, _ := net.SplitHostPort(api.Addr().String())
+		unlock, err := lockDatabase(c, net.JoinHostPort(host, port))
 		if err != nil {
 			return err
 		}
@@ -118,7 +120,7 @@ func listen(ctx context.Context, c configs.Config, serving bool) (api, metrics n
 		config := net.ListenConfig{}
 		config.SetMultipathTCP(false) // the kernel cannot filter its packets: see RefuseNewcomers
 		if api, err = config.Listen(ctx, "tcp", c.Server.Addr); err != nil {
-			return nil, nil, fmt.Errorf("server.addr: %w", err)
+			return nil, nil, listenError("server.addr", c.Server.Addr, err)
 		}
 	}
 	if c.Metrics.Addr == "" {
@@ -126,9 +128,17 @@ func listen(ctx context.Context, c configs.Config, serving bool) (api, metrics n
 	}
 	if metrics, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Metrics.Addr); err != nil {
 		closeAll(api)
-		return nil, nil, fmt.Errorf("metrics.addr: %w", err)
+		return nil, nil, listenError("metrics.addr", c.Metrics.Addr, err)
 	}
 	return api, metrics, nil
+}
+
+// listenError returns the error of a listener. It says what to do if the port is in use.
+func listenError(key, addr string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: another program uses %s: stop it, or choose another port: %w", key, addr, err)
+	}
+	return fmt.Errorf("%s: %w", key, err)
 }
 
 func closeAll(listeners ...net.Listener) {

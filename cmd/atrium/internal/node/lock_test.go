@@ -1,0 +1,60 @@
+package node
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/configs"
+)
+
+func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
+	c, err := configs.Load(configs.Source{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ServerAddr(c); got != "" {
+		t.Errorf("before any start: %q", got)
+	}
+	unlock, err := lockDatabase(c, "127.0.0.1:9000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ServerAddr(c); got != "127.0.0.1:9000" {
+		t.Errorf("while it runs: %q", got)
+	}
+	if _, err := lockDatabase(c, ":1"); err == nil || !strings.Contains(err.Error(), "at 127.0.0.1:9000): stop it first") {
+		t.Errorf("a second server: %v", err)
+	}
+	unlock()
+	if got := ServerAddr(c); got != "" {
+		t.Errorf("after its end: %q", got)
+	}
+	lock := filepath.Join(c.Data, "atrium.db"+lockSuffix)
+	// a process ID that no process has, as after SIGKILL; and the file of an earlier version
+	for _, text := range []string{"999999999\n127.0.0.1:9000\n", "1\n", ""} {
+		if err := os.WriteFile(lock, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := ServerAddr(c); got != "" {
+			t.Errorf("with %q: %q", text, got)
+		}
+	}
+}
+
+func TestAPortInUseSaysWhatToDo(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	var c configs.Config
+	c.Server.Addr = taken.Addr().String()
+	_, _, err = listen(t.Context(), c, true)
+	want := "server.addr: another program uses " + c.Server.Addr + ": stop it, or choose another port: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
