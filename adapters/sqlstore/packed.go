@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx/reflectx"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
 // packedColumn is a column of a result: an expression that is never NULL, and the field of the row that it is read
@@ -42,7 +44,10 @@ type packed[R any] struct {
 	columns string // as columns
 	joins   string // the tables of joins, for the columns
 	text    string // an expression for all of them, which needs no joins
+	joined  string // an expression for all of them, which needs sqliteJoins
 	fields  []packedField
+
+	sqliteJoins string // joins, with the indexes that SQLite is told to use
 }
 
 type packedField struct {
@@ -51,31 +56,42 @@ type packedField struct {
 	isIn  bool // it belongs to the same struct as the field before it
 }
 
-// packedJoin is a row of other tables that is a part of a packed row. In a text it is a subselect: in a join,
-// PostgreSQL prepares each column again for each table that is joined after it, at each execution.
+// packedJoin is a row of other tables that is a part of a packed row. In a text for PostgreSQL it is a subselect: in a
+// join, PostgreSQL prepares each column again for each table that is joined after it, at each execution. SQLite does
+// not, and makes one text in less time than one for each table.
 type packedJoin struct {
 	table, on string
+	more      string // further tables, which are joined to table
 	columns   []packedColumn
-	isLeft    bool // without such a row, the columns have zero values; otherwise there is no packed row either
+	isLeft    bool   // without such a row, the columns have zero values; otherwise there is no packed row either
+	index     string // of table, if SQLite should not choose another one
 }
 
 func pack[R any](columns []packedColumn, joins ...packedJoin) packed[R] {
 	p := packed[R]{columns: columnList(columns)}
 	paths := reflectx.NewMapper("db").TypeMap(reflect.TypeFor[R]())
 	expressions := p.add(paths, columns)
+	flat := slices.Clone(expressions)
 	for _, j := range joins {
-		joined, kind := j.columns, ` JOIN `
+		joined, kind, indexed := j.columns, ` JOIN `, ``
 		missing := strings.Repeat(separator, len(paths.Index)) // more than any row has
 		if j.isLeft {
 			joined, missing = zeroed(paths, joined)
 			kind = ` LEFT JOIN `
 		}
 		p.columns += `, ` + columnList(joined)
-		p.joins += kind + j.table + ` ON ` + j.on
-		expressions = append(expressions, `COALESCE((SELECT `+joinedText(p.add(paths, j.columns))+` FROM `+j.table+
-			` WHERE `+j.on+`), '`+missing+`')`)
+		if j.index != "" {
+			indexed = ` INDEXED BY ` + j.index
+		}
+		p.joins += kind + j.table + ` ON ` + j.on + j.more
+		p.sqliteJoins += kind + j.table + indexed + ` ON ` + j.on + j.more
+		for _, c := range joined {
+			flat = append(flat, c.expression)
+		}
+		expressions = append(expressions, `COALESCE((SELECT `+joinedText(p.add(paths, j.columns))+
+			` FROM `+j.table+j.more+` WHERE `+j.on+`), '`+missing+`')`)
 	}
-	p.text = joinedText(expressions)
+	p.text, p.joined = joinedText(expressions), joinedText(flat)
 	return p
 }
 
@@ -114,6 +130,23 @@ func zeroed(paths *reflectx.StructMap, columns []packedColumn) (out []packedColu
 
 func joinedText(expressions []string) string {
 	return `concat_ws('` + separator + `', ` + strings.Join(expressions, ", ") + `)`
+}
+
+// engineText is a statement for each engine.
+type engineText struct{ postgres, sqlite string }
+
+func (t engineText) statement(d engine.Dialect) string {
+	if d.Name == engine.SQLite.Name {
+		return t.sqlite
+	}
+	return t.postgres
+}
+
+// selected returns the statement that selects the text of the rows which a condition finds.
+func (p *packed[R]) selected(from, where string) engineText {
+	return engineText{
+		postgres: `SELECT ` + p.text + from + where, sqlite: `SELECT ` + p.joined + from + p.sqliteJoins + where,
+	}
 }
 
 // unpack reads a row from its text. It reports whether it could: if a column contains the separator, it cannot.
@@ -166,19 +199,21 @@ func (f *packedField) set(field reflect.Value, value string) bool {
 // packedQuery is a statement that reads at most one packed row.
 type packedQuery[R any] struct {
 	packed[R]
-	asText, asColumns string
+	asText    engineText
+	asColumns string
 }
 
 // packQuery returns a statement for the row that a condition finds. Only the condition can have arguments.
 func packQuery[R any](columns []packedColumn, from, where string, joins ...packedJoin) packedQuery[R] {
 	p := pack[R](columns, joins...)
-	return packedQuery[R]{p, `SELECT ` + p.text + from + where, `SELECT ` + p.columns + from + p.joins + where}
+	return packedQuery[R]{p, p.selected(from, where), `SELECT ` + p.columns + from + p.joins + where}
 }
 
 // get reads the row into dst, if there is one.
 func (q *packedQuery[R]) get(ctx context.Context, db *DB, dst *R, args ...any) (found bool, err error) {
 	var text string
-	if found, err = db.get(ctx, &text, q.asText, args...); err != nil || !found || q.unpack(text, dst) {
+	found, err = db.get(ctx, &text, q.asText.statement(db.dialect), args...)
+	if err != nil || !found || q.unpack(text, dst) {
 		return found, err
 	}
 	return q.getColumns(ctx, db, dst, args...)

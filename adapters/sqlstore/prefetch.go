@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -29,7 +30,7 @@ type prefetchRow struct {
 // prefetch reads prefetchRows.
 type prefetch struct {
 	packed[prefetchRow]
-	one  string
+	one  engineText
 	many map[int]string // by the number of hashes; they also select each hash
 }
 
@@ -55,16 +56,18 @@ var prefetches = sync.OnceValue(func() map[string]*prefetch {
 	all := map[string]*prefetch{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		match, _ := versionMatch(ref)
-		version := packedJoin{isLeft: true, table: `prompt_templates t
+		version := packedJoin{isLeft: true, table: `prompt_templates t`, more: `
 			LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = k.user_id
 			LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match,
 			on: `t.id = ? AND t.workspace_id = k.workspace_id`}
 		for _, c := range readVersionColumns {
-			version.columns = append(version.columns, packedColumn{c.expression, `read.` + c.path})
+			if c.path != "id" && c.path != "workspace_id" { // read knows them
+				version.columns = append(version.columns, packedColumn{c.expression, `read.` + c.path})
+			}
 		}
 		p := &prefetch{packed: pack[prefetchRow](principalKeyColumns, slices.Concat(principalJoins,
 			[]packedJoin{version})...), many: map[int]string{}}
-		p.one = `SELECT ` + p.text + principalTable + ofPrincipal
+		p.one = p.selected(principalTable, ofPrincipal)
 		for _, n := range prefetchSizes {
 			p.many[n] = `SELECT k.hash, ` + p.text + ` AS text` + principalTable + ` WHERE k.hash IN (` +
 				placeholders(n) + `) AND k.org_id = ?`
@@ -92,13 +95,17 @@ func (db *DB) principalPrefetching(
 func (db *DB) prefetch(ctx context.Context, q prefetchQuery, hashes []account.Hash) ([]prefetchResult, error) {
 	match, args := versionMatch(q.ref)
 	p, changes, from := prefetches()[match], db.anyChanges(), db.forCredentials()
-	args = append(args, q.template)
 	results := make([]prefetchResult, len(hashes))
 	if len(hashes) == 1 {
+		if db.dialect.Name == engine.SQLite.Name { // it joins the template before its version
+			args = append([]any{q.template}, args...)
+		} else {
+			args = append(args, q.template)
+		}
 		var text string
-		found, err := from.get(ctx, &text, p.one, append(args, hashes[0][:], q.org)...)
+		found, err := from.get(ctx, &text, p.one.statement(db.dialect), append(args, hashes[0][:], q.org)...)
 		if err == nil && found {
-			err = p.read(ctx, from, q.org, hashes[0], text, changes, &results[0])
+			err = p.read(ctx, from, q, hashes[0], text, changes, &results[0])
 		}
 		return results, err
 	}
@@ -106,6 +113,7 @@ func (db *DB) prefetch(ctx context.Context, q prefetchQuery, hashes []account.Ha
 	if len(hashes) > n {
 		n = prefetchSizes[1]
 	}
+	args = append(args, q.template)
 	for i := range n { // the last one is repeated
 		args = append(args, hashes[min(i, len(hashes)-1)][:])
 	}
@@ -121,7 +129,7 @@ func (db *DB) prefetch(ctx context.Context, q prefetchQuery, hashes []account.Ha
 			if !bytes.Equal(row.Hash, h[:]) {
 				continue
 			}
-			if err := p.read(ctx, from, q.org, h, row.Text, changes, &results[i]); err != nil {
+			if err := p.read(ctx, from, q, h, row.Text, changes, &results[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -130,15 +138,16 @@ func (db *DB) prefetch(ctx context.Context, q prefetchQuery, hashes []account.Ha
 }
 
 // read reads the row of a key from its text, or from the database again if the text cannot be read.
-func (p *prefetch) read(ctx context.Context, from *DB, org identity.OrgID, h account.Hash, text string,
+func (p *prefetch) read(ctx context.Context, from *DB, q prefetchQuery, h account.Hash, text string,
 	changes uint64, into *prefetchResult) (err error) {
 	var row prefetchRow
 	if into.isFound = p.unpack(text, &row); !into.isFound {
-		into.isFound, err = principalQuery.getColumns(ctx, from, &into.principalRow, h[:], org)
+		into.isFound, err = principalQuery.getColumns(ctx, from, &into.principalRow, h[:], q.org)
 		return err
 	}
 	into.principalRow = row.principalRow
-	if row.Read.ID != "" {
+	if row.Read.Owner != "" {
+		row.Read.ID, row.Read.Workspace = q.template, row.Key.Workspace
 		into.version = &prefetchedVersion{user: row.Key.User, changes: changes, row: row.Read}
 	}
 	return nil

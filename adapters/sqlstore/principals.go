@@ -229,7 +229,8 @@ var principalJoins = []packedJoin{
 	{table: `workspaces w`, on: `w.id = k.workspace_id AND w.deleted_at = 0`, columns: columnsOf(`w.%`, `w.`,
 		[]string{"slug", "name", "created_by", "revision", "created_at", "updated_at"})},
 	{table: `memberships m`, on: `m.workspace_id = k.workspace_id AND m.user_id = k.user_id`, isLeft: true,
-		columns: columnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"})},
+		columns: columnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"}),
+		index:   `memberships_user`}, // it has these columns, and users differ where their workspaces do not
 }
 
 var (

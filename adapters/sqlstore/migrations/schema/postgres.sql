@@ -1744,4 +1744,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (161, true),
     (162, true),
     (163, true),
-    (168, true);
+    (168, true),
+    (169, true);

@@ -62,7 +62,6 @@ CREATE TABLE memberships (
     updated_at   BIGINT NOT NULL, granted TEXT NOT NULL DEFAULT '', grouped BOOLEAN NOT NULL DEFAULT FALSE,
     PRIMARY KEY (workspace_id, user_id)
 );
-CREATE INDEX memberships_user ON memberships (user_id);
 CREATE TABLE invitations (
     id           TEXT PRIMARY KEY,
     org_id       TEXT NOT NULL REFERENCES orgs (id),
@@ -211,7 +210,6 @@ CREATE TABLE prompt_labels (
     version_id  TEXT NOT NULL REFERENCES prompt_versions (id) ON DELETE CASCADE,
     PRIMARY KEY (template_id, label)
 );
-CREATE INDEX prompt_labels_version ON prompt_labels (version_id);
 CREATE TABLE prompt_activations (
     template_id     TEXT NOT NULL REFERENCES prompt_templates (id) ON DELETE CASCADE,
     number          INTEGER NOT NULL,
@@ -1262,6 +1260,8 @@ CREATE TABLE consent_states (
 CREATE INDEX consent_states_expiry ON consent_states (expires_at);
 CREATE INDEX prompt_shares_end ON prompt_shares (expires_at) WHERE expires_at > 0;
 CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares (expires_at) WHERE expires_at > 0;
+CREATE INDEX memberships_user ON memberships (user_id, workspace_id, role, by_hand, grouped);
+CREATE INDEX prompt_labels_version ON prompt_labels (version_id, label);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1339,3 +1339,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (161, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (162, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (163, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (168, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (169, 1);

@@ -1,0 +1,53 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func TestSQLiteLooksUpAKeyWithoutTheRowsOfItsMembershipAndOfLabels(t *testing.T) {
+	db, closeDB, err := Open(t.Context(), Config{URL: secret.New("sqlite:" + filepath.Join(t.TempDir(), "a.db"))}, nil,
+		sql.OpenDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeDB)
+	match, _ := versionMatch(prompt.Ref{Active: true})
+	rows, err := db.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+prefetches()[match].one.statement(engine.SQLite),
+		prompt.ID("t"), make([]byte, 32), identity.OrgID("o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var steps []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(steps, "\n")
+	for _, step := range []string{
+		"SEARCH m USING COVERING INDEX memberships_user (user_id=? AND workspace_id=?)",
+		"SEARCH l USING COVERING INDEX prompt_labels_version (version_id=?)",
+	} {
+		if !strings.Contains(plan, step) {
+			t.Errorf("no %q in\n%s", step, plan)
+		}
+	}
+	if strings.Contains(plan, "SCAN") {
+		t.Error(plan)
+	}
+}
