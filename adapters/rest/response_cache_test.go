@@ -208,8 +208,8 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	if _, known := s.get(&key, version{generation: 1}, now); known {
 		t.Error("the oldest response is still cached")
 	}
-	s.put(key, cachedResponse{answer: ports.Answer{Body: make([]byte, maxCachedResponseBytes+1)}, at: version{generation: 1},
-		read: now})
+	tooLarge := ports.Answer{Body: make([]byte, maxCachedResponseBytes+1)}
+	s.put(key, cachedResponse{answer: tooLarge, at: version{generation: 1}, read: now})
 	if _, known := s.get(&key, version{generation: 1}, now); known {
 		t.Error("a response that is too large is cached")
 	}

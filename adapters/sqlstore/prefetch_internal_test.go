@@ -20,8 +20,9 @@ func TestSQLiteLooksUpAKeyWithoutTheRowsOfItsMembershipAndOfLabels(t *testing.T)
 	}
 	t.Cleanup(closeDB)
 	match, _ := versionMatch(prompt.Ref{Active: true})
-	rows, err := db.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+prefetches()[match].one.statement(engine.SQLite),
-		prompt.ID("t"), make([]byte, 32), identity.OrgID("o"))
+	statement := prefetches()[match].one.statement(engine.SQLite)
+	rows, err := db.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement, prompt.ID("t"), make([]byte, 32),
+		identity.OrgID("o"))
 	if err != nil {
 		t.Fatal(err)
 	}

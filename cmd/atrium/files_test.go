@@ -30,7 +30,8 @@ func TestErrorsOfFilesSayWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ line, want string }{
-		{"keys create --data " + data, "keyring.json exists already: it is never overwritten; atrium keys rotate adds a key"},
+		{"keys create --data " + data,
+			"keyring.json exists already: it is never overwritten; atrium keys rotate adds a key"},
 		{"backup " + path("whole.tar.gz") + " --data " + data, "whole.tar.gz exists already: name a new file"},
 		{"backup " + path("none.tar.gz") + " --data " + path("none"), "there is no data in the folder " + path("none")},
 		{"restore " + path("cut.tar.gz") + " --data " + path("new"), "cut.tar.gz: the backup is cut off"},
@@ -38,7 +39,8 @@ func TestErrorsOfFilesSayWhatToDo(t *testing.T) {
 		{"healthcheck --url http://127.0.0.1:1", "no server responds at http://127.0.0.1:1: dial tcp"},
 	} {
 		var out, errs bytes.Buffer
-		if code := run(strings.Fields(tt.line), nil, &out, &errs); code == 0 || !strings.Contains(errs.String(), tt.want) {
+		code := run(strings.Fields(tt.line), nil, &out, &errs)
+		if code == 0 || !strings.Contains(errs.String(), tt.want) {
 			t.Errorf("atrium %s: code %d, %q, want %q", tt.line, code, &errs, tt.want)
 		}
 	}

@@ -37,7 +37,8 @@ func TestACommandThatUsesNoDataRefusesItsFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		`api POST /api/webhooks --data {}`: "atrium: atrium api uses no data of this machine, so it has no --data; " +
 			"the body of a request is --body\n",
-		"--config x.yaml events tail": "atrium: atrium events tail uses no data of this machine, so it has no --config\n",
+		"--config x.yaml events tail": "atrium: atrium events tail uses no data of this machine, so it has no " +
+			"--config\n",
 	} {
 		var out, errs bytes.Buffer
 		if code := run(strings.Fields(line), nil, &out, &errs); code != exitUsage || errs.String() != want {

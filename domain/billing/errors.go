@@ -46,8 +46,8 @@ var (
 
 	// ErrRenewalUnpaid is an ErrSubscriptionNotActive. Gateways deduct what is left of the period from the price of a
 	// change, even if the period was not paid, and the subscription is active again when the change is paid.
-	ErrRenewalUnpaid = ErrSubscriptionNotActive.Because("The renewal has not been paid. Pay its invoice before a change " +
-		"that takes effect at once.")
+	ErrRenewalUnpaid = ErrSubscriptionNotActive.Because("The renewal has not been paid. Pay its invoice before a " +
+		"change that takes effect at once.")
 
 	ErrSubscriptionEnds = &fault.Error{Kind: fault.Conflict, Code: "subscription_ends",
 		Detail: "The subscription ends with the current period, so it cannot be downgraded at renewal. Set " +

@@ -138,7 +138,8 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		reads(ctx, t, "Demo shop")
 		on(ctx, t, `[...document.querySelectorAll('main button')].find((b) => b.innerText === 'Revoke')`, "focus")
 		drive(ctx, t, chromedp.KeyEvent(kb.Enter))
-		holds(ctx, t, `document.activeElement.innerText === 'Cancel' && !!document.activeElement.closest('[role=dialog]')`)
+		holds(ctx, t, `document.activeElement.innerText === 'Cancel' &&
+			!!document.activeElement.closest('[role=dialog]')`)
 		drive(ctx, t, chromedp.KeyEvent(kb.Enter))
 		holds(ctx, t, `!document.querySelector('[role=dialog]') && document.activeElement.innerText === 'Revoke'`)
 		if names := strings.Join(owner.get(t, connections).each(t, "status"), " "); strings.Contains(names, "revoked") {

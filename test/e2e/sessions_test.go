@@ -343,7 +343,8 @@ func TestConsoleCommand(t *testing.T) {
 		t.Errorf("it ended with %d: %s", r.code, r.stderr)
 	}
 	out := s.must(t, "console", "--email", ann.email)
-	if !strings.Contains(out, "Sign in as "+ann.email) || !strings.Contains(out, "\n"+s.url+"/console/sign-in#token=atl_") {
+	if !strings.Contains(out, "Sign in as "+ann.email) ||
+		!strings.Contains(out, "\n"+s.url+"/console/sign-in#token=atl_") {
 		t.Errorf("it wrote %q", out)
 	}
 	if r := s.run(t, "console", "--email", "nobody@example.com"); r.code != 1 {

@@ -25,7 +25,8 @@ func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 	if got := ServerAddr(c); got != "127.0.0.1:9000" {
 		t.Errorf("while it runs: %q", got)
 	}
-	if _, err := lockDatabase(c, ":1"); err == nil || !strings.Contains(err.Error(), "at 127.0.0.1:9000): stop it first") {
+	want := "at 127.0.0.1:9000): stop it first"
+	if _, err := lockDatabase(c, ":1"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a second server: %v", err)
 	}
 	unlock()
