@@ -83,7 +83,8 @@ func (c *client) sample(t *testing.T, n int, pause time.Duration, path string) *
 	return l
 }
 
-// attack sends requests for paths, so many at a time, until end is called, which returns what they were answered.
+// attack sends requests for paths, so many at a time, until end is called. end waits for the first response with 200,
+// and returns all of them.
 func (c *client) attack(t *testing.T, atOnce int, paths ...string) (end func() *latencies) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,6 +93,8 @@ func (c *client) attack(t *testing.T, atOnce int, paths ...string) (end func() *
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var turn atomic.Int64
+	answered := make(chan struct{})
+	first := sync.OnceFunc(func() { close(answered) })
 	for range atOnce {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -101,6 +104,7 @@ func (c *client) attack(t *testing.T, atOnce int, paths ...string) (end func() *
 				case err != nil:
 				case status == http.StatusOK:
 					l.took = append(l.took, took)
+					first()
 				default:
 					l.others[status]++
 				}
@@ -112,6 +116,10 @@ func (c *client) attack(t *testing.T, atOnce int, paths ...string) (end func() *
 		})
 	}
 	return func() *latencies {
+		select { // the victim may be done before a server that has just started answers the attacker
+		case <-answered:
+		case <-time.After(proof.Patience):
+		}
 		cancel()
 		wg.Wait()
 		over.CloseIdleConnections()

@@ -74,7 +74,6 @@ const clickhouseFolder = "/var/cache/atrium-tests/clickhouse"
 // installClickHouse takes what the server needs, which is a library and no service, and the server out
 // of its package.
 const installClickHouse = `
-export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends clickhouse-common
 folder=$(mktemp -d)
@@ -98,8 +97,7 @@ func clickhouseBin() (string, error) {
 		return "", errors.New("no clickhouse-server 18.16, as Debian 12 has it, in PATH, in /usr/sbin or in " +
 			clickhouseFolder)
 	}
-	if out, err := exec.Command("sh", "-ec", installClickHouse, "install",
-		clickhouseFolder).CombinedOutput(); err != nil {
+	if out, err := install(installClickHouse, clickhouseFolder); err != nil {
 		return "", fmt.Errorf("get clickhouse-server: %w\n%s", err, out[max(0, len(out)-2000):])
 	}
 	if bin, ok := findClickHouse(); ok {

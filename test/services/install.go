@@ -19,13 +19,20 @@ func installedAny(pkg string, programs ...string) (string, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
 		return "", errors.New("no " + programs[0] + " in PATH")
 	}
-	if out, err := exec.Command("sh", "-ec", installPackage, "sh", pkg).CombinedOutput(); err != nil {
+	if out, err := install(installPackage, pkg); err != nil {
 		return "", fmt.Errorf("apt-get install %s: %w\n%s", pkg, err, out[max(0, len(out)-2000):])
 	}
 	if path := firstInPath(programs); path != "" {
 		return path, nil
 	}
 	return "", fmt.Errorf("apt-get installed %s, but there is no %s in PATH", pkg, programs[0])
+}
+
+// install runs a shell script that installs packages, and returns its output. Only one process of the machine does so
+// at a time: apt-get update does not wait for another one, but fails.
+func install(script string, args ...string) (out []byte, err error) {
+	const lock = "exec 9>/run/lock/atrium-tests\nflock 9\nexport DEBIAN_FRONTEND=noninteractive\n"
+	return exec.Command("sh", append([]string{"-ec", lock + script, "install"}, args...)...).CombinedOutput()
 }
 
 func firstInPath(programs []string) string {
@@ -39,7 +46,6 @@ func firstInPath(programs []string) string {
 
 // installPackage keeps services of the package from starting (policy-rc.d of Debian's invoke-rc.d).
 const installPackage = `
-export DEBIAN_FRONTEND=noninteractive
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
 	printf '#!/bin/sh\nexit 101\n' >$policy

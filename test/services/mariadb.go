@@ -64,7 +64,6 @@ func mariadbReady(ctx context.Context, url string) error {
 
 // installMariaDB takes the server alone, without the package whose service would start.
 const installMariaDB = `
-export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends mariadb-server-core
 `
@@ -78,7 +77,7 @@ func mariadbBin() (bin, share string, err error) {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
 		return "", "", errors.New("no mariadbd in PATH or in /usr/sbin, or not its mysql_system_tables.sql")
 	}
-	if out, err := exec.Command("sh", "-ec", installMariaDB).CombinedOutput(); err != nil {
+	if out, err := install(installMariaDB); err != nil {
 		return "", "", fmt.Errorf("apt-get install mariadb-server-core: %w\n%s", err, out[max(0, len(out)-2000):])
 	}
 	if bin, share, ok := findMariaDB(); ok {

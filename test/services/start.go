@@ -282,7 +282,7 @@ func postgresBin() (string, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
 		return "", errors.New("no initdb in PATH or in /usr/lib/postgresql/*/bin")
 	}
-	if out, err := exec.Command("sh", "-ec", install).CombinedOutput(); err != nil {
+	if out, err := install(installPostgres); err != nil {
 		return "", fmt.Errorf("apt-get install postgresql: %w\n%s", err, out[max(0, len(out)-2000):])
 	}
 	if bin, ok := findPostgres(); ok {
@@ -291,9 +291,8 @@ func postgresBin() (string, error) {
 	return "", errors.New("apt-get installed postgresql, but there is no /usr/lib/postgresql/*/bin/initdb")
 }
 
-// install leaves the machine without the cluster that the package would otherwise make and start.
-const install = `
-export DEBIAN_FRONTEND=noninteractive
+// installPostgres leaves the machine without the cluster that the package would otherwise make and start.
+const installPostgres = `
 apt-get update
 apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends postgresql-common
 sed -i 's/^#*create_main_cluster .*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
