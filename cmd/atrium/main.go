@@ -47,7 +47,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	}()
 
 	if len(args) == 3 && args[0] == node.ChildCommand {
-		return serveChild(args[1], args[2])
+		return serveChild(args[1], args[2]) //nolint:gosec // there are three
 	}
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),

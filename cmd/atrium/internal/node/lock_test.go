@@ -46,7 +46,7 @@ func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 }
 
 func TestAPortInUseSaysWhatToDo(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
