@@ -10,8 +10,9 @@ import (
 )
 
 // terminal is a terminal to which a command writes texts of others: prompts of other members, or errors of a server. A
-// control character in them would be a command to the terminal, for example to write to the clipboard.
-type terminal struct{ *os.File }
+// control character in them would be a command to the terminal, for example to write to the clipboard. The file is not
+// embedded: io.Copy and io.WriteString would use its methods instead of Write.
+type terminal struct{ file *os.File }
 
 // onTerminal returns w, or a terminal if w is one.
 func onTerminal(w io.Writer) io.Writer {
@@ -29,7 +30,7 @@ func (t terminal) Write(p []byte) (int, error) {
 		}
 		return r // that of an invalid byte is also U+FFFD
 	}, bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")))
-	if _, err := t.File.Write(shown); err != nil {
+	if _, err := t.file.Write(shown); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -22,8 +23,14 @@ func TestTextsOfOthersDoNotControlATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	complain(p.stderr, errors.New(hostile))
+	if _, err := io.WriteString(p.stdout, hostile); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(p.stdout, strings.NewReader("\x1bc\n")); err != nil {
+		t.Fatal(err)
+	}
 	got := strings.ReplaceAll(screen.Close(), "\r\n", "\n")
-	if want := shown + "\natrium: " + shown + "\n"; got != want {
+	if want := shown + "\natrium: " + shown + "\n" + shown + "\ufffdc\n"; got != want {
 		t.Errorf("the terminal gets %q\ninstead of        %q", got, want)
 	}
 
