@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // installed returns the path of a program in PATH. Where there is none, root on Debian installs the package that
@@ -31,8 +32,20 @@ func installedAny(pkg string, programs ...string) (string, error) {
 // install runs a shell script that installs packages, and returns its output. Only one process of the machine does so
 // at a time: apt-get update does not wait for another one, but fails.
 func install(script string, args ...string) (out []byte, err error) {
-	const lock = "exec 9>/run/lock/atrium-tests\nflock 9\nexport DEBIAN_FRONTEND=noninteractive\n"
-	return exec.Command("sh", append([]string{"-ec", lock + script, "install"}, args...)...).CombinedOutput()
+	return runAlone("/run/lock/atrium-tests", "export DEBIAN_FRONTEND=noninteractive\n"+script, args...)
+}
+
+// runAlone runs a shell script while no other one runs with the same lock file.
+func runAlone(lock, script string, args ...string) (out []byte, err error) {
+	file, err := os.OpenFile(lock, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, err
+	}
+	return exec.Command("sh", append([]string{"-ec", script, "install"}, args...)...).CombinedOutput()
 }
 
 func firstInPath(programs []string) string {
