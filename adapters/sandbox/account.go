@@ -22,6 +22,8 @@ type account struct {
 	Intents       []*intent          `json:"intents"`
 	Subscriptions []*subscription    `json:"subscriptions"`
 	Invoices      []*invoice         `json:"invoices"`
+	InvoiceCount  int                `json:"invoice_count,omitempty"` // how many there have been
+	HasPaid       bool               `json:"has_paid,omitempty"`      // as of when it was stored
 	Sessions      []*session         `json:"sessions,omitempty"`
 	Usage         []usage            `json:"usage,omitempty"`
 

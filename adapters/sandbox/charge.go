@@ -53,9 +53,10 @@ func (b *account) bill(s *subscription, amount int64, paid bool, now time.Time) 
 }
 
 func (b *account) write(s *subscription, amount int64, status billing.InvoiceStatus, now time.Time) *invoice {
+	n := b.invoiceCount()
 	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
-		ID:     billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))),
-		Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
+		ID:     billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(n))),
+		Number: "SANDBOX-" + itoa(n+1),
 		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Tax: b.tax(s, amount),
 		Total: b.taxed(s, amount), AmountDue: b.taxed(s, amount), BilledTo: b.details(),
 		Lines:       []billing.InvoiceLine{s.line(amount)},
@@ -64,7 +65,7 @@ func (b *account) write(s *subscription, amount int64, status billing.InvoiceSta
 	if status == billing.Open {
 		b.deduct(i)
 	}
-	b.Invoices = append(b.Invoices, i)
+	b.Invoices, b.InvoiceCount = append(b.Invoices, i), n+1
 	b.emit("invoice.created", "invoice", string(i.ID), now)
 	return i
 }

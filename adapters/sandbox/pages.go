@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
@@ -138,7 +137,7 @@ func (g *Gateway) write(ctx context.Context, c billing.CustomerID, act func(b *a
 		if err := act(b, now); err != nil {
 			return nil, err
 		}
-		return json.Marshal(b)
+		return encode(b)
 	})
 	if err == nil {
 		g.flush(ctx, c)

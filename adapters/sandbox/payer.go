@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -179,7 +178,7 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 			return nil, err
 		}
 		status = n.Status
-		return json.Marshal(b)
+		return encode(b)
 	})
 	if err != nil {
 		return billing.SetupIntent{}, err

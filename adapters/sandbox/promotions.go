@@ -52,7 +52,7 @@ func (b *account) promotion(code string, of billing.Sale) (billing.Promotion, er
 }
 
 func (b *account) hasPaid() bool {
-	return slices.ContainsFunc(b.Invoices, func(i *invoice) bool { return i.AmountPaid > 0 })
+	return b.HasPaid || slices.ContainsFunc(b.Invoices, func(i *invoice) bool { return i.AmountPaid > 0 })
 }
 
 // redeem gives s the discount of a promotion, from now on. It keeps its discount if p is nil.

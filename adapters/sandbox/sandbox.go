@@ -109,7 +109,7 @@ func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, ca
 			b.Answers = map[string]answer{}
 		}
 		b.Answers[key] = a
-		return json.Marshal(b)
+		return encode(b)
 	})
 	if err == nil {
 		g.flush(ctx, c)
@@ -178,7 +178,7 @@ func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*account, err
 			return nil, err
 		}
 		b.roll(now)
-		return json.Marshal(b)
+		return encode(b)
 	})
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 		}
 		b := &account{ID: id, Name: d.Name, Email: d.Email, CreatedAt: now}
 		b.emit("customer.created", "customer", string(id), now)
-		return json.Marshal(b)
+		return encode(b)
 	})
 	if err == nil {
 		g.flush(ctx, id)
@@ -253,7 +253,7 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 			return nil, err
 		}
 		b.cancelIntents(now)
-		return json.Marshal(b)
+		return encode(b)
 	})
 	if err == nil {
 		g.flush(ctx, c)

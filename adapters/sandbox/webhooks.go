@@ -103,7 +103,7 @@ func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
 			return nil, err
 		}
 		b.Outbox = slices.DeleteFunc(b.Outbox, func(n notice) bool { return done[n.ID] })
-		return json.Marshal(b)
+		return encode(b)
 	})
 }
 

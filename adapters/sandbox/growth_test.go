@@ -1,0 +1,33 @@
+package sandbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestACallDoesNotBecomeSlowerWithTheNumberOfCallsBefore(t *testing.T) {
+	accounts := fixture.NewSandboxAccounts()
+	g, _ := newGateway(t, "org", accounts)
+	c, err := g.CreateCustomer(t.Context(), "c", billing.Details{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := func(calls int) int {
+		for range calls {
+			if _, err := g.CreateSetupIntent(t.Context(), time.Now().String(), c, billing.OffSession); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := accounts.Read(t.Context(), "org", string(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(text)
+	}
+	if after120, after240 := size(120), size(120); after240 > after120+after120/50 {
+		t.Errorf("the account has %d bytes after 120 calls and %d after 240", after120, after240)
+	}
+}
