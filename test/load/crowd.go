@@ -28,7 +28,9 @@ type crowdRow struct {
 }
 
 // crowd adds n members to owner's workspace, each with an API key, and returns them. The first operators of them are
-// operators, who see all presences. It writes rows, because the same through the API would last minutes.
+// operators, who see all presences. It writes rows, because the same through the API would last minutes. Their
+// words_revision says that the words of their names are stored, which no measurement searches: the server would else
+// store them while it is measured.
 func crowd(ctx context.Context, d database, owner person, n, operators int) ([]person, error) {
 	db, err := d.open("&_pragma=synchronous(off)")
 	if err != nil {
@@ -56,8 +58,8 @@ func crowd(ctx context.Context, d database, owner person, n, operators int) ([]p
 
 const (
 	crowdUsers = `INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator,
-		operator_by_hand, default_workspace_id, revision, created_at, updated_at)
-		VALUES (:user, :org, :email, :email, TRUE, 'Somebody', FALSE, :operator, :operator, '', 1, :at, :at)`
+		operator_by_hand, default_workspace_id, revision, words_revision, created_at, updated_at)
+		VALUES (:user, :org, :email, :email, TRUE, 'Somebody', FALSE, :operator, :operator, '', 1, 1, :at, :at)`
 	crowdMemberships = `INSERT INTO memberships (workspace_id, user_id, role, by_hand, revision, created_at, updated_at)
 		VALUES (:workspace, :user, :role, :role, 1, :at, :at)`
 	crowdKeys = `INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint,
