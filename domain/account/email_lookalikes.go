@@ -13,6 +13,9 @@ import (
 // different, it contains a letter that looks like another one, it mixes scripts in its local part or in a label of its
 // domain, or it imitates Latin letters in another script (Unicode Technical Standard 39).
 func deceptive(email string) bool {
+	if !strings.ContainsFunc(email, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return false // ASCII has the letters of one script, and is asked for with each token of an issuer
+	}
 	if !norm.NFKC.IsNormalString(email) || strings.ContainsFunc(email, lookalike) {
 		return true
 	}
