@@ -97,7 +97,7 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 		leave()
 		return reply{}, err
 	}
-	v.lasting = func(ctx context.Context, w http.ResponseWriter) {
+	v.stream = func(ctx context.Context, w http.ResponseWriter) {
 		defer leave()
 		v.api.streamAnswer(ctx, w, v.request, asking)
 	}
@@ -109,7 +109,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.streams, cancel)()
-	s := &openStream{request: r, to: http.NewResponseController(w)}
+	s := &sseStream{request: r, to: http.NewResponseController(w)}
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
 	setStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
@@ -145,7 +145,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 }
 
 // endAnswer writes how an answer ended.
-func (s *openStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err error) {
+func (s *sseStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err error) {
 	if err == nil {
 		s.event("done", struct{}{})
 	} else if f, ok := errors.AsType[chat.ReplyFailure](err); ok {
@@ -160,7 +160,7 @@ func (s *openStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err 
 }
 
 // event collects an event. Its data is in one line.
-func (s *openStream) event(name string, data any) {
+func (s *sseStream) event(name string, data any) {
 	s.out.WriteString("event: " + name + "\ndata: ")
 	if err := encode(&s.out, data); err != nil { // texts always encode
 		panic(err)

@@ -46,7 +46,7 @@ type visitor struct {
 
 	token *chat.EmbedToken // that of the call; nil: not known
 
-	lasting func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
+	stream func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
 }
 
 // handleVisit is handle for visitors.
@@ -65,7 +65,7 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 		r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header(), produces: produces}
 		err := r.parse(w)
 		var out reply
-		var lasting func(context.Context, http.ResponseWriter)
+		var stream func(context.Context, http.ResponseWriter)
 		if err != nil {
 			err = a.countUnauthenticated(w.Header(), observation(hr), err)
 		} else {
@@ -81,13 +81,13 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 				err = a.countUnauthenticated(w.Header(), observation(hr), err)
 			}
 			a.countRefusal(v.token, visit, err)
-			lasting = v.lasting
+			stream = v.stream
 		}
 		switch {
 		case err != nil:
 			a.problem(w, hr, err)
-		case lasting != nil:
-			lasting(whole, w)
+		case stream != nil:
+			stream(whole, w)
 		default:
 			a.send(w, hr, out)
 		}

@@ -23,12 +23,12 @@ const (
 
 // streamEvents is handle for the stream of events.
 func (a *API) streamEvents(op *openapi.Operation) http.Handler {
-	return a.handleStream(op, func(s *openStream) lastingStream { return &followedEvents{openStream: s} })
+	return a.handleStream(op, func(s *sseStream) sseHandler { return &followedEvents{sseStream: s} })
 }
 
 // followedEvents is one open stream of events. The id of each is its Seq.
 type followedEvents struct {
-	*openStream
+	*sseStream
 	caller identity.Actor  // with its current role
 	query  event.FeedQuery // After is the last position that the reader knows
 	reset  bool            // the reader does not know what it could have missed
@@ -41,12 +41,12 @@ func (s *followedEvents) close() { s.stop() }
 // open finds where the reader continues.
 func (s *followedEvents) open(w http.ResponseWriter) (err error) {
 	s.caller, s.query = s.by, event.FeedQuery{Limit: eventStreamPart}
-	if types := s.openStream.query.Get("types"); types != "" {
+	if types := s.sseStream.query.Get("types"); types != "" {
 		s.query.Types = strings.Split(types, ",")
 	}
 	from := s.Header.Get("Last-Event-ID")
 	if from == "" {
-		from = s.openStream.query.Get("after")
+		from = s.sseStream.query.Get("after")
 	}
 	s.query.After, err = strconv.ParseInt(from, 10, 64)
 	if isNew := from == ""; isNew || err != nil || s.query.After < 0 || s.query.After > lastPlace {

@@ -31,7 +31,7 @@ type observed struct {
 	code      string // of the problem that was returned; empty for none
 	noted     bool   // the credential is in knownTokens, as one that was valid lately
 	trace     string // the id of the client's trace, or of the server's own; empty for none
-	lasting   bool   // a stream, whose duration says nothing about the server
+	streaming bool   // a stream, whose duration says nothing about the server
 }
 
 // observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
@@ -115,7 +115,7 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 
 func (a *API) logRequest(r *http.Request, o *observed, start time.Time) {
 	took := time.Since(start)
-	if !o.lasting {
+	if !o.streaming {
 		durations := a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, statusLabel(o.status))
 		durations.Observe(took.Seconds())
 	}

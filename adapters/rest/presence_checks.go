@@ -16,17 +16,17 @@ const streamCheck = time.Second
 // stream would be thousands per second, with hardly any change found.
 type openStreams struct {
 	mu       sync.Mutex
-	all      map[*openStream]bool
+	all      map[*sseStream]bool
 	checking bool // recheckLoop runs, as long as any is open
 }
 
 // trackStream ends s when its caller loses the permission, until done is called.
-func (a *API) trackStream(s *openStream) (done func()) {
+func (a *API) trackStream(s *sseStream) (done func()) {
 	o := &a.openStreams
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all == nil {
-		o.all = map[*openStream]bool{}
+		o.all = map[*sseStream]bool{}
 	}
 	if o.all[s] = true; !o.checking {
 		o.checking = true
@@ -70,14 +70,14 @@ func (o *openStreams) count() int {
 }
 
 // byOrg returns the open streams by org. It returns nil if there is none; the caller must then stop checking.
-func (o *openStreams) byOrg() map[identity.OrgID][]*openStream {
+func (o *openStreams) byOrg() map[identity.OrgID][]*sseStream {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.all) == 0 {
 		o.checking = false
 		return nil
 	}
-	out := map[identity.OrgID][]*openStream{}
+	out := map[identity.OrgID][]*sseStream{}
 	for s := range o.all {
 		out[s.by.Org] = append(out[s.by.Org], s)
 	}
@@ -85,7 +85,7 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*openStream {
 }
 
 // recheckOrg ends the streams of an org whose callers have lost the permission. An outage ends no stream.
-func (a *API) recheckOrg(id identity.OrgID, streams []*openStream) {
+func (a *API) recheckOrg(id identity.OrgID, streams []*sseStream) {
 	ctx, cancel := context.WithTimeout(a.streams, a.config.RequestTimeout)
 	defer cancel()
 	principals := make([]*account.Principal, len(streams))

@@ -15,15 +15,15 @@ const streamPath = "/api/presence/stream"
 
 // streamPresences is handle for the stream of presences.
 func (a *API) streamPresences(op *openapi.Operation) http.Handler {
-	return a.handleStream(op, func(s *openStream) lastingStream {
+	return a.handleStream(op, func(s *sseStream) sseHandler {
 		s.workspaceOptional = true
-		return &stream{openStream: s}
+		return &stream{sseStream: s}
 	})
 }
 
 // stream is one open stream of presences.
 type stream struct {
-	*openStream
+	*sseStream
 	watch     *presences.Watch
 	reset     bool
 	resumedAt int64  // the last Seq that the reader knew at the beginning
@@ -38,7 +38,7 @@ func (s *stream) close() { s.watch.Close() }
 func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		return s.openStream.authenticate(w)
+		return s.sseStream.authenticate(w)
 	}
 	at := s.api.now()
 	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {

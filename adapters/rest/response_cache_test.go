@@ -59,7 +59,7 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	lasting := func(h *env) { // has it read while looks find no change
+	cached := func(h *env) { // has it read while looks find no change
 		h.changes.current = true
 		time.Sleep(time.Second)
 		get(h, path)
@@ -76,19 +76,19 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		{"just before a second has passed", func(h *env) { time.Sleep(time.Second - 1); get(h, path) }, 1},
 		{"after a second", func(h *env) { time.Sleep(time.Second); get(h, path) }, 2},
 		{"after a second, while looks find no change", func(h *env) {
-			lasting(h)
+			cached(h)
 			time.Sleep(time.Second)
 			get(h, path)
 		}, 2}, // the first read was before the looks
 		{"for minutes, while looks find no change", func(h *env) {
-			lasting(h)
+			cached(h)
 			for range 300 {
 				get(h, path)
 				time.Sleep(time.Second)
 			}
 		}, 2},
 		{"for more than ten minutes", func(h *env) {
-			lasting(h)
+			cached(h)
 			for range 700 {
 				time.Sleep(time.Second)
 				get(h, path)
@@ -96,24 +96,24 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		}, 3},
 		{"within a second after a look found a change", func(h *env) { h.changes.observed++; get(h, path) }, 1},
 		{"more than a second after a look found a change", func(h *env) {
-			lasting(h)
+			cached(h)
 			h.changes.observed++
 			time.Sleep(time.Second)
 			get(h, path)
 		}, 3},
 		{"more than a second without a look", func(h *env) {
-			lasting(h)
+			cached(h)
 			h.changes.current = false
 			time.Sleep(time.Second)
 			get(h, path)
 		}, 3},
 		{"for more than a second, by a request that waited before its read", func(h *env) {
 			h.now = func() time.Time { return now().Add(-2 * time.Second) }
-			lasting(h)
+			cached(h)
 			time.Sleep(time.Second)
 			get(h, path)
 		}, 3},
-		{"after a change, while looks find none", func(h *env) { lasting(h); h.changes.generation++; get(h, path) }, 3},
+		{"after a change, while looks find none", func(h *env) { cached(h); h.changes.generation++; get(h, path) }, 3},
 		{"for another version", func(h *env) { get(h, strings.Replace(path, "active", "latest", 1)) }, 2},
 		{"with Cache-Control: no-cache", func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) }, 2},
 		{"after it is gone", func(h *env) {

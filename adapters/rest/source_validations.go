@@ -30,7 +30,7 @@ func (a *API) validateSource(r *request) (reply, error) {
 // validation is handle for the last validation: as JSON, or as a stream of its progress.
 func (a *API) validation(op *openapi.Operation) http.Handler {
 	plain := a.handle(op, query(a.getValidation).perform)
-	stream := a.handleStream(op, func(s *openStream) lastingStream { return &followedValidation{openStream: s} })
+	stream := a.handleStream(op, func(s *sseStream) sseHandler { return &followedValidation{sseStream: s} })
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		if preferred(hr.Header.Get("Accept"), func(media string) bool { return media == eventStream }) != "" {
 			stream.ServeHTTP(w, hr)
@@ -50,7 +50,7 @@ func (a *API) getValidation(r *request) (reply, error) {
 
 // followedValidation is one open stream of the progress of a validation, which ends with its report.
 type followedValidation struct {
-	*openStream
+	*sseStream
 	last     source.Validation
 	revision int64
 }

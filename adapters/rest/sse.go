@@ -18,17 +18,17 @@ const (
 	streamComment = 15 * time.Second  // between comments, which keep proxies from closing the stream
 )
 
-// lastingStream is a response that continues until its reader is gone, its caller loses the permission, or the server
+// sseHandler is a response that continues until its reader is gone, its caller loses the permission, or the server
 // stops.
-type lastingStream interface {
+type sseHandler interface {
 	authenticate(w http.ResponseWriter) error // sets the caller and the proof
 	open(w http.ResponseWriter) error         // sends the status
 	run(w http.ResponseWriter)
 	close() // after open succeeded
 }
 
-// openStream is the part that all streams of server-sent events share.
-type openStream struct {
+// sseStream is the part that all streams of server-sent events share.
+type sseStream struct {
 	*request
 	obs   *observed
 	proof account.Proof
@@ -38,7 +38,7 @@ type openStream struct {
 }
 
 // handleStream is handle for the stream that made returns. It is long-lived, so its caller is checked repeatedly.
-func (a *API) handleStream(op *openapi.Operation, made func(*openStream) lastingStream) http.Handler {
+func (a *API) handleStream(op *openapi.Operation, made func(*sseStream) sseHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		obs := observation(hr)
 		obs.route = op.Path
@@ -59,7 +59,7 @@ func (a *API) handleStream(op *openapi.Operation, made func(*openStream) lasting
 			op:       op,
 			produces: eventStream,
 		}
-		o := &openStream{request: r, obs: obs, end: cancel, to: http.NewResponseController(w)}
+		o := &sseStream{request: r, obs: obs, end: cancel, to: http.NewResponseController(w)}
 		s := made(o)
 		err := s.authenticate(w)
 		if err == nil {
@@ -81,7 +81,7 @@ func (a *API) handleStream(op *openapi.Operation, made func(*openStream) lasting
 			a.problem(w, hr, err)
 			return
 		}
-		obs.lasting = hr.Method == http.MethodGet
+		obs.streaming = hr.Method == http.MethodGet
 		defer s.close()
 		defer a.trackStream(o)()
 		r.Request = hr
@@ -90,7 +90,7 @@ func (a *API) handleStream(op *openapi.Operation, made func(*openStream) lasting
 }
 
 // authenticate sets the caller from the request's credential.
-func (s *openStream) authenticate(w http.ResponseWriter) (err error) {
+func (s *sseStream) authenticate(w http.ResponseWriter) (err error) {
 	if s.by, s.owner, err = s.api.authenticate(w, s.Request, s.obs, s.op, s.workspaceOptional); err == nil {
 		s.proof, err = s.request.proof()
 	}
@@ -99,7 +99,7 @@ func (s *openStream) authenticate(w http.ResponseWriter) (err error) {
 
 // count counts the stream for its workspace and its address on this node, and for its workspace on all nodes, until
 // done is called.
-func (s *openStream) count() (done func(), err error) {
+func (s *sseStream) count() (done func(), err error) {
 	ws, address := s.by.Workspace, s.obs.address
 	if err := s.api.streamCounts.enter(ws, address); err != nil {
 		return nil, s.api.refuse("streams", err)
@@ -119,7 +119,7 @@ func (s *openStream) count() (done func(), err error) {
 }
 
 // openWithinLimits waits for the gates and opens the stream. An open stream occupies no slot in them.
-func (s *openStream) openWithinLimits(w http.ResponseWriter, stream lastingStream) error {
+func (s *sseStream) openWithinLimits(w http.ResponseWriter, stream sseHandler) error {
 	if err := s.api.enter(s.Context(), s.api.gates, s.by); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func setStreamHeaders(h http.Header) {
 }
 
 // flush sends the collected events. It fails if the reader does not receive them in time.
-func (s *openStream) flush(w http.ResponseWriter) error {
+func (s *sseStream) flush(w http.ResponseWriter) error {
 	if s.out.Len() == 0 {
 		return nil
 	}
