@@ -139,13 +139,16 @@ func TestRefusedSignUpsCountAgainstTheirAddress(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutACredentialIsToldHowToSendOne(t *testing.T) {
+func TestARequestWithoutAValidCredentialIsToldWhatIsWrong(t *testing.T) {
 	h := newEnv(t)
+	unknown := account.NewToken().Reveal()
 	for authorization, want := range map[string]*fault.Error{
 		"":                   errNoCredential,
 		"atk_without_scheme": errNotBearer,
 		"Basic YTpi":         errNotBearer,
-		"Bearer unknown":     identity.ErrUnauthenticated,
+		"Bearer unknown":     errTokenInvalid,
+		"Bearer atk_short":   errKeyMalformed,
+		"Bearer " + unknown:  errKeyInvalid,
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/me", nil)
 		if authorization != "" {

@@ -235,8 +235,8 @@ func (r *request) parse(w http.ResponseWriter) error {
 		}
 		return errBodyUnreadable
 	}
-	if len(r.body) == 0 && !r.op.BodyRequired {
-		return nil
+	if len(r.body) == 0 && (!r.op.BodyRequired || slices.ContainsFunc(r.op.MediaTypes, isJSON)) {
+		return r.op.CheckBody(nil) // whatever its Content-Type is: without a body, most clients send none
 	}
 	media := r.Header.Get("Content-Type")
 	if media != jsonType { // the usual type needs no parsing, which takes three allocations
@@ -279,6 +279,9 @@ func (r *request) readBody(w http.ResponseWriter) ([]byte, error) {
 }
 
 const jsonType = "application/json"
+
+// isJSON reports whether a media type of a body is JSON, or a format that is based on it.
+func isJSON(media string) bool { return media == jsonType || strings.HasSuffix(media, "+json") }
 
 const formType = "application/x-www-form-urlencoded"
 

@@ -78,6 +78,8 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		Key: account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner,
 			LastUsedAt: time.Now()},
 	}, nil)
+	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), gomock.Not(token.Hash())).AnyTimes().Return(nil,
+		identity.ErrUnauthenticated)
 	h := &env{
 		t: t, token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
 		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock),
@@ -156,6 +158,20 @@ func (h *env) call(method, path, body string, headers ...string) *httptest.Respo
 		conformance.CheckResponse(h.t, r, w.Result())
 	}
 	return w
+}
+
+func TestARequestWithoutABodyIsToldThatItIsRequired(t *testing.T) {
+	h := newEnv(t)
+	for _, media := range []string{"", "application/x-www-form-urlencoded"} { // as curl does with -X POST, and -d ''
+		w := h.call(http.MethodPost, "/api/prompt-templates", "", "Content-Type: "+media)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "requires a JSON body with name.") {
+			t.Errorf("of the type %q: %d %s", media, w.Code, w.Body)
+		}
+	}
+	w := h.call(http.MethodPost, "/api/prompt-templates", "name=x", "Content-Type: application/x-www-form-urlencoded")
+	if w.Code != http.StatusUnsupportedMediaType {
+		t.Errorf("a body of another type: %d %s", w.Code, w.Body)
+	}
 }
 
 func TestRoutesAndContract(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
 )
 
 func TestCredentials(t *testing.T) {
@@ -23,17 +25,28 @@ func TestCredentials(t *testing.T) {
 			return a
 		}
 
-		t.Run("all invalid credentials get the same response", func(t *testing.T) {
+		t.Run("a revoked key gets the same response as one that never existed", func(t *testing.T) {
 			revoked, id := ann.key(t)
 			revoked.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
-			garbage := refused(t, "Authorization: Bearer x")
+			unknown := refused(t, "Authorization: Bearer "+account.NewToken().Reveal())
+			if detail := unknown.at("detail"); !strings.Contains(detail, "unknown, was revoked or has expired") {
+				t.Errorf("the detail is %q", detail)
+			}
+			same(t, "a revoked key", refused(t, "Authorization: Bearer "+revoked.token), unknown)
+		})
+		t.Run("a malformed credential gets the same response, whatever it was made from", func(t *testing.T) {
+			cut := refused(t, "Authorization: Bearer atk_x")
+			if detail := cut.at("detail"); !strings.Contains(detail, "incomplete or mistyped") {
+				t.Errorf("the detail is %q", detail)
+			}
 			for name, header := range map[string]string{
 				"a wrong checksum": "Authorization: Bearer " + ann.token[:len(ann.token)-1] + "_",
-				"a key of nobody":  "Authorization: Bearer atk_0000000000000000000000000000000000000000000" + "2Gv1vT",
 				"two keys":         "Authorization: Bearer " + ann.token + " " + ann.token,
-				"a revoked key":    "Authorization: Bearer " + revoked.token,
 			} {
-				same(t, name, refused(t, header), garbage)
+				same(t, name, refused(t, header), cut)
+			}
+			if detail := refused(t, "Authorization: Bearer x").at("detail"); !strings.Contains(detail, "neither an API key") {
+				t.Errorf("the detail of another token is %q", detail)
 			}
 		})
 		t.Run("a header without a token behind Bearer says so, whatever else it has", func(t *testing.T) {

@@ -257,6 +257,20 @@ func TestBadInput(t *testing.T) {
 			ann.do(t, "PATCH", template, object{}, "Content-Type: application/merge-patch+json; charset=utf-8").is(t,
 				200)
 		})
+		t.Run("a request without a body, whatever its type, is told which members are required", func(t *testing.T) {
+			for _, media := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json"} {
+				a := ann.do(t, "POST", templates, "", "Content-Type: "+media).problem(t, 400, "malformed_json")
+				if want := "a JSON body with name."; !strings.Contains(a.at("detail"), want) {
+					t.Errorf("of the type %q: %s, want %q", media, a, want)
+				}
+			}
+			a := ann.do(t, "PATCH", template, "", "Content-Type: ").problem(t, 400, "malformed_json")
+			if detail := a.at("detail"); !strings.HasSuffix(detail, "requires a JSON body.") {
+				t.Errorf("where no member is required: %s", detail)
+			}
+			_, id := admin.key(t) // of someone else than ann: see below
+			admin.do(t, "POST", "/api/api-keys/"+id+"/rotate", nil, "Content-Type: ").is(t, 201)
+		})
 		t.Run("an unknown path or method says so", func(t *testing.T) {
 			for _, path := range []string{"/api", "/api/nothing", "/api/prompt-templates/",
 				"/api/prompt-templates//versions", "/API/me", "/api%2Fme", "/api%2fhealth%2flive",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,7 +44,7 @@ func (o *Operation) CheckBody(body []byte) error {
 func (o *Operation) checkWhole(body []byte) error {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		if o.BodyRequired {
-			return because(ErrMalformedJSON, "The request needs a JSON body.")
+			return o.bodyMissing()
 		}
 		return nil
 	}
@@ -69,6 +70,24 @@ func (o *Operation) checkWhole(body []byte) error {
 	}
 	found = schema.Sorted(found) // the reader and the schema may report the same number
 	return fault.InvalidFields(found[:min(len(found), maxFields)])
+}
+
+// bodyMissing returns the error of a request without the body that the operation requires. It names the members that
+// an empty object would lack.
+func (o *Operation) bodyMissing() error {
+	detail := "The request has no body, and this operation requires a JSON body"
+	if invalid := new(jsonschema.ValidationError); errors.As(o.body(map[string]any{}), &invalid) {
+		var names []string
+		for _, f := range schema.Sorted(schema.Wrong("", invalid)) {
+			if f.Code == "required" {
+				names = append(names, strings.TrimPrefix(f.Pointer, "/"))
+			}
+		}
+		if len(names) > 0 {
+			detail += " with " + strings.Join(names, ", ")
+		}
+	}
+	return because(ErrMalformedJSON, detail+".")
 }
 
 var (

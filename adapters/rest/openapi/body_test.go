@@ -212,8 +212,8 @@ func TestCheckBodyFields(t *testing.T) {
 
 func TestCheckBodyMalformed(t *testing.T) {
 	tests := map[string]struct{ body, want string }{
-		"no body":                 {"", "needs a JSON body"},
-		"only blanks":             {" \n", "needs a JSON body"},
+		"no body":                 {"", "has no body, and this operation requires a JSON body with name."},
+		"only blanks":             {" \n", "requires a JSON body with name."},
 		"cut off":                 {`{"name":"hunter2`, "ends in the middle"},
 		"cut off between":         {`{"name":`, "ends in the middle"},
 		"a bare word":             {`hunter2`, "at byte 0"},
