@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,10 +10,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// print writes v as one line of JSON, or as text.
+// print writes v as JSON, or as text.
 func (p *process) print(asJSON bool, v any, format string, args ...any) error {
 	if asJSON {
-		return json.NewEncoder(p.stdout).Encode(v)
+		return p.json(v)
 	}
 	_, err := fmt.Fprintf(p.stdout, format, args...)
 	return err

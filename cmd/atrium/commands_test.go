@@ -73,9 +73,11 @@ COMP_WORDS=(atrium "$@"); COMP_CWORD=$#; _atrium; echo "${COMPREPLY[@]}"`, "bash
 
 func TestFishAndZshScripts(t *testing.T) {
 	for shell, want := range map[string]string{
-		reference.Zsh: "#compdef atrium\n",
-		reference.Fish: `complete -c atrium -n '__fish_seen_subcommand_from user; and ` +
-			`__fish_seen_subcommand_from create' -l role -x -a 'owner admin member viewer'`,
+		// It completes also when zsh calls it for the first time.
+		reference.Zsh: "\ncomplete -o default -F _atrium atrium\n" +
+			"if [[ ${funcstack[1]} = _atrium ]]; then _bash_complete -o default -F _atrium; fi\n",
+		// events is another command than payments events.
+		reference.Fish: `complete -c atrium -n 'test (__atrium_command) = \' payments events\'' -a replay`,
 	} {
 		var out bytes.Buffer
 		if err := reference.Complete(&out, declared(t), shell); err != nil || !strings.Contains(out.String(), want) {

@@ -49,7 +49,7 @@ func (c *configCheckCommand) Run(p *process) error {
 }
 
 type configShowCommand struct {
-	JSON bool `name:"json" help:"Print JSON: a list of key, value, from."`
+	JSON bool `name:"json" help:"Print a JSON array of settings: key, value, from."`
 }
 
 // Help implements kong.HelpProvider.
@@ -68,7 +68,7 @@ func (c *configShowCommand) Run(p *process) error {
 		return usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
 	if c.JSON {
-		return p.print(true, all, "")
+		return p.json(all)
 	}
 	rows := make([][]string, len(all))
 	for i, s := range all {

@@ -30,7 +30,7 @@ Examples:
 }
 
 type doctorAllCommand struct {
-	JSON bool `name:"json" help:"Print JSON."`
+	JSON bool `name:"json" help:"Print JSON: checks, each with check, ok, warning, note."`
 }
 
 // Help implements kong.HelpProvider.

@@ -19,7 +19,7 @@ import (
 type doctorOIDCCommand struct {
 	TokenFile string `name:"token-file" help:"File with one token, to see the account and roles that it would get; - is standard input." placeholder:"FILE"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON      bool   `name:"json" help:"Print JSON."`
+	JSON      bool   `name:"json" help:"Print JSON: checks, each with check, ok, warning, note."`
 }
 
 // Help implements kong.HelpProvider.
@@ -44,8 +44,11 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 		return usageError{errors.New("name a configured org with --org")}
 	}
 	org, verifier := all[i], oidc.New(slog.New(slog.DiscardHandler))
-	findings := []doctor.Finding{{Check: "issuers", OK: len(org.Issuers) > 0,
-		Note: fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
+	findings := []doctor.Finding{doctor.Passed("issuers", "%d configured for %s", len(org.Issuers), org.Slug)}
+	if len(org.Issuers) == 0 {
+		findings[0] = doctor.Finding{Check: "issuers", OK: true, Warning: true, Note: "none configured for " + org.Slug +
+			", so it accepts no tokens of an identity provider: orgs[].issuers adds one"}
+	}
 	for _, issuer := range org.Issuers {
 		for _, f := range verifier.Diagnose(p.ctx, issuer, rest.RedirectURI(&org)) {
 			findings = append(findings, doctor.Finding{Check: f.Check, OK: f.OK, Note: f.Note})

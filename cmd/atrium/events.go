@@ -21,7 +21,7 @@ func (eventsCommand) Help() string { return "Examples:\n  atrium events verify\n
 type eventsVerifyCommand struct {
 	Workspace string `help:"Id or slug of one workspace; default: all." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org of the workspace, if several are configured." placeholder:"SLUG"`
-	JSON      bool   `name:"json" help:"Print JSON, one line per workspace."`
+	JSON      bool   `name:"json" help:"Print a JSON array of reports, one for each chain."`
 }
 
 // Help implements kong.HelpProvider.
@@ -52,42 +52,46 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			}
 			ws = found.ID
 		}
-		chains, broken := 0, 0
-		var rows [][]string
+		broken, reports, rows := 0, []event.Report{}, [][]string{}
 		err := app.DB.VerifyEvents(p.ctx, ws, func(r event.Report) error {
-			chains++
 			if r.Broken > 0 {
 				broken++
 			}
-			if rows = append(rows, reportRow(r)); !v.JSON && p.atTerminal() {
+			reports, rows = append(reports, r), append(rows, reportRow(r))
+			switch {
+			case v.JSON:
+				return nil
+			case p.atTerminal():
 				return printBreaks(p, r)
 			}
-			return v.printReport(p, r)
+			return printReport(p, r)
 		})
-		if err == nil && !v.JSON && p.atTerminal() {
+		switch {
+		case err != nil:
+		case v.JSON:
+			err = p.json(reports)
+		case p.atTerminal():
 			err = p.table([]string{"WORKSPACE", "VERIFIED", "LAST", "HASH", "WAITING", "UNSIGNED", "BREAKS"}, rows)
 		}
 		if err != nil {
 			return err
 		}
 		if broken > 0 {
-			return fmt.Errorf("%d of %d chains are broken", broken, chains)
+			return fmt.Errorf("%d of %d chains are broken", broken, len(reports))
 		}
 		if !v.JSON {
-			return p.print(false, nil, "%d chains verified, none is broken.\n", chains)
+			return p.print(false, nil, "%s verified, none is broken.\n", node.Count(len(reports), "chain"))
 		}
 		return nil
 	})
 }
 
 // printReport prints the report on one chain.
-func (v *eventsVerifyCommand) printReport(p *process, r event.Report) error {
-	if v.JSON {
-		return p.print(true, r, "")
-	}
+func printReport(p *process, r event.Report) error {
 	return errors.Join(
 		p.print(false, nil, "%s: %d verified up to %d %s, %d redacted, %d not linked yet, %d without a signature, "+
-			"%d breaks\n", chainName(r), r.Verified, r.Seq, r.Hash, r.Redacted, r.Waiting, r.Unsigned, r.Broken),
+			"%s\n", chainName(r), r.Verified, r.Seq, r.Hash, r.Redacted, r.Waiting, r.Unsigned,
+			node.Count(r.Broken, "break")),
 		printBreaks(p, r))
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
 
 type eventsExportCommand struct {
@@ -81,7 +82,7 @@ func (c *eventsExportCommand) Run(p *process) (err error) {
 	if err := errors.Join(err, to.close(p.ctx)); err != nil {
 		return err
 	}
-	return p.print(false, nil, "%d events written.\n", count)
+	return p.print(false, nil, "%s written.\n", node.Count(count, "event"))
 }
 
 // copy writes the events after a place, and returns how many there were.

@@ -23,7 +23,7 @@ type keysCommand struct {
 func (keysCommand) Help() string { return "Example:\n  atrium keys list" }
 
 type keysListCommand struct {
-	JSON bool `name:"json" help:"Print JSON."`
+	JSON bool `name:"json" help:"Print a JSON array of keys: id, primary, status."`
 }
 
 // Help implements kong.HelpProvider.
@@ -40,7 +40,7 @@ func (k *keysListCommand) Run(p *process) error {
 		return err
 	}
 	if k.JSON {
-		return p.print(true, map[string]any{"keys": ring.Keys()}, "")
+		return p.json(ring.Keys())
 	}
 	var rows [][]string
 	for _, key := range ring.Keys() {

@@ -12,7 +12,7 @@ import (
 
 type userListCommand struct {
 	Org  string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON bool   `name:"json" help:"Print JSON, one line per person: user_id, email, name, operator, disabled, created_at."`
+	JSON bool   `name:"json" help:"Print a JSON array of people: user_id, email, name, operator, disabled, created_at."`
 }
 
 // Help implements kong.HelpProvider.
@@ -51,7 +51,7 @@ func (l *userListCommand) Run(p *process) error {
 
 type workspaceListCommand struct {
 	Org  string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON bool   `name:"json" help:"Print JSON, one line per workspace: workspace_id, slug, name, created_at, deleted_at."`
+	JSON bool   `name:"json" help:"Print a JSON array of workspaces: workspace_id, slug, name, created_at, deleted_at."`
 }
 
 // Help implements kong.HelpProvider.
@@ -88,7 +88,7 @@ func (l *workspaceListCommand) Run(p *process) error {
 type tokenListCommand struct {
 	Workspace string `default:"default" help:"Slug or id of the keys' workspace." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON      bool   `name:"json" help:"Print JSON, one line per key."`
+	JSON      bool   `name:"json" help:"Print a JSON array of keys."`
 }
 
 // Help implements kong.HelpProvider.
@@ -150,20 +150,14 @@ func everyPage[T any](read func(page.Query) (page.Of[T], error)) ([]T, error) {
 	}
 }
 
-// list prints items as lines of JSON, or as a table.
+// list prints items as an array of JSON, or as a table.
 func list[T any](p *process, asJSON bool, names []string, items []T, show func(T) (any, []string)) error {
-	var rows [][]string
-	for _, item := range items {
-		object, row := show(item)
-		if asJSON {
-			if err := p.print(true, object, ""); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, row)
+	objects, rows := make([]any, len(items)), make([][]string, len(items))
+	for i, item := range items {
+		objects[i], rows[i] = show(item)
 	}
 	if asJSON {
-		return nil
+		return p.json(objects)
 	}
 	return p.table(names, rows)
 }

@@ -40,7 +40,7 @@ type paymentEventsListCommand struct {
 	State string `help:"Only events in this state: received, done, ignored or dead." enum:"received,done,ignored,dead," default:""`
 	Limit int    `help:"How many events to list, 1 to 1000." default:"50"`
 	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON  bool   `name:"json" help:"Print JSON, one line per event."`
+	JSON  bool   `name:"json" help:"Print a JSON array of events."`
 }
 
 // Help implements kong.HelpProvider.
@@ -63,25 +63,14 @@ func (l *paymentEventsListCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		var rows [][]string
-		for _, e := range all.Items {
-			if l.JSON {
-				if err := p.print(true, map[string]any{
+		return list(p, l.JSON, []string{"RECEIVED", "STATE", "TYPE", "ID", "FAILURE"}, all.Items,
+			func(e billing.Event) (any, []string) {
+				return map[string]any{
 					"id": e.ID, "account": e.Account, "type": e.Type, "state": e.State, "customer": e.Customer,
 					"workspace_id": e.Workspace, "attempts": e.Attempts, "failure": e.Failure,
 					"received_at": e.ReceivedAt,
-				}, ""); err != nil {
-					return err
-				}
-				continue
-			}
-			rows = append(rows,
-				[]string{e.ReceivedAt.Format(time.RFC3339), string(e.State), e.Type, e.ID, e.Failure})
-		}
-		if l.JSON {
-			return nil
-		}
-		return p.table([]string{"RECEIVED", "STATE", "TYPE", "ID", "FAILURE"}, rows)
+				}, []string{e.ReceivedAt.Format(time.RFC3339), string(e.State), e.Type, e.ID, e.Failure}
+			})
 	})
 }
 
@@ -200,8 +189,8 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 			return err
 		}
 		return p.print(a.JSON, map[string]any{"now": now, "customers": customers},
-			"It is %s in the sandbox, which has %d customer(s).\n",
-			now.Format(time.RFC3339), customers)
+			"It is %s in the sandbox, which has %s.\n",
+			now.Format(time.RFC3339), node.Count(customers, "customer"))
 	})
 }
 
@@ -254,13 +243,13 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 			return err
 		}
 		return p.print(v.JSON, map[string]any{"calls": len(troubles)},
-			"The next %d call(s) to the sandbox are scripted.\n", len(troubles))
+			"Scripted in the sandbox: the next %s.\n", node.Count(len(troubles), "call"))
 	})
 }
 
 type doctorPaymentsCommand struct {
 	Org  string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON bool   `name:"json" help:"Print JSON."`
+	JSON bool   `name:"json" help:"Print JSON: checks, each with check, ok, warning, note."`
 }
 
 // Help implements kong.HelpProvider.

@@ -44,7 +44,7 @@ type promptsPullCommand struct {
 	Dir    string `arg:"" help:"Local folder. It is created if it does not exist." type:"path"`
 	Folder string `help:"Only templates in this folder. Default: that of the last pull." placeholder:"FOLDER"`
 	Force  bool   `help:"Overwrite files that were changed locally."`
-	JSON   bool   `name:"json" help:"Print JSON: name and state of each prompt that was written or removed."`
+	JSON   bool   `name:"json" help:"Print a JSON array: name and state of each prompt that was written or removed."`
 }
 
 // Help implements kong.HelpProvider.
@@ -106,7 +106,7 @@ func (c *promptsPullCommand) Run(p *process) error {
 type promptsDiffCommand struct {
 	remoteFlags
 	Dir  string `arg:"" help:"Local folder of an earlier pull." type:"existingdir"`
-	JSON bool   `name:"json" help:"Print JSON: name and state of each prompt that differs."`
+	JSON bool   `name:"json" help:"Print a JSON array: name and state of each prompt that differs."`
 }
 
 // Help implements kong.HelpProvider.
@@ -137,7 +137,7 @@ type promptsPushCommand struct {
 	Dir      string `arg:"" help:"Local folder of an earlier pull." type:"existingdir"`
 	Message  string `short:"m" help:"Commit message of the new versions." placeholder:"TEXT"`
 	Activate bool   `help:"Make the new versions the active ones."`
-	JSON     bool   `name:"json" help:"Print JSON: name and state of each prompt that was sent."`
+	JSON     bool   `name:"json" help:"Print a JSON array: name and state of each prompt that was sent."`
 }
 
 // Help implements kong.HelpProvider.

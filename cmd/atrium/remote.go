@@ -156,7 +156,7 @@ func (l *logoutCommand) Run(p *process) error {
 }
 
 type profilesCommand struct {
-	JSON bool `name:"json" help:"Print JSON: name, url, workspace, current."`
+	JSON bool `name:"json" help:"Print a JSON array of profiles: name, url, workspace, current."`
 }
 
 // Help implements kong.HelpProvider.

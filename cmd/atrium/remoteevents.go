@@ -11,7 +11,7 @@ type eventsTailCommand struct {
 	remoteFlags
 	After *int64 `help:"Begin after the event with this seq; 0 prints all events that are kept. Default: the next event." placeholder:"SEQ"`
 	Types string `help:"Only events of these types, with commas between them." placeholder:"TYPES"`
-	JSON  bool   `name:"json" help:"Print JSON, one line per event."`
+	JSON  bool   `name:"json" help:"Print JSON, one line for each event, as they happen."`
 }
 
 // Help implements kong.HelpProvider.

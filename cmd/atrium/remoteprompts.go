@@ -25,7 +25,7 @@ type promptsListCommand struct {
 	remoteFlags
 	Folder string `help:"Only templates in this folder." placeholder:"FOLDER"`
 	Tag    string `help:"Only templates with this tag." placeholder:"TAG"`
-	JSON   bool   `name:"json" help:"Print JSON: the templates as the API returns them."`
+	JSON   bool   `name:"json" help:"Print a JSON array of templates, as the API returns them."`
 }
 
 // Help implements kong.HelpProvider.
@@ -169,7 +169,7 @@ type presenceCommand struct {
 	remoteFlags
 	Status string `help:"Set your status: auto, online, away, dnd or invisible." placeholder:"STATUS"`
 	Text   string `help:"Set the text of your status. Needs --status." placeholder:"TEXT"`
-	JSON   bool   `name:"json" help:"Print JSON: the presences as the API returns them."`
+	JSON   bool   `name:"json" help:"Print a JSON array of presences, as the API returns them."`
 }
 
 // Help implements kong.HelpProvider.

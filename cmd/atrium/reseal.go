@@ -43,8 +43,8 @@ func (k *keysResealCommand) Run(p *process) error {
 			return err
 		}
 		if done.Unopened > 0 {
-			return fmt.Errorf("no key of the keyring opens %d credential(s): restore the key file that sealed them, "+
-				"or replace the credentials of these connections", done.Unopened)
+			return fmt.Errorf("no key of the keyring opens %s: restore the key file that sealed them, "+
+				"or replace the credentials of these connections", node.Count(done.Unopened, "credential"))
 		}
 		return nil
 	})

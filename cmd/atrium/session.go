@@ -20,7 +20,7 @@ func (sessionCommand) Help() string { return "Example:\n  atrium session list --
 type sessionListCommand struct {
 	Email string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
 	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON  bool   `name:"json" help:"Print JSON, one line per session."`
+	JSON  bool   `name:"json" help:"Print a JSON array of sessions."`
 }
 
 // Help implements kong.HelpProvider.

@@ -40,3 +40,19 @@ func TestTextsOfOthersDoNotControlATerminal(t *testing.T) {
 		t.Errorf("another program gets %q, %v", piped.String(), err)
 	}
 }
+
+// TestATerminalGetsWholeCharacters writes texts one byte at a time, as a copy can do at the end of its buffer.
+func TestATerminalGetsWholeCharacters(t *testing.T) {
+	screen := fixture.NewTerminal(t)
+	out := onTerminal(screen.TTY)
+	const text = "é€😀\r\nn\xe2\x82x\n" // with a character that is cut off
+	for _, b := range []byte(text) {
+		if n, err := out.Write([]byte{b}); n != 1 || err != nil {
+			t.Fatalf("it wrote %d: %v", n, err)
+		}
+	}
+	got := strings.ReplaceAll(screen.Close(), "\r\n", "\n")
+	if want := "é€😀\nn\ufffd\ufffdx\n"; got != want {
+		t.Errorf("the terminal gets %q, want %q", got, want)
+	}
+}

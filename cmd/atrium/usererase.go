@@ -46,7 +46,8 @@ func (u *userEraseCommand) Run(p *process) error {
 		}
 		return p.print(u.JSON,
 			map[string]any{"user_id": id, "erasure_id": e.ID, "done": !e.EndedAt.IsZero(), "report": e.Report},
-			"%s was erased: %d memberships, %d API keys and %d sessions ended, and %d events were redacted.\n",
-			id, e.Report.Memberships, e.Report.Keys, e.Report.Sessions, e.Report.Events)
+			"%s was erased. Ended: %s, %s, %s. Redacted: %s.\n", id, node.Count(e.Report.Memberships, "membership"),
+			node.Count(e.Report.Keys, "API key"), node.Count(e.Report.Sessions, "session"),
+			node.Count(e.Report.Events, "event"))
 	})
 }

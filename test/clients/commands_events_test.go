@@ -100,7 +100,7 @@ func TestCommandsOfEvents(t *testing.T) {
 	})
 	t.Run("export goes on where it ended", func(t *testing.T) {
 		to := filepath.Join(home, "events.ndjson")
-		if out := must("events", "export", to, "--types", "prompt_template.created"); out != "1 events written.\n" {
+		if out := must("events", "export", to, "--types", "prompt_template.created"); out != "1 event written.\n" {
 			t.Errorf("it prints %q", out)
 		}
 		complete, err := os.ReadFile(to)

@@ -9,15 +9,11 @@ import (
 	"testing"
 )
 
-// jsonLines parses the output of a list command with --json.
-func jsonLines(t *testing.T, out string) (all []map[string]any) {
+// jsonArray parses the output of a list command with --json.
+func jsonArray(t *testing.T, out string) (all []map[string]any) {
 	t.Helper()
-	for line := range strings.Lines(out) {
-		var item map[string]any
-		if err := json.Unmarshal([]byte(line), &item); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		all = append(all, item)
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatalf("%s: %v", out, err)
 	}
 	return all
 }
@@ -31,16 +27,16 @@ func TestListCommands(t *testing.T) {
 		}
 		d.must(t, "user", "disable", "--email", "bob@example.com")
 
-		people := jsonLines(t, d.must(t, "user", "list", "--json"))
+		people := jsonArray(t, d.must(t, "user", "list", "--json"))
 		if len(people) != 2 || people[0]["email"] != "ann@example.com" || people[0]["disabled"] != false ||
 			people[1]["disabled"] != true {
 			t.Errorf("people: %v", people)
 		}
-		spaces := jsonLines(t, d.must(t, "workspace", "list", "--json"))
+		spaces := jsonArray(t, d.must(t, "workspace", "list", "--json"))
 		if len(spaces) != 2 || spaces[1]["slug"] != "bob-space" || spaces[1]["deleted_at"] != nil {
 			t.Errorf("workspaces: %v", spaces)
 		}
-		keys := jsonLines(t, d.must(t, "token", "list", "--workspace", "ann-space", "--json"))
+		keys := jsonArray(t, d.must(t, "token", "list", "--workspace", "ann-space", "--json"))
 		if len(keys) != 1 || keys[0]["user_id"] != people[0]["user_id"] || len(keys[0]["hint"].(string)) != 4 {
 			t.Errorf("keys: %v", keys)
 		}

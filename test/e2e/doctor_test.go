@@ -25,7 +25,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Fatalf("%+v, %v", out, err)
 			}
 			for _, c := range out.Checks {
-				if !c.OK {
+				if !c.OK || strings.Contains(c.Note, "(s)") {
 					t.Errorf("%+v", c)
 				}
 			}
@@ -46,7 +46,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			}
 			says(0, "none yet: serve makes "+d.data, "no key file yet: serve makes "+d.keyFile())
 			if engine == postgres {
-				says(0, "migration(s) pending")
+				says(0, "migrations pending")
 			} else {
 				says(0, "database       none yet")
 			}
@@ -59,7 +59,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			says(0, "schema up to date", "none yet: ", "opens what the database holds")
 			d.sql(t, `UPDATE goose_db_version SET is_applied = false WHERE version_id = (SELECT MAX(version_id)
 				FROM goose_db_version)`)
-			says(0, "1 migration(s) pending: serve and migrate apply them")
+			says(0, "1 migration pending, to be applied by serve or migrate")
 			d.sql(t, `UPDATE goose_db_version SET is_applied = true`)
 			if after := files(); after != before {
 				t.Errorf("before there was %s\nafter %s", before, after)
@@ -105,7 +105,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 		if engine == postgres {
 			t.Run("doctor compares the pools with what PostgreSQL allows", func(t *testing.T) {
 				found := regexp.MustCompile(`(?m)^ok      connections    PostgreSQL allows \d+ \(.*\); each node opens at ` +
-					`most 22, which is room for \d+ node\(s\), and 1 run now$`)
+					`most 22, which is room for \d+ nodes?; running now: 1$`)
 				soon(t, func() string { return fmt.Sprint(found.MatchString(s.must(t, "doctor"))) }, "true")
 				wide := *s.deployment
 				wide.env = slices.Clone(wide.env)

@@ -18,11 +18,9 @@ func TestKeyring(t *testing.T) {
 		s := d.start(t)
 		admin := s.user(t, "admin")
 		cursor := admin.get(t, "/api/events?limit=1").at("next_cursor")
-		var before, after struct {
-			Keys []struct {
-				ID      uint32
-				Primary bool
-			}
+		var before, after []struct {
+			ID      uint32
+			Primary bool
 		}
 		list := func(into any) string {
 			out := d.must(t, "keys", "list", "--json")
@@ -34,8 +32,8 @@ func TestKeyring(t *testing.T) {
 		list(&before)
 		d.must(t, "keys", "rotate")
 		text := list(&after) + d.must(t, "keys", "list")
-		if len(before.Keys) != 1 || len(after.Keys) != 2 || after.Keys[0].ID != before.Keys[0].ID ||
-			after.Keys[0].Primary || !after.Keys[1].Primary {
+		if len(before) != 1 || len(after) != 2 || after[0].ID != before[0].ID ||
+			after[0].Primary || !after[1].Primary {
 			t.Errorf("before %+v, after %+v", before, after)
 		}
 		for _, material := range keyMaterial(t, d) {

@@ -301,7 +301,7 @@ func TestOperatorsEndSessions(t *testing.T) {
 	ann, operator := s.user(t, "member"), s.user(t, "owner", "--operator")
 	laptop, laptopID := s.opens(t, s.link(t, ann.email), "User-Agent: Firefox")
 	phone, phoneID := s.opens(t, s.link(t, ann.email))
-	listed := jsonLines(t, s.must(t, "session", "list", "--email", ann.email, "--json"))
+	listed := jsonArray(t, s.must(t, "session", "list", "--email", ann.email, "--json"))
 	if len(listed) != 2 || listed[1]["session_id"] != laptopID || listed[1]["user_agent"] != "Firefox" ||
 		listed[1]["user_id"] != ann.id || listed[1]["api_key_id"] != nil || listed[1]["source"] != "link" {
 		t.Errorf("sessions %v", listed)

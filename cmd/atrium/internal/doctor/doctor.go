@@ -30,7 +30,7 @@ type Finding struct {
 // Diagnose runs the checks in order, as far as the results allow, and changes nothing: it reports what a start would
 // do. createPerson is the command that creates a person, for hints.
 func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Finding {
-	findings := []Finding{Passed("configuration", "%d org(s)", len(c.Orgs)), checkEntry(c), checkData(c),
+	findings := []Finding{Passed("configuration", "valid, with %s", node.Count(len(c.Orgs), "organisation")), checkEntry(c), checkData(c),
 		checkChildren(c)}
 	ring, err := seal.Open(c.Keyring)
 	noKeys := errors.Is(err, seal.ErrNoKeyFile)
@@ -55,8 +55,8 @@ func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Find
 	case db == nil:
 		findings = append(findings, Passed("database", "none yet: serve makes it"))
 	case pending > 0:
-		findings = append(findings, Passed("database", "%s, %d migration(s) pending: serve and migrate apply them",
-			db.Engine(), pending))
+		findings = append(findings, Passed("database", "%s, %s pending, to be applied by serve or migrate", db.Engine(),
+			node.Count(pending, "migration")))
 	default:
 		findings = append(findings, Passed("database", "%s, schema up to date", db.Engine()))
 	}
@@ -94,12 +94,12 @@ func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db 
 	case ring == nil:
 		return Failed("keyring", node.KeyFileMissing(c))
 	case check == nil:
-		return Passed("keyring", "%d key(s)", len(ring.Keys()))
+		return Passed("keyring", "%s", node.Count(len(ring.Keys()), "key"))
 	}
 	if err := ring.Verify(check); err != nil {
 		return Failed("keyring", err)
 	}
-	return Passed("keyring", "%d key(s); opens what the database holds", len(ring.Keys()))
+	return Passed("keyring", "%s; opens what the database holds", node.Count(len(ring.Keys()), "key"))
 }
 
 // checkConnections compares the connections that the nodes may open with PostgreSQL's limits.
@@ -110,8 +110,8 @@ func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Fi
 	}
 	limit, name := found.Allowed()
 	each, nodes := c.Database.PerNode(), max(1, found.Nodes)
-	note := fmt.Sprintf("PostgreSQL allows %d (%s); each node opens at most %d, which is room for %d node(s), and %d "+
-		"run now", limit, name, each, limit/each, found.Nodes)
+	note := fmt.Sprintf("PostgreSQL allows %d (%s); each node opens at most %d, which is room for %s; running "+
+		"now: %d", limit, name, each, node.Count(limit/each, "node"), found.Nodes)
 	if nodes*each > limit {
 		return Finding{Check: "connections", OK: true, Warning: true,
 			Note: note + ": lower database.max_conns, or raise " +

@@ -39,7 +39,7 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 	if t.Gateway == nil {
 		return append(findings, Passed("gateway", "none: the org takes no payments")), nil
 	}
-	findings = append(findings, Passed("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans)))
+	findings = append(findings, Passed("gateway", "%s, account %s, %s", t.Kind, t.Account, node.Count(len(t.Plans), "plan")))
 	for _, err := range app.External.Gateways.Unsure() {
 		findings = append(findings, Failed("plans", err))
 	}
@@ -89,7 +89,8 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 			}
 		}
 		if q.After = some.Next; q.After == "" {
-			return append(findings, Passed("mirror", "%d customer(s), %d difference(s)", customers, differ)), nil
+			return append(findings, Passed("mirror", "%s, %s", node.Count(customers, "customer"),
+				node.Count(differ, "difference"))), nil
 		}
 	}
 }

@@ -118,7 +118,7 @@ func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring Op
 	if err != nil {
 		return errors.Join(wrong, err)
 	}
-	affected := fmt.Sprintf("the credentials of %d connection(s) are sealed with it", n)
+	affected := fmt.Sprintf("the credentials of %s are sealed with it", Count(n, "connection"))
 	if ring.isNew {
 		return fmt.Errorf("%w; %s", KeyFileMissing(c), affected)
 	}

@@ -24,6 +24,8 @@ func Complete(w io.Writer, app *kong.Node, shell string) error {
 	case Zsh:
 		out.WriteString("#compdef " + app.Name + "\nautoload -U +X bashcompinit && bashcompinit\n")
 		writeBash(&out, app)
+		// In a folder of $fpath, zsh runs the script as the function of the first completion.
+		fmt.Fprintf(&out, "if [[ ${funcstack[1]} = _%[1]s ]]; then _bash_complete -o default -F _%[1]s; fi\n", app.Name)
 	case Fish:
 		writeFish(&out, app)
 	default:
@@ -113,11 +115,29 @@ func flagNames(n *kong.Node) (all []string) {
 	return all
 }
 
-// writeFish writes one line for each command and each flag.
+// writeFish writes a function that prints the command before the cursor, and one line for each command and each flag.
+// It looks for the command as the function for bash does: events is a command, and so is payments events.
 func writeFish(out *strings.Builder, app *kong.Node) {
-	fmt.Fprintf(out, "complete -c %s -f\n", app.Name)
+	var known strings.Builder
 	for _, c := range commands(app) {
-		at := fishCondition(c)
+		if len(c.words) > 0 {
+			fmt.Fprintf(&known, " %s", quoteFish(" "+strings.Join(c.words, " ")))
+		}
+	}
+	fmt.Fprintf(out, `function __%[1]s_command
+  set -l found ''
+  for word in (commandline -opc)[2..-1]
+    if contains -- "$found $word"%[2]s
+      set found "$found $word"
+    end
+  end
+  echo "$found"
+end
+complete -c %[1]s -f
+`, app.Name, known.String())
+	for _, c := range commands(app) {
+		path := strings.TrimSuffix(" "+strings.Join(c.words, " "), " ")
+		at := fmt.Sprintf("test (__%s_command) = %s", app.Name, quoteFish(path))
 		for _, child := range visible(c.Node) {
 			fmt.Fprintf(out, "complete -c %s -n %s -a %s -d %s\n", app.Name, quoteFish(at), child.Name,
 				quoteFish(child.Help))
@@ -147,18 +167,6 @@ func writeFish(out *strings.Builder, app *kong.Node) {
 			}
 		}
 	}
-}
-
-// fishCondition is true where the command is typed and none of its subcommands is.
-func fishCondition(c command) string {
-	var all []string
-	for _, word := range c.words {
-		all = append(all, "__fish_seen_subcommand_from "+word)
-	}
-	if children := names(c.Node); len(children) > 0 {
-		all = append(all, "not __fish_seen_subcommand_from "+strings.Join(children, " "))
-	}
-	return strings.Join(all, "; and ")
 }
 
 // quoteFish quotes a text in single quotes.
