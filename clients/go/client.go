@@ -88,7 +88,8 @@ type Outcome struct {
 func New(base, token string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return nil, fmt.Errorf("atrium: the address of the server must be an http or https URL")
+		return nil, fmt.Errorf("atrium: the address of the server must be an http or https URL, such as " +
+			"https://atrium.example.com")
 	}
 	if parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return nil, fmt.Errorf("atrium: the address of the server must have no user, query or fragment")

@@ -131,6 +131,14 @@ func TestOptHasThreeStates(t *testing.T) {
 	}
 }
 
+func TestAnAddressWithoutASchemeIsToldWhatToWrite(t *testing.T) {
+	for _, base := range []string{"example.com", "localhost:8080", "ftp://example.com", ""} {
+		if _, err := New(base, ""); err == nil || !strings.Contains(err.Error(), "such as https://atrium.example.com") {
+			t.Errorf("New(%s) = %v", base, err)
+		}
+	}
+}
+
 func TestAnAddressWithACredentialIsRefused(t *testing.T) {
 	for _, base := range []string{"example.com", "ftp://example.com", "https://user:secret@example.com", "https://",
 		"https://example.com?x=y"} {

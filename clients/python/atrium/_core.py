@@ -178,7 +178,7 @@ class Caller:
     ) -> None:
         parts = urllib.parse.urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("base_url must be an http or https URL")
+            raise ValueError("base_url must be an http or https URL, such as https://atrium.example.com")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("base_url must have no user, query or fragment")
         self.base_url = base_url.rstrip("/")

@@ -37,6 +37,11 @@ class ClientTest(unittest.TestCase):
         self.client(lambda n: answer({})).prompt_templates.get("a/b c?")
         self.assertEqual(self.requests[0].url, "https://example.com/base/api/prompt-templates/a%2Fb%20c%3F")
 
+    def test_an_address_without_a_scheme_is_told_what_to_write(self):
+        for base_url in ("atrium.example.com", "localhost:8080", "ftp://atrium.example.com", ""):
+            with self.assertRaisesRegex(ValueError, "such as https://atrium.example.com"):
+                Atrium(base_url, "atk_secret")
+
     def test_a_loop_over_a_list_reads_no_page_that_it_does_not_need(self):
         client = self.client(lambda n: answer({"data": [{"id": 1}, {"id": 2}], "next_cursor": "more"}))
         for item in client.events.list():

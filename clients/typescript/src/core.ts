@@ -94,9 +94,12 @@ export class Core implements Caller {
     this.#settings = settings
     const here = (globalThis as { document?: { baseURI: string } }).document?.baseURI
     if (settings.baseURL === undefined && !here) throw new TypeError('baseURL is missing')
-    const base = new URL(settings.baseURL ?? new URL('/', here))
-    if (!/^https?:$/.test(base.protocol) || base.username || base.password || base.search || base.hash) {
-      throw new TypeError('baseURL must be an http or https URL without user, query and fragment')
+    const base = parsed(settings.baseURL ?? new URL('/', here))
+    if (!base || !/^https?:$/.test(base.protocol)) { // localhost:8080 is a URL with the scheme localhost
+      throw new TypeError('baseURL must be an http or https URL, such as https://atrium.example.com')
+    }
+    if (base.username || base.password || base.search || base.hash) {
+      throw new TypeError('baseURL must have no user, query or fragment')
     }
     this.#base = base.href.replace(/\/$/, '')
   }
@@ -357,4 +360,13 @@ function retryIn(request: Request, error: unknown, number: number): number | und
         : (status === 500 || code === 'idempotency_in_flight') && request.keyed
   const after = (error.retryAfter ?? 0) * 1000
   return again && after <= maxRetryAfter ? Math.max(backoff, after) : undefined
+}
+
+/** The URL, or undefined if the text is none. */
+function parsed(url: string | URL): URL | undefined {
+  try {
+    return new URL(url)
+  } catch {
+    return undefined
+  }
 }

@@ -23,6 +23,15 @@ test('a base path is kept, and parameters are escaped', async () => {
   assert.equal(requests[0].redirect, 'error')
 })
 
+test('an address without a scheme is told what to write', () => {
+  for (const baseURL of ['atrium.example.com', 'localhost:8080', '//atrium.example.com', 'ftp://atrium.example.com', '']) {
+    assert.throws(() => new Atrium({ baseURL }), /baseURL must be .* such as https:\/\/atrium\.example\.com/, baseURL)
+  }
+  for (const baseURL of ['https://ann:secret@example.com', 'https://example.com/?a=b', 'https://example.com/#a']) {
+    assert.throws(() => new Atrium({ baseURL }), /^TypeError: baseURL must have no user, query or fragment$/, baseURL)
+  }
+})
+
 test('a signal cancels a call, also while it waits for its next attempt', async () => {
   const aborter = new AbortController()
   const { atrium, requests } = clientOf(() => {
