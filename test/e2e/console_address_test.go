@@ -71,10 +71,10 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		reads(ctx, t, "Preview of v3")
 		chooses(ctx, t, "main [data-steps]", "v1")
 		addressed(t, "?version=v1")
-		opensTab(ctx, t, "Compare with active")
+		opensTab(ctx, t, "Compare")
 		addressed(t, "?version=v1&tab=diff")
 		does(t, reload)
-		holds(ctx, t, chosenTab+` === 'Compare with active' &&
+		holds(ctx, t, chosenTab+` === 'Compare' &&
 			[...document.querySelectorAll('main .cm-mergeView')].length === 1 &&
 			document.querySelector('main [data-steps]').value === 'v1'`)
 		does(t, back)
@@ -83,6 +83,22 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		does(t, back)
 		reads(ctx, t, "Preview of v3")
 		addressed(t, "")
+	})
+	t.Run("any two versions are compared, and the address keeps which", func(t *testing.T) {
+		const shows = `[...document.querySelectorAll('main [aria-label="Compare with"] option')].map((o) => o.innerText)
+			.join() === 'Active: v2,v3,v2,v1' && [...document.querySelectorAll('main .cm-mergeView .cm-content')]
+			.map((e) => e.ariaLabel).join() === 'v1,v3'`
+		goes(ctx, t, prompt)
+		opensTab(ctx, t, "Compare")
+		chooses(ctx, t, `main [aria-label="Compare with"]`, "v1")
+		addressed(t, "?tab=diff&with=v1")
+		holds(ctx, t, shows)
+		does(t, reload)
+		holds(ctx, t, shows)
+		chooses(ctx, t, "main [data-steps]", "v1")
+		reads(ctx, t, "The texts are the same.")
+		does(t, back)
+		holds(ctx, t, shows)
 	})
 	t.Run("a tab that a person may not see is the first one", func(t *testing.T) {
 		does(t, fmt.Sprintf(`__TSR_ROUTER__.navigate({to: '/w/default/%s', search: {tab: 'secret'}})`, prompt))

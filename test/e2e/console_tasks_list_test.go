@@ -73,7 +73,7 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 			owner.get(t, edited+"/versions/v2").has(t, map[string]string{"commit_message": "More polite"})
 		}},
 		{"see what a later version changes", func(h *hand) {
-			h.press("task/reply", "Compare with active")
+			h.press("task/reply", "Compare")
 			h.sees("Be kind.")
 		}, func(*testing.T) {}},
 		{"call the latest version staging", func(h *hand) {

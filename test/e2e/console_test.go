@@ -109,7 +109,9 @@ func TestTheConsole(t *testing.T) {
 	s, owner, _, ctx, silent := demo(t, sqlite)
 	walkthrough(t, ctx, s, owner, looks{"light", 1280, 800}, looks{"dark", 360, 740})
 	narrowed(ctx, t, owner)
+	linkedTrail(ctx, t, owner)
 	silent()
+	refusedForms(ctx, t, owner) // Chromium says so of every refused request
 }
 
 // What people do in the console is in three tests that run at the same time, each with a server of its own.

@@ -10,6 +10,7 @@ export const RETURN = 'atrium_return'
 export interface Made { name: string; method: string; path: string; status: number }
 
 const listeners = new Set<() => void>()
+const waiting = new Set<string>() // calls that the client repeats when the server allows it
 let made: readonly Made[] = []
 let ended = false
 
@@ -19,7 +20,10 @@ function tell() {
 
 function observe(attempt: Attempt) {
   const proof = localStorage.getItem(PROOF)
-  return ({ status }: { status: number }) => {
+  return ({ status, retryIn }: { status: number; retryIn: number | undefined }) => {
+    const key = attempt.call + attempt.path
+    if (status === 429 && retryIn !== undefined) waiting.add(key)
+    else if (waiting.has(key)) setTimeout(() => waiting.delete(key) && tell()) // after a query has its own next attempt
     const call = { name: attempt.call, method: attempt.method, path: attempt.path, status }
     made = [...made.filter((m) => m.name !== call.name || m.path !== call.path), call].slice(-12)
     // If another window has signed in meanwhile, the call was of the session before.
@@ -28,13 +32,14 @@ function observe(attempt: Attempt) {
   }
 }
 
-/** The state that the components share: the latest calls, and whether the session has ended. */
+/** The state that the components share: the latest calls, whether one waits for the server, and whether the session has ended. */
 export const calls = {
   subscribe(listener: () => void) {
     listeners.add(listener)
     return () => void listeners.delete(listener)
   },
   made: () => made,
+  wait: () => waiting.size > 0,
   ended: () => ended,
   clear() {
     made = []
@@ -106,10 +111,16 @@ export async function download(path: string, workspace: string) {
   return response.text()
 }
 
+/** Whether the server has refused a call only for now, and has said when the next one can succeed, within two minutes. */
+export const isLimited = (e: unknown): e is AtriumError => AtriumError.is(e) && e.status === 429 && (e.retryAfter ?? Infinity) <= 120
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: false, staleTime: 5000, refetchOnWindowFocus: true,
+      retry: (_, e) => isLimited(e),
+      // Those that were refused together are not repeated together.
+      retryDelay: (failures, e) => ((isLimited(e) ? e.retryAfter! : 0) + Math.random() * Math.min(failures + 1, 10)) * 1000,
+      staleTime: 5000, refetchOnWindowFocus: true,
       // A response that is merged with the one before is an object without an ETag, which ifMatch needs.
       structuralSharing: (before, now) => (replaceEqualDeep(before, now) === before ? before : now),
     },

@@ -2,7 +2,7 @@ import { AtriumError } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useSyncExternalStore } from 'react'
-import { atrium, calls, queries, signOut } from '../api'
+import { atrium, calls, isLimited, queries, signOut } from '../api'
 import { t } from '../text'
 import { Button, IconButton } from '../ui/basics'
 import {
@@ -77,6 +77,7 @@ export function Shell() {
       <main id="content" tabIndex={-1} className="min-w-0 p-4 outline-none md:px-8 md:py-7">
         <div className="mx-auto max-w-6xl">
           <Failed />
+          <Limited />
           <FailingWebhooks />
           <Outlet />
           <Calls />
@@ -102,7 +103,10 @@ const cache = queries.getQueryCache()
 
 /** Whether the server, not the caller, is why a part of the page is missing. */
 const failed = () => cache.getAll().some((q) => q.isActive() && q.state.status === 'error' && q.state.fetchStatus === 'idle'
-  && !(AtriumError.is(q.state.error) && q.state.error.status < 500))
+  && !(AtriumError.is(q.state.error) && q.state.error.status < 500 && q.state.error.status !== 429))
+
+/** Whether something on the page waits until the server allows more requests. */
+const limited = () => calls.wait() || cache.getAll().some((q) => q.isActive() && q.state.fetchStatus !== 'idle' && isLimited(q.state.fetchFailureReason))
 
 function FailingWebhooks() {
   const workspace = useWorkspace()
@@ -133,6 +137,16 @@ function Failed() {
       {t.failed}<Button onClick={() => void loadAgain()}>{t.again}</Button>
     </p>
   )
+}
+
+/** Says that what is missing is still to come. */
+function Limited() {
+  const shown = useSyncExternalStore((told) => {
+    const stops = [cache.subscribe(told), calls.subscribe(told)]
+    return () => { for (const stop of stops) stop() }
+  }, limited)
+  if (!shown) return null
+  return <p role="alert" className="mt-0 mb-4 rounded-md border border-warn bg-warnbg px-3 py-2 text-warn">{t.limited}</p>
 }
 
 function Workspaces() {

@@ -15,6 +15,7 @@ import { Diff, Editor } from '../ui/editor'
 import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { Menu } from '../ui/menu'
 import { Dialog, Tabs } from '../ui/overlays'
+import { Compare } from './prompt-compare'
 import { Delete, Duplicate } from './prompt-more'
 import { Ledger } from './prompt-history'
 import { Outdated } from './prompt-outdated'
@@ -222,8 +223,13 @@ export function Prompt() {
             ),
           },
           {
-            id: 'diff', label: words.compareWithActive,
-            body: <Diff before={readable(editedOf(active.data), isChat)} after={readable(text, isChat)} labels={[active.data ? words.activeVersionNumber(active.data.number) : words.nothingIsActive, isDraft || !version.data ? words.yourDraft : words.versionNumberNumber(version.data.number)]} />,
+            id: 'diff', label: words.compare,
+            body: (
+              <Compare
+                id={id} active={prompt.data.active_version?.number} versions={versions.items} read={(v) => readable(editedOf(v), isChat)}
+                after={readable(text, isChat)} label={isDraft || !version.data ? words.yourDraft : words.versionNumberNumber(version.data.number)}
+              />
+            ),
           },
           { id: 'history', label: t.history, body: <><Ledger id={id} labels={[...new Set(versions.items.flatMap((v) => v.labels))].sort()} {...(mayActivate && !isDraft && { onAgain: again })} /><Reads id={id} /></> },
           ...(mayEdit

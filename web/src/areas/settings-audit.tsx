@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { atrium } from '../api'
 import { useMutation } from '../app/mutation'
@@ -12,6 +13,31 @@ import { words } from '../text/settings'
 
 /** A local time as the API has it. An address can have what is none. */
 const instant = (local: string) => (Number.isNaN(Date.parse(local)) ? '' : new Date(local).toISOString())
+
+/** The screens of things, by the prefix of their ids, and the list that has their names. */
+const things: Record<string, { screen: (id: string) => { to: string; search?: { open: string } }; list: (o: { workspace: string }) => PromiseLike<Named> }> = {
+  ptpl: { screen: (id) => ({ to: `prompts/${id}` }), list: (o) => atrium.promptTemplates.list({ limit: 100 }, o) },
+  ctpl: { screen: (id) => ({ to: `chats/${id}` }), list: (o) => atrium.chatTemplates.list({ limit: 100 }, o) },
+  src: { screen: (id) => ({ to: `sources/${id}` }), list: (o) => atrium.dataSources.list({ limit: 100 }, o) },
+  grp: { screen: (id) => ({ to: 'settings/groups', search: { open: id } }), list: (o) => atrium.groups.list({ limit: 100 }, o) },
+}
+
+interface Named { data: { id: string; name: string }[]; next_cursor: string | null }
+
+/** What an event is about, as a link if it has a screen that the person can open. */
+function Subject({ id }: { id: string }) {
+  const workspace = useWorkspace()
+  const thing = things[id.split('_')[0]!]
+  const list = useQuery({
+    queryKey: ['named', id.split('_')[0], workspace], enabled: !!thing, staleTime: 60_000, queryFn: () => firstPage(thing!.list({ workspace })),
+  })
+  const name = list.data?.data.find((x) => x.id === id)?.name
+  const text = name ?? <code className="text-xs break-all">{id}</code>
+  // What is in no list was deleted, or is not shown to this person. Of a long list, only the first page is known.
+  if (!thing || !list.data || !name && list.data.next_cursor === null) return text
+  const { to, search } = thing.screen(id)
+  return <Link to={`/w/${workspace}/${to}` as string} search={search as never} title={id}>{text}</Link>
+}
 
 export function Audit() {
   const workspace = useWorkspace()
@@ -52,14 +78,14 @@ export function Audit() {
           columns={[
             { title: t.when, narrow: true, text: (e) => e.created_at, cell: (e) => <When at={e.created_at} /> },
             { title: t.what, narrow: true, text: (e) => e.type, cell: (e) => <code className="text-xs">{e.type}</code> },
-            { title: words.about, text: (e) => e.subject, cell: (e) => <code className="text-xs break-all">{e.subject}</code> },
+            { title: words.about, text: (e) => e.subject, cell: (e) => <Subject id={e.subject} /> },
             { title: words.by, text: (e) => e.actor ?? '', cell: (e) => <span className="break-words" title={e.actor ?? undefined}>{e.actor ? names(e.actor) : words.theSystem}</span> },
             {
               title: words.details, text: (e) => JSON.stringify(e.data),
               cell: (e) => (
                 <details>
                   <summary className="cursor-default text-act">{t.show}</summary>
-                  <pre className="m-0 max-w-md text-xs break-words whitespace-pre-wrap">{JSON.stringify({ ...e.data, request_id: e.request_id, address: e.address }, null, 2)}</pre>
+                  <pre className="m-0 max-w-md text-xs break-words whitespace-pre-wrap">{JSON.stringify({ ...e.data, subject: e.subject, request_id: e.request_id, address: e.address }, null, 2)}</pre>
                 </details>
               ),
             },

@@ -75,6 +75,8 @@ export const t = {
   undone: 'Undone.',
   messages: 'Messages',
   now: 'now',
+  correctFields: 'Some fields need a correction.',
+  limited: 'Too many requests within a short time. This page continues by itself as soon as the server allows it.',
   failed: 'Some of this page could not be loaded.',
   failingWebhooks: (n: number) => (n === 1 ? '1 webhook is failing or was disabled.' : `${n} webhooks are failing or were disabled.`),
   failingWebhooksLook: 'Webhooks',

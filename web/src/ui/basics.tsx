@@ -1,5 +1,5 @@
-import { AtriumError } from '@atrium-hq/client'
-import { type ComponentProps, type ReactNode, useState } from 'react'
+import { AtriumError, type FieldError } from '@atrium-hq/client'
+import { type ComponentProps, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { t } from '../text'
 import { CopyIcon, DoneIcon } from './icons'
 import { useTitle } from './title'
@@ -44,16 +44,24 @@ export function Pill({ tone = 'plain', children }: { tone?: keyof typeof pills; 
   return <span className={`inline-block rounded-full px-2 py-0.5 text-xs whitespace-nowrap ${pills[tone]}`}>{children}</span>
 }
 
-/** What went wrong, in words, with the page of the error. */
+/** What went wrong, in words, with the page of the error. What a field on the screen says of itself is not repeated. */
 export function Problem({ error }: { error: unknown }) {
+  const box = useRef<HTMLDivElement>(null)
+  const [beside, setBeside] = useState('') // the places of the errors that fields show
+  const errors = AtriumError.is(error) ? error.errors : []
+  // Fields get their errors in the same step: before it is painted, the page tells which of them it has.
+  const look = () => setBeside(shownBeside(box.current, errors).join())
+  useLayoutEffect(look)
   if (!error) return null
   const known = AtriumError.is(error)
+  const shown = beside.split(',')
+  const others = errors.filter((_, i) => !shown.includes(String(i)))
   return (
-    <div role="alert" className="my-3 rounded-md border border-bad bg-badbg px-3 py-2 text-sm text-bad">
-      <p className="m-0">{known ? error.detail : t.unreachable}</p>
-      {known && error.errors.length > 0 && (
+    <div ref={box} role="alert" className="my-3 rounded-md border border-bad bg-badbg px-3 py-2 text-sm text-bad">
+      <p className="m-0">{!known ? t.unreachable : others.length < errors.length ? t.correctFields : error.detail}</p>
+      {known && others.length > 0 && (
         <ul className="m-0 mt-1 list-disc ps-5">
-          {error.errors.map((e) => <li key={e.pointer + e.code}>{e.pointer && <code>{e.pointer}</code>} {e.detail}</li>)}
+          {others.map((e) => <li key={e.pointer + e.code}>{e.pointer && <>{inWords(e.pointer)}: </>}{e.detail}</li>)}
         </ul>
       )}
       {known && (
@@ -68,10 +76,39 @@ export function Problem({ error }: { error: unknown }) {
   )
 }
 
+/** A JSON Pointer as people read it: /allowed_origins/0 is "allowed origins 1". */
+function inWords(pointer: string) {
+  return pointer.split('/').slice(1).map((part) => /^\d+$/.test(part) ? String(Number(part) + 1) : part.replaceAll('_', ' ')).join(' ')
+}
+
+/** The member of the body that an error is about, without its place in a list. */
+const memberOf = (pointer: string) => pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? ''
+
+/** The places of the errors that visible fields show. A field without the name of a member can show those that no named field has. */
+function shownBeside(box: HTMLElement | null, errors: readonly FieldError[]): number[] {
+  if (errors.length === 0) return []
+  const scope = box?.closest('[role=dialog]') ?? box?.closest('main') ?? document
+  const fields = [...scope.querySelectorAll<HTMLElement>('[aria-invalid=true], [data-wrong]')].filter((e) => e.checkVisibility()).map((e) => ({
+    name: e.getAttribute('name')?.split('.').at(-1),
+    says: [e, ...(e.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id))].map((x) => x?.textContent).join(' '),
+  }))
+  const members = new Set(errors.map((e) => memberOf(e.pointer)))
+  const others = fields.filter((f) => f.name === undefined || !members.has(f.name))
+  return errors.flatMap((e, i) => {
+    const own = fields.filter((f) => f.name === memberOf(e.pointer))
+    return (own.length > 0 ? own : others).some((f) => f.says.includes(e.detail)) ? [i] : []
+  })
+}
+
 /** The errors of a call by the member of the body that they are about, of those pointers that have fields of that name. */
 export function fieldErrors(error: unknown, has: (pointer: string) => boolean = () => true): Record<string, string> {
-  if (!AtriumError.is(error)) return {}
-  return Object.fromEntries(error.errors.filter((e) => has(e.pointer)).map((e) => [e.pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '', e.detail]))
+  const found: Record<string, string> = {}
+  if (!AtriumError.is(error)) return found
+  for (const { pointer, detail } of error.errors.filter((e) => has(e.pointer))) {
+    const before = found[memberOf(pointer)]
+    if (!before?.includes(detail)) found[memberOf(pointer)] = before ? `${before} ${detail}` : detail
+  }
+  return found
 }
 
 /**
