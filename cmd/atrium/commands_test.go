@@ -52,6 +52,8 @@ func TestBashCompletes(t *testing.T) {
 		"user li":                           "link list",
 		"user create --ro":                  "--role",
 		"user create --role o":              "owner",
+		"user create --role = o":            "owner", // as bash splits --role=o
+		"user create --role =":              "owner admin member viewer",
 		"--data /tmp token cr":              "create",
 		"completion f":                      "fish",
 		"keys rotate --js":                  "--json",

@@ -10,7 +10,8 @@ type completionCommand struct {
 
 // Help implements kong.HelpProvider.
 func (completionCommand) Help() string {
-	return `Prints a script that completes commands, flags and their values.
+	return `Prints a script that completes commands, flags and their values. The packages install it for each shell.
+Elsewhere, put the line for bash into ~/.bashrc. zsh needs compinit in ~/.zshrc, and a new shell.
 
 Examples:
   source <(atrium completion bash)

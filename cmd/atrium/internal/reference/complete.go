@@ -36,7 +36,7 @@ func Complete(w io.Writer, app *kong.Node, shell string) error {
 }
 
 // writeBash writes a function that first finds the command before the cursor, then offers the values of the flag
-// before the cursor, or else subcommands and flags.
+// before the cursor, or else subcommands and flags. For bash, the = of --flag=value is a word of its own.
 func writeBash(out *strings.Builder, app *kong.Node) {
 	var known, values, words strings.Builder
 	for _, c := range commands(app) {
@@ -74,6 +74,8 @@ func writeBash(out *strings.Builder, app *kong.Node) {
 	}
 	fmt.Fprintf(out, `_%[1]s() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= words= i
+  [[ $cur == "=" ]] && cur=
+  [[ $prev == "=" ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$command ${COMP_WORDS[i]}" in
 %[2]s    esac
