@@ -2,11 +2,8 @@ package rest
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"strconv"
-	"strings"
 
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
@@ -51,7 +48,7 @@ var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowO
 		return &ndjson{to, newObjectWriter(fields)}
 	},
 	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
-		return &csvRows{csv.NewWriter(to), fields, o}
+		return &csvRows{to, fields, o}
 	},
 	arrowStream: newArrowRows,
 }
@@ -110,53 +107,3 @@ func (f *ndjson) row(row sources.Row) error {
 }
 
 func (*ndjson) end() error { return nil }
-
-// csvRows writes a header and a record for each row (RFC 4180).
-type csvRows struct {
-	to     *csv.Writer
-	fields []column.Field
-	rowOptions
-}
-
-func (f *csvRows) begin() error {
-	f.to.UseCRLF = true
-	var names []string
-	if f.number {
-		names = append(names, numberMember)
-	}
-	for _, field := range f.fields {
-		names = append(names, field.Key)
-	}
-	if f.report {
-		names = append(names, invalidMember)
-	}
-	return f.write(names)
-}
-
-func (f *csvRows) row(row sources.Row) error {
-	record := make([]string, 0, len(f.fields)+2)
-	if f.number {
-		record = append(record, strconv.Itoa(row.Number))
-	}
-	for _, v := range row.Values {
-		record = append(record, v.Text)
-	}
-	if f.report {
-		var codes []string
-		for _, v := range row.Invalid {
-			codes = append(codes, v.Field+":"+string(v.Code))
-		}
-		record = append(record, strings.Join(codes, " "))
-	}
-	return f.write(record)
-}
-
-func (f *csvRows) write(record []string) error {
-	if err := f.to.Write(record); err != nil {
-		return err
-	}
-	f.to.Flush()
-	return f.to.Error()
-}
-
-func (*csvRows) end() error { return nil }

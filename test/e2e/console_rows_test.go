@@ -43,3 +43,22 @@ func rowsCompared(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "ada@example.com")
 	drive(ctx, t, poll[bool](`!document.body.innerText.includes('1 row was removed')`))
 }
+
+// formulasKept saves rows as files that a spreadsheet program does not run. It runs as a part of TestListsOfTheConsole.
+func formulasKept(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	put(t, s, "formulas.csv", "Mail;Name\nnone;\"=HYPERLINK(\"\"//a\"\",1)\"\nnone;@SUM(A1)\nnone;-12.5\nnone;it = 1\n")
+	id := owner.create(t, sources, object{"type": "contacts",
+		"location": object{"url": "file:formulas.csv", "header_row": 1},
+		"mapping":  []object{{"field": "email", "column": "Mail"}, {"field": "first_name", "column": "Name"}}}).at("id")
+	goes(ctx, t, "sources/"+id+"?tab=validate")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`URL.createObjectURL = (file) => { window.saved = file; return '#' }`))
+	presses(ctx, t, "Check all rows")
+	presses(ctx, t, "Download the rows that fail")
+	drive(ctx, t, poll[bool](`window.saved?.size > 0`))
+	const want = "$row,email,first_name,$invalid\r\n2,none,\"'=HYPERLINK(\"\"//a\"\",1)\",email:missing\r\n" +
+		"3,none,'@SUM(A1),email:missing\r\n4,none,-12.5,email:missing\r\n5,none,it = 1,email:missing\r\n"
+	if got := drive(ctx, t, chromedp.Evaluate[string](`saved.text()`, chromedp.EvalAwaitPromise)); got != want {
+		t.Errorf("the file is %q, not %q", got, want)
+	}
+}

@@ -26,6 +26,7 @@ func TestListsOfTheConsole(t *testing.T) {
 	reads(ctx, t, "There are no prompts yet.")
 	t.Run("dates of a workbook are shown in a locale", func(t *testing.T) { datesShown(ctx, t, s, owner) })
 	t.Run("changed and removed rows are shown", func(t *testing.T) { rowsCompared(ctx, t, s, owner) })
+	t.Run("saved rows are no formulas", func(t *testing.T) { formulasKept(ctx, t, s, owner) })
 	t.Run("requests with a key are a sparkline", func(t *testing.T) { requestsDrawn(ctx, t, s, owner) })
 	t.Run("many prompts are shared at once", func(t *testing.T) { manyShared(ctx, t, s, owner) })
 }

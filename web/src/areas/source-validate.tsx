@@ -4,7 +4,7 @@ import { atrium, download, queries } from '../api'
 import { useMutation } from '../app/mutation'
 import { useWorkspace } from '../app/workspace'
 import { Button, Loading, Pill, Problem, When } from '../ui/basics'
-import { saveFile, Table } from '../ui/table'
+import { forSpreadsheet, saveFile, Table } from '../ui/table'
 import { words } from '../text/sources'
 
 const tone = { succeeded: 'ok', failed: 'bad', running: 'mark', queued: 'plain' } as Record<string, 'ok' | 'bad' | 'mark' | 'plain'>
@@ -25,7 +25,7 @@ export function Validate({ source, mayRead }: { source: Source; mayRead: boolean
     onSuccess: (v) => queries.setQueryData(key, v),
   })
   const failing = useMutation({
-    mutationFn: async () => saveFile('failing-rows.csv', await download(`api/datasources/${source.id}/validation/failing-rows`, workspace), 'text/csv'),
+    mutationFn: async () => saveFile('failing-rows.csv', forSpreadsheet(await download(`api/datasources/${source.id}/validation/failing-rows`, workspace)), 'text/csv'),
   })
   if (report.isPending) return <Loading />
   const v = report.data?.state === 'none' ? undefined : report.data

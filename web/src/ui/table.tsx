@@ -105,10 +105,17 @@ function Part({ rows, near, children }: { rows: number; near: boolean; children:
   )
 }
 
+// A spreadsheet program would run a text that begins like a formula (https://owasp.org/www-community/attacks/CSV_Injection).
+// A number with a sign is none.
+const inert = (cell: string) => (/^[=+\-@\t\r\n＝＋－＠]/.test(cell) && !/^[+-]\d+([.,]\d+)*(e[+-]?\d+)?$/i.test(cell) ? "'" + cell : cell)
+
+/** A CSV file of the API, for people who open it with a spreadsheet program. */
+export const forSpreadsheet = (csv: string) =>
+  csv.replace(/"(?:[^"]|"")*"|[^",\r\n]+/g, (cell) => (cell.startsWith('"') ? `"${inert(cell.slice(1, -1))}"` : inert(cell)))
+
 function download<T>(name: string, items: readonly T[], columns: Column<T>[]) {
   const kept = columns.filter((c) => c.text)
-  // A cell that begins like a formula would be run by spreadsheets.
-  const quote = (s: string) => '"' + (/^[=+\-@\t\r]/.test(s) ? "'" + s : s).replaceAll('"', '""') + '"'
+  const quote = (s: string) => '"' + inert(s).replaceAll('"', '""') + '"'
   const lines = [kept.map((c) => quote(c.title)), ...items.map((i) => kept.map((c) => quote(c.text?.(i) ?? '')))]
   saveFile(name + '.csv', lines.map((l) => l.join(',')).join('\r\n'), 'text/csv')
 }
