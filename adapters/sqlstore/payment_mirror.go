@@ -229,12 +229,17 @@ func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
 			return err
 		}
 	}
+	stored, err := db.storedInvoices(ctx, c)
+	if err != nil {
+		return err
+	}
 	for _, i := range c.Invoices {
-		billedTo, err := encodeDetails(i.BilledTo)
-		discounts, worse := encodeList(i.Discounts)
-		lines, worst := encodeList(i.Lines)
-		if err := errors.Join(err, worse, worst); err != nil {
+		r, err := invoiceRowOf(&i)
+		if err != nil {
 			return err
+		}
+		if r == stored[i.ID] { // most were read before, and an event must not write a hundred rows
+			continue
 		}
 		if _, err := db.exec(ctx, `
 			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total,
@@ -249,14 +254,46 @@ func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
 				due_at = excluded.due_at, paid_at = excluded.paid_at, hosted_url = excluded.hosted_url,
 				pdf_url = excluded.pdf_url, discount = excluded.discount, discounts = excluded.discounts,
 				billed_to = excluded.billed_to, lines = excluded.lines`,
-			c.Workspace, c.Account, i.ID, i.Number, i.Status, i.Currency, i.Subtotal, i.Tax, i.Total, i.AmountDue,
-			i.AmountPaid,
-			micros(i.PeriodStart), micros(i.PeriodEnd), micros(i.DueAt), micros(i.PaidAt), i.HostedURL, i.PDFURL,
-			micros(i.CreatedAt), i.Discount, discounts, billedTo, lines); err != nil {
+			c.Workspace, c.Account, r.ID, r.Number, r.Status, r.Currency, r.Subtotal, r.Tax, r.Total, r.AmountDue,
+			r.AmountPaid, r.PeriodStart, r.PeriodEnd, r.DueAt, r.PaidAt, r.HostedURL, r.PDFURL, r.CreatedAt, r.Discount,
+			r.Discounts, r.BilledTo, r.Lines); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// storedInvoices returns those of c's invoices that are stored, as they are.
+func (db *DB) storedInvoices(ctx context.Context, c *billing.Customer) (map[billing.InvoiceID]invoiceRow, error) {
+	stored := make(map[billing.InvoiceID]invoiceRow, len(c.Invoices))
+	if len(c.Invoices) == 0 {
+		return stored, nil
+	}
+	ids := make([]billing.InvoiceID, len(c.Invoices))
+	for n, i := range c.Invoices {
+		ids[n] = i.ID
+	}
+	where := newConditions(`workspace_id = ? AND account = ?`, c.Workspace, c.Account)
+	oneOf(where, "id", ids)
+	var rows []invoiceRow
+	err := db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql(), where.args()...)
+	for _, r := range rows {
+		stored[r.ID] = r
+	}
+	return stored, err
+}
+
+func invoiceRowOf(i *billing.Invoice) (invoiceRow, error) {
+	billedTo, err := encodeDetails(i.BilledTo)
+	discounts, worse := encodeList(i.Discounts)
+	lines, worst := encodeList(i.Lines)
+	return invoiceRow{
+		ID: i.ID, Number: i.Number, Status: i.Status, Currency: i.Currency, Subtotal: i.Subtotal, Tax: i.Tax,
+		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: micros(i.PeriodStart),
+		PeriodEnd: micros(i.PeriodEnd), DueAt: micros(i.DueAt), PaidAt: micros(i.PaidAt), HostedURL: i.HostedURL,
+		PDFURL: i.PDFURL, CreatedAt: micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
+		Discounts: discounts, Lines: lines,
+	}, errors.Join(err, worse, worst)
 }
 
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,

@@ -1,0 +1,59 @@
+package sqlstore_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db, rows := open(t, url, keyring(t)), raw(t, url)
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		by := fixture.NewTeam(t, s, ids["one"]).Owner
+		made, err := billing.NewCustomer(by, "sandbox", "acct", "key", billing.Details{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Payments.Reserve(ctx, by, made); err != nil {
+			t.Fatal(err)
+		}
+		invoices := []billing.Invoice{
+			{ID: "in_1", Number: "1", Status: billing.Paid, Currency: "usd", Total: 900, CreatedAt: fixture.At,
+				BilledTo: &billing.Details{Name: "Zoë"}, Lines: []billing.InvoiceLine{{Description: "1 × team", Amount: 900}}},
+			{ID: "in_2", Status: billing.Draft, Currency: "usd", CreatedAt: fixture.At},
+		}
+		apply := func(all []billing.Invoice) error {
+			_, err := s.Payments.Update(ctx, by, "acct", func(c *billing.Customer) error {
+				c.ApplyInvoices(by, all)
+				return nil
+			})
+			return err
+		}
+		if err := apply(invoices); err != nil {
+			t.Fatal(err)
+		}
+		refuse := `CREATE TRIGGER once BEFORE UPDATE ON payment_invoices BEGIN SELECT RAISE(ABORT, 'written again'); END`
+		if strings.HasPrefix(url, "postgres") {
+			refuse = `CREATE FUNCTION once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'written again'; END $$;
+				CREATE TRIGGER once BEFORE UPDATE ON payment_invoices FOR EACH ROW EXECUTE FUNCTION once()`
+		}
+		if _, err := rows.ExecContext(ctx, refuse); err != nil {
+			t.Fatal(err)
+		}
+		if err := apply(invoices); err != nil {
+			t.Errorf("what did not change: %v", err)
+		}
+		invoices[0].Status = billing.Void
+		if err := apply(invoices); err == nil || !strings.Contains(err.Error(), "written again") {
+			t.Errorf("what changed: %v", err)
+		}
+	})
+}
