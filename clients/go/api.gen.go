@@ -2407,12 +2407,13 @@ type Invoice struct {
 	Status   string  `json:"status"`
 	Subtotal Money   `json:"subtotal"`
 	// What the discounts deduct from the subtotal.
-	Discount   Money      `json:"discount"`
-	Discounts  []Discount `json:"discounts"`
-	Tax        Money      `json:"tax"`
-	Total      Money      `json:"total"`
-	AmountDue  Money      `json:"amount_due"`
-	AmountPaid Money      `json:"amount_paid"`
+	Discount  Money      `json:"discount"`
+	Discounts []Discount `json:"discounts"`
+	Tax       Money      `json:"tax"`
+	Total     Money      `json:"total"`
+	AmountDue Money      `json:"amount_due"`
+	// What was paid. Refunds and disputes at the gateway do not change it.
+	AmountPaid Money `json:"amount_paid"`
 	// The first 10 lines. Empty if they are unknown.
 	Lines       []InvoiceLine `json:"lines"`
 	PeriodStart time.Time     `json:"period_start"`

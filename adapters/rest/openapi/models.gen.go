@@ -2807,7 +2807,9 @@ type InvitationStatus string
 
 // Invoice defines model for Invoice.
 type Invoice struct {
-	AmountDue  Money `json:"amount_due"`
+	AmountDue Money `json:"amount_due"`
+
+	// AmountPaid What was paid. Refunds and disputes at the gateway do not change it.
 	AmountPaid Money `json:"amount_paid"`
 
 	// BillingDetails The billing details that the invoice shows. `null` if they are unknown.

@@ -3188,7 +3188,7 @@ class Invoice(TypedDict):
     """"""
 
     amount_paid: Money
-    """"""
+    """What was paid. Refunds and disputes at the gateway do not change it."""
 
     lines: List[InvoiceLine]
     """The first 10 lines. Empty if they are unknown."""

@@ -2600,7 +2600,7 @@ export type Invoice = {
   total: Money
   /**  */
   amount_due: Money
-  /**  */
+  /** What was paid. Refunds and disputes at the gateway do not change it. */
   amount_paid: Money
   /** The first 10 lines. Empty if they are unknown. */
   lines: InvoiceLine[]
