@@ -24,19 +24,19 @@ var errRateLimited = &fault.Error{
 var (
 	errNoCredential = identity.ErrUnauthenticated.Because(
 		"The request has no credential. Send an API key (atk_...), or a token of an identity provider of the " +
-			"organisation, in the Authorization header after the word Bearer. A browser can sign in instead, and send " +
-			"the cookie of its session.",
+			"organisation, in the Authorization header after the word Bearer. A browser can sign in instead, and " +
+			"send the cookie of its session.",
 	)
 	errNotBearer = identity.ErrUnauthenticated.Because(
-		"The Authorization header must be the word Bearer, a space, and an API key (atk_...) or a token of an identity " +
-			"provider of the organisation.",
+		"The Authorization header must be the word Bearer, a space, and an API key (atk_...) or a token of an " +
+			"identity provider of the organisation.",
 	)
 	errKeyMalformed = identity.ErrUnauthenticated.Because(
 		"The API key in the Authorization header is incomplete or mistyped: its length or its checksum is wrong.",
 	)
 	errKeyInvalid = identity.ErrUnauthenticated.Because(
-		"The API key in the Authorization header is not valid here: it is unknown, was revoked or has expired, or its " +
-			"user is disabled.",
+		"The API key in the Authorization header is not valid here: it is unknown, was revoked or has expired, or " +
+			"its user is disabled.",
 	)
 	errTokenInvalid = identity.ErrUnauthenticated.Because(
 		"The token in the Authorization header is neither an API key (atk_...) nor a valid token of an identity " +

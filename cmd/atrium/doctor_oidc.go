@@ -46,8 +46,8 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 	org, verifier := all[i], oidc.New(slog.New(slog.DiscardHandler))
 	findings := []doctor.Finding{doctor.Passed("issuers", "%d configured for %s", len(org.Issuers), org.Slug)}
 	if len(org.Issuers) == 0 {
-		findings[0] = doctor.Finding{Check: "issuers", OK: true, Warning: true, Note: "none configured for " + org.Slug +
-			", so it accepts no tokens of an identity provider: orgs[].issuers adds one"}
+		findings[0] = doctor.Finding{Check: "issuers", OK: true, Warning: true, Note: "none configured for " +
+			org.Slug + ", so it accepts no tokens of an identity provider: orgs[].issuers adds one"}
 	}
 	for _, issuer := range org.Issuers {
 		for _, f := range verifier.Diagnose(p.ctx, issuer, rest.RedirectURI(&org)) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -34,7 +35,7 @@ func onTerminal(w io.Writer) io.Writer {
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := append(t.rest, p...)
+	text := slices.Concat(t.rest, p)
 	whole := len(text) - unfinished(text)
 	t.rest = bytes.Clone(text[whole:])
 	shown := bytes.Map(func(r rune) rune {

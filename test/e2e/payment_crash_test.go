@@ -155,7 +155,7 @@ func (d *deployment) agrees(t *testing.T, c *client, api *stripeapi.Server, cust
 	if fmt.Sprint(mirrored) != fmt.Sprint(live) || len(live) > 1 {
 		t.Errorf("the mirror has %v, and the gateway %v", mirrored, live)
 	}
-	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 customer(s), 0 difference(s)") {
+	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 customer, 0 differences") {
 		t.Errorf("the doctor says: %s", out)
 	}
 }

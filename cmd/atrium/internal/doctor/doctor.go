@@ -30,8 +30,8 @@ type Finding struct {
 // Diagnose runs the checks in order, as far as the results allow, and changes nothing: it reports what a start would
 // do. createPerson is the command that creates a person, for hints.
 func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Finding {
-	findings := []Finding{Passed("configuration", "valid, with %s", node.Count(len(c.Orgs), "organisation")), checkEntry(c), checkData(c),
-		checkChildren(c)}
+	findings := []Finding{Passed("configuration", "valid, with %s", node.Count(len(c.Orgs), "organisation")),
+		checkEntry(c), checkData(c), checkChildren(c)}
 	ring, err := seal.Open(c.Keyring)
 	noKeys := errors.Is(err, seal.ErrNoKeyFile)
 	if err != nil && !noKeys {

@@ -39,7 +39,8 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 	if t.Gateway == nil {
 		return append(findings, Passed("gateway", "none: the org takes no payments")), nil
 	}
-	findings = append(findings, Passed("gateway", "%s, account %s, %s", t.Kind, t.Account, node.Count(len(t.Plans), "plan")))
+	findings = append(findings, Passed("gateway", "%s, account %s, %s", t.Kind, t.Account,
+		node.Count(len(t.Plans), "plan")))
 	for _, err := range app.External.Gateways.Unsure() {
 		findings = append(findings, Failed("plans", err))
 	}
