@@ -29,7 +29,8 @@ func TestAnAccountForgetsWhatNothingRefersTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(b.Invoices) != billing.MirroredInvoices+1 || b.Invoices[0] != unpaid || b.Invoices[100].Number != "SANDBOX-1002" {
+	if len(b.Invoices) != billing.MirroredInvoices+1 || b.Invoices[0] != unpaid ||
+		b.Invoices[100].Number != "SANDBOX-1002" {
 		t.Errorf("%d invoices, the last one of %+v", len(b.Invoices), b.Invoices[len(b.Invoices)-1])
 	}
 	if next := b.write(first, 900, billing.Open, now); next.Number != "SANDBOX-1003" {

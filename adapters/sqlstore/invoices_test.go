@@ -27,7 +27,8 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		}
 		invoices := []billing.Invoice{
 			{ID: "in_1", Number: "1", Status: billing.Paid, Currency: "usd", Total: 900, CreatedAt: fixture.At,
-				BilledTo: &billing.Details{Name: "Zoë"}, Lines: []billing.InvoiceLine{{Description: "1 × team", Amount: 900}}},
+				BilledTo: &billing.Details{Name: "Zoë"},
+				Lines:    []billing.InvoiceLine{{Description: "1 × team", Amount: 900}}},
 			{ID: "in_2", Status: billing.Draft, Currency: "usd", CreatedAt: fixture.At},
 		}
 		apply := func(all []billing.Invoice) error {
