@@ -85,10 +85,12 @@ func refusedForms(ctx context.Context, t *testing.T, owner *client) {
 		reads(ctx, t, "Preview of v1")
 		inserts(ctx, t, ".cm-content", "{{#if")
 		presses(ctx, t, "Save as a new version")
-		reads(ctx, t, strings.TrimPrefix(pointer, "/")+": "+detail)
-		if shown := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('main').innerText`)); pointer == "" ||
-			strings.Contains(shown, pointer) {
-			t.Errorf("the page shows %q: %q", pointer, shown)
+		const summary = `(document.querySelector('main form [role=alert]')?.innerText ?? '')`
+		holds(ctx, t, summary+` !== ''`) // the preview shows the error, too
+		said := strings.TrimPrefix(pointer, "/") + ": " + detail
+		if shown := drive(ctx, t, chromedp.Evaluate[string](summary)); pointer == "" || strings.Contains(shown, pointer) ||
+			!strings.Contains(shown, said) {
+			t.Errorf("the summary is %q, want %q", shown, said)
 		}
 	})
 }
