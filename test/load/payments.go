@@ -1,16 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +37,7 @@ func payments(ctx context.Context, m *machine) error {
 		return fmt.Errorf("stripe-mock: %w", err)
 	}
 	defer mock.Stop()
-	s, err := newStall(mock.URL)
+	s, err := newStall(ctx, mock.URL)
 	if err != nil {
 		return err
 	}
@@ -118,12 +123,57 @@ type stall struct {
 	on atomic.Bool
 }
 
-func newStall(to string) (*stall, error) {
+// newStall returns a proxy to stripe-mock whose customers have their method as the default. stripe-mock itself forgets
+// which default was set, so that Atrium would set it again after each read: three calls, which happen once with Stripe.
+func newStall(ctx context.Context, to string) (*stall, error) {
 	target, err := url.Parse(to)
 	if err != nil {
 		return nil, err
 	}
-	return &stall{Handler: httputil.NewSingleHostReverseProxy(target)}, nil
+	method, err := listedMethod(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if matched, _ := path.Match("/v1/customers/*", r.Request.URL.Path); !matched {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		body = bytes.Replace(body, []byte(`"default_payment_method":null`),
+			[]byte(`"default_payment_method":"`+method+`"`), 1)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		return nil
+	}
+	return &stall{Handler: proxy}, nil
+}
+
+// listedMethod returns the payment method that stripe-mock lists for every customer.
+func listedMethod(ctx context.Context, mock string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, mock+"/v1/customers/cus_1/payment_methods", nil)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Authorization", "Bearer "+stripeKey)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	var list struct {
+		Data []struct{ ID string }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
+		return "", err
+	}
+	if len(list.Data) == 0 {
+		return "", errors.New("stripe-mock lists no payment method")
+	}
+	return list.Data[0].ID, nil
 }
 
 // ServeHTTP implements http.Handler.
