@@ -86,6 +86,16 @@ func TestFishAndZshScripts(t *testing.T) {
 			t.Errorf("%s: %v, without %s", shell, err, want)
 		}
 	}
+	var fish bytes.Buffer
+	if err := reference.Complete(&fish, declared(t), reference.Fish); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(fish.String()) { // only commands that use data of this machine know --data
+		excepted := strings.Contains(line, `\' whoami\'`) && !strings.Contains(line, `\' serve\'`)
+		if strings.Contains(line, " -l data ") && !excepted {
+			t.Errorf("--data is offered by %s", line)
+		}
+	}
 	if err := reference.Complete(&bytes.Buffer{}, declared(t), "tcsh"); err == nil {
 		t.Error("another shell is accepted")
 	}

@@ -144,10 +144,10 @@ complete -c %[1]s -f
 			fmt.Fprintf(out, "complete -c %s -n %s -a %s -d %s\n", app.Name, quoteFish(at), child.Name,
 				quoteFish(child.Help))
 		}
-		if len(c.words) == 0 {
-			at = "true" // flags of the program are known to every command
-		}
 		for _, f := range flags(c.Node) {
+			if len(c.words) == 0 {
+				at = fishInherits(app, f)
+			}
 			value := ""
 			switch offered := choices(f.Value); {
 			case len(offered) > 0:
@@ -169,6 +169,20 @@ complete -c %[1]s -f
 			}
 		}
 	}
+}
+
+// fishInherits returns the condition that the command before the cursor knows a flag of the program.
+func fishInherits(app *kong.Node, f *kong.Flag) string {
+	var others strings.Builder
+	for _, c := range commands(app) {
+		if len(c.words) > 0 && !Inherits(c.Node, f) {
+			fmt.Fprintf(&others, " %s", quoteFish(" "+strings.Join(c.words, " ")))
+		}
+	}
+	if others.Len() == 0 {
+		return "true"
+	}
+	return fmt.Sprintf("not contains -- (__%s_command)%s", app.Name, others.String())
 }
 
 // quoteFish quotes a text in single quotes.
