@@ -41,7 +41,8 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		if err := apply(invoices); err != nil {
 			t.Fatal(err)
 		}
-		refuse := `CREATE TRIGGER once BEFORE UPDATE ON payment_invoices BEGIN SELECT RAISE(ABORT, 'written again'); END`
+		refuse := `CREATE TRIGGER once BEFORE UPDATE ON payment_invoices
+			BEGIN SELECT RAISE(ABORT, 'written again'); END`
 		if strings.HasPrefix(url, "postgres") {
 			refuse = `CREATE FUNCTION once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'written again'; END $$;
 				CREATE TRIGGER once BEFORE UPDATE ON payment_invoices FOR EACH ROW EXECUTE FUNCTION once()`

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestTheConsoleContinuesAfterTheLimitOfRequests opens a screen that needs more requests than the server allows at once.
+// TestTheConsoleContinuesAfterTheLimitOfRequests opens a screen that needs more requests than the server
+// allows at once.
 func TestTheConsoleContinuesAfterTheLimitOfRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, set("server.rate_limit.per_minute", "240"), set("server.rate_limit.burst", "2"))
@@ -88,8 +89,8 @@ func refusedForms(ctx context.Context, t *testing.T, owner *client) {
 		const summary = `(document.querySelector('main form [role=alert]')?.innerText ?? '')`
 		holds(ctx, t, summary+` !== ''`) // the preview shows the error, too
 		said := strings.TrimPrefix(pointer, "/") + ": " + detail
-		if shown := drive(ctx, t, chromedp.Evaluate[string](summary)); pointer == "" || strings.Contains(shown, pointer) ||
-			!strings.Contains(shown, said) {
+		shown := drive(ctx, t, chromedp.Evaluate[string](summary))
+		if pointer == "" || strings.Contains(shown, pointer) || !strings.Contains(shown, said) {
 			t.Errorf("the summary is %q, want %q", shown, said)
 		}
 	})

@@ -52,7 +52,8 @@ func formulasKept(ctx context.Context, t *testing.T, s *server, owner *client) {
 		"location": object{"url": "file:formulas.csv", "header_row": 1},
 		"mapping":  []object{{"field": "email", "column": "Mail"}, {"field": "first_name", "column": "Name"}}}).at("id")
 	goes(ctx, t, "sources/"+id+"?tab=validate")
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`URL.createObjectURL = (file) => { window.saved = file; return '#' }`))
+	const keep = `URL.createObjectURL = (file) => { window.saved = file; return '#' }`
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](keep))
 	presses(ctx, t, "Check all rows")
 	presses(ctx, t, "Download the rows that fail")
 	drive(ctx, t, poll[bool](`window.saved?.size > 0`))

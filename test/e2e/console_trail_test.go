@@ -38,7 +38,8 @@ func linkedTrail(ctx context.Context, t *testing.T, owner *client) {
 	})
 	t.Run("the id of what was deleted is no link", func(t *testing.T) {
 		goes(ctx, t, "settings/audit")
-		holds(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('main tbody code')].some((e) => e.innerText === %q)`, gone))
+		holds(ctx, t, fmt.Sprintf(
+			`[...document.querySelectorAll('main tbody code')].some((e) => e.innerText === %q)`, gone))
 		links := drive(ctx, t, chromedp.Evaluate[string](
 			`[...document.querySelectorAll('main tbody a')].map((a) => a.href).join(' ')`))
 		if strings.Contains(links, gone) {

@@ -45,8 +45,9 @@ func TestCredentials(t *testing.T) {
 			} {
 				same(t, name, refused(t, header), cut)
 			}
-			if detail := refused(t, "Authorization: Bearer x").at("detail"); !strings.Contains(detail, "neither an API key") {
-				t.Errorf("the detail of another token is %q", detail)
+			other := refused(t, "Authorization: Bearer x").at("detail")
+			if !strings.Contains(other, "neither an API key") {
+				t.Errorf("the detail of another token is %q", other)
 			}
 		})
 		t.Run("a header without a token behind Bearer says so, whatever else it has", func(t *testing.T) {
