@@ -223,7 +223,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := d.run(t, "serve"); r.code != 1 ||
-				!strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
+				!strings.Contains(r.stderr, "the credentials of 1 connection are sealed") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}
 			if r := d.run(t, "keys", "create"); r.code != 1 {
@@ -235,7 +235,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := d.run(t, "serve"); r.code != 1 ||
-				!strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
+				!strings.Contains(r.stderr, "the credentials of 1 connection are sealed") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}
 			if err := os.Rename(d.keyFile()+".away", d.keyFile()); err != nil {

@@ -145,8 +145,7 @@ func TestRefusedTokens(t *testing.T) {
 	}
 	good := r.token("ann")
 	r.bearer(good).get(t, "/api/me")
-	refusal := r.bearer("atk_unknown").do(t, "GET", "/api/me", nil, "Request-Id: same").problem(t, 401,
-		"unauthenticated")
+	refusal := r.bearer("unknown").do(t, "GET", "/api/me", nil, "Request-Id: same").problem(t, 401, "unauthenticated")
 	if refusal.header.Get("WWW-Authenticate") == "" {
 		t.Error("nothing says how to authenticate")
 	}
@@ -181,7 +180,7 @@ func TestRefusedTokens(t *testing.T) {
 		"three parts of nothing":         "..",
 		"no JWT":                         "not-a-jwt",
 	} {
-		t.Run(name+" gets the same response as an unknown API key", func(t *testing.T) {
+		t.Run(name+" gets the same response as any text that is no token", func(t *testing.T) {
 			same(t, name, r.bearer(token).do(t, "GET", "/api/me", nil, "Request-Id: same"), refusal)
 		})
 	}
