@@ -89,6 +89,20 @@ func TestConnectionsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes, %v", read, err)
 		}
 	})
+	t.Run("and a write after them says so too", func(t *testing.T) {
+		port, _ := countConnections(t, "127.0.0.1:0", flood)
+		r := loopbackRules()
+		r.Bytes = 10_000
+		c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = io.Copy(io.Discard, c)
+		if _, err := c.Write([]byte("more")); !errors.Is(err, connection.ResponseTooLarge) {
+			t.Errorf("it says %v", err)
+		}
+	})
 	t.Run("but may use all of them", func(t *testing.T) {
 		port, _ := countConnections(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write(make([]byte, 10_000)) })
 		r := loopbackRules()

@@ -215,6 +215,16 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Write returns connection.ResponseTooLarge if a concurrent Read has closed the connection for that reason: pgx reads
+// in the background while a write is slow, and would otherwise report only that the connection is closed.
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil && c.dialer.left.Load() < 0 {
+		return n, connection.ResponseTooLarge
+	}
+	return n, err
+}
+
 func (c *conn) SetDeadline(t time.Time) error { return c.Conn.SetDeadline(c.dialer.capDeadline(t)) }
 func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(c.dialer.capDeadline(t))
