@@ -5,13 +5,12 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { AtriumError } from '@atrium-hq/client'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { t } from './text'
 import { atrium, calls, PROOF, queries, signIn } from './api'
+import { Failure, NoWorkspace } from './app/failure'
 import { NotFound, Shell } from './app/shell'
-import { Problem } from './ui/basics'
 import './app.css'
 
-const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: ({ error }) => <Problem error={error} /> })
+const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Failure })
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -26,7 +25,7 @@ const home = createRoute({
       return new Promise<never>(() => {}) // the page is being left
     }
     const first = me.workspace ?? me.workspaces[0]
-    if (!first) throw new Error(t.youAreInNo)
+    if (!first) throw new NoWorkspace()
     throw redirect({ to: '/w/$workspace/prompts', params: { workspace: first.slug } })
   },
 })

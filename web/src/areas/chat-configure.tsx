@@ -140,27 +140,31 @@ function Edit({ begun, mayEdit, waits, onType, onSaved, onSavedBefore }: {
     />
   )
   const text = (name: string, stored: string | null | undefined) => typed?.fields[name] ?? stored ?? ''
+  const all = (
+    <fieldset ref={box} disabled={!mayEdit} onInput={type} className="m-0 grid min-w-0 gap-x-6 border-0 p-0 lg:grid-cols-2">
+      <div className="min-w-0">
+        <Input name="name" label={t.name} required maxLength={120} defaultValue={text('name', chat.name)} error={wrong.name} />
+        <Input name="description" label={t.description} maxLength={500} defaultValue={text('description', chat.description)} error={wrong.description} />
+        {chat.prompt
+          ? <PromptLink id={chat.prompt.prompt_template_id} />
+          : <TextArea name="instructions" label={words.instructions} rows={8} defaultValue={text('instructions', chat.instructions)} error={wrong.instructions} />}
+        <TextArea name="greeting" label={words.greeting} rows={2} defaultValue={text('greeting', chat.greeting)} error={wrong.greeting} />
+        <TextArea name="starters" label={words.conversationStarters} hint={words.oneInEachLine} defaultValue={text('starters', chat.conversation_starters.join('\n'))} error={wrong.conversation_starters} />
+      </div>
+      <div className="min-w-0">
+        {items('agents', words.agents)}
+        {items('tools', words.tools)}
+        {items('capabilities', words.capabilities)}
+      </div>
+    </fieldset>
+  )
+  if (!mayEdit) return <><p className="mt-0 text-soft">{words.aViewerCannotChange}</p>{all}</>
   return (
     <Form
-      saves send={t.save} busy={save.isPending || waits || !mayEdit}
+      saves send={t.save} busy={save.isPending || waits}
       onSend={(v) => broken('agents') || broken('tools') ? setRefused(refused + 1) : save.mutate({ v, picked })}
     >
-      <fieldset ref={box} disabled={!mayEdit} onInput={type} className="m-0 grid min-w-0 gap-x-6 border-0 p-0 lg:grid-cols-2">
-        <div className="min-w-0">
-          <Input name="name" label={t.name} required maxLength={120} defaultValue={text('name', chat.name)} error={wrong.name} />
-          <Input name="description" label={t.description} maxLength={500} defaultValue={text('description', chat.description)} error={wrong.description} />
-          {chat.prompt
-            ? <PromptLink id={chat.prompt.prompt_template_id} />
-            : <TextArea name="instructions" label={words.instructions} rows={8} defaultValue={text('instructions', chat.instructions)} error={wrong.instructions} />}
-          <TextArea name="greeting" label={words.greeting} rows={2} defaultValue={text('greeting', chat.greeting)} error={wrong.greeting} />
-          <TextArea name="starters" label={words.conversationStarters} hint={words.oneInEachLine} defaultValue={text('starters', chat.conversation_starters.join('\n'))} error={wrong.conversation_starters} />
-        </div>
-        <div className="min-w-0">
-          {items('agents', words.agents)}
-          {items('tools', words.tools)}
-          {items('capabilities', words.capabilities)}
-        </div>
-      </fieldset>
+      {all}
       {AtriumError.is(save.error, 'revision_mismatch') && <p className="text-bad">{t.changed}</p>}
       <Problem error={save.error} />
     </Form>

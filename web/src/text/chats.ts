@@ -42,6 +42,7 @@ export const words = {
   visitorsSeeItOnce: 'Visitors see it once the draft is published.',
   theDraft: 'The draft',
   draftOf: (name: string | number) => `Draft of ${name}`,
+  aViewerCannotChange: 'You have the viewer role in this chat, so you cannot change it. Its managers can change your role.',
   viewersSeeTheChat: 'Viewers see the chat. Editors also change it. Managers also publish it, embed it and change its members.',
   inviteByEMail: 'Invite by e-mail',
   addMembers: 'Add members',
