@@ -48,10 +48,9 @@ func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing
 		if err != nil {
 			return nil, translate(err)
 		}
-		if len(all) == billing.MirroredInvoices {
-			break
+		if all = append(all, mirrorInvoice(i)); len(all) == billing.MirroredInvoices {
+			break // now: for the next one, the library would request another page
 		}
-		all = append(all, mirrorInvoice(i))
 	}
 	return all, nil
 }

@@ -1,0 +1,28 @@
+package stripe_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Stripe's lists have at most 100 entries a page, and has_more (https://docs.stripe.com/api/pagination).
+func TestTheMirroredInvoicesOfACustomerWithManyTakeOneCall(t *testing.T) {
+	s := serve(t, func(_ string, w http.ResponseWriter, _ *http.Request) {
+		page := make([]string, billing.MirroredInvoices)
+		for i := range page {
+			page[i] = fmt.Sprintf(`{"id":"in_%d","object":"invoice","status":"paid"}`, i)
+		}
+		reply(w, 200, `{"object":"list","url":"/v1/invoices","has_more":true,"data":[`+strings.Join(page, ",")+`]}`)
+	})
+	got, err := s.gateway().Invoices(t.Context(), "cus_1")
+	if err != nil || len(got) != billing.MirroredInvoices {
+		t.Fatalf("%d invoices, %v", len(got), err)
+	}
+	if calls := s.received(); len(calls) != 1 {
+		t.Errorf("Stripe was called %d times", len(calls))
+	}
+}
