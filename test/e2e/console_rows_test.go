@@ -62,4 +62,8 @@ func formulasKept(ctx context.Context, t *testing.T, s *server, owner *client) {
 	if got := drive(ctx, t, chromedp.Evaluate[string](`saved.text()`, chromedp.EvalAwaitPromise)); got != want {
 		t.Errorf("the file is %q, not %q", got, want)
 	}
+	put(t, s, "formulas.csv", "Other\nx\n")
+	refused := owner.do(t, "GET", sources+"/"+id+"/validation/failing-rows", nil).problem(t, 409, "source_changed")
+	presses(ctx, t, "Download the rows that fail")
+	reads(ctx, t, refused.at("detail"))
 }

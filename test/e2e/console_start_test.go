@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -23,6 +24,13 @@ func TestTheConsoleWaitsForAnInvitation(t *testing.T) {
 	s.byCommand(t, "user", "create", "--json", "--email", person.email, "--role", "member")
 	presses(ctx, t, "Try again")
 	holds(ctx, t, `location.pathname.endsWith('/prompts')`)
+}
+
+// noSuchKind opens the address of a kind of connection that there is not. It runs as a part of TestWorkInTheConsole.
+func noSuchKind(ctx context.Context, t *testing.T) {
+	t.Helper()
+	goes(ctx, t, "connections/new/paper")
+	reads(ctx, t, "There is no such kind of connection.")
 }
 
 // viewersChat shows a chat to somebody who may only view it. It runs as a part of TestWorkInTheConsole.

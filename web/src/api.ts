@@ -1,6 +1,7 @@
 import { Atrium, type Attempt, AtriumError, type ProbeCheck } from '@atrium-hq/client'
 import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
 import { t } from './text'
+import { ShownError } from './ui/shown-error'
 
 // The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
 export const PROOF = 'atrium_proof'
@@ -107,7 +108,10 @@ export function watching(check: (c: ProbeCheck) => void) {
 export async function download(path: string, workspace: string) {
   const proof = localStorage.getItem(PROOF)
   const response = await fetch(new URL(path, base), { headers: { 'Workspace-Id': workspace, ...(proof && { 'Atrium-Console': proof }) } })
-  if (!response.ok) throw new TypeError(String(response.status))
+  if (!response.ok) {
+    const problem = await response.json().catch(() => ({})) as { detail?: string } // a proxy in between may answer otherwise
+    throw problem.detail ? new ShownError(problem.detail) : new TypeError(String(response.status))
+  }
   return response.text()
 }
 

@@ -5,9 +5,11 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { AtriumError } from '@atrium-hq/client'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { t } from './text'
 import { atrium, calls, PROOF, queries, signIn } from './api'
-import { Failure, NoWorkspace } from './app/failure'
+import { Failure } from './app/failure'
 import { NotFound, Shell } from './app/shell'
+import { ShownError } from './ui/shown-error'
 import './app.css'
 
 const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Failure })
@@ -25,7 +27,7 @@ const home = createRoute({
       return new Promise<never>(() => {}) // the page is being left
     }
     const first = me.workspace ?? me.workspaces[0]
-    if (!first) throw new NoWorkspace()
+    if (!first) throw new ShownError(t.youAreInNo)
     throw redirect({ to: '/w/$workspace/prompts', params: { workspace: first.slug } })
   },
 })

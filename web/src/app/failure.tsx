@@ -3,15 +3,12 @@ import { signOut } from '../api'
 import { t } from '../text'
 import { Button, Problem } from '../ui/basics'
 
-/** Says that a person is in no workspace. */
-export class NoWorkspace extends Error {}
-
 /** Replaces the console if it cannot begin, and offers to load it again. */
 export function Failure({ error }: { error: unknown }) {
   const router = useRouter()
   return (
     <main className="mx-auto max-w-xl p-8">
-      {error instanceof NoWorkspace ? <p role="alert">{t.youAreInNo}</p> : <Problem error={error} />}
+      <Problem error={error} />
       <div className="flex gap-2">
         <Button tone="act" onClick={() => void router.invalidate()}>{t.again}</Button>
         <Button onClick={() => void signOut()}>{t.signOut}</Button>

@@ -10,6 +10,7 @@ import { t } from '../text'
 import { words } from '../text/connections'
 import { Button, Card, Copy, fieldErrors, Heading, Loading, Pill, Problem } from '../ui/basics'
 import { Form, Input, Select, TextArea } from '../ui/form'
+import { ShownError } from '../ui/shown-error'
 import { Checks } from './connections'
 import { requestConsent } from './consent'
 
@@ -50,7 +51,7 @@ export function Connect() {
     queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })),
   })
   const found = list.data?.kinds.find((k) => k.kind === kind)
-  if (!found) return list.isPending ? <Loading /> : <Problem error={list.error ?? new Error(words.thereIsNoSuch)} />
+  if (!found) return list.isPending ? <Loading /> : <Problem error={list.error ?? new ShownError(words.thereIsNoSuch)} />
   return <Wizard kind={found} />
 }
 

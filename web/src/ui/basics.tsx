@@ -2,6 +2,7 @@ import { AtriumError, type FieldError } from '@atrium-hq/client'
 import { type ComponentProps, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { t } from '../text'
 import { CopyIcon, DoneIcon } from './icons'
+import { ShownError } from './shown-error'
 import { useTitle } from './title'
 
 const tones = {
@@ -58,7 +59,7 @@ export function Problem({ error }: { error: unknown }) {
   const others = errors.filter((_, i) => !shown.includes(String(i)))
   return (
     <div ref={box} role="alert" className="my-3 rounded-md border border-bad bg-badbg px-3 py-2 text-sm text-bad">
-      <p className="m-0">{!known ? t.unreachable : others.length < errors.length ? t.correctFields : error.detail}</p>
+      <p className="m-0">{error instanceof ShownError ? error.message : !known ? t.unreachable : others.length < errors.length ? t.correctFields : error.detail}</p>
       {known && others.length > 0 && (
         <ul className="m-0 mt-1 list-disc ps-5">
           {others.map((e) => <li key={e.pointer + e.code}>{e.pointer && <>{inWords(e.pointer)}: </>}{e.detail}</li>)}
