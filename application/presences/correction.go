@@ -18,23 +18,32 @@ func (s *Service) now() time.Time { return s.clock().Add(time.Duration(s.correct
 // left: a correction ends no one's presence, and makes none last longer.
 func (s *Service) Correct(d time.Duration) {
 	d = d.Truncate(time.Microsecond)
-	switch {
-	case d.Abs() < minStep:
+	if d.Abs() < minStep {
 		s.correction.Add(int64(d))
-	case d > 0: // at no moment may a device seem to have expired
-		s.registry.shift(d, s.now().Add(d))
-		s.correction.Add(int64(d))
-	default:
-		s.correction.Add(int64(d))
-		s.registry.shift(d, s.now())
+		return
 	}
+	s.registry.shift(d, func() time.Time {
+		s.correction.Add(int64(d))
+		return s.now()
+	})
 }
 
-// shift moves the heartbeats of all entries by d. now is the corrected time. All entries are stored soon.
-func (g *registry) shift(d time.Duration, now time.Time) {
+// shift moves the heartbeats of all entries by d. correct corrects the time, and returns it. All entries are stored soon.
+//
+// The shards are locked together: a node that saw a moved heartbeat before the time is corrected would take it for one
+// of a wrong clock (Rectify), and move it back.
+func (g *registry) shift(d time.Duration, correct func() time.Time) {
+	for i := range g.shards {
+		g.shards[i].mu.Lock()
+	}
+	defer func() {
+		for i := range g.shards {
+			g.shards[i].mu.Unlock()
+		}
+	}()
+	now := correct()
 	for i := range g.shards {
 		s := &g.shards[i]
-		s.mu.Lock()
 		s.wheel = timerWheel{at: now.Unix()}
 		for _, entries := range s.entries {
 			for _, e := range entries {
@@ -44,7 +53,6 @@ func (g *registry) shift(d time.Duration, now time.Time) {
 				s.wheel.put(e, now)
 			}
 		}
-		s.mu.Unlock()
 	}
 }
 

@@ -145,9 +145,8 @@ func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 		if err != nil {
 			return err
 		}
-		now := s.now()
 		for i := range records {
-			s.registry.follow(&records[i], now)
+			s.registry.follow(&records[i], s.now)
 		}
 		if len(records) > 0 {
 			above = records[len(records)-1].Seq

@@ -82,8 +82,9 @@ func (s *Service) settle(ctx context.Context, org identity.OrgID, users []identi
 	for len(users) > 0 {
 		part := users[:min(settleBatch, len(users))]
 		if _, err := s.update(ctx, org, part, func(r *presence.Record) error {
-			s.registry.mergeDevices(r, s.now())
-			r.Settle(s.now())
+			now := s.now() // of before the devices are merged, in case a correction moves them
+			s.registry.mergeDevices(r, now)
+			r.Settle(now)
 			return nil
 		}); err != nil {
 			s.registry.retry(org, users, s.now())

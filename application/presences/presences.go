@@ -222,7 +222,7 @@ func (s *Service) update(ctx context.Context, org identity.OrgID, users []identi
 	})
 	visible := false
 	for _, r := range records {
-		s.registry.put(r, s.now())
+		s.registry.put(r, s.now)
 		visible = visible || r.Seq != before[r.User]
 	}
 	if visible {

@@ -97,10 +97,11 @@ func (g *registry) mergeDevices(r *presence.Record, now time.Time) {
 }
 
 // put adopts a stored record. It keeps heartbeats that arrived in the meantime, and a later change whose notice arrived
-// first.
-func (g *registry) put(stored *presence.Record, now time.Time) {
+// first. It calls clock while no correction of the time is being made.
+func (g *registry) put(stored *presence.Record, clock func() time.Time) {
 	k := key{stored.Org, stored.User}
 	g.withEntry(k, func(s *shard, e *entry) {
+		now := clock()
 		if e == nil {
 			e = &entry{record: *stored.Copy()}
 		} else if s.renew(g, e, stored, now) {
@@ -150,13 +151,13 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 }
 
 // follow adopts a record that another node stored, for a user who is also on this node.
-func (g *registry) follow(stored *presence.Record, now time.Time) {
+func (g *registry) follow(stored *presence.Record, clock func() time.Time) {
 	here := false
 	g.withEntry(key{stored.Org, stored.User}, func(_ *shard, e *entry) {
 		here = e != nil && (e.record.Seq < stored.Seq || e.record.Generation < stored.Generation)
 	})
 	if here {
-		g.put(stored, now)
+		g.put(stored, clock)
 	}
 }
 
