@@ -28,7 +28,8 @@ func (s *Service) Correct(d time.Duration) {
 	})
 }
 
-// shift moves the heartbeats of all entries by d. correct corrects the time, and returns it. All entries are stored soon.
+// shift moves the heartbeats of all entries by d. correct corrects the time, and returns it. All entries are stored
+// soon.
 //
 // The shards are locked together: a node that saw a moved heartbeat before the time is corrected would take it for one
 // of a wrong clock (Rectify), and move it back.
