@@ -60,6 +60,19 @@ func TestDial(t *testing.T) {
 	})
 }
 
+// limited connects to a port, and reads at most 10,000 bytes.
+func limited(t *testing.T, port uint16) net.Conn {
+	t.Helper()
+	r := loopbackRules()
+	r.Bytes = 10_000
+	c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 func TestConnectionsAreBounded(t *testing.T) {
 	flood := func(c net.Conn) {
 		for b := make([]byte, 4096); ; {
@@ -91,13 +104,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 	t.Run("and a write after them says so too", func(t *testing.T) {
 		port, _ := countConnections(t, "127.0.0.1:0", flood)
-		r := loopbackRules()
-		r.Bytes = 10_000
-		c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := limited(t, port)
 		_, _ = io.Copy(io.Discard, c)
 		if _, err := c.Write([]byte("more")); !errors.Is(err, connection.ResponseTooLarge) {
 			t.Errorf("it says %v", err)
@@ -105,13 +112,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 	t.Run("but may use all of them", func(t *testing.T) {
 		port, _ := countConnections(t, "127.0.0.1:0", func(c net.Conn) { _, _ = c.Write(make([]byte, 10_000)) })
-		r := loopbackRules()
-		r.Bytes = 10_000
-		c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := limited(t, port)
 		if n, err := io.Copy(io.Discard, c); n != 10_000 || err != nil {
 			t.Errorf("%d bytes, %v", n, err)
 		}
