@@ -48,6 +48,7 @@ type env struct {
 	fails   error // the error of every call, if any
 	mute    bool  // signals get lost
 	heard   []func(identity.OrgID)
+	then    func() // what happens after the next update, before its caller knows of it
 }
 
 func newEnv(t *testing.T) *env {
@@ -65,7 +66,15 @@ func newEnv(t *testing.T) *env {
 	at.Update(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, users []identity.UserID,
 			change func(*presence.Record) error) ([]*presence.Record, error) {
-			return s.update(users, change)
+			out, err := s.update(users, change)
+			s.mu.Lock()
+			then := s.then
+			s.then = nil
+			s.mu.Unlock()
+			if then != nil {
+				then()
+			}
+			return out, err
 		})
 	at.List(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.list)
 	at.Counts(gomock.Any(), identity.OrgID("org")).AnyTimes().DoAndReturn(func(context.Context,
@@ -141,6 +150,13 @@ func (s *env) lose(signals bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = signals
+}
+
+// once lets something happen after the next update is stored, and before its caller knows that.
+func (s *env) once(then func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.then = then
 }
 
 func (s *env) failing() error {

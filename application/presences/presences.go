@@ -211,6 +211,7 @@ func (s *Service) update(ctx context.Context, org identity.OrgID, users []identi
 			return nil, err
 		}
 	}
+	defer s.registry.expect(org, users)()
 	var before map[identity.UserID]int64
 	records, err := s.store.Update(ctx, org, users, func(r *presence.Record) error {
 		if before == nil {

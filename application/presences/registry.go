@@ -27,6 +27,7 @@ type registry struct {
 type shard struct {
 	mu      sync.Mutex
 	entries map[identity.OrgID]map[identity.UserID]*entry
+	changes map[key]*changes
 	wheel   timerWheel
 }
 
@@ -40,7 +41,7 @@ type key struct {
 // the order of fields avoids padding.
 type entry struct {
 	record     presence.Record
-	expires    int64  // when the stored record ends, in microseconds since 1970
+	expires    int64  // when the stored record ends, in microseconds since 1970; 0 if it must be replaced at once
 	dirtySince uint32 // the second since 1970 from which it is fresher than the store; 0 if it is not
 
 	// Its place on the wheel of its shard.
@@ -52,6 +53,7 @@ func newRegistry(now time.Time, shared bool) *registry {
 	g := &registry{shared: shared, seed: maphash.MakeSeed()}
 	for i := range g.shards {
 		g.shards[i].entries = map[identity.OrgID]map[identity.UserID]*entry{}
+		g.shards[i].changes = map[key]*changes{}
 		g.shards[i].wheel.at = now.Unix()
 	}
 	return g
@@ -96,46 +98,53 @@ func (g *registry) mergeDevices(r *presence.Record, now time.Time) {
 	})
 }
 
-// put adopts a stored record. It keeps heartbeats that arrived in the meantime, and a later change whose notice arrived
-// first. It calls clock while no correction of the time is being made.
+// put adopts a record that a change has stored (expect). It calls clock while no correction of the time is being made.
 func (g *registry) put(stored *presence.Record, clock func() time.Time) {
 	k := key{stored.Org, stored.User}
 	g.withEntry(k, func(s *shard, e *entry) {
 		now := clock()
-		if e == nil {
-			e = &entry{record: *stored.Copy()}
-		} else if s.renew(g, e, stored, now) {
-			return
+		s.adopt(g, k, e, stored, now)
+		if c := s.changes[k]; c != nil && c.newest != nil && c.newest.IsNewerThan(stored) {
+			s.adopt(g, k, s.entries[k.org][k.user], c.newest, now)
 		}
-		// A record that has ended is not kept: it would be due forever.
-		e.record.Settle(now)
-		if e.record.Next().IsZero() && e.record.EqualVisible(stored) {
-			s.wheel.remove(e)
-			delete(s.entries[k.org], k.user)
-			return
-		}
-		e.expires, e.dirtySince = stored.Due.UnixMicro(), 0
-		if !e.record.Equal(stored) {
-			e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
-		}
-		if s.entries[k.org] == nil {
-			s.entries[k.org] = map[identity.UserID]*entry{}
-		}
-		s.entries[k.org][e.record.User] = e
-		at := g.dueAt(e)
-		if !e.record.EqualVisible(stored) { // it must be stored at once
-			at = now
-		}
-		s.wheel.put(e, at)
 	})
+}
+
+// adopt replaces e, nil if there is none, by a stored record. It keeps heartbeats that arrived in the meantime, and a
+// later change whose notice arrived first.
+func (s *shard) adopt(g *registry, k key, e *entry, stored *presence.Record, now time.Time) {
+	if e == nil {
+		e = &entry{record: *stored.Copy()}
+	} else if s.renew(g, e, stored, now) {
+		return
+	}
+	// A record that has ended is not kept: it would be due forever.
+	e.record.Settle(now)
+	if e.record.Next().IsZero() && e.record.EqualVisible(stored) {
+		s.wheel.remove(e)
+		delete(s.entries[k.org], k.user)
+		s.remember(k, stored)
+		return
+	}
+	e.expires, e.dirtySince = stored.Due.UnixMicro(), 0
+	if !e.record.Equal(stored) {
+		e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
+	}
+	if !e.record.EqualVisible(stored) {
+		e.expires = 0
+	}
+	if s.entries[k.org] == nil {
+		s.entries[k.org] = map[identity.UserID]*entry{}
+	}
+	s.entries[k.org][e.record.User] = e
+	s.wheel.put(e, g.dueAt(e))
 }
 
 // renew replaces an entry by the stored record or, if the entry has a later change, copies only what is
 // fresher (done). A heartbeat that was acknowledged after a deletion, which this node learns of only
 // now, revives the presence.
 func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
-	if e.record.Generation > stored.Generation || e.record.Generation == stored.Generation &&
-		e.record.Seq > stored.Seq {
+	if e.record.IsNewerThan(stored) {
 		e.record.MergeDevices(stored)
 		s.wheel.put(e, g.dueAt(e))
 		return true
@@ -152,13 +161,13 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 
 // follow adopts a record that another node stored, for a user who is also on this node.
 func (g *registry) follow(stored *presence.Record, clock func() time.Time) {
-	here := false
-	g.withEntry(key{stored.Org, stored.User}, func(_ *shard, e *entry) {
-		here = e != nil && (e.record.Seq < stored.Seq || e.record.Generation < stored.Generation)
+	g.withEntry(key{stored.Org, stored.User}, func(s *shard, e *entry) {
+		if e == nil {
+			s.remember(key{stored.Org, stored.User}, stored)
+		} else if stored.IsNewerThan(&e.record) {
+			s.adopt(g, key{stored.Org, stored.User}, e, stored, clock())
+		}
 	})
-	if here {
-		g.put(stored, clock)
-	}
 }
 
 // dueAt returns when an entry needs work: something ends, or it must be stored.
@@ -166,6 +175,9 @@ func (g *registry) dueAt(e *entry) time.Time {
 	next := e.record.Next()
 	if e.dirtySince == 0 {
 		return next
+	}
+	if e.expires == 0 {
+		return time.Time{}
 	}
 	store := time.Unix(int64(e.dirtySince), 0).Add(lag)
 	if g.shared {

@@ -275,6 +275,11 @@ func (r *Record) Equal(was *Record) bool {
 			func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
 }
 
+// IsNewerThan reports whether r has a change that all can see after those of was, an older or newer copy of r.
+func (r *Record) IsNewerThan(was *Record) bool {
+	return r.Generation > was.Generation || r.Generation == was.Generation && r.Seq > was.Seq
+}
+
 // Copy returns a copy of r that shares no mutable data with it.
 func (r *Record) Copy() *Record {
 	c := *r
