@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -22,7 +23,8 @@ type exchange struct {
 	observed observed
 	recorder recorder
 	match    mux.RouteMatch
-	fields   [2]string // values of header fields of the response: Request-Id and Workspace-Id
+	fields   [2]string     // values of header fields of the response: Request-Id and Workspace-Id
+	line     [14]slog.Attr // of the log, which has at most as many
 	begun    time.Time
 	prefetch ports.VersionPrefetch // without a template for none
 

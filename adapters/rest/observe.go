@@ -64,7 +64,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 				a.problem(rec, r, errInternal)
 			}
 		}
-		a.logRequest(r, o, start)
+		a.logRequest(r, x)
 	}()
 	a.dispatch(rec, r)
 }
@@ -113,8 +113,9 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	x.match.Handler.ServeHTTP(w, r)
 }
 
-func (a *API) logRequest(r *http.Request, o *observed, start time.Time) {
-	took := time.Since(start)
+func (a *API) logRequest(r *http.Request, x *exchange) {
+	o := &x.observed
+	took := time.Since(x.begun)
 	if !o.streaming {
 		durations := a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, statusLabel(o.status))
 		durations.Observe(took.Seconds())
@@ -128,8 +129,7 @@ func (a *API) logRequest(r *http.Request, o *observed, start time.Time) {
 	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
-	var most [14]slog.Attr // the maximum number
-	attrs := append(most[:0],
+	attrs := append(x.line[:0],
 		slog.String("request_id", o.id),
 		slog.String("method", r.Method),
 		slog.String("route", o.route),
@@ -157,8 +157,9 @@ func (a *API) logRequest(r *http.Request, o *observed, start time.Time) {
 		attrs = append(attrs, slog.String("trace_id", o.trace))
 	}
 	// Not by LogAttrs, which would also find out from which line of the code it is called.
-	line := slog.NewRecord(start.Add(took), slog.LevelInfo, "request", 0)
-	line.AddAttrs(attrs...)
+	line := slog.NewRecord(x.begun.Add(took), slog.LevelInfo, "request", 0)
+	// A group without a key is printed as its members are. A record would need an allocation for more than five of them.
+	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
 	_ = a.Log.Handler().Handle(r.Context(), line) // a log that cannot be written cannot say so either
 }
 
