@@ -32,11 +32,11 @@ type DB struct {
 // shared is the state of a database that all its transactions share.
 type shared struct {
 	dialect     engine.Dialect
-	reader      *sqlx.DB        // for statements outside transactions
-	writer      *sqlx.DB        // for transactions; the same pool on PostgreSQL
-	credentials *sqlx.DB        // for looking up credentials; nil: reader
-	patient     *engine.Patient // connects for writer; nil on SQLite
-	groups      *groupCommit    // of transactions; nil on PostgreSQL
+	reader      *sqlx.DB              // for statements outside transactions
+	writer      *sqlx.DB              // for transactions; the same pool on PostgreSQL
+	credentials *sqlx.DB              // for looking up credentials; nil: reader
+	connector   *engine.PoolConnector // connects for writer; nil on SQLite
+	groups      *groupCommit          // of transactions; nil on PostgreSQL
 	migrations  *goose.Provider
 	statements  sync.Map // query → *statement
 	changes     *changes
@@ -226,7 +226,7 @@ func (db *DB) wrapErr(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case db.patient != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && db.patient.MakesDo():
+	case db.connector != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && db.connector.IsLimited():
 		return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ctx.Err(), err)

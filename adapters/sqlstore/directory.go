@@ -208,14 +208,14 @@ func (s *DirectoryUsers) Settle(
 	return err
 }
 
-// unsettleAll records that the roles of everyone in org's directory must be computed again.
-func (db *DB) unsettleAll(ctx context.Context, org identity.OrgID) error {
+// markAllUnsettled records that the roles of everyone in org's directory must be computed again.
+func (db *DB) markAllUnsettled(ctx context.Context, org identity.OrgID) error {
 	_, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
 	return err
 }
 
-// unsettle records that the groups of people have changed.
-func (db *DB) unsettle(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
+// markUnsettled records that the groups of people have changed.
+func (db *DB) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
 	for some := range slices.Chunk(people, 500) {
 		where := newConditions(`org_id = ?`, org)
 		oneOf(where, `user_id`, some)

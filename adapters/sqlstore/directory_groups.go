@@ -71,7 +71,7 @@ func (db *DB) joinDirectoryGroup(
 			return account.ErrDirectoryUserNotFound
 		}
 	}
-	return db.unsettle(ctx, g.Org, people)
+	return db.markUnsettled(ctx, g.Org, people)
 }
 
 // Group implements ports.DirectoryGroups.
@@ -148,7 +148,7 @@ func (s *DirectoryGroups) UpdateGroup(
 		if name != g.Name {
 			went = before
 		}
-		if err := tx.unsettle(ctx, org, went); err != nil {
+		if err := tx.markUnsettled(ctx, org, went); err != nil {
 			return err
 		}
 		if err := tx.leaveDirectoryGroup(ctx, g, difference(before, g.People)); err != nil {
@@ -192,7 +192,7 @@ func (s *DirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, i
 		if err != nil {
 			return err
 		}
-		if err := tx.unsettle(ctx, org, g.People); err != nil {
+		if err := tx.markUnsettled(ctx, org, g.People); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, `DELETE FROM scim_groups WHERE org_id = ? AND id = ?`, org, id)

@@ -113,7 +113,7 @@ func (db *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []u
 		ids[i], hashes[i] = r.ID, c.Append(d, r.Signature)
 	}
 	if !rows[0].Moved {
-		return db.run(ctx, db.moves(ids, before, slices.Concat(hashes...))...)
+		return db.run(ctx, db.moveWrites(ids, before, slices.Concat(hashes...))...)
 	}
 	links := make([]write, len(rows))
 	for i := range rows {
@@ -123,9 +123,9 @@ func (db *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []u
 	return db.saveLinks(ctx, links)
 }
 
-// moves returns the writes that move new events to the table events, where they get the places after seq in the order
-// of their ids, with their hashes, which all have the same length; without hashes they get no place.
-func (db *DB) moves(ids []string, seq int64, hashes []byte) []write {
+// moveWrites returns the writes that move new events to the table events, where they get the places after seq in the
+// order of their ids, with their hashes, which all have the same length; without hashes they get no place.
+func (db *DB) moveWrites(ids []string, seq int64, hashes []byte) []write {
 	which := newConditions(`TRUE`)
 	oneOf(which, `id`, ids)
 	place, args := `0, NULL`, []any(nil)
@@ -168,7 +168,7 @@ func (db *DB) moveUnlinked(ctx context.Context, key chainKey) (moved int, err er
 			return err
 		}
 		moved = len(ids)
-		return tx.run(ctx, tx.moves(ids, 0, nil)...)
+		return tx.run(ctx, tx.moveWrites(ids, 0, nil)...)
 	})
 	return moved, err
 }

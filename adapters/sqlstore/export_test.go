@@ -64,8 +64,8 @@ func age[K comparable, V any](r *ttlCache[K, V], by time.Duration) {
 // MoveLastLook makes the last look for changes younger, or older if by is negative.
 func MoveLastLook(db *DB, by time.Duration) { db.observed.looked.Add(int64(by)) }
 
-// LetChangesGetOld makes the rows old that say what transactions have changed, up to the last look.
-func LetChangesGetOld(db *DB) {
+// AgeChanges makes the rows old that say what transactions have changed, up to the last look.
+func AgeChanges(db *DB) {
 	db.observed.mu.Lock()
 	defer db.observed.mu.Unlock()
 	db.observed.old = db.observed.last
@@ -75,13 +75,13 @@ func LetChangesGetOld(db *DB) {
 // LookAtOthers makes the next read look whether another process has written to a database of SQLite. Until then,
 // nothing is known of others.
 func LookAtOthers(db *DB) {
-	db.observed.others.heard.Store(0)
+	db.observed.others.lookedAt.Store(0)
 	db.observed.others.due.Store(0)
 }
 
-// TrustOthers makes the last look of a read younger, and the next one late, however slow this machine is.
-func TrustOthers(db *DB, by time.Duration) {
-	db.observed.others.heard.Add(int64(by))
+// PostponeLook makes the last look of a read younger, and the next one late, however slow this machine is.
+func PostponeLook(db *DB, by time.Duration) {
+	db.observed.others.lookedAt.Add(int64(by))
 	db.observed.others.due.Add(int64(by))
 }
 

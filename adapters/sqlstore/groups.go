@@ -152,7 +152,7 @@ func (s *Groups) Add(
 			return err
 		}
 		if g.External != "" {
-			if err := tx.unsettleAll(ctx, g.Org); err != nil {
+			if err := tx.markAllUnsettled(ctx, g.Org); err != nil {
 				return err
 			}
 		}
@@ -208,7 +208,7 @@ func (s *Groups) Update(
 			return err
 		}
 		if g.External != external {
-			if err := tx.unsettleAll(ctx, g.Org); err != nil {
+			if err := tx.markAllUnsettled(ctx, g.Org); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 		return nil, nil
 	}
 	d.urgent = slices.DeleteFunc(slices.Clone(d.kinds), func(k job.Kind) bool { return !k.Urgent() })
-	turns, err := q.db.turns(ctx, d)
+	turns, err := q.db.nextTenants(ctx, d)
 	if err != nil || len(turns) == 0 {
 		return nil, err
 	}
@@ -47,9 +47,9 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 	return taken, err
 }
 
-// turns lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have not
-// started one for the longest time. Some may have no job that can be taken, so it returns more than requested.
-func (db *DB) turns(ctx context.Context, d demand) (turns []turn, err error) {
+// nextTenants lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have
+// not started one for the longest time. Some may have no job that can be taken, so it returns more than requested.
+func (db *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err error) {
 	// Without || '' SQLite would use an index by tenant and scan all jobs instead of the few that are due.
 	urgent := `0`
 	args := []any{}

@@ -125,7 +125,7 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	e := db.observed
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if db.patient == nil && !e.asked.Swap(false) {
+	if db.connector == nil && !e.asked.Swap(false) {
 		return nil
 	}
 	began, from := time.Since(e.begun), e.last.Horizon
@@ -138,7 +138,7 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	}
 	since, until := micros(earlier), micros(now)
 	query, args := lookAtTime, []any{since, until, since, until}
-	if db.patient != nil {
+	if db.connector != nil {
 		query, args = lookAtChanges, append([]any{from, maxLooked + 1}, args...)
 	}
 	var found look

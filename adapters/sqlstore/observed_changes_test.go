@@ -246,7 +246,7 @@ func TestRowsThatSayWhatHasChangedAreRemoved(t *testing.T) {
 	if left() == 0 {
 		t.Error("they are removed while other nodes may not have read them")
 	}
-	old := func() { sqlstore.LetChangesGetOld(l.here); l.look(t, time.Now()) }
+	old := func() { sqlstore.AgeChanges(l.here); l.look(t, time.Now()) }
 	// A transaction of another test, in another database of the same server, delays it.
 	for began := time.Now(); left() > 0; old() {
 		if time.Since(began) > proof.Patience {
@@ -256,7 +256,7 @@ func TestRowsThatSayWhatHasChangedAreRemoved(t *testing.T) {
 	for range 2 {
 		old()
 	}
-	sqlstore.LetChangesGetOld(l.here)
+	sqlstore.AgeChanges(l.here)
 	if n := l.statementsOf(func() { l.look(t, time.Now()) }); n != 1 {
 		t.Errorf("a look at nothing takes %d statements", n)
 	}

@@ -112,15 +112,15 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	if err != nil {
 		return err
 	}
-	pool := func(n int, wait time.Duration) (*sqlx.DB, *engine.Patient) {
-		patient := engine.NewPatient(connector, n, wait)
-		db := open(engine.PrepareRepeated(patient))
-		patient.Limit(db)
+	pool := func(n int, wait time.Duration) (*sqlx.DB, *engine.PoolConnector) {
+		pooled := engine.NewPoolConnector(connector, n, wait)
+		db := open(engine.PrepareRepeated(pooled))
+		pooled.Limit(db)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		return sqlx.NewDb(db, "postgres"), patient
+		return sqlx.NewDb(db, "postgres"), pooled
 	}
 	kept := keptForCredentials(c.MaxConns)
-	s.writer, s.patient = pool(c.MaxConns-kept, firstConnectionWait)
+	s.writer, s.connector = pool(c.MaxConns-kept, firstConnectionWait)
 	s.reader, s.prefetching.limit = s.writer, maxPrefetches
 	if kept > 0 {
 		s.credentials, _ = pool(kept, 0) // without a wait: the look-up then uses the other connections
@@ -138,10 +138,10 @@ const firstConnectionWait = 2 * time.Second
 // checkSessions returns engine.ErrPooledByTransaction if connections to PostgreSQL do not keep their backend. It calls
 // meanwhile, unless it is nil, with the first of them while another one is opened.
 func (db *DB) checkSessions(ctx context.Context, meanwhile func(context.Context, *sql.Conn) error) error {
-	if db.patient == nil {
+	if db.connector == nil {
 		return nil
 	}
-	return db.patient.CheckSessions(ctx, meanwhile)
+	return db.connector.CheckSessions(ctx, meanwhile)
 }
 
 // keptForCredentials returns how many of maxConns connections are reserved for looking up credentials: a fifth, at most
@@ -200,9 +200,9 @@ func (db *DB) apply(ctx context.Context, c Config, open OpenPool) error {
 		if err != nil {
 			return err
 		}
-		patient := open(connector)
-		defer func() { _ = patient.Close() }()
-		if provider, err = db.migrator(patient); err != nil {
+		pool := open(connector)
+		defer func() { _ = pool.Close() }()
+		if provider, err = db.migrator(pool); err != nil {
 			return err
 		}
 	}

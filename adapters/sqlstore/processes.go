@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// heardFor is how long after a look at SQLite's data version what this process knows of others counts as current.
-	heardFor = 100 * time.Millisecond
+	// lookValidFor is how long after a look at SQLite's data version what this process knows of others counts as
+	// current.
+	lookValidFor = 100 * time.Millisecond
 
-	// hearAfter is the age of the last look at which a read looks again: younger than heardFor, so that the reads that
-	// arrive during a look need not query the database.
-	hearAfter = 50 * time.Millisecond
+	// lookEvery is the age of the last look at which a read looks again: younger than lookValidFor, so that the reads
+	// that arrive during a look need not query the database.
+	lookEvery = 50 * time.Millisecond
 
-	// hearWait is how long a look waits for the connection, which a VACUUM can occupy.
-	hearWait = 10 * time.Millisecond
+	// lookTimeout is how long a look waits for the connection, which a VACUUM can occupy.
+	lookTimeout = 10 * time.Millisecond
 )
 
 // otherProcesses finds out whether another process has committed anything to a database of SQLite. It asks the
@@ -28,7 +29,7 @@ type otherProcesses struct {
 	changed   func()
 	connected atomic.Int64 // how many connections have been opened for writing
 	begun     time.Time
-	heard     atomic.Int64 // when the last look began, after begun; 0 for never
+	lookedAt  atomic.Int64 // when the last look began, after begun; 0 for never
 	due       atomic.Int64 // when the next read looks
 	wanted    atomic.Bool  // a read wanted to look while the connection was in use
 
@@ -40,14 +41,15 @@ type dataVersion struct {
 	connection, version int64
 }
 
-// isCurrent reports whether every commit of another process that is older than heardFor has been counted as a change.
+// isCurrent reports whether every commit of another process that is older than lookValidFor has been counted as a
+// change.
 func (o *otherProcesses) isCurrent() bool {
 	now := time.Since(o.begun)
-	if due := o.due.Load(); int64(now) >= due && o.due.CompareAndSwap(due, int64(now+hearAfter)) {
+	if due := o.due.Load(); int64(now) >= due && o.due.CompareAndSwap(due, int64(now+lookEvery)) {
 		o.lookOrLeave()
 	}
-	heard := o.heard.Load()
-	return heard > 0 && now-time.Duration(heard) < heardFor
+	lookedAt := o.lookedAt.Load()
+	return lookedAt > 0 && now-time.Duration(lookedAt) < lookValidFor
 }
 
 // lookOrLeave looks, if the connection is not in use. Otherwise the transactions that use it do so at their end.
@@ -67,7 +69,7 @@ func (o *otherProcesses) lookOrLeave() {
 // The caller holds the slot of groups, without an open group.
 func (o *otherProcesses) look() {
 	o.wanted.Store(false)
-	ctx, cancel := context.WithTimeout(context.Background(), hearWait)
+	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
 	conn, err := o.groups.db.Conn(ctx)
 	if err != nil {
@@ -85,7 +87,7 @@ func (o *otherProcesses) look() {
 		o.changed()
 	}
 	o.last = now
-	o.heard.Store(max(int64(began), 1))
+	o.lookedAt.Store(max(int64(began), 1))
 }
 
 // countedConnector counts connections.

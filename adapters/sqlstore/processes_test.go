@@ -60,7 +60,7 @@ func (p *processes) read(t *testing.T) int {
 	t.Helper()
 	sqlstore.LookAtOthers(p.here)
 	p.here.Generation("")
-	sqlstore.TrustOthers(p.here, proof.Patience)
+	sqlstore.PostponeLook(p.here, proof.Patience)
 	p.sent.Take()
 	p.credentials.read(t, p.here.Stores())
 	return len(p.sent.Take())
@@ -151,7 +151,7 @@ func TestAReadWhileTheWriterIsInUseDoesNotTrustMemory(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
-	sqlstore.TrustOthers(p.here, proof.Patience) // no read looks, so the transaction must have done so
+	sqlstore.PostponeLook(p.here, proof.Patience) // no read looks, so the transaction must have done so
 	if after, settled := p.here.Generation(p.team.Workspace.ID); after <= before || !settled {
 		t.Errorf("generation %d, then %d, settled: %v", before, after, settled)
 	}

@@ -86,10 +86,10 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		return nil
 	})
 	if err == nil && s.db.tx == nil {
-		met := *p
-		met.LastSettled = &in.Claims
+		settled := *p
+		settled.LastSettled = &in.Claims
 		// It is ignored if the sign-in changed anything: that starts a new era.
-		s.db.signIns.remember(cacheKey, &met, era, begun)
+		s.db.signIns.remember(cacheKey, &settled, era, begun)
 	}
 	return p, err
 }
@@ -103,7 +103,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.Lock)
 	if err == nil {
 		s.IssuedAt = issuedAt
-		s.Linked, err = db.met(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
+		s.Linked, err = db.matchingUser(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
 	}
 	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
@@ -114,7 +114,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		}
 	}
 	if email := s.Email(); email != "" {
-		if s.ByEmail, err = db.met(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org,
+		if s.ByEmail, err = db.matchingUser(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org,
 			account.EmailKey(email)); err != nil {
 			return err
 		}
@@ -167,9 +167,9 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	return nil
 }
 
-// met reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled the
-// slugs of workspaces where a rule has raised its role.
-func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string,
+// matchingUser reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled
+// the slugs of workspaces where a rule has raised its role.
+func (db *DB) matchingUser(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string,
 	args ...any) (*account.User, error) {
 	u, memberships, err := db.user(ctx, where+db.dialect.Lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {

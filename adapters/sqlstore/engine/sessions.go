@@ -23,7 +23,9 @@ var ErrPooledByTransaction = errors.New(
 //
 // While the second connection is opened, meanwhile uses the first one, of which it is not known yet whether it keeps
 // its backend; nil does nothing.
-func (p *Patient) CheckSessions(ctx context.Context, meanwhile func(context.Context, *sql.Conn) error) (err error) {
+func (p *PoolConnector) CheckSessions(
+	ctx context.Context, meanwhile func(context.Context, *sql.Conn) error,
+) (err error) {
 	first, err := p.connect(ctx)
 	if err != nil {
 		return err
@@ -66,7 +68,7 @@ func (p *Patient) CheckSessions(ctx context.Context, meanwhile func(context.Cont
 }
 
 // keep gives an open connection to the pool, and returns it as one that is in use.
-func (p *Patient) keep(ctx context.Context, conn *postgresConn) (*sql.Conn, error) {
+func (p *PoolConnector) keep(ctx context.Context, conn *postgresConn) (*sql.Conn, error) {
 	p.opened <- conn
 	kept, err := p.pool.Load().Conn(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of a pool of %d", kept, limit), func(t *testing.T) {
 			url := services.Postgres(t)
 			server := &counting{Connector: connector(t, url, 5*time.Second)}
-			p := NewPatient(server, limit, time.Second)
+			p := NewPoolConnector(server, limit, time.Second)
 			db := pool(t, Prepare(p))
 			p.Limit(db)
 			if err := p.CheckSessions(t.Context(), nil); err != nil {
@@ -59,7 +59,7 @@ func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
 
 func TestTheFirstConnectionIsUsedWhileTheSecondIsOpened(t *testing.T) {
 	server := &meeting{Connector: connector(t, services.Postgres(t), 5*time.Second), second: make(chan struct{})}
-	p := NewPatient(server, 10, time.Second)
+	p := NewPoolConnector(server, 10, time.Second)
 	p.Limit(pool(t, p))
 	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 	defer cancel()
@@ -96,7 +96,7 @@ func (m *meeting) Connect(ctx context.Context) (driver.Conn, error) {
 
 func TestACheckWhoseFirstConnectionFailsLeavesNoneOpen(t *testing.T) {
 	url := services.Postgres(t)
-	p := NewPatient(connector(t, url, 5*time.Second), 10, time.Second)
+	p := NewPoolConnector(connector(t, url, 5*time.Second), 10, time.Second)
 	p.Limit(pool(t, p))
 	failed := errors.New("of the first connection")
 	err := p.CheckSessions(t.Context(), func(context.Context, *sql.Conn) error { return failed })
@@ -110,7 +110,7 @@ func TestAFailedCheckLeavesNoConnectionOpen(t *testing.T) {
 	url := services.Postgres(t)
 	other := pool(t, connector(t, url, 5*time.Second))
 	server := &changing{connector(t, url, 5*time.Second)}
-	p := NewPatient(server, 10, time.Second)
+	p := NewPoolConnector(server, 10, time.Second)
 	db := pool(t, p)
 	p.Limit(db)
 	if err := p.CheckSessions(t.Context(), nil); err == nil {

@@ -38,7 +38,7 @@ func TestAPoolWithoutConnectionsTriesToGetItsFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
-				_, err := NewPatient(&refusing{tt.refused}, 10, tt.wait).Connect(t.Context())
+				_, err := NewPoolConnector(&refusing{tt.refused}, 10, tt.wait).Connect(t.Context())
 				if IsFull(err) != tt.full || !tt.full && err != nil {
 					t.Errorf("error = %v", err)
 				}
@@ -53,7 +53,7 @@ func TestAPoolWithoutConnectionsTriesToGetItsFirst(t *testing.T) {
 func TestAPoolMakesDoWithItsConnectionsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := new(refusing)
-		p := NewPatient(server, 10, time.Second)
+		p := NewPoolConnector(server, 10, time.Second)
 		pool := sql.OpenDB(p)
 		defer pool.Close()
 		p.Limit(pool)
@@ -66,12 +66,12 @@ func TestAPoolMakesDoWithItsConnectionsForAWhile(t *testing.T) {
 		if _, err := p.Connect(t.Context()); !errors.Is(err, driver.ErrBadConn) || !IsFull(err) {
 			t.Errorf("error = %v", err)
 		}
-		if got := pool.Stats().MaxOpenConnections; got != 2 || !p.MakesDo() {
+		if got := pool.Stats().MaxOpenConnections; got != 2 || !p.IsLimited() {
 			t.Errorf("the pool may have %d connections, want the 2 that it has", got)
 		}
 		time.Sleep(triesAgain)
 		synctest.Wait()
-		if got := pool.Stats().MaxOpenConnections; got != 10 || p.MakesDo() {
+		if got := pool.Stats().MaxOpenConnections; got != 10 || p.IsLimited() {
 			t.Errorf("later the pool may have %d connections, want 10", got)
 		}
 	})

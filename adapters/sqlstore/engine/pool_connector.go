@@ -17,9 +17,9 @@ const (
 	firstPause = 50 * time.Millisecond
 )
 
-// Patient opens connections for one pool. While the server accepts no more connections, statements wait for a
+// PoolConnector opens connections for one pool. While the server accepts no more connections, statements wait for a
 // connection that the pool already has; otherwise they would fail.
-type Patient struct {
+type PoolConnector struct {
 	driver.Connector
 	wait   time.Duration // for the first connection of the pool
 	max    int
@@ -28,14 +28,14 @@ type Patient struct {
 	opened chan *postgresConn // by CheckSessions, which the pool takes first
 }
 
-// NewPatient returns a connector for a pool of at most max connections. A pool that has none yet tries for wait to get
-// one.
-func NewPatient(c driver.Connector, maxConns int, wait time.Duration) *Patient {
-	return &Patient{Connector: c, max: maxConns, wait: wait, opened: make(chan *postgresConn, 1)}
+// NewPoolConnector returns a connector for a pool of at most max connections. A pool that has none yet tries for wait
+// to get one.
+func NewPoolConnector(c driver.Connector, maxConns int, wait time.Duration) *PoolConnector {
+	return &PoolConnector{Connector: c, max: maxConns, wait: wait, opened: make(chan *postgresConn, 1)}
 }
 
 // Limit sets the limits of the pool, which p connects for.
-func (p *Patient) Limit(pool *sql.DB) {
+func (p *PoolConnector) Limit(pool *sql.DB) {
 	pool.SetMaxOpenConns(p.max)
 	pool.SetMaxIdleConns(p.max)
 	p.pool.Store(pool)
@@ -43,7 +43,7 @@ func (p *Patient) Limit(pool *sql.DB) {
 
 // Connect implements driver.Connector. If the server accepts no more connections, and the pool has some, it returns
 // driver.ErrBadConn: database/sql then tries again, and waits, because the pool may not grow at that time.
-func (p *Patient) Connect(ctx context.Context) (driver.Conn, error) {
+func (p *PoolConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	select {
 	case conn := <-p.opened:
 		return p.count(conn), nil
@@ -58,7 +58,7 @@ func (p *Patient) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, err
 		}
 		if n := p.open.Load(); n > 0 {
-			p.makeDo(int(n))
+			p.limitToOpen(int(n))
 			return nil, fmt.Errorf("%w: %w", driver.ErrBadConn, err)
 		}
 		if !time.Now().Before(ends) {
@@ -79,7 +79,7 @@ const tooManyConnections = "53300"
 func IsFull(err error) bool { return PostgresCode(err) == tooManyConnections }
 
 // connect opens a connection that is not counted.
-func (p *Patient) connect(ctx context.Context) (*postgresConn, error) {
+func (p *PoolConnector) connect(ctx context.Context) (*postgresConn, error) {
 	opened, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -93,14 +93,14 @@ func (p *Patient) connect(ctx context.Context) (*postgresConn, error) {
 }
 
 // count counts a connection until it is closed.
-func (p *Patient) count(conn *postgresConn) driver.Conn {
+func (p *PoolConnector) count(conn *postgresConn) driver.Conn {
 	p.open.Add(1)
 	conn.closed = func() { p.open.Add(-1) }
 	return conn
 }
 
-// makeDo limits the pool to n connections for a while.
-func (p *Patient) makeDo(n int) {
+// limitToOpen limits the pool to n connections for a while.
+func (p *PoolConnector) limitToOpen(n int) {
 	pool := p.pool.Load()
 	if pool == nil {
 		return
@@ -109,8 +109,8 @@ func (p *Patient) makeDo(n int) {
 	time.AfterFunc(triesAgain, func() { p.Limit(pool) })
 }
 
-// MakesDo reports whether the pool is limited to its connections because the server refused another one.
-func (p *Patient) MakesDo() bool {
+// IsLimited reports whether the pool is limited to its connections because the server refused another one.
+func (p *PoolConnector) IsLimited() bool {
 	pool := p.pool.Load()
 	return pool != nil && pool.Stats().MaxOpenConnections < p.max
 }
