@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,12 +124,5 @@ func TestVersionAndManual(t *testing.T) {
 	d.must(t, "man", filepath.Join(d.folder, "man"))
 	if _, err := os.Stat(filepath.Join(d.folder, "man", "atrium-serve.1")); err != nil {
 		t.Error(err)
-	}
-	script := filepath.Join(d.folder, "completion")
-	if err := os.WriteFile(script, []byte(d.must(t, "completion", "bash")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("bash", "-n", script).CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
 	}
 }
