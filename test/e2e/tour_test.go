@@ -38,7 +38,7 @@ func TestTheTour(t *testing.T) {
 	t.Run("each command of the quickstart succeeds", func(t *testing.T) {
 		sh.follow(t, "quickstart.md", s.url, key)
 	})
-	for _, guide := range []string{"chats.md", "payments.md", "presence.md"} {
+	for _, guide := range []string{"chats.md", "payments.md", "presence.md", "sources.md"} {
 		t.Run("each command of "+guide+" succeeds", func(t *testing.T) { sh.follow(t, guide, s.url, key) })
 	}
 	t.Run("each command of the tour prints what the page says", func(t *testing.T) {
