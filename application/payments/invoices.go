@@ -95,11 +95,6 @@ func (s *Service) pay(
 	if err != nil {
 		return out, err
 	}
-	out.subscriptions, err = callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
-		return t.Gateway.Subscriptions(ctx, c.ID)
-	})
-	if err != nil { // it is paid: the repetition finds that
-		err = &billing.UnsettledError{Refusal: err.Error()}
-	}
+	out.subscriptions, err = s.held(callCtx, t, c)
 	return out, err
 }

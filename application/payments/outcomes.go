@@ -72,6 +72,10 @@ func (s *Service) outcome(
 		errors.Is(err, billing.ErrPromotionInvalid) || billing.NoEffect(err) {
 		err = s.restoreDefault(callCtx, t, c, op, err)
 	}
+	if err == nil && op.Repeated && (op.Kind == billing.Subscribe || op.Kind == billing.Change) {
+		out.subscriptions, err = s.held(callCtx, t, c)
+		return out, err
+	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
 		return out, err
 	}
@@ -80,6 +84,20 @@ func (s *Service) outcome(
 		return s.lookUpOutcome(callCtx, by, t, c, op, err)
 	}
 	return out, err
+}
+
+// held reads the subscriptions after a call that may have taken effect. The response to a repeated call may be that of
+// the first one, since when the payer may have paid.
+func (s *Service) held(
+	callCtx context.Context, t Terms, c *billing.Customer,
+) ([]billing.GatewaySubscription, error) {
+	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+		return t.Gateway.Subscriptions(ctx, c.ID)
+	})
+	if err != nil { // the repetition finds the effect
+		err = &billing.UnsettledError{Refusal: err.Error()}
+	}
+	return held, err
 }
 
 // restoreDefault restores the default from before a purchase that was declined or had no effect. It
@@ -100,11 +118,9 @@ func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *billing.Cu
 func (s *Service) lookUpOutcome(
 	callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
 ) (result, error) {
-	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
-		return t.Gateway.Subscriptions(ctx, c.ID)
-	})
+	held, err := s.held(callCtx, t, c)
 	if err != nil {
-		return result{}, &billing.UnsettledError{Refusal: err.Error()}
+		return result{}, err
 	}
 	out := result{subscriptions: held}
 	age := by.At.Sub(op.At)

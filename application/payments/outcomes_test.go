@@ -134,6 +134,7 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 				}
 				return held(billing.Active), nil
 			})
+		s.has(held(billing.Active))
 		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil {
 			t.Error("still pending")
 		}
@@ -144,6 +145,7 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 		s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2,
 			Sold: &billing.Plan{ID: "gone", PriceRef: "price_gone"}}
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(billing.Active), nil)
+		s.has(held(billing.Active))
 		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Subscription == nil {
 			t.Error("not made")
 		}

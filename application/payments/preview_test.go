@@ -73,6 +73,7 @@ func TestAChangeAsPreviewed(t *testing.T) {
 		wantErr(t, err, billing.ErrGatewayTimeout)
 		_, err = s.ChangeAsPreviewed(s.ctx, later, "another", nil, change, signature)
 		wantErr(t, err, billing.ErrPending)
+		s.has(h)
 		v, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
 		if wantErr(t, err, nil); v.Plan != "pro" {
 			t.Errorf("%+v", v)
