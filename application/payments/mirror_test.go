@@ -7,6 +7,25 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
+func TestACancellationAfterAChangeStillEndsAllLiveSubscriptions(t *testing.T) {
+	s := newMocked(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Surplus = []billing.SubscriptionID{"sub_2"}
+	ends := true
+	changed := held(billing.Active)
+	changed.CancelAtPeriodEnd = true
+	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "change", any, changed.ID, any).Return(changed, nil)
+	surplus := held(billing.Active)
+	surplus.ID, surplus.CreatedAt = "sub_2", now.Add(time.Minute)
+	s.has(changed, surplus)
+	_, err := s.ChangeSubscription(s.ctx, owner, "change", nil, billing.Changes{CancelAtPeriodEnd: &ends})
+	wantErr(t, err, nil)
+	for id, key := range map[billing.SubscriptionID]string{"sub_1": "end", "sub_2": "end_sub_2"} {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, billing.CustomerID("cus_1"), id, any).Return(nil)
+	}
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "end", nil, billing.Cancellation{}), nil)
+}
+
 // TestARepeatedPurchaseIsMirroredAsItIsNow has the payer confirm the first payment before the job repeats the purchase:
 // the gateway repeats its response of the first call, which is older.
 func TestARepeatedPurchaseIsMirroredAsItIsNow(t *testing.T) {

@@ -72,7 +72,8 @@ func (s *Service) outcome(
 		errors.Is(err, billing.ErrPromotionInvalid) || billing.NoEffect(err) {
 		err = s.restoreDefault(callCtx, t, c, op, err)
 	}
-	if err == nil && op.Repeated && (op.Kind == billing.Subscribe || op.Kind == billing.Change) {
+	partial := op.Kind == billing.Subscribe || op.Kind == billing.Change // they return one subscription
+	if err == nil && partial && (op.Repeated || len(c.Surplus) > 0) {
 		out.subscriptions, err = s.held(callCtx, t, c)
 		return out, err
 	}
@@ -87,7 +88,7 @@ func (s *Service) outcome(
 }
 
 // held reads the subscriptions after a call that may have taken effect. The response to a repeated call may be that of
-// the first one, since when the payer may have paid.
+// the first one, since when the payer may have paid, and no response names other live subscriptions.
 func (s *Service) held(
 	callCtx context.Context, t Terms, c *billing.Customer,
 ) ([]billing.GatewaySubscription, error) {
