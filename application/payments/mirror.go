@@ -61,7 +61,11 @@ func (s *Service) invoices(by identity.Actor) mirrorPart {
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
 			newest, err := callWithRetry(ctx,
 				func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
-			return func(now *billing.Customer) { now.ApplyInvoices(mirrorActor(by), newest) }, err
+			return func(now *billing.Customer) {
+				if now.Revision == c.Revision { // otherwise an invoice may have been paid since
+					now.ApplyInvoices(mirrorActor(by), newest)
+				}
+			}, err
 		},
 	}
 }

@@ -1,10 +1,12 @@
 package payments_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 func TestACancellationAfterAChangeStillEndsAllLiveSubscriptions(t *testing.T) {
@@ -40,5 +42,28 @@ func TestARepeatedPurchaseIsMirroredAsItIsNow(t *testing.T) {
 	wantErr(t, s.Reconcile(s.ctx, by), nil)
 	if sub := s.kept.Subscription; sub == nil || sub.Status != billing.Active {
 		t.Errorf("%+v", sub)
+	}
+}
+
+func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
+	s := newMocked(t)
+	s.kept = subscribed("pm_1")
+	s.kept.InvoicesAt = time.Time{}
+	s.payments.EXPECT().Invoices(any, any, any, any, any).Return(billing.InvoicePage{}, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).DoAndReturn(
+		func(context.Context, billing.CustomerID) ([]billing.Invoice, error) {
+			_, err := s.update(s.ctx, owner, "", func(c *billing.Customer) error { // a payment, meanwhile
+				c.Pending = &billing.Operation{Kind: billing.Pay, Key: "pay", Invoice: "in_1"}
+				c.SettlePayment(owner, "pay", billing.InvoicePayment{
+					Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid},
+				}, []billing.GatewaySubscription{held(billing.Active)}, plans)
+				return nil
+			})
+			return []billing.Invoice{{ID: "in_1", Status: billing.Open}}, err
+		})
+	_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
+	wantErr(t, err, nil)
+	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != billing.Paid || !s.kept.InvoicesAt.IsZero() {
+		t.Errorf("%+v, read at %s", i, s.kept.InvoicesAt)
 	}
 }
