@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
@@ -66,4 +67,28 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != billing.Paid || !s.kept.InvoicesAt.IsZero() {
 		t.Errorf("%+v, read at %s", i, s.kept.InvoicesAt)
 	}
+}
+
+// TestEventsOfAPausedCustomerThatWasDeletedAreProcessed expects no call that cancels setup intents: there is no customer
+// whose they could be.
+func TestEventsOfAPausedCustomerThatWasDeletedAreProcessed(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1")
+	s.kept.PausedAt = now
+	deleted := billing.Event{ID: "evt_1", Customer: "cus_1", Type: "customer.deleted", State: billing.Received}
+	waiting := []billing.Event{deleted}
+	s.inbox.EXPECT().Waiting(any, any, any, any).AnyTimes().DoAndReturn(
+		func(context.Context, identity.OrgID, string, billing.CustomerID) ([]billing.Event, error) {
+			return waiting, nil
+		})
+	s.inbox.EXPECT().Save(any, any, any).DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, events ...billing.Event) error {
+			waiting = nil
+			if events[0].State != billing.Done {
+				t.Errorf("%+v", events[0])
+			}
+			return nil
+		})
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, billing.ErrCustomerGone)
+	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 }

@@ -102,7 +102,7 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 // subscription whose first payment waits for the payer, because browsers confirm both at the gateway
 // without Atrium.
 func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Customer) error {
-	if c.PausedAt.IsZero() {
+	if c.PausedAt.IsZero() || c.ID == "" { // without an id, Stripe would be asked for the intents of all customers
 		return nil
 	}
 	callCtx, cancel := outbound(ctx)
