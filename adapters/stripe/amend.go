@@ -18,10 +18,10 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	if err != nil {
 		return billing.GatewaySubscription{}, translate(err)
 	}
-	item := planItem(s)
 	if s, err = g.dropUpdate(ctx, key, s); err != nil {
 		return billing.GatewaySubscription{}, err
 	}
+	item := planItem(s) // only now: the update may just have been paid, and so applied
 	if item == nil || item.Price == nil {
 		return billing.GatewaySubscription{}, &billing.Rejection{Reason: "the subscription has no item"}
 	}

@@ -118,7 +118,8 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 	if len(phases) == 0 {
 		return invalid("phases")
 	}
-	c.of.discount = phases[0].discount // what a phase does not name ends
+	now := phases[0] // the subscription gets its terms at once; what it does not name ends
+	c.of.plan, c.of.quantity, c.of.meter, c.of.discount = now.plan, now.quantity, now.meter, now.discount
 	c.phases = append(c.phases[:c.current], phases...)
 	maps.Copy(c.metadata, f.under("metadata"))
 	return c.show()
