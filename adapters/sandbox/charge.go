@@ -251,6 +251,9 @@ func (b *account) renew(s *subscription, at time.Time) {
 	s.unbilled = b.used(s, s.PeriodStart, at)
 	if s.Next != nil {
 		s.redeem(s.Next.Promotion, at)
+		if s.Next.Plan.Interval != s.Plan.Interval { // a month after weeks begins on any day
+			s.Anchor = at.Day()
+		}
 		s.Plan, s.Quantity, s.Next = s.Next.Plan, s.Next.Quantity, nil
 	}
 	if s.Status == billing.Trialing {

@@ -1,0 +1,50 @@
+package sandbox_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// atMarch returns a sandbox whose clock stands on the first of March until it is advanced, and a customer with a card.
+func atMarch(t *testing.T) (*sandbox.Gateway, billing.CustomerID) {
+	t.Helper()
+	p := &post{t: t, closed: true}
+	clock := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+	g := sandbox.New("org", fixture.NewSandboxAccounts(), clock, mac, p.deliver)
+	c, err := g.CreateCustomer(t.Context(), "customer", billing.Details{Name: "Acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.SetDefault(t.Context(), "default", c, addCard(t, g, c, "4242")); err != nil {
+		t.Fatal(err)
+	}
+	return g, c
+}
+
+func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
+	g, c := atMarch(t)
+	week := billing.Plan{ID: "week", Price: billing.Money{Amount: 2000, Currency: "usd"}, Interval: billing.Week,
+		IntervalCount: 1}
+	h, err := g.Subscribe(t.Context(), "subscribe", c, billing.Order{Plan: week, Quantity: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Amend(t.Context(), "less", c, h.ID, billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
+		AtRenewal: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := g.Advance(t.Context(), 7*24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	all, err := g.Subscriptions(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := h.PeriodEnd.AddDate(0, 1, 0); all[0].Plan != "basic" || !all[0].PeriodEnd.Equal(want) {
+		t.Errorf("%s ends at %s, want %s", all[0].Plan, all[0].PeriodEnd, want)
+	}
+}
