@@ -70,9 +70,9 @@ func taxable(a billing.Address) bool {
 }
 
 // tax returns the tax on an amount of a subscription with automatic tax: 20 %, and none if the customer has a tax
-// id, as for the reverse charge.
+// id, as for the reverse charge. An amount that is credited is negative, and so is its tax.
 func (b *account) tax(s *subscription, amount int64) int64 {
-	if !s.AutomaticTax || len(b.TaxIDs) > 0 || amount <= 0 {
+	if !s.AutomaticTax || len(b.TaxIDs) > 0 {
 		return 0
 	}
 	return billing.Prorate(amount, 20, 100)

@@ -48,3 +48,27 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 		t.Errorf("%s ends at %s, want %s", all[0].Plan, all[0].PeriodEnd, want)
 	}
 }
+
+func TestTheUnusedRestOfATaxedPeriodIsCreditedWithItsTax(t *testing.T) {
+	g, c := atMarch(t)
+	if err := g.UpdateCustomer(t.Context(), "details", c, billing.Details{
+		Name: "Acme", Address: billing.Address{Country: "DE"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := g.Subscribe(t.Context(), "subscribe", c, billing.Order{Plan: plans[1], Quantity: 1, AutomaticTax: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Amend(t.Context(), "less", c, h.ID,
+		billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := g.Wallet(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (plans[1].Price.Amount - plans[0].Price.Amount) * 120 / 100; w.Credit.Amount != want {
+		t.Errorf("credit %d, want %d", w.Credit.Amount, want)
+	}
+}

@@ -171,7 +171,7 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 	}
 	if amount < 0 {
 		s.spend(now)
-		b.Credit -= amount
+		b.Credit -= b.taxed(s, amount)
 		b.emit("customer.updated", "customer", string(b.ID), now)
 		return nil
 	}

@@ -100,7 +100,7 @@ func taxable(address map[string]string) bool {
 
 // tax returns the tax on an amount: the stand-in takes 20 % where tax is automatic, and none of companies.
 func (s *Server) tax(u *subscription, amount int64) int64 {
-	if amount <= 0 || !u.automaticTax || len(s.customer(u.customer).taxIDs) > 0 {
+	if !u.automaticTax || len(s.customer(u.customer).taxIDs) > 0 {
 		return 0
 	}
 	return billing.Prorate(amount, 20, 100)

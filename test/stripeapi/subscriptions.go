@@ -336,7 +336,7 @@ func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, wait
 	c := s.customer(u.customer)
 	if amount <= 0 {
 		u.spend(now)
-		c.credit -= amount
+		c.credit -= amount + s.tax(u, amount)
 		return nil
 	}
 	decline, asks := "", false
