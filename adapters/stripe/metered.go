@@ -81,7 +81,7 @@ func (g *Gateway) sellsMetered(ctx context.Context, p *billing.Plan) (bool, erro
 	}
 	r := price.Recurring
 	return price.Active && r != nil && r.UsageType == stripe.PriceRecurringUsageTypeMetered && r.Meter != "" &&
-		price.UnitAmount == m.Amount && string(price.Currency) == p.Price.Currency &&
+		costs(price, m.Amount) && string(price.Currency) == p.Price.Currency &&
 		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
 		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil, nil
 }

@@ -32,11 +32,18 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 // usage-based prices do not match.
 func matchesPlan(price *stripe.Price, p *billing.Plan) bool {
 	r := price.Recurring
-	return price.Active && r != nil && price.UnitAmount == p.Price.Amount &&
+	return price.Active && r != nil && costs(price, p.Price.Amount) &&
 		string(price.Currency) == p.Price.Currency &&
 		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
 		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil &&
 		r.UsageType != stripe.PriceRecurringUsageTypeMetered
+}
+
+// costs reports whether a price is an amount per unit. The unit amount of a price with a fraction of a minor unit, or that
+// the payer chooses, is null, which the library reads as 0.
+func costs(price *stripe.Price, amount int64) bool {
+	exact := price.UnitAmountDecimal == 0 || price.UnitAmountDecimal == float64(amount)
+	return price.UnitAmount == amount && exact && price.CustomUnitAmount == nil
 }
 
 // Invoices implements ports.GatewaySubscriptions.
