@@ -102,6 +102,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 		return Services{
 			Accounts: accounts.NewService(s, accounts.Deps{
 				Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
+				EndCheckouts: pay.EndCheckouts,
 			}),
 			Sessions:     accounts.NewSessions(s, e.Mails.Mailer, e.Mails.Limits),
 			Passkeys:     accounts.NewPasskeys(s, e.Challenges, e.Authenticators, e.Mails.Mailer),

@@ -32,6 +32,10 @@ type Deps struct {
 	GatewayAccount GatewayAccountOf
 	Mails          *InvitationMailer
 	Quotas         ports.Quotas
+
+	// EndCheckouts ends the pages of the gateway on which a payer could subscribe for the workspace of by, the system. It
+	// returns false if there are none, or if a payer has subscribed.
+	EndCheckouts func(ctx context.Context, by identity.Actor) (ended bool, err error)
 }
 
 // GatewayAccountOf returns the payment gateway account that an org currently uses; "" if it takes no payments.

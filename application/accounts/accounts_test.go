@@ -60,6 +60,8 @@ type env struct {
 	captures    *mocks.MockCaptures         // only in a transaction
 	provided    *mocks.MockProviderSessions // only in a transaction
 	ctx         context.Context
+
+	endCheckouts func(context.Context, identity.Actor) (bool, error)
 }
 
 type ctxKey struct{}
@@ -72,7 +74,8 @@ func newEnv(t *testing.T) *env {
 		workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c),
 		events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c),
 		payments: mocks.NewMockPayments(c), presences: mocks.NewMockPresences(c),
-		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+		ctx:          context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+		endCheckouts: func(context.Context, identity.Actor) (bool, error) { return false, nil },
 	}
 	s.jobs, s.captures, s.provided = mocks.NewMockJobs(c), mocks.NewMockCaptures(c), mocks.NewMockProviderSessions(c)
 	s.noted = new([]event.Note)
@@ -102,6 +105,7 @@ func newEnv(t *testing.T) *env {
 				}
 				return quota.Limits{Amounts: quota.Amounts{Members: 1}}, nil
 			},
+			EndCheckouts: func(ctx context.Context, by identity.Actor) (bool, error) { return s.endCheckouts(ctx, by) },
 		},
 	)
 	s.usage = mocks.NewMockUsage(c)

@@ -66,9 +66,24 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 // DeleteWorkspace hides a workspace; RestoreWorkspace restores it. Live connections and subscriptions
 // prevent it, so that a deleted workspace reads no data and is not charged. They are counted while the
 // workspace is locked, so that none can be created in between. A subscription at an account that the
-// org no longer uses does not prevent it, because it cannot be ended here.
+// org no longer uses does not prevent it, because it cannot be ended here. Checkout pages that may be open are ended
+// first, outside of a transaction: a payer would pay for a workspace that nobody can use.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
 	at revision.Match) error {
+	err := s.deleteUnused(ctx, by, id, at)
+	if !errors.Is(err, account.ErrWorkspaceInUse) {
+		return err
+	}
+	ended, unknown := s.deps.EndCheckouts(ctx, identity.System(by.Org, id, "workspace deletion", by.At))
+	if unknown != nil || !ended {
+		return errors.Join(err, unknown)
+	}
+	return s.deleteUnused(ctx, by, id, at)
+}
+
+func (s *Service) deleteUnused(
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match,
+) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Workspaces.Update(ctx, by, id, nil,
 			func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {

@@ -193,6 +193,43 @@ func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
 	}
 }
 
+func TestCheckoutPagesEndBeforeAWorkspaceIsDeleted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ended bool
+		err   error
+		want  error
+	}{
+		"it is deleted when they have ended":         {true, nil, nil},
+		"not if a payer has subscribed":              {false, nil, account.ErrWorkspaceInUse},
+		"nor if the gateway does not say they ended": {false, errOutage, account.ErrWorkspaceInUse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEnv(t)
+			live := 1
+			s.endCheckouts = func(_ context.Context, by identity.Actor) (bool, error) {
+				if by.User != "" || by.Workspace != "acme" {
+					t.Errorf("%+v", by)
+				}
+				live = 0
+				return tt.ended, tt.err
+			}
+			tries := 1
+			if tt.ended {
+				tries = 2
+			}
+			var after *account.Workspace
+			for range tries {
+				tx := s.expectAtomically(t, 1)
+				tx.expectUpdateWorkspace(owner, nil, acme, &after)
+				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
+				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").DoAndReturn(
+					func(context.Context, identity.WorkspaceID, string) (int, error) { return live, nil })
+			}
+			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
+		})
+	}
+}
+
 func TestAWorkspaceWithLiveConnectionsIsNotDeleted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		live int

@@ -3,6 +3,7 @@ package payments
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -183,6 +184,36 @@ func (s *Service) endCheckouts(
 		err = refusal
 	}
 	return listed, ended, err
+}
+
+// EndCheckouts ends the pages on which a payer could subscribe, so that the workspace can be deleted. It returns false if
+// there are none, or if a subscription is live. by is the system.
+func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bool, err error) {
+	t, err := s.terms(by)
+	if err != nil {
+		return false, ignoring(err)
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil || c.ID == "" || c.CheckoutUntil.IsZero() {
+		return false, ignoring(err)
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return false, err
+	}
+	callCtx, cancel := outbound(ctx)
+	defer cancel()
+	var held []billing.GatewaySubscription
+	_, until, err := s.endCheckouts(ctx, callCtx, by, t, c, now, &held)
+	live := func(h billing.GatewaySubscription) bool { return h.Status.Live() }
+	if err != nil || slices.ContainsFunc(held, live) {
+		return false, err
+	}
+	_, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		ended = c.CheckoutsEnded(by, until)
+		return nil
+	})
+	return ended, err
 }
 
 // SandboxPage returns a page of an org's sandbox. billing.ErrPageNotFound.

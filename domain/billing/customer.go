@@ -87,7 +87,8 @@ type Customer struct {
 	// PausedAt is when payments were paused after many declined cards; zero if they are not.
 	PausedAt time.Time
 
-	// CheckoutUntil is when the last checkout page of the gateway ends; zero if there was none.
+	// CheckoutUntil is when the last checkout page of the gateway ends; zero if there was none, or if it is known to
+	// have ended.
 	CheckoutUntil time.Time
 
 	// CheckingOut is until when a call may be creating a checkout page; zero if none is.

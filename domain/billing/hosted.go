@@ -135,6 +135,16 @@ func (c *Customer) CheckoutCreated(begun time.Time) {
 // MayCheckOut reports whether a payer may have a checkout page open at now, the time at the gateway.
 func (c *Customer) MayCheckOut(now time.Time) bool { return now.Before(c.CheckoutUntil) }
 
+// CheckoutsEnded records that the pages that were open until a time have ended. It returns false if another one was
+// created since, or is being created.
+func (c *Customer) CheckoutsEnded(by identity.Actor, until time.Time) bool {
+	if c.noOtherCheckout(by, until) != nil {
+		return false
+	}
+	c.CheckoutUntil = time.Time{}
+	return true
+}
+
 // OnCheckoutTrial reports whether the subscription is on the trial of a checkout page, with a payment method that was
 // not known when the page was created.
 func (c *Customer) OnCheckoutTrial() bool {

@@ -150,3 +150,20 @@ func TestTrialsOfCheckouts(t *testing.T) {
 		}
 	}
 }
+
+func TestAPageThatWasCreatedSinceHasNotEnded(t *testing.T) {
+	c := customer()
+	_, err := c.StartCheckout(owner, now, billing.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}, plans)
+	wantErr(t, err, nil)
+	until := c.CheckoutUntil
+	if c.CheckoutsEnded(owner, until) || c.CheckoutUntil != until {
+		t.Error("the page that is being created has ended")
+	}
+	c.CheckoutCreated(now)
+	if c.CheckoutsEnded(owner, until.Add(-1)) || c.CheckoutUntil != until {
+		t.Error("a page has ended that was created since")
+	}
+	if !c.CheckoutsEnded(owner, until) || !c.CheckoutUntil.IsZero() || c.MayCheckOut(now) {
+		t.Errorf("open until %s", c.CheckoutUntil)
+	}
+}

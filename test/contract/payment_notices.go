@@ -59,4 +59,13 @@ func checkoutsAreStored(t *testing.T, a Adapter) {
 	stored, err := a.Second().Payments.Customer(t.Context(), team.Owner.Workspace, sandboxAccount)
 	must(t, err)
 	same(t, "until", stored.CheckoutUntil, until)
+	live := func(want int) {
+		t.Helper()
+		n, err := a.Payments.Live(t.Context(), team.Owner.Workspace, sandboxAccount)
+		must(t, err)
+		same(t, "live, or about to be", n, want)
+	}
+	live(1)
+	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.CheckoutUntil = time.Time{} })
+	live(0)
 }

@@ -1,0 +1,50 @@
+package payments
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestNoOnePaysForADeletedWorkspace has a payer pay on a checkout page before and after its workspace is deleted.
+func TestNoOnePaysForADeletedWorkspace(t *testing.T) {
+	for name, first := range map[string]bool{"paid before": true, "paid after": false} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				api, g := atStripe(t)
+				pay := newService(w.stores, func(identity.OrgID) payments.Terms {
+					return payments.Terms{
+						Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans,
+						Returns: billing.ReturnPolicy{Loopback: true},
+					}
+				})
+				people := accounts.NewService(w.stores, accounts.Deps{
+					GatewayAccount: func(identity.OrgID) string { return stripeAccount },
+					EndCheckouts:   pay.EndCheckouts,
+				})
+				by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
+				p, err := pay.Checkout(t.Context(), at(by), payments.CheckoutRequest{
+					Plan: "basic", Quantity: 1, SuccessURL: "http://localhost/yes", CancelURL: "http://localhost/no",
+				})
+				wantErr(t, err, nil)
+				if first && !api.CheckOut(p.URL, "4242") {
+					t.Fatal("the payer cannot pay")
+				}
+				deleted := people.DeleteWorkspace(t.Context(), at(by), by.Workspace, nil)
+				if first {
+					wantErr(t, deleted, account.ErrWorkspaceInUse)
+					return
+				}
+				wantErr(t, deleted, nil)
+				if api.CheckOut(p.URL, "4242") {
+					t.Error("the payer has paid for a deleted workspace")
+				}
+			})
+		})
+	}
+}
