@@ -63,7 +63,7 @@ func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, 
 		return declined
 	}
 	again := billing.Amendment{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity, Promotion: comingPromotion(s.Schedule)}
-	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
+	if s.Schedule != nil && !keeps(s.Schedule, key, a) {
 		s.Schedule = nil // it was released
 	}
 	if err := g.schedule(ctx, key+kept, s, item, again); err != nil {
@@ -75,10 +75,16 @@ func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, 
 	return declined
 }
 
+// keeps reports whether a schedule is the one that keep has created in an earlier attempt. If that attempt ended before
+// the change was scheduled again, the schedule has only the phase of the current period, and no metadata.
+func keeps(c *stripe.SubscriptionSchedule, key string, a billing.Amendment) bool {
+	return c.Metadata[changedBy] == key+kept || a.Keep != nil && len(c.Phases) == 1
+}
+
 // update changes a subscription at once.
 func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
 	a billing.Amendment) (*stripe.Subscription, error) {
-	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
+	if s.Schedule != nil && !keeps(s.Schedule, key, a) {
 		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID,
 			&stripe.SubscriptionScheduleReleaseParams{Params: g.writeParams(key + "_release")})
 		if err != nil {

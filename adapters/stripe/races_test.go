@@ -1,6 +1,8 @@
 package stripe_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +50,65 @@ func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {
 	}
 	if p := h.Pending; h.PriceRef != plans[1].PriceRef || h.Quantity != 2 || p == nil || p.Quantity != 1 {
 		t.Errorf("the upgrade that was paid is lost: %+v", h)
+	}
+}
+
+// TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse has an upgrade declined while a downgrade is scheduled, and
+// loses each of the calls by which the downgrade is scheduled again.
+func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
+	ctx := t.Context()
+	const schedules = "/v1/subscription_schedules"
+	for name, concerns := range map[string]func(path string) bool{
+		"the release":  func(path string) bool { return strings.HasSuffix(path, "/release") },
+		"the schedule": func(path string) bool { return path == schedules },
+		"its phases": func(path string) bool {
+			return strings.HasPrefix(path, schedules+"/") && !strings.HasSuffix(path, "/release")
+		},
+	} {
+		for _, fault := range []stripeapi.Fault{stripeapi.Dropped, stripeapi.Lost} {
+			t.Run(fmt.Sprint(name, " ", fault), func(t *testing.T) {
+				api := stripeapi.New(t, canary, plans)
+				g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
+				c, err := g.CreateCustomer(ctx, "customer", billing.Details{Name: "Acme"})
+				must(t, err)
+				must(t, g.SetDefault(ctx, "works", c, billing.MethodID(api.AddCard(string(c), "4242"))))
+				h, err := g.Subscribe(ctx, "subscribe", c, billing.Order{Plan: plans[1], Quantity: 5})
+				must(t, err)
+				h, err = g.Amend(ctx, "less", c, h.ID,
+					billing.Amendment{Plan: plans[0], Quantity: 3, Resell: true, AtRenewal: true})
+				must(t, err)
+				must(t, g.SetDefault(ctx, "fails", c, billing.MethodID(api.AddCard(string(c), "0341"))))
+				lost := false
+				api.Provoke(func(call stripeapi.Call) (stripeapi.Fault, time.Duration) {
+					if lost || !call.Changes() || !concerns(call.Path) {
+						return stripeapi.None, 0
+					}
+					lost = true
+					return fault, 0
+				})
+				up := billing.Amendment{Plan: plans[1], Quantity: 6, Resell: true,
+					Keep: &billing.Sale{Plan: plans[0], Quantity: 3}}
+				for range 3 {
+					if _, err = g.Amend(ctx, "more", c, h.ID, up); errors.Is(err, billing.ErrCardDeclined) {
+						break
+					}
+				}
+				if !lost || !errors.Is(err, billing.ErrCardDeclined) {
+					t.Errorf("lost: %t; %v", lost, err)
+				}
+				all, err := g.Subscriptions(ctx, c)
+				must(t, err)
+				if p := all[0].Pending; p == nil || p.Plan != "basic" || p.Quantity != 3 {
+					t.Errorf("the scheduled change is %+v", p)
+				}
+			})
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
