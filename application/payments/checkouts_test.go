@@ -1,10 +1,12 @@
 package payments_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
@@ -51,4 +53,29 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 			t.Errorf("ended %t, %v", ended, err)
 		}
 	})
+}
+
+// TestACheckoutPageEndsWhenPaymentsArePaused has a page that was created before the pause: cards could be tried there.
+func TestACheckoutPageEndsWhenPaymentsArePaused(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1")
+	s.kept.PausedAt, s.kept.CheckoutUntil = now, now.Add(time.Hour)
+	waiting := []billing.Event{{ID: "evt_1", Customer: "cus_1", State: billing.Received}}
+	s.inbox.EXPECT().Waiting(any, any, any, any).AnyTimes().DoAndReturn(
+		func(context.Context, identity.OrgID, string, billing.CustomerID) ([]billing.Event, error) {
+			return waiting, nil
+		})
+	s.inbox.EXPECT().Save(any, any, any).DoAndReturn(
+		func(context.Context, identity.OrgID, ...billing.Event) error {
+			waiting = nil
+			return nil
+		})
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{
+		Methods: s.kept.Methods, Default: "pm_1",
+	}, nil)
+	s.has()
+	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, any).Return(nil)
+	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).Return(nil)
+	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 }

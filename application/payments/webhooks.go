@@ -77,7 +77,7 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 		}
 		c, failure := s.resync(ctx, by, t)
 		if failure == nil {
-			failure = s.cancelIntents(ctx, t, c)
+			failure = s.cancelIntents(ctx, by, t, c)
 		}
 		switch {
 		case isGone(failure):
@@ -98,10 +98,10 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 	}
 }
 
-// cancelIntents cancels the open setup intents of a customer whose payments are paused, and the
-// subscription whose first payment waits for the payer, because browsers confirm both at the gateway
-// without Atrium.
-func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Customer) error {
+// cancelIntents cancels the open setup intents of a customer whose payments are paused, the subscription whose first
+// payment waits for the payer, and the open checkout pages, because browsers pay there, and confirm the others, at the
+// gateway without Atrium.
+func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
 	if c.PausedAt.IsZero() || c.ID == "" { // without an id, Stripe would be asked for the intents of all customers
 		return nil
 	}
@@ -111,6 +111,15 @@ func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Custome
 		key := newKey()
 		err := call(callCtx, func(ctx context.Context) error { return t.Gateway.GiveUp(ctx, key, c.ID, sub.ID) })
 		if err != nil && !errors.Is(err, billing.ErrSubscriptionExists) {
+			return err
+		}
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return err
+	}
+	if c.MayCheckOut(now) {
+		if err := call(callCtx, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) }); err != nil {
 			return err
 		}
 	}
