@@ -15,7 +15,9 @@ var (
 		IntervalCount: 1, PriceRef: "price_metered", Metered: perMessage}
 	meteredPro = billing.Plan{ID: "metered-pro", Price: billing.Money{Amount: 2900, Currency: "usd"},
 		Interval: billing.Month, IntervalCount: 1, PriceRef: "price_metered_pro", Metered: perMessage}
-	byUsage = append(billing.Plans{messages, meteredPro}, plans...)
+	meteredYear = billing.Plan{ID: "metered-year", Price: billing.Money{Amount: 9000, Currency: "usd"},
+		Interval: billing.Year, IntervalCount: 1, PriceRef: "price_metered_year", Metered: perMessage}
+	byUsage = append(billing.Plans{messages, meteredPro, meteredYear}, plans...)
 )
 
 func TestUsageThatIsBilled(t *testing.T) {
@@ -54,6 +56,7 @@ func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
 		"none before":           {"basic", "metered-pro", billing.Active, false},
 		"none, during a trial":  {"metered", "pro", billing.Trialing, false},
 		"a smaller amount, too": {"metered-pro", "metered", billing.Active, true},
+		"another interval":      {"metered", "metered-year", billing.Active, true},
 	} {
 		c := subscribed(tt.from, tt.status)
 		_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &tt.to}, byUsage)
