@@ -39,8 +39,8 @@ func matchesPlan(price *stripe.Price, p *billing.Plan) bool {
 		r.UsageType != stripe.PriceRecurringUsageTypeMetered
 }
 
-// costs reports whether a price is an amount per unit. The unit amount of a price with a fraction of a minor unit, or that
-// the payer chooses, is null, which the library reads as 0.
+// costs reports whether a price is an amount per unit. The unit amount of a price with a fraction of a minor unit, or
+// that the payer chooses, is null, which the library reads as 0.
 func costs(price *stripe.Price, amount int64) bool {
 	exact := price.UnitAmountDecimal == 0 || price.UnitAmountDecimal == float64(amount)
 	return price.UnitAmount == amount && exact && price.CustomUnitAmount == nil

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow has prices whose unit_amount is null: of a fraction of
-// a cent, and of an amount that the payer chooses.
+// TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow has prices whose unit_amount is null: of a fraction
+// of a cent, and of an amount that the payer chooses.
 func TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow(t *testing.T) {
 	const free = `{"id":"price_1","active":true,"unit_amount":0,"unit_amount_decimal":"0","currency":"usd",` +
 		`"recurring":{"interval":"month","interval_count":1}}`

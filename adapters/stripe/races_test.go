@@ -53,8 +53,8 @@ func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse has an upgrade declined while a downgrade is scheduled, and
-// loses each of the calls by which the downgrade is scheduled again.
+// TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse has an upgrade declined while a downgrade is scheduled,
+// and loses each of the calls by which the downgrade is scheduled again.
 func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 	ctx := t.Context()
 	const schedules = "/v1/subscription_schedules"

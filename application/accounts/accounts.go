@@ -33,8 +33,8 @@ type Deps struct {
 	Mails          *InvitationMailer
 	Quotas         ports.Quotas
 
-	// EndCheckouts ends the pages of the gateway on which a payer could subscribe for the workspace of by, the system. It
-	// returns false if there are none, or if a payer has subscribed.
+	// EndCheckouts ends the pages of the gateway on which a payer could subscribe for the workspace of by, the system.
+	// It returns false if there are none, or if a payer has subscribed.
 	EndCheckouts func(ctx context.Context, by identity.Actor) (ended bool, err error)
 }
 

@@ -186,8 +186,8 @@ func (s *Service) endCheckouts(
 	return listed, ended, err
 }
 
-// EndCheckouts ends the pages on which a payer could subscribe, so that the workspace can be deleted. It returns false if
-// there are none, or if a subscription is live. by is the system.
+// EndCheckouts ends the pages on which a payer could subscribe, so that the workspace can be deleted. It returns false
+// if there are none, or if a subscription is live. by is the system.
 func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bool, err error) {
 	t, err := s.terms(by)
 	if err != nil {

@@ -69,8 +69,8 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 	}
 }
 
-// TestEventsOfAPausedCustomerThatWasDeletedAreProcessed expects no call that cancels setup intents: there is no customer
-// whose they could be.
+// TestEventsOfAPausedCustomerThatWasDeletedAreProcessed expects no call that cancels setup intents: there is no
+// customer whose they could be.
 func TestEventsOfAPausedCustomerThatWasDeletedAreProcessed(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")

@@ -119,7 +119,8 @@ func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms,
 		return err
 	}
 	if c.MayCheckOut(now) {
-		if err := call(callCtx, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) }); err != nil {
+		err := call(callCtx, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) })
+		if err != nil {
 			return err
 		}
 	}
