@@ -57,11 +57,12 @@ func (c Content) IncludeTags() []IncludeTag {
 		return nil
 	}
 	var tags []IncludeTag
+	seen := map[Include]bool{} // not a search of tags: a text has room for 30,000 includes
 	for _, p := range parts {
 		for n := range inclusions(p.body.Nodes) {
-			tag := IncludeTag{includeOf(n), p.pointer, n.Line}
-			if !slices.ContainsFunc(tags, func(t IncludeTag) bool { return t.Include == tag.Include }) {
-				tags = append(tags, tag)
+			if i := includeOf(n); !seen[i] {
+				seen[i] = true
+				tags = append(tags, IncludeTag{i, p.pointer, n.Line})
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func (e *Expansion) fill(parts []part, sources []Source) error {
 				return IncludeTag{includeOf(n), p.pointer, n.Line}.Refuse(ErrIncludeNotFound)
 			}
 			out.WriteString(p.body.Text[at:n.Start])
-			out.WriteString(splice(n.Partial, sources[k].Text.Content))
+			out.WriteString(splice(n.Partial, sources[k].Text.Content, room))
 			if at = n.End; out.Len() > room {
 				return IncludeTag{includeOf(n), p.pointer, n.Line}.Refuse(ErrIncludeTooLarge)
 			}

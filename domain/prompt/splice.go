@@ -1,7 +1,7 @@
 package prompt
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/mustache"
@@ -13,11 +13,12 @@ import (
 
 // splice returns what takes the place of the tag. An include on a line of its own indents each line of the included
 // text, as the Mustache specification says. The line ends as it did, also if the text does not end its last line.
-func splice(t *mustache.PartialTag, c Content) string {
+// A result that needs more than room bytes is incomplete, but longer than room.
+func splice(t *mustache.PartialTag, c Content, room int) string {
 	in := delims(t.In)
 	body, begin, end := quoted(c, in)
 	if t.Alone {
-		return spliceLines(t, body, begin, end)
+		return spliceLines(t, body, begin, end, room)
 	}
 	if begin == usual {
 		body = inline(body)
@@ -43,8 +44,9 @@ func splice(t *mustache.PartialTag, c Content) string {
 	return before + body + after
 }
 
-// spliceLines is splice for a tag that is alone on its line.
-func spliceLines(t *mustache.PartialTag, body string, begin, end delims) string {
+// spliceLines is splice for a tag that is alone on its line. It stops beyond room, because a long indent before each
+// of many lines would need gigabytes.
+func spliceLines(t *mustache.PartialTag, body string, begin, end delims, room int) string {
 	in := delims(t.In)
 	var out strings.Builder
 	if begin != in {
@@ -55,6 +57,9 @@ func spliceLines(t *mustache.PartialTag, body string, begin, end delims) string 
 			out.WriteString(t.Indent)
 		}
 		out.WriteString(line)
+		if out.Len() > room {
+			return out.String()
+		}
 	}
 	if !strings.HasSuffix(body, "\n") {
 		out.WriteString(t.LineBreak)
@@ -94,11 +99,41 @@ func quoted(c Content, now delims) (body string, begin, end delims) {
 // other returns delimiters that are not d, and of which a text has none.
 func (d delims) other(text string) delims {
 	other := delims{"<%", "%>"}
-	for i := 0; strings.Contains(text, other.Opening) || other == d; i++ {
-		other.Opening = fmt.Sprintf("<%%%d", i)
+	if !strings.Contains(text, other.Opening) && other != d {
+		return other
 	}
-	return other
+	taken := numbersAfter(text, other.Opening)
+	for i := 0; ; i++ {
+		numbered := delims{other.Opening + strconv.Itoa(i), other.Closing}
+		if !taken[i] && numbered != d {
+			return numbered
+		}
+	}
 }
+
+// numbersAfter returns the numbers that a text has after a prefix. A number counts with each beginning of its digits,
+// since 12 begins with 1. One pass finds all of them: to search the text for each number would take its length squared.
+func numbersAfter(text, prefix string) map[int]bool {
+	found := map[int]bool{}
+	for {
+		i := strings.Index(text, prefix)
+		if i < 0 {
+			return found
+		}
+		text = text[i+len(prefix):]
+		n := 0
+		for k := 0; k < len(text) && k < maxDigits && '0' <= text[k] && text[k] <= '9'; k++ {
+			n = 10*n + int(text[k]-'0')
+			found[n] = true
+			if n == 0 { // no other number begins with 0
+				break
+			}
+		}
+	}
+}
+
+// maxDigits is how many digits are read of a number: no text has room for all numbers of so many digits.
+const maxDigits = 9
 
 // inline returns a text that means the same in the middle of a line. If a tag is alone on its first or last line, no
 // tag of the result is alone on its line, and none has the blanks around it that would leave no trace.

@@ -1,0 +1,82 @@
+package prompt_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// soon fails t if work takes many times as long as a linear algorithm does, which needs about 20 ms.
+func soon(t *testing.T, what string, work func()) {
+	t.Helper()
+	begun := time.Now()
+	work()
+	if took := time.Since(begun); took > 400*time.Millisecond {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
+func TestAnIndentedIncludeOfManyLinesIsRefusedBeforeItsTextIsWritten(t *testing.T) {
+	lines := source(t, "lines", withTags(strings.Repeat("x\n", 100_000)))
+	c := withTags(strings.Repeat(" ", 10_000) + "{{> lines}}")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := c.Expand("outer", []prompt.Source{lines})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, prompt.ErrIncludeTooLarge) {
+		t.Errorf("Expand = %v", err)
+	}
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 32 {
+		t.Errorf("Expand allocated %d MiB for a text that it refuses", used)
+	}
+}
+
+func TestTheTagsOfManyDifferentIncludesAreFoundInLinearTime(t *testing.T) {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "{{>%05d}}", i)
+	}
+	c := withTags(text.String())
+	soon(t, "IncludeTags", func() {
+		if n := len(c.IncludeTags()); n != 20_000 {
+			t.Errorf("%d tags", n)
+		}
+	})
+}
+
+func TestDelimitersThatAVerbatimTextDoesNotHaveAreFoundInLinearTime(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("{<%")
+	for i := range 36_000 {
+		fmt.Fprintf(&text, "<%%%d", i)
+	}
+	verbatim := source(t, "verbatim", prompt.Content{Text: text.String(), Format: prompt.Verbatim})
+	soon(t, "Expand", func() {
+		e, err := withTags("a {{> verbatim}} b").Expand("outer", []prompt.Source{verbatim})
+		if err != nil || !strings.Contains(e.Content.Text, "{{=<%36000 %>=}}") {
+			t.Errorf("Expand = %.40q, %v", e.Content.Text, err)
+		}
+	})
+}
+
+func TestDelimitersOfAVerbatimTextAreTheFirstThatItDoesNotHave(t *testing.T) {
+	for text, want := range map[string]string{
+		"{":                       "<%",
+		"{<%":                     "<%0",
+		"{<%0 <%1":                "<%2",
+		"{<%01":                   "<%1",
+		"{<%0<%12":                "<%2",
+		"{<%0<%1<%2<%34567890123": "<%4",
+	} {
+		verbatim := source(t, "verbatim", prompt.Content{Text: text, Format: prompt.Verbatim})
+		e, err := withTags("a {{> verbatim}} b").Expand("outer", []prompt.Source{verbatim})
+		if err != nil || !strings.Contains(e.Content.Text, "{{="+want+" %>=}}") {
+			t.Errorf("%q: %q, %v", text, e.Content.Text, err)
+		}
+	}
+}
