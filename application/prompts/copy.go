@@ -49,7 +49,7 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 	}
 	var stored *prompt.Template
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
-		stored, err = addWith(ctx, tx, by, made, drafts)
+		stored, err = addWith(ctx, tx, by, made, drafts, newIncludeRoom())
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, err
 	})
 	return by, stored, err
@@ -57,13 +57,13 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 
 // addWith stores a template with versions, oldest first, and returns it as it is then.
 func addWith(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
-	drafts []prompt.VersionDraft) (*prompt.Template, error) {
+	drafts []prompt.VersionDraft, room *includeRoom) (*prompt.Template, error) {
 	if err := tx.Prompts.Add(ctx, t); err != nil {
 		return nil, err
 	}
 	for _, d := range drafts {
 		var err error
-		if t, _, err = addVersion(ctx, tx, by, t.ID, d); err != nil {
+		if t, _, err = addVersion(ctx, tx, by, t.ID, d, room); err != nil {
 			return nil, err
 		}
 	}

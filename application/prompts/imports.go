@@ -48,11 +48,17 @@ func (s *Service) Export(ctx context.Context, by identity.Actor, folder string, 
 func (s *Service) Import(
 	ctx context.Context, by identity.Actor, all []prompt.Imported,
 ) ([]prompt.ImportResult, error) {
-	results := make([]prompt.ImportResult, len(all))
+	results, order := make([]prompt.ImportResult, len(all)), prompt.InOrder(all)
+	for _, p := range all {
+		for i := range p.Versions {
+			p.Versions[i].Check(p.Draft.Type)
+		}
+	}
 	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		for _, i := range prompt.InOrder(all) {
+		room := newIncludeRoom()
+		for _, i := range order {
 			var err error
-			if results[i], err = importOne(ctx, tx, by, all[i]); err != nil {
+			if results[i], err = importOne(ctx, tx, by, all[i], room); err != nil {
 				return nil, prefixPointer(all[i].Pointer, err)
 			}
 		}
@@ -71,7 +77,7 @@ func prefixPointer(pointer string, err error) error {
 
 // importOne stores one template, or adds to the one with its name.
 func importOne(
-	ctx context.Context, tx ports.Stores, by identity.Actor, p prompt.Imported,
+	ctx context.Context, tx ports.Stores, by identity.Actor, p prompt.Imported, room *includeRoom,
 ) (prompt.ImportResult, error) {
 	of, latest, err := tx.Prompts.GetVersionByName(ctx, by, p.Draft.Name, prompt.Ref{Latest: true})
 	if errors.Is(err, prompt.ErrNotFound) {
@@ -79,7 +85,7 @@ func importOne(
 		if err != nil {
 			return prompt.ImportResult{}, err
 		}
-		stored, err := addWith(ctx, tx, by, made, p.Versions)
+		stored, err := addWith(ctx, tx, by, made, p.Versions, room)
 		if err != nil {
 			return prompt.ImportResult{}, err
 		}
@@ -95,12 +101,12 @@ func importOne(
 		return prompt.ImportResult{}, fault.InField("/type", "not_allowed_value",
 			"The prompt template with this name has the other type.")
 	}
-	return importInto(ctx, tx, by, of.ID, latest, p)
+	return importInto(ctx, tx, by, of.ID, latest, p, room)
 }
 
 // importInto adds versions, and changes of the description and the tags, to a template whose latest version is known.
 func importInto(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID, latest *prompt.Version,
-	p prompt.Imported) (prompt.ImportResult, error) {
+	p prompt.Imported, room *includeRoom) (prompt.ImportResult, error) {
 	t, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error {
 		if t.Description == p.Draft.Description && slices.Equal(t.Tags, p.Draft.Tags) {
 			return t.Allow(by, access.Editor)
@@ -120,7 +126,7 @@ func importInto(ctx context.Context, tx ports.Stores, by identity.Actor, id prom
 	}
 	for _, d := range p.Versions {
 		d.Copied = nil // the numbers of the template continue
-		if t, _, err = addVersion(ctx, tx, by, id, d); err != nil {
+		if t, _, err = addVersion(ctx, tx, by, id, d, room); err != nil {
 			return prompt.ImportResult{}, err
 		}
 		if d.Activate {

@@ -75,6 +75,28 @@ func system(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "prompt includes", by.At)
 }
 
+// includeRoom is how many bytes the versions that a transaction saves can still have with the texts of their includes.
+// On SQLite no one else can write until the transaction ends, and a megabyte takes a quarter of a second: without a
+// limit, an import of 100 KB, whose prompts include 256 KiB each, takes half a minute.
+type includeRoom int
+
+const (
+	maxExpanded = 8 << 20 // bytes
+	minIncluded = 1 << 10 // that each include counts at least, since reading a short one takes time, too
+)
+
+// errIncludesTooLarge is ErrIncludeTooLarge for several versions.
+var errIncludesTooLarge = prompt.ErrIncludeTooLarge.Because("With their includes the versions would have more than " +
+	"8 MiB, where each include counts as 1 KiB at least. Save them in several requests.")
+
+func newIncludeRoom() *includeRoom { return new(includeRoom(maxExpanded)) }
+
+// holds takes the place of e, for which included versions were read, and reports whether there was enough.
+func (r *includeRoom) holds(e prompt.Expansion, included int) bool {
+	*r -= includeRoom(max(e.Content.Size(), included*minIncluded))
+	return *r >= 0
+}
+
 // isIncludeError reports whether err says that an include has no text.
 func isIncludeError(err error) bool {
 	return slices.ContainsFunc([]error{prompt.ErrIncludeNotFound, prompt.ErrIncludeNotText, prompt.ErrIncludeCycle,
@@ -155,9 +177,10 @@ func included(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Ve
 }
 
 // include finds what v, a version of the template of that was saved in this transaction, includes, and pins that if v
-// is released. It does nothing for a version that never had an include. bind is set if its text changed.
+// is released. It does nothing for a version that never had an include. bind is set if its text changed. room is that
+// of the transaction.
 func include(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID, v *prompt.Version,
-	bind bool) error {
+	bind bool, room *includeRoom) error {
 	tags := v.Content.IncludeTags()
 	if len(tags) == 0 && len(v.Includes) == 0 {
 		return nil
@@ -177,6 +200,9 @@ func include(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.
 	e, err := read.expand(ctx, of, v, nil)
 	if err != nil {
 		return err
+	}
+	if len(tags) > 0 && !room.holds(e, read.read) {
+		return tags[0].Refuse(errIncludesTooLarge)
 	}
 	if v.Pinned = nil; v.Frozen && len(tags) > 0 {
 		v.Pinned = &e
@@ -231,5 +257,5 @@ func pin(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID,
 	if err != nil || v == nil || v.Pinned != nil {
 		return nil, err
 	}
-	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, of, v, false)
+	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, of, v, false, newIncludeRoom())
 }

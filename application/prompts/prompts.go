@@ -56,7 +56,7 @@ func (s *Service) Create(
 			return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, err
 		}
 		var err error
-		t, _, err = addVersion(ctx, tx, by, t.ID, *first)
+		t, _, err = addVersion(ctx, tx, by, t.ID, *first, newIncludeRoom())
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes},
 			fault.PrefixPointers("/version", err)
 	})
@@ -146,7 +146,7 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	}
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		var t *prompt.Template
-		t, v, err = addVersion(ctx, tx, by, id, d)
+		t, v, err = addVersion(ctx, tx, by, id, d, newIncludeRoom())
 		if err == nil {
 			of = t.Reading()
 		}
@@ -160,7 +160,7 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 
 // addVersion stores the next version of a template with what it includes, and returns both.
 func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
-	d prompt.VersionDraft) (t *prompt.Template, v *prompt.Version, err error) {
+	d prompt.VersionDraft, room *includeRoom) (t *prompt.Template, v *prompt.Version, err error) {
 	add := func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
 		t = stored
 		v, err = stored.AddVersion(by, d, used)
@@ -169,7 +169,7 @@ func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prom
 	if err = tx.Prompts.AddVersion(ctx, by, id, add); err != nil {
 		return nil, nil, err
 	}
-	return t, v, include(ctx, tx, by, id, v, true)
+	return t, v, include(ctx, tx, by, id, v, true, room)
 }
 
 // mayBase returns nil if by may add a version to a template, and the version base exists.
@@ -232,7 +232,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		}
 		of = t.Reading()
 		if c.Content != nil {
-			err = include(ctx, tx, by, id, changed, true)
+			err = include(ctx, tx, by, id, changed, true, newIncludeRoom())
 		} else {
 			var stored []quota.Kind
 			stored, err = pin(ctx, tx, by, id, &changed.VersionInfo)

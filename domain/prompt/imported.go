@@ -30,10 +30,38 @@ type ImportResult struct {
 	Outcome Outcome
 }
 
+// checkedContent is what AddVersion finds out about the content of a draft.
+type checkedContent struct {
+	kind    Type // of the template
+	content Content
+	hash    string
+	err     error
+}
+
+// Check checks the content of d for a template of type t, so that AddVersion does not have to: it runs in a
+// transaction, and on SQLite no one else can write until that ends. AddVersion returns the error, if there is one.
+func (d *VersionDraft) Check(t Type) {
+	c := &checkedContent{kind: t}
+	c.content, c.hash, c.err = d.content(t)
+	d.checked = c
+}
+
+// content returns the content that a version of a template of type t has, and its hash.
+func (d VersionDraft) content(t Type) (Content, string, error) {
+	if d.checked != nil && d.checked.kind == t {
+		return d.checked.content, d.checked.hash, d.checked.err
+	}
+	c, err := d.Content.checked(t, d.VariablesDeclared)
+	if err != nil {
+		return c, "", err
+	}
+	return c, c.Hash(), nil
+}
+
 // Hash returns the content hash that a version of a template of type t would have.
 func (d VersionDraft) Hash(t Type) (string, error) {
-	c, err := d.Content.checked(t, d.VariablesDeclared)
-	return c.Hash(), err
+	_, hash, err := d.content(t)
+	return hash, err
 }
 
 // InOrder returns the indices of all so that what a template includes comes before it.

@@ -143,6 +143,8 @@ type VersionDraft struct {
 
 	// Copied is the version that this one is a copy of, if any. The copy keeps its number, and is frozen if it is.
 	Copied *VersionInfo
+
+	checked *checkedContent // of Check; nil without it
 }
 
 // AddVersion creates the next version of t, a draft unless it has labels or is activated. used are the labels of t.
@@ -157,7 +159,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 	if d.Base != "" && d.Base != t.AllVersions.Latest {
 		return nil, ErrBaseOutdated
 	}
-	content, err := d.Content.checked(t.Type, d.VariablesDeclared)
+	content, hash, err := d.content(t.Type)
 	if err := fault.Join(err, checkNotes(d.Labels, d.CommitMessage), d.checkReason()); err != nil {
 		return nil, err
 	}
@@ -166,7 +168,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 		t.LastNumber = max(t.LastNumber, d.Copied.Number)
 	}
 	v := &Version{Content: content, VersionInfo: VersionInfo{
-		ID: VersionID(id.New(VersionPrefix)), Template: t.ID, Number: t.LastNumber, ContentHash: content.Hash(),
+		ID: VersionID(id.New(VersionPrefix)), Template: t.ID, Number: t.LastNumber, ContentHash: hash,
 		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage,
 		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
 	}}

@@ -1,0 +1,102 @@
+package prompts_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// importIncluding imports prompts that each include the same others, and returns the error, and how many were stored.
+func importIncluding(t *testing.T, prompts, others, size int) (stored int, err error) {
+	s := newMocked(t)
+	s.prompts.EXPECT().Add(gomock.Any(), gomock.Any()).AnyTimes()
+	s.prompts.EXPECT().AddVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.Actor, id prompt.ID,
+			add func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+			of := template()
+			of.ID = id
+			_, err := add(of, nil)
+			return err
+		})
+	s.prompts.EXPECT().SetIncludes(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Do(
+		func(context.Context, identity.Actor, *prompt.Version) { stored++ })
+	s.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.Actor, name string, _ prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+			if !strings.HasPrefix(name, "other") {
+				return nil, nil, prompt.ErrNotFound
+			}
+			of, v := rules("")
+			of.ID, v.Template = prompt.ID(name), prompt.ID(name)
+			return of, v, nil
+		})
+	s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.Actor, id prompt.ID, _ prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+			of, v := rules(strings.Repeat("x", size))
+			of.ID, v.Template = id, id
+			return of, v, nil
+		})
+	var text strings.Builder
+	for i := range others {
+		fmt.Fprintf(&text, "{{> other%d}}\n", i)
+	}
+	all := make([]prompt.Imported, prompts)
+	for i := range all {
+		all[i] = imported(fmt.Sprintf("p%d", i), text.String())
+	}
+	_, err = s.Import(s.ctx, owner, all)
+	return stored, err
+}
+
+func TestAnImportIncludesEightMiBAtMost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prompts, others, size int
+		want                  error
+		stored                int
+	}{
+		"many prompts that share a short text": {500, 1, 1000, nil, 500},
+		"a few prompts with long texts":        {30, 10, 25_000, nil, 30},
+		"many prompts with long texts":         {500, 10, 25_000, prompt.ErrIncludeTooLarge, 33},
+		"many prompts with many short texts":   {500, 50, 1, prompt.ErrIncludeTooLarge, 163},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored, err := importIncluding(t, tt.prompts, tt.others, tt.size)
+			wantErr(t, err, tt.want)
+			if stored != tt.stored {
+				t.Errorf("%d prompts were expanded", stored)
+			}
+		})
+	}
+}
+
+func TestAnImportChecksItsTextsBeforeItsTransaction(t *testing.T) {
+	s := newMocked(t)
+	var within time.Duration
+	s.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(
+		nil, nil, prompt.ErrNotFound)
+	s.prompts.EXPECT().Add(gomock.Any(), gomock.Any()).AnyTimes()
+	s.prompts.EXPECT().AddVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID,
+			add func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+			begun := time.Now()
+			_, err := add(template(), nil)
+			within += time.Since(begun)
+			return err
+		})
+	all := make([]prompt.Imported, 10)
+	for i := range all {
+		all[i] = imported(fmt.Sprintf("p%d", i), strings.Repeat("{{a}} ", 40_000))
+	}
+	begun := time.Now()
+	_, err := s.Import(s.ctx, owner, all)
+	wantErr(t, err, nil)
+	if all := time.Since(begun); within > all/4 {
+		t.Errorf("%v of %v were within the transaction", within, all)
+	}
+}
