@@ -64,7 +64,12 @@ func (r *request) idempotencyKey() (_ ports.IdempotencyKey, ok bool) {
 	}, true
 }
 
-// outcome is the response for an error that is final: repeating the request changes nothing.
+// maxKeptRefusal is the size of the largest refusal that is stored under an Idempotency-Key, in bytes. One that lists
+// 500 fields has 80 KB: a caller who sends another key each time would fill the disk.
+const maxKeptRefusal = 4 << 10
+
+// outcome is the response for an error that is final: repeating the request changes nothing. A long one is not stored,
+// so a repeated request is carried out again: the first one had no effect.
 func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -72,7 +77,8 @@ func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	}
 	switch f.Kind {
 	case fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired:
-		return a.problemAnswer(r, f, err), true
+		answer := a.problemAnswer(r, f, err)
+		return answer, len(answer.Body) <= maxKeptRefusal
 	default:
 		return ports.Answer{}, false
 	}
