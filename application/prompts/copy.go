@@ -47,6 +47,9 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 	if err != nil {
 		return by, nil, err
 	}
+	for i := range drafts {
+		drafts[i].Check(made.Type)
+	}
 	var stored *prompt.Template
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
 		stored, err = addWith(ctx, tx, by, made, drafts, newIncludeRoom())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -75,28 +76,56 @@ func TestAnImportIncludesEightMiBAtMost(t *testing.T) {
 	}
 }
 
-func TestAnImportChecksItsTextsBeforeItsTransaction(t *testing.T) {
-	s := newMocked(t)
+// dense is a text that takes long to check.
+var dense = strings.Repeat("{{a}} ", 40_000)
+
+func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 	var within time.Duration
-	s.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(
-		nil, nil, prompt.ErrNotFound)
-	s.prompts.EXPECT().Add(gomock.Any(), gomock.Any()).AnyTimes()
-	s.prompts.EXPECT().AddVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID,
-			add func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
-			begun := time.Now()
-			_, err := add(template(), nil)
-			within += time.Since(begun)
-			return err
-		})
-	all := make([]prompt.Imported, 10)
-	for i := range all {
-		all[i] = imported(fmt.Sprintf("p%d", i), strings.Repeat("{{a}} ", 40_000))
+	storing := func(t *testing.T) *mockedService {
+		s := newMocked(t)
+		within = 0
+		s.prompts.EXPECT().Add(gomock.Any(), gomock.Any()).AnyTimes()
+		s.prompts.EXPECT().AddVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ prompt.ID,
+				add func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+				begun := time.Now()
+				_, err := add(template(), nil)
+				within += time.Since(begun)
+				return err
+			})
+		return s
 	}
-	begun := time.Now()
-	_, err := s.Import(s.ctx, owner, all)
-	wantErr(t, err, nil)
-	if all := time.Since(begun); within > all/4 {
-		t.Errorf("%v of %v were within the transaction", within, all)
+	isShort := func(t *testing.T, begun time.Time, err error) {
+		t.Helper()
+		wantErr(t, err, nil)
+		if all := time.Since(begun); within > all/4 {
+			t.Errorf("%v of %v were within the transaction", within, all)
+		}
 	}
+	t.Run("of an import", func(t *testing.T) {
+		s := storing(t)
+		s.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(
+			nil, nil, prompt.ErrNotFound)
+		all := make([]prompt.Imported, 10)
+		for i := range all {
+			all[i] = imported(fmt.Sprintf("p%d", i), dense)
+		}
+		begun := time.Now()
+		_, err := s.Import(s.ctx, owner, all)
+		isShort(t, begun, err)
+	})
+	t.Run("of a copy", func(t *testing.T) {
+		s := storing(t)
+		of := template()
+		of.Active = prompt.Active{Version: "ver1", Number: 1}
+		v := version(1)
+		v.CreatedBy, v.Content = "ann", prompt.Content{Text: dense, Format: prompt.Mustache,
+			Variables: []prompt.Variable{{Name: "a", Type: "string"}}}
+		s.prompts.EXPECT().Get(s.ctx, owner, prompt.ID("tpl")).Return(of, nil)
+		s.expectGetVersion(owner, prompt.Ref{Active: true}, v)
+		s.users.EXPECT().Get(s.ctx, owner.Org, owner.User).Return(&account.User{}, nil, nil)
+		begun := time.Now()
+		_, _, err := s.Copy(s.ctx, owner, "tpl", prompt.Copying{Latest: true})
+		isShort(t, begun, err)
+	})
 }
