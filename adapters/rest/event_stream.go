@@ -107,32 +107,48 @@ func (s *followedEvents) writePlace() {
 
 // send sends the events that the reader does not know yet, and reports whether the stream continues.
 func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
-	for more := true; more; {
-		part, err := s.Accounts.EventFeed(s.Context(), s.caller, s.query)
-		if err != nil {
-			return s.survives(err) && s.flush(w) == nil
-		}
-		switch {
-		case part.Last < s.query.After: // the server was restored from a backup
-			s.query.After = part.Last
-			s.writeReset()
-		case s.query.After > 0 && part.First > s.query.After+1: // retention removed what the reader did not read
-			s.query.After = part.First - 1
-			s.writeReset()
-		}
-		for i := range part.Items {
-			s.out.WriteString("id: " + strconv.FormatInt(part.Items[i].Seq, 10) + "\ndata: ")
-			if err := encode(&s.out, toEvent(&part.Items[i])); err != nil { // which ends the line
-				return false
-			}
-			s.out.WriteString("\n")
-		}
-		s.query.After, more = max(s.query.After, part.Last), part.More
-		if s.flush(w) != nil {
+	for isBehind := false; ; isBehind = true {
+		more, ok := s.read(isBehind)
+		if !ok || s.flush(w) != nil {
 			return false
 		}
+		if !more {
+			return true
+		}
 	}
-	return true
+}
+
+// read collects the next events. isBehind says that the last part was not all that there is: then it waits for its turn
+// as other requests do, because the streams of one caller could read a long trail as fast as the database can. If its
+// turn does not come, the stream continues at its next poll.
+func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
+	if isBehind {
+		if s.api.catchingUp.enter(s.Context(), s.caller) != nil {
+			return false, true
+		}
+		defer s.api.catchingUp.leave(s.caller)
+	}
+	part, err := s.Accounts.EventFeed(s.Context(), s.caller, s.query)
+	if err != nil {
+		return false, s.survives(err)
+	}
+	switch {
+	case part.Last < s.query.After: // the server was restored from a backup
+		s.query.After = part.Last
+		s.writeReset()
+	case s.query.After > 0 && part.First > s.query.After+1: // retention removed what the reader did not read
+		s.query.After = part.First - 1
+		s.writeReset()
+	}
+	for i := range part.Items {
+		s.out.WriteString("id: " + strconv.FormatInt(part.Items[i].Seq, 10) + "\ndata: ")
+		if err := encode(&s.out, toEvent(&part.Items[i])); err != nil { // which ends the line
+			return false, false
+		}
+		s.out.WriteString("\n")
+	}
+	s.query.After = max(s.query.After, part.Last)
+	return part.More, true
 }
 
 // stays reports whether the caller is still in the workspace, and updates their role.

@@ -62,6 +62,7 @@ type API struct {
 	gates           *gates // for operations that only need the database
 	outbound        *gates // for those that reach another system
 	downloading     *gates // for downloads, which read while they are sent: a slow client occupies only its own turn
+	catchingUp      *gates // for streams of events whose readers are far behind
 	visitors        *visitLimits
 	answering       answerGates
 	heartbeats      *limiter // heartbeats, by user
@@ -123,6 +124,7 @@ func New(c Config, d Deps, r *Routes) *API {
 		outbound:        newGates(c.Concurrency, outboundFactor),
 		downloading:     newGates(c.Concurrency, 1),
 		streamCounts:    newStreamCounts(c.Streams),
+		catchingUp:      newGates(c.Concurrency, 1),
 		visitors:        newVisitLimits(),
 		answering:       newAnswerGates(),
 		heartbeats:      newLimiter(beatsPerMinute, beatsAtOnce),

@@ -1,0 +1,69 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
+	const trail, part, streams, turns = 5000, 100, 19, 4
+	synctest.Test(t, func(t *testing.T) {
+		var reading, most atomic.Int64
+		mock := gomock.NewController(t)
+		events := mocks.NewMockEvents(mock)
+		events.EXPECT().Feed(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+			func(_ context.Context, _ identity.OrgID, _ identity.WorkspaceID, q event.FeedQuery) (event.Feed, error) {
+				if q.After > 0 {
+					most.Store(max(most.Load(), reading.Add(1)))
+					defer reading.Add(-1)
+				}
+				time.Sleep(10 * time.Millisecond)
+				return event.Feed{First: 1, Last: q.After + part, More: q.After+part < trail}, nil
+			})
+		stores := ports.Stores{Events: events, Keys: mocks.NewMockKeys(mock),
+			Sessions: mocks.NewMockSessions(mock)}
+		services := application.NewBind(stores, application.External{
+			Clock: now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
+			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
+		})(stores)
+		a := &API{catchingUp: newGates(Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}, 1)}
+		by := identity.Actor{Org: "org_1", User: "usr_1", Workspace: "wsp_1", Role: identity.Member}
+		for range streams {
+			go func() {
+				w := &client{header: http.Header{}}
+				s := &followedEvents{caller: by, query: event.FeedQuery{Limit: part}, sseStream: &sseStream{
+					request: &request{Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), api: a,
+						Services: services, by: by},
+					to: http.NewResponseController(w),
+				}}
+				for s.query.After < trail {
+					if !s.send(w) {
+						t.Error("the stream ended")
+						return
+					}
+					time.Sleep(eventStreamPoll)
+				}
+			}()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := most.Load(); n != turns {
+			t.Errorf("%d streams read at the same time, want %d", n, turns)
+		}
+	})
+}
