@@ -13,10 +13,12 @@ import (
 
 // How many replies may be running at the same time.
 const (
-	answersPerVisitor = 3    // of one token
-	answersPerAddress = 18   // of one token, for its visitors that are not signed
-	answersPerToken   = 100  // on one node
-	answersPerNode    = 1000 // a reply needs some 100 KiB
+	answersPerVisitor   = 3    // of one token
+	answersPerAddress   = 18   // of one token, for its visitors that are not signed
+	answersPerToken     = 100  // on one node, as those below
+	answersPerWorkspace = 250  // which can have any number of tokens, and an endpoint that never ends a reply
+	answersPerOrg       = 750  // since one person can have 20 workspaces
+	answersPerNode      = 1000 // a reply needs some 100 KiB
 )
 
 // embedDelta and embedFailure are the data of events.
@@ -31,29 +33,37 @@ type (
 )
 
 // answerGates limit the concurrent replies. No one waits for a slot: a reply takes too long.
-type answerGates struct{ visitors, addresses, tokens, node *gate }
+type answerGates struct{ visitors, addresses, tokens, workspaces, orgs, node *gate }
 
 func newAnswerGates() answerGates {
 	return answerGates{
-		newGate(answersPerVisitor), newGate(answersPerAddress), newGate(answersPerToken), newGate(answersPerNode),
+		visitors:   newGate(answersPerVisitor),
+		addresses:  newGate(answersPerAddress),
+		tokens:     newGate(answersPerToken),
+		workspaces: newGate(answersPerWorkspace),
+		orgs:       newGate(answersPerOrg),
+		node:       newGate(answersPerNode),
 	}
 }
 
 // enter reserves a slot for a reply, until leave is called. ok is false if there is none. The visitor or the address
 // can be empty.
 func (g answerGates) enter(
-	ctx context.Context, token chat.EmbedTokenID, visitor, address string,
+	ctx context.Context, of *chat.EmbedToken, visitor, address string,
 ) (leave func(), ok bool) {
 	type place struct {
 		*gate
 		key string
 	}
-	places := []place{{g.node, "node"}, {g.tokens, string(token)}}
+	token := string(of.ID)
+	places := []place{
+		{g.node, "node"}, {g.orgs, string(of.Org)}, {g.workspaces, string(of.Workspace)}, {g.tokens, token},
+	}
 	if visitor != "" {
-		places = append(places, place{g.visitors, string(token) + " " + visitor})
+		places = append(places, place{g.visitors, token + " " + visitor})
 	}
 	if address != "" {
-		places = append(places, place{g.addresses, string(token) + " " + address})
+		places = append(places, place{g.addresses, token + " " + address})
 	}
 	entered := 0
 	leave = func() {
@@ -85,7 +95,7 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 			return err
 		}
 		visitor, address := visitOf(of, v.Request)
-		freed, ok := v.api.answering.enter(v.Context(), t.ID, visitor, address)
+		freed, ok := v.api.answering.enter(v.Context(), t, visitor, address)
 		if !ok {
 			return v.api.refuse("embed_answers", errRateLimited.WithRetryAfter(5*time.Second))
 		}
