@@ -41,7 +41,7 @@ type Payments interface {
 	Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error)
 
 	// Live counts a workspace's subscriptions at an account that are live or may be about to be: by an operation in
-	// progress, or on a checkout page that is not known to have ended.
+	// progress, or on a checkout page of a customer that exists at the gateway, which is not known to have ended.
 	Live(ctx context.Context, ws identity.WorkspaceID, account string) (int, error)
 
 	PaymentOverview

@@ -222,7 +222,7 @@ func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID, account st
 	_, err = s.db.get(ctx, &n, `
 		SELECT (SELECT COUNT(*) FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0)
 			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND account = ?
-			AND (pending <> '' OR checkout_until <> 0))`, ws, account, ws, account)
+			AND (pending <> '' OR checkout_until <> 0 AND external_id <> ''))`, ws, account, ws, account)
 	return n, err
 }
 

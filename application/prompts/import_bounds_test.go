@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // importIncluding imports prompts that each include the same others, and returns the error, and how many were stored.
@@ -38,7 +39,9 @@ func importIncluding(t *testing.T, prompts, others, size int) (stored int, err e
 			return of, v, nil
 		})
 	s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.Actor, id prompt.ID, _ prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
+		func(
+			_ context.Context, _ identity.Actor, id prompt.ID, _ prompt.Ref,
+		) (*prompt.Reading, *prompt.Version, error) {
 			of, v := rules(strings.Repeat("x", size))
 			of.ID, v.Template = id, id
 			return of, v, nil
@@ -98,9 +101,7 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 	isShort := func(t *testing.T, begun time.Time, err error) {
 		t.Helper()
 		wantErr(t, err, nil)
-		if all := time.Since(begun); within > all/4 {
-			t.Errorf("%v of %v were within the transaction", within, all)
-		}
+		proof.Within(t, "what is in the transaction", within, time.Since(begun)/4)
 	}
 	t.Run("of an import", func(t *testing.T) {
 		s := storing(t)

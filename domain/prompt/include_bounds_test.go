@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// soon fails t if work takes many times as long as a linear algorithm does, which needs about 20 ms.
+// soon limits the time of work to many times what a linear algorithm needs, which is about 20 ms.
 func soon(t *testing.T, what string, work func()) {
 	t.Helper()
 	begun := time.Now()
 	work()
-	if took := time.Since(begun); took > 400*time.Millisecond {
-		t.Errorf("%s took %v", what, took)
-	}
+	proof.Within(t, what, time.Since(begun), 400*time.Millisecond)
 }
 
 func TestAnIndentedIncludeOfManyLinesIsRefusedBeforeItsTextIsWritten(t *testing.T) {

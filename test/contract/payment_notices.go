@@ -68,4 +68,9 @@ func checkoutsAreStored(t *testing.T, a Adapter) {
 	live(1)
 	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.CheckoutUntil = time.Time{} })
 	live(0)
+	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) {
+		c.CheckoutUntil = until
+		c.Lost(team.Owner, c.ID, "again") // with its pages
+	})
+	live(0)
 }
