@@ -221,21 +221,32 @@ func getEmbedTemplate(v *visitor) (reply, error) {
 	}), nil
 }
 
-// visitsPerMinute is how many requests all visitors of one token may make per minute, and how many preflights one
-// address.
-const visitsPerMinute = 600
+const (
+	// visitsPerMinute is how many requests all visitors of one token may make per minute, and how many preflights one
+	// address.
+	visitsPerMinute = 600
 
-// visitLimits counts the calls of visitors: of all of them by token, and of each and of each address as often as their
-// token allows.
+	// visitsPerWorkspace is how many requests all visitors of a workspace may make per minute, however many tokens it
+	// has.
+	visitsPerWorkspace = 3000
+)
+
+// visitLimits counts the calls of visitors: of all of them by token and by workspace, and of each and of each address as
+// often as their token allows.
 type visitLimits struct {
-	tokens *limiter
+	tokens     *limiter
+	workspaces *limiter
 
 	mu     sync.Mutex
 	others map[int]*limiter // by calls a minute: what a token allows may change
 }
 
 func newVisitLimits() *visitLimits {
-	return &visitLimits{tokens: newLimiter(visitsPerMinute, visitsPerMinute), others: map[int]*limiter{}}
+	return &visitLimits{
+		tokens:     newLimiter(visitsPerMinute, visitsPerMinute),
+		workspaces: newLimiter(visitsPerWorkspace, visitsPerWorkspace),
+		others:     map[int]*limiter{},
+	}
 }
 
 func (l *visitLimits) allowing(perMinute int) *limiter {
@@ -247,8 +258,8 @@ func (l *visitLimits) allowing(perMinute int) *limiter {
 	return l.others[perMinute]
 }
 
-// visitLimit returns a limit that counts a call against the rates of the visitor, of its address, and of the embed
-// token. It also lets scripts of an origin on the token's list read the response, errors included. Each
+// visitLimit returns a limit that counts a call against the rates of the visitor, of its address, of the embed token,
+// and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *API) visitLimit(
 	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
@@ -271,8 +282,13 @@ func (a *API) visitLimit(
 			return a.refuse("embed_address_rate", errRateLimited)
 		}
 		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
-		if !a.visitors.tokens.allow(w, caller, at) {
+		switch takeAll(h, at, 1, allowance{a.visitors.tokens, caller},
+			allowance{a.visitors.workspaces, what + " " + string(t.Workspace)}) {
+		case nil:
+		case a.visitors.tokens:
 			return a.refuse("embed_token_rate", errRateLimited)
+		default:
+			return a.refuse("embed_workspace_rate", errRateLimited)
 		}
 		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // the limit that the caller controls
 		return nil

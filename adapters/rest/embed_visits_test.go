@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // withObservation is a request of which observe has found out as much.
@@ -48,6 +49,27 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		asks(3, a, "2001:db8::1", "POST", true)
 		asks(3, a, "2001:db8::2", "POST", true) // of the same network
 		asks(1, a, "2001:db8::3", "POST", false)
+	})
+	t.Run("the tokens of a workspace have 3,000 calls together", func(t *testing.T) {
+		h := newEnv(t)
+		visits := func(workspace identity.WorkspaceID, tokens int) (allowed int) {
+			for i := range tokens {
+				of := token(chat.EmbedTokenID(fmt.Sprint(workspace, i)), 100)
+				of.Workspace = workspace
+				for range 600 {
+					if _, ok := visit(h, of, fmt.Sprint("192.0.2.", i), shop, "POST"); ok {
+						allowed++
+					}
+				}
+			}
+			return allowed
+		}
+		if n := visits("attacker", 10); n != 3000 {
+			t.Errorf("ten tokens have %d calls", n)
+		}
+		if n := visits("victim", 1); n != 600 {
+			t.Errorf("a token of another workspace has %d calls", n)
+		}
 	})
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
 		h, of := newEnv(t), token("a", 1)
