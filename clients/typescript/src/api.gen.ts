@@ -6542,7 +6542,8 @@ export class WorkspacesResource extends Resource {
    *
    * Requires the owner role. The workspace and everything in it become unavailable to everyone immediately. The
    * administrator of the Atrium server can restore the workspace for 30 days. Returns 409 `workspace_in_use` if
-   * it has a subscription, or connections that are not revoked. Returns 403 `step_up_required` to a session that
+   * it has a subscription, or connections that are not revoked. An open checkout page of the gateway ends first;
+   * if the gateway cannot be reached, the response is 409, too. Returns 403 `step_up_required` to a session that
    * was not opened or confirmed within the last 10 minutes.
    *
    * Errors: revision_mismatch, scope_required, step_up_required, workspace_in_use; and those that every call can
@@ -8189,8 +8190,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * charged; if that is declined, also because the payer would have to confirm it, the subscription stays
    * paused. Neither can be combined with another change. A subscription with a `metered_price` cannot be paused.
    *
-   * A change from a plan with a `metered_price` to one with another or none takes effect at the end of the
-   * period, so that what was used is billed.
+   * A change from a plan with a `metered_price` to one with another or none, or with another period, takes
+   * effect at the end of the period, so that what was used is billed.
    *
    * `cancellation_feedback` and `cancellation_comment` say why the subscription is cancelled, for the seller.
    * They require `cancel_at_period_end`, and go with it.
@@ -9049,10 +9050,10 @@ export class EmbedResource extends Resource {
    *
    * Pages of a site call this operation with their embed token. No other credential is needed. The `Origin`
    * header must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket
-   * that it was served with instead. A token has 600 calls of each kind per minute. Each visitor, that is a
-   * session or a visitor whose `visitor_signature` is valid, has those of the token's `rate_limit`. All visitors
-   * of one client address that are not signed have six times as many together, also to open sessions and to load
-   * the page in a frame.
+   * that it was served with instead. A token has 600 calls of each kind per minute, and all tokens of a
+   * workspace have 3,000. Each visitor, that is a session or a visitor whose `visitor_signature` is valid, has
+   * those of the token's `rate_limit`. All visitors of one client address that are not signed have six times as
+   * many together, also to open sessions and to load the page in a frame.
    *
    * Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
    * template_not_published, visitor_signature_invalid; and those that every call can have.
