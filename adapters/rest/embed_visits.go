@@ -231,8 +231,8 @@ const (
 	visitsPerWorkspace = 3000
 )
 
-// visitLimits counts the calls of visitors: of all of them by token and by workspace, and of each and of each address as
-// often as their token allows.
+// visitLimits counts the calls of visitors: of all of them by token and by workspace, and of each and of each address
+// as often as their token allows.
 type visitLimits struct {
 	tokens     *limiter
 	workspaces *limiter

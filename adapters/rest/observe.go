@@ -158,7 +158,7 @@ func (a *API) logRequest(r *http.Request, x *exchange) {
 	}
 	// Not by LogAttrs, which would also find out from which line of the code it is called.
 	line := slog.NewRecord(x.begun.Add(took), slog.LevelInfo, "request", 0)
-	// A group without a key is printed as its members are. A record would need an allocation for more than five of them.
+	// A group without a key is printed as its members are. A record needs an allocation for more than five of them.
 	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
 	_ = a.Log.Handler().Handle(r.Context(), line) // a log that cannot be written cannot say so either
 }
