@@ -67,7 +67,7 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 // prevent it, so that a deleted workspace reads no data and is not charged. They are counted while the
 // workspace is locked, so that none can be created in between. A subscription at an account that the
 // org no longer uses does not prevent it, because it cannot be ended here. Checkout pages that may be open are ended
-// first, outside of a transaction: a payer would pay for a workspace that nobody can use.
+// first, outside of a transaction: a payer would pay for a workspace that no one can use.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
 	at revision.Match) error {
 	err := s.deleteUnused(ctx, by, id, at)

@@ -161,11 +161,12 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 
 // follow adopts a record that another node stored, for a user who is also on this node.
 func (g *registry) follow(stored *presence.Record, clock func() time.Time) {
-	g.withEntry(key{stored.Org, stored.User}, func(s *shard, e *entry) {
+	k := key{stored.Org, stored.User}
+	g.withEntry(k, func(s *shard, e *entry) {
 		if e == nil {
-			s.remember(key{stored.Org, stored.User}, stored)
+			s.remember(k, stored)
 		} else if stored.IsNewerThan(&e.record) {
-			s.adopt(g, key{stored.Org, stored.User}, e, stored, clock())
+			s.adopt(g, k, e, stored, clock())
 		}
 	})
 }

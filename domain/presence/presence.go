@@ -275,7 +275,7 @@ func (r *Record) Equal(was *Record) bool {
 			func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
 }
 
-// IsNewerThan reports whether r has a change that all can see after those of was, an older or newer copy of r.
+// IsNewerThan reports whether r has a later visible change than was, another copy of the same user's record.
 func (r *Record) IsNewerThan(was *Record) bool {
 	return r.Generation > was.Generation || r.Generation == was.Generation && r.Seq > was.Seq
 }
