@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -75,7 +74,7 @@ func knock(ctx context.Context, n Network, to ports.Target, text string) (first 
 		return nil, false
 	}
 	defer func() { _ = c.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
+	defer Limit(ctx, c)()
 	_, _ = io.WriteString(c, text) // a server may have spoken before it closed
 	first = make([]byte, 512)
 	got, _ := c.Read(first)

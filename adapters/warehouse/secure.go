@@ -55,6 +55,9 @@ func Secure(ctx context.Context, r *Recorder, config *tls.Config) (*tls.Conn, er
 	before := r.Count()
 	c := tls.Client(r, config)
 	if err := c.HandshakeContext(ctx); err != nil {
+		if ctx.Err() != nil { // which closes the connection
+			return nil, Classify(ctx, ctx.Err())
+		}
 		if r.Count() == before && r.Ended() {
 			return nil, connection.TLSUnsupported
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -83,21 +82,16 @@ func (t *tunnel) connect(ctx context.Context, trace *Trace) error {
 		_ = wire.Close()
 		return err
 	}
-	if err := wire.SetDeadline(time.Now().Add(t.to.Limits.Connect)); err != nil {
-		_ = wire.Close()
-		return Classify(ctx, err)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = wire.Close() })
+	starting, cancel := context.WithTimeout(ctx, t.to.Limits.Connect)
+	defer cancel()
+	release := Limit(starting, wire)
 	client, channels, requests, err := ssh.NewClientConn(wire, c.Text(connection.FieldSSHHost), config)
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	if release(); err != nil {
 		_ = wire.Close()
 		return sshFailure(ctx, err, wire, known.Load())
 	}
 	t.client, t.wire = ssh.NewClient(client, channels, requests), wire
-	return Classify(ctx, wire.SetDeadline(time.Time{})) // that of the call remains
+	return nil
 }
 
 // sshConfig returns how to sign in to the SSH server of a credential. It sets known when the server has shown the

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 )
@@ -73,11 +72,7 @@ func (w *Web) Silent() bool { return w.recorder.Count() == 0 }
 // Do sends a request and reads the whole response. ctx must have a deadline; Do returns QueryTimeout if it passes,
 // NotThisDatabase if the response is not HTTP, and HostUnreachable if the server closes the connection early.
 func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
-	end, _ := ctx.Deadline()
-	if err := w.conn.SetDeadline(end); err != nil {
-		return Answer{}, Classify(ctx, err)
-	}
-	defer context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Now()) })()
+	defer Limit(ctx, w.conn)()
 	// a server that refuses may respond and close before it has read everything
 	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() {
 		return Answer{}, w.readFailure(ctx, err)

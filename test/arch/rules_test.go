@@ -140,6 +140,23 @@ func TestMakesActor(t *testing.T) {
 	})
 }
 
+// TestDeadlines keeps a deadline of one step from ending the next: see warehouse.Limit.
+func TestDeadlines(t *testing.T) {
+	const only = "adapters/warehouse/limit.go"
+	for _, s := range sources(t) {
+		if !strings.HasPrefix(s.path, "adapters/warehouse/") || s.test() || s.path == only {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if called, ok := n.(*ast.SelectorExpr); ok && strings.HasSuffix(called.Sel.Name, "Deadline") &&
+				strings.HasPrefix(called.Sel.Name, "Set") {
+				t.Errorf("%s calls %s: only %s does", s.path, called.Sel.Name, only)
+			}
+			return true
+		})
+	}
+}
+
 // unscoped lists the port methods with a context parameter but no workspace, org or actor, each with its reason.
 var unscoped = map[string]string{
 	"Atomic.Atomically":                   "opens the transaction in which scoped stores work",

@@ -59,11 +59,7 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	if err != nil || w.flags&capTLS == 0 {
 		return false
 	}
-	end, _ := ctx.Deadline()
-	if err := recorder.SetDeadline(end); err != nil {
-		return false
-	}
-	defer context.AfterFunc(ctx, func() { _ = recorder.Close() })()
+	defer warehouse.Limit(ctx, recorder)()
 	if _, err := recorder.Write(packet(1, capabilities())); err != nil {
 		return false
 	}

@@ -83,9 +83,7 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 		}
 		encryption = withAcceptNotice(encryption, &encrypted)
 	}
-	if err := s.wire.SetDeadline(time.Time{}); err != nil { // from here on the driver watches ctx
-		return warehouse.Classify(ctx, err)
-	}
+	// From here on, the driver watches ctx.
 	err = recoverPanics(func() error { return s.connect(ctx, configure(to, encryption)) })
 	if err != nil && encryption != nil && !encrypted {
 		return classifyTLS(ctx, err, s.wire)
@@ -268,7 +266,9 @@ func (s *session) Close() {
 	if s.running != "" && errors.Is(s.ctx.Err(), context.Canceled) {
 		s.kill()
 	}
-	_ = s.wire.SetDeadline(time.Now().Add(200 * time.Millisecond))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 200*time.Millisecond)
+	defer cancel()
+	defer warehouse.Limit(ctx, s.wire)()
 	_ = s.conn.Close() // the session has ended either way
 	_ = s.wire.Close()
 }

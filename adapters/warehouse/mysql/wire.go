@@ -40,16 +40,21 @@ type wire struct {
 // that waits for that speaks another protocol, and its answer shows which.
 func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	end, _ := ctx.Deadline()
-	if err := r.SetDeadline(time.Now().Add(time.Until(end) * 3 / 4)); err != nil {
-		return nil, warehouse.Classify(ctx, err)
+	patient, cancel := context.WithTimeout(ctx, time.Until(end)*3/4)
+	defer cancel()
+	w, err := awaitGreeting(patient, r)
+	if errors.Is(err, connection.ConnectTimeout) && r.Count() == 0 && ctx.Err() == nil {
+		return nil, promptServer(ctx, r)
 	}
-	defer context.AfterFunc(ctx, func() { _ = r.SetDeadline(time.Now()) })()
+	return w, err
+}
+
+func awaitGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
+	defer warehouse.Limit(ctx, r)()
 	w := &wire{Recorder: r}
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		switch {
-		case r.Count() == 0 && warehouse.IsTimeout(err) && ctx.Err() == nil:
-			return nil, promptServer(ctx, r, end)
 		case err == io.EOF: // it closed without sending anything
 			return nil, connection.PortClosed
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -73,10 +78,8 @@ func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 }
 
 // promptServer sends a line to a silent server that most text protocols answer.
-func promptServer(ctx context.Context, r *warehouse.Recorder, end time.Time) error {
-	if err := r.SetDeadline(end); err != nil {
-		return warehouse.Classify(ctx, err)
-	}
+func promptServer(ctx context.Context, r *warehouse.Recorder) error {
+	defer warehouse.Limit(ctx, r)()
 	if _, err := io.WriteString(r, "\r\n\r\n"); err != nil {
 		return warehouse.Classify(ctx, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -35,6 +36,9 @@ auth_file = users
 ignore_startup_parameters = extra_float_digits
 client_login_timeout = %[2]d
 server_login_retry = 0.05
+client_tls_sslmode = allow
+client_tls_cert_file = server.crt
+client_tls_key_file = server.key
 `
 
 // startPooler starts a PgBouncer that waits for impatience seconds for a server.
@@ -44,7 +48,9 @@ func startPooler(impatience int) func() (*services.Server, error) {
 		if err != nil {
 			return nil, err
 		}
+		certificate, key := s.authority.Sign(fixture.Setup{}, time.Hour, "127.0.0.1")
 		return services.StartPgBouncer(fmt.Sprintf(pooler, s.port, impatience), map[string]string{
+			"server.crt": certificate, "server.key": key,
 			"users": strconv.Quote("reader") + " " + strconv.Quote(warehouses.Canary) + "\n" +
 				`"unknown" "p"` + "\n",
 		})

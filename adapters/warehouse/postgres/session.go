@@ -99,11 +99,7 @@ func dial(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 // secure asks the server for TLS as the protocol defines it. The server's answer is one byte, and secure
 // reads no more than that: plain text that follows it must not be used (CVE-2021-23222).
 func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (net.Conn, error) {
-	end, _ := ctx.Deadline()
-	if err := wire.SetDeadline(end); err != nil {
-		return nil, warehouse.Classify(ctx, err)
-	}
-	defer context.AfterFunc(ctx, func() { _ = wire.SetDeadline(time.Now()) })()
+	defer warehouse.Limit(ctx, wire)()
 	const sslRequest = 80877103
 	request := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, sslRequest)
 	if _, err := wire.Write(request); err != nil {
@@ -205,10 +201,7 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	if err != nil {
 		return false
 	}
-	end, _ := ctx.Deadline()
-	if err := secured.SetDeadline(end); err != nil {
-		return false
-	}
+	defer warehouse.Limit(ctx, secured)()
 	startup := pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
 		"user": to.Credential.Text(connection.FieldUsername), "database": to.Credential.Text(connection.FieldDatabase),
 	}}

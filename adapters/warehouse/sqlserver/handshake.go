@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"time"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
 
@@ -76,13 +75,7 @@ func (h *handshake) open(host string, port uint16, trace *warehouse.Trace) error
 	}
 	h.name = host
 	h.wire = &wire{Recorder: r, plain: h.to.Credential.TLSMode() == connection.Disable}
-	if end, ok := h.ctx.Deadline(); ok {
-		if err := r.SetDeadline(end); err != nil {
-			return warehouse.Classify(h.ctx, err)
-		}
-	}
-	stop := context.AfterFunc(h.ctx, func() { _ = r.SetDeadline(time.Now()) })
-	h.wire.release = func() { stop() }
+	h.wire.release = warehouse.Limit(h.ctx, r)
 	return nil
 }
 
@@ -120,7 +113,7 @@ type wire struct {
 	plain   bool   // it must not be encrypted
 	begun   bool   // the first packet was sent
 	refused bool   // the server requires TLS
-	release func() // ends the deadline of the sign-in
+	release func() // ends the limit of the sign-in
 }
 
 // packetPrelogin is the type of the packets that negotiate encryption (MS-TDS, section 2.2.3.1.1).

@@ -156,11 +156,12 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 func (s *session) each(sql string, args []string, columns []column, do func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement)
 	defer cancel()
-	if err := s.wire.SetDeadline(time.Time{}); err != nil {
-		return warehouse.Classify(s.ctx, err)
-	}
 	// The driver asks the server to end the statement (MS-TDS, Attention), and waits for its confirmation.
-	defer context.AfterFunc(ctx, func() { _ = s.wire.SetDeadline(time.Now().Add(warehouse.CancelTimeout)) })()
+	patient, end := context.WithCancel(context.WithoutCancel(s.ctx))
+	defer end()
+	endSoon := func() { time.AfterFunc(warehouse.CancelTimeout, end) }
+	defer context.AfterFunc(ctx, endSoon)()
+	defer warehouse.Limit(patient, s.wire)()
 	values := make([]driver.NamedValue, len(args))
 	for i, a := range args {
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
@@ -180,7 +181,7 @@ func (s *session) each(sql string, args []string, columns []column, do func([]*s
 		if _, ok := errors.AsType[mssql.Error](err); err != nil && !ok {
 			return err // the driver has already ended the statement, or cannot
 		}
-		_ = s.wire.SetDeadline(time.Now().Add(warehouse.CancelTimeout))
+		endSoon()
 		return errors.Join(err, rows.Close()) // which ends a statement that is not done
 	})
 	if handled != nil {

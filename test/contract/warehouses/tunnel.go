@@ -25,25 +25,7 @@ func Tunnel(t *testing.T, harness Harness) {
 	server := services.SSHForwarding(t)
 	through := func(t *testing.T, changes map[string]any) ports.Target {
 		t.Helper()
-		to := harness.Reader(t)
-		text, err := to.Credential.Reveal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(text, &fields); err != nil {
-			t.Fatal(err)
-		}
-		for name, v := range map[string]any{
-			"ssh_host": "127.0.0.1", "ssh_port": server.Port, "ssh_username": server.Username,
-			"ssh_host_key": server.HostKey, "ssh_private_key": server.Key,
-		} {
-			fields[name] = v
-		}
-		limits := to.Limits
-		to = HostTarget(t, harness.Kind, fields, changes)
-		to.Limits = limits
-		return to
+		return throughSSH(t, harness.Kind, server, harness.Reader(t), changes)
 	}
 	t.Run("a probe and a list of tables are as without it", func(t *testing.T) {
 		quiet(t, harness)
@@ -124,6 +106,27 @@ func Tunnel(t *testing.T, harness Harness) {
 		_, err := w.Tables(ctx, through(t, nil), connection.TableQuery{Limit: 1})
 		wantErr(t, err, context.Canceled)
 	})
+}
+
+// throughSSH returns a target as it is reached through an SSH server, with some fields changed.
+func throughSSH(
+	t *testing.T, kind connection.Kind, server services.SSHForwarder, to ports.Target, changes map[string]any,
+) ports.Target {
+	t.Helper()
+	text, err := to.Credential.Reveal()
+	must(t, err)
+	var fields map[string]any
+	must(t, json.Unmarshal(text, &fields))
+	for name, v := range map[string]any{
+		"ssh_host": "127.0.0.1", "ssh_port": server.Port, "ssh_username": server.Username,
+		"ssh_host_key": server.HostKey, "ssh_private_key": server.Key,
+	} {
+		fields[name] = v
+	}
+	limits := to.Limits
+	to = HostTarget(t, kind, fields, changes)
+	to.Limits = limits
+	return to
 }
 
 // httpPort returns the port of a server that answers everything as a web server does.
