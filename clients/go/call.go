@@ -378,7 +378,7 @@ func (client *Client) request(ctx context.Context, c *call) (*http.Request, erro
 	}
 	token, err := client.credential(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("atrium: %s: no credential: %w", c.name, err)
+		return nil, fmt.Errorf("atrium: %s: %w", c.name, err)
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -388,7 +388,11 @@ func (client *Client) request(ctx context.Context, c *call) (*http.Request, erro
 
 func (client *Client) credential(ctx context.Context, c *call) (string, error) {
 	if c.token != nil {
-		return *c.token, nil
+		return checked("credential", *c.token)
 	}
-	return client.token(ctx)
+	token, err := client.token(ctx)
+	if err != nil {
+		return "", fmt.Errorf("no credential: %w", err)
+	}
+	return checked("credential", token)
 }

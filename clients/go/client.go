@@ -84,7 +84,8 @@ type Outcome struct {
 }
 
 // New returns a client of the server at base, such as https://atrium.example.com, with an API key or a token of an
-// issuer. The token is empty if WithToken is given, or for calls that need no credential.
+// issuer. The token is empty if WithToken is given, or for calls that need no credential. Spaces and line breaks around
+// it are ignored. New returns ErrSecret for a token that cannot be one.
 func New(base, token string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
@@ -96,6 +97,10 @@ func New(base, token string, options ...ClientOption) (*Client, error) {
 	}
 	parsed.Path = strings.TrimSuffix(parsed.Path, "/")
 	c := &Client{base: parsed, retries: 2, timeout: 30 * time.Second, http: http.DefaultClient, wait: sleep}
+	token, err = checked("credential", token)
+	if err != nil {
+		return nil, err
+	}
 	c.token = func(context.Context) (string, error) { return token, nil }
 	for _, o := range options {
 		o(c)

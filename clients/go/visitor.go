@@ -10,10 +10,10 @@ import (
 
 // SignVisitor returns the signature with which your backend vouches for a visitor of an embedded chat for as long as
 // lasts says. secret is the visitor_secret of the embed token, and never belongs in a page. Put the signature into
-// data-visitor-signature beside data-visitor.
+// data-visitor-signature beside data-visitor. Spaces and line breaks around the secret are ignored.
 func SignVisitor(secret, visitor string, lasts time.Duration) string {
 	until := strconv.FormatInt(time.Now().Add(lasts).Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, []byte(trimmed(secret)))
 	mac.Write([]byte(until + "." + visitor))
 	return until + "." + hex.EncodeToString(mac.Sum(nil))
 }

@@ -32,6 +32,10 @@ func VerifyWebhookAt(body []byte, header http.Header, now time.Time, secrets ...
 		return ErrWebhook
 	}
 	for _, secret := range secrets {
+		secret, err := checked("secret of the webhook", secret)
+		if err != nil {
+			return err
+		}
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 		if err != nil || len(key) == 0 {
 			return errors.New("atrium: the secret of a webhook is not valid base64")

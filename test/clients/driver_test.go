@@ -41,6 +41,7 @@ type command struct {
 type settings struct {
 	Base       string `json:"base"`
 	Token      string `json:"token,omitempty"`
+	Refreshes  bool   `json:"refreshes,omitempty"` // the token comes from a function
 	Workspace  string `json:"workspace,omitempty"`
 	MaxRetries int    `json:"max_retries"`
 	TimeoutMS  int    `json:"timeout_ms"`
@@ -50,6 +51,7 @@ type callOptions struct {
 	IfMatch        string `json:"if_match,omitempty"`
 	IfNoneMatch    string `json:"if_none_match,omitempty"`
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	Token          string `json:"token,omitempty"`
 	All            bool   `json:"all,omitempty"`   // all items of a list
 	Count          int    `json:"count,omitempty"` // events of a stream
 	First          int    `json:"first,omitempty"` // rows of a stream
@@ -78,7 +80,7 @@ type result struct {
 }
 
 type failure struct {
-	Kind       string  `json:"kind"` // api, connection, not_modified, render, webhook or other
+	Kind       string  `json:"kind"` // api, connection, not_modified, render, webhook, secret or other
 	Code       string  `json:"code"`
 	Status     int     `json:"status"`
 	RetryAfter float64 `json:"retry_after"`

@@ -69,8 +69,14 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 }
 
 func (d *goDriver) new(s *settings) (r result, err error) {
-	d.client, err = atrium.New(s.Base, s.Token, atrium.WithWorkspace(s.Workspace), atrium.WithMaxRetries(s.MaxRetries),
-		atrium.WithTimeout(time.Duration(s.TimeoutMS)*time.Millisecond), atrium.WithObserver(d.observe))
+	options := []atrium.ClientOption{atrium.WithWorkspace(s.Workspace), atrium.WithMaxRetries(s.MaxRetries),
+		atrium.WithTimeout(time.Duration(s.TimeoutMS) * time.Millisecond), atrium.WithObserver(d.observe)}
+	token := s.Token
+	if s.Refreshes {
+		token = ""
+		options = append(options, atrium.WithToken(func(context.Context) (string, error) { return s.Token, nil }))
+	}
+	d.client, err = atrium.New(s.Base, token, options...)
 	return result{Text: fmt.Sprintf("%v %+v %#v %s", d.client, d.client, d.client, d.client)}, err
 }
 
@@ -134,7 +140,8 @@ func (d *goDriver) call(ctx context.Context, c command, events func(name string)
 	}
 	options := []atrium.Option{atrium.Into(&response)}
 	for value, option := range map[string]func(string) atrium.Option{c.Options.IfMatch: atrium.IfMatch,
-		c.Options.IfNoneMatch: atrium.IfNoneMatch, c.Options.IdempotencyKey: atrium.IdempotencyKey} {
+		c.Options.IfNoneMatch: atrium.IfNoneMatch, c.Options.IdempotencyKey: atrium.IdempotencyKey,
+		c.Options.Token: atrium.Credential} {
 		if value != "" {
 			options = append(options, option(value))
 		}
@@ -249,7 +256,10 @@ func promptVersion(version object) (*atrium.PromptVersion, error) {
 }
 
 func described(err error) *failure {
-	f := &failure{Kind: "other", Text: fmt.Sprintf("%v %+v %#v", err, err, err)}
+	f := &failure{Kind: "other"}
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		f.Text += fmt.Sprintf("%v %+v %#v ", cause, cause, cause)
+	}
 	if failed, ok := errors.AsType[*atrium.Error](err); ok {
 		f.Kind, f.Code, f.Status = "api", failed.Code, failed.Status
 		f.RetryAfter, f.RequestID = failed.RetryAfter.Seconds(), failed.RequestID
@@ -264,6 +274,8 @@ func described(err error) *failure {
 		f.Kind = "not_modified"
 	} else if errors.Is(err, atrium.ErrWebhook) {
 		f.Kind = "webhook"
+	} else if errors.Is(err, atrium.ErrSecret) {
+		f.Kind = "secret"
 	}
 	return f
 }

@@ -24,6 +24,7 @@ from ._events import ServerEvent
 from ._presence import KeepPresence
 from ._prompts import Prompt, Prompts
 from ._render import RenderedPrompt, RenderError, render
+from ._secret import SecretError
 from ._transport import Request, Response, Transport, urllib_transport
 from ._visitor import sign_visitor
 from ._webhook import WebhookError, verify_webhook
@@ -47,6 +48,7 @@ __all__ = [
     "Request",
     "Response",
     "ResponseInfo",
+    "SecretError",
     "ServerEvent",
     "Transport",
     "WebhookError",
@@ -63,7 +65,8 @@ class Atrium(Resources):
     """Calls one Atrium server with one credential. Its repr shows no credential.
 
     base_url: the address of the server, such as https://atrium.example.com.
-    token: an API key or a token of an issuer, or a function that returns one before each attempt.
+    token: an API key or a token of an issuer, or a function that returns one before each attempt. Spaces and line
+        breaks around it are ignored; raises SecretError if it cannot be one.
     workspace: id or slug, if the credential gives access to several.
     max_retries: how often a call is repeated.
     timeout: seconds for each attempt of a call. Streams have no limit.

@@ -29,6 +29,7 @@ from typing import (
 from ._errors import AtriumConnectionError, AtriumError, Cancelled, unexpected
 from ._events import ServerEvent, read_events
 from ._responses import problem_of
+from ._secret import checked
 from ._transport import FAILURES, Request, Response, Transport, sleep, urllib_transport
 
 VERSION = "0.1.0"
@@ -176,13 +177,13 @@ class Caller:
         transport: Optional[Transport],
         observe: Optional[Observer],
     ) -> None:
-        parts = urllib.parse.urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = _split(base_url)
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("base_url must be an http or https URL, such as https://atrium.example.com")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("base_url must have no user, query or fragment")
         self.base_url = base_url.rstrip("/")
-        self.__token = token
+        self.__token = checked("credential", token) if isinstance(token, str) else token
         self._workspace = workspace
         self._max_retries = max_retries
         self._timeout = timeout
@@ -341,7 +342,7 @@ class Caller:
             h["Content-Type"] = "application/merge-patch+json" if call.merge else "application/json"
         token = options["token"] if "token" in options else self._credential()
         for name, value in (
-            ("Authorization", token and f"Bearer {token}"),
+            ("Authorization", token and f"Bearer {checked('credential', token)}"),
             ("Workspace-Id", options.get("workspace") or self._workspace),
             ("If-Match", options.get("if_match")),
             ("If-None-Match", options.get("if_none_match")),
@@ -419,6 +420,15 @@ class Resource:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+
+
+def _split(url: str) -> Optional[urllib.parse.SplitResult]:
+    """The parts of a URL. None if it is not valid: the errors of urllib would quote its password."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return parts if parts.port != 0 else None
+    except ValueError:
+        return None
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,8 @@ import json
 import time
 from typing import Any, Mapping, Optional, Sequence, Union
 
+from ._secret import checked
+
 _TOLERANCE = 300  # the most seconds between the time of a webhook and now
 
 
@@ -35,8 +37,9 @@ def verify_webhook(
         raise WebhookError("the webhook is too old or too new")
     text = body.encode() if isinstance(body, str) else body
     for secret in [secrets] if isinstance(secrets, str) else secrets:
+        encoded = checked("secret of the webhook", secret).removeprefix("whsec_")
         try:
-            key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+            key = base64.b64decode(encoded, validate=True)
         except binascii.Error:
             key = b""
         if not key:

@@ -1,6 +1,7 @@
 import { AtriumConnectionError, AtriumError, NotModifiedError, unexpected } from './errors.js'
 import type { Attempt, Options, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
 import { readLines } from './lines.js'
+import { checked } from './secret.js'
 import { events } from './stream.js'
 
 export type { Attempt, Options, Outcome, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
@@ -91,7 +92,8 @@ export class Core implements Caller {
   readonly #base: string
 
   constructor(settings: Settings) {
-    this.#settings = settings
+    const { token } = settings
+    this.#settings = typeof token === 'string' ? { ...settings, token: checked('credential', token) } : settings
     const here = (globalThis as { document?: { baseURI: string } }).document?.baseURI
     if (settings.baseURL === undefined && !here) throw new TypeError('baseURL is missing')
     const base = parsed(settings.baseURL ?? new URL('/', here))
@@ -297,9 +299,9 @@ export class Core implements Caller {
   async #credential(options: Options): Promise<Record<string, string>> {
     const { token, proof } = this.#settings
     const bearer = options.token ?? (typeof token === 'function' ? await token() : token)
-    if (bearer) return { Authorization: `Bearer ${bearer}` }
+    if (bearer) return { Authorization: `Bearer ${checked('credential', bearer)}` }
     const console = typeof proof === 'function' ? proof() : proof
-    return console ? { 'Atrium-Console': console } : {}
+    return console ? { 'Atrium-Console': checked('proof', console) } : {}
   }
 }
 

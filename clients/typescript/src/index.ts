@@ -18,6 +18,7 @@ export { AtriumConnectionError, AtriumError, NotModifiedError } from './errors.j
 export { type Prompt, type PromptMessages, type PromptOptions, Prompts, type PromptText } from './prompts.js'
 export { type Heartbeats, keepPresence, type PresenceSettings } from './presence.js'
 export { render, type RenderableVersion, RenderError, type RenderedPrompt } from './render.js'
+export { SecretError } from './secret.js'
 export { signVisitor } from './visitor.js'
 export { verifyWebhook, WebhookError } from './webhook.js'
 

@@ -3,7 +3,10 @@
 export interface Settings {
   /** The address of the server, such as https://atrium.example.com. In a page: its own origin by default. */
   baseURL?: string | URL
-  /** An API key or a token of an issuer, or a function that returns one before each attempt. */
+  /**
+   * An API key or a token of an issuer, or a function that returns one before each attempt. Spaces and line breaks
+   * around it are ignored. Throws SecretError if it cannot be one.
+   */
   token?: string | (() => string | undefined | Promise<string | undefined>)
   /** In a page with a session: the `proof` of the session, or a function that returns it. The browser sends the cookie. */
   proof?: string | (() => string | null | undefined)

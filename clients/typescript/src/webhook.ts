@@ -1,3 +1,5 @@
+import { checked } from './secret.js'
+
 /** A webhook that is not genuine, or too old. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
@@ -30,7 +32,7 @@ export async function verifyWebhook<T = unknown>(
   signed.set(head)
   signed.set(text, head.length)
   for (const secret of [secrets].flat()) {
-    const raw = decode(secret.replace(/^whsec_/, ''))
+    const raw = decode(checked('secret of the webhook', secret).replace(/^whsec_/, ''))
     if (!raw?.length) throw new TypeError('the secret of the webhook is not valid base64')
     const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
     for (const signature of signatures.split(' ')) {

@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline'
 import { inspect } from 'node:util'
 
-const { Atrium, AtriumConnectionError, AtriumError, NotModifiedError, RenderError, WebhookError, ...client } =
+const { Atrium, AtriumConnectionError, AtriumError, NotModifiedError, RenderError, SecretError, WebhookError, ...client } =
   await import(process.argv[2])
 const print = (result) => process.stdout.write(`${JSON.stringify(result)}\n`)
 let atrium
@@ -17,6 +17,7 @@ const described = (e) => ({
       [NotModifiedError, 'not_modified'],
       [RenderError, 'render'],
       [WebhookError, 'webhook'],
+      [SecretError, 'secret'],
     ].find(([type]) => e instanceof type)?.[1] ?? 'other',
   code: e.code ?? '',
   status: e.status ?? 0,
@@ -27,10 +28,10 @@ const described = (e) => ({
 
 const does = {
   new({ settings }) {
-    const { base, token, workspace, max_retries, timeout_ms } = settings
+    const { base, token, refreshes, workspace, max_retries, timeout_ms } = settings
     atrium = new Atrium({
       baseURL: base,
-      token,
+      token: refreshes ? () => token : token,
       workspace,
       maxRetries: max_retries,
       timeout: timeout_ms,
@@ -52,6 +53,7 @@ const does = {
       ifNoneMatch: options.if_none_match,
       idempotencyKey: options.idempotency_key,
       workspace: options.workspace,
+      token: options.token,
     })
     const called = resource[method](...all)
     if (options.count) {

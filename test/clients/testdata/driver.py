@@ -26,6 +26,7 @@ def described(e):
         (atrium.NotModified, "not_modified"),
         (atrium.RenderError, "render"),
         (atrium.WebhookError, "webhook"),
+        (atrium.SecretError, "secret"),
     )
     return {
         "kind": next((name for kind, name in kinds if isinstance(e, kind)), "other"),
@@ -33,8 +34,17 @@ def described(e):
         "status": getattr(e, "status", 0),
         "retry_after": getattr(e, "retry_after", 0) or 0,
         "request_id": getattr(e, "request_id", ""),
-        "text": repr(e) + "".join(traceback.format_exception(e)) + repr(vars(e)),
+        "text": "".join(repr(one) + repr(one.args) + repr(vars(one)) for one in chain(e))
+        + "".join(traceback.format_exception(e)),
     }
+
+
+def chain(e):
+    """An exception with its causes and contexts, of which programs log more than Python prints."""
+    found = [e]
+    for one in found:
+        found += [other for other in (one.__cause__, one.__context__) if other and other not in found]
+    return found
 
 
 def observe(attempt):
@@ -51,7 +61,7 @@ def new(settings, **_):
     global client
     client = atrium.Atrium(
         settings["base"],
-        settings.get("token"),
+        (lambda: settings["token"]) if settings.get("refreshes") else settings.get("token"),
         workspace=settings.get("workspace"),
         max_retries=settings.get("max_retries", 2),
         timeout=settings.get("timeout_ms", 30000) / 1000,
@@ -69,7 +79,7 @@ def call(name, args=(), body=None, query=None, has_body=False, options=None, **_
     if has_body and body is not None:
         given.append(body)
     info = atrium.ResponseInfo()
-    known = ("if_match", "if_none_match", "idempotency_key", "workspace")
+    known = ("if_match", "if_none_match", "idempotency_key", "workspace", "token")
     called = target(*given, **(query or {}), **{k: options[k] for k in known if options.get(k)}, into=info)
     if options.get("count"):
         names = []

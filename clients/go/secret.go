@@ -1,0 +1,25 @@
+package atrium
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrSecret is the error of an API key, a token or another secret that no server has issued, because it contains a
+// space, a line break or a character beyond ASCII. No error contains the secret itself.
+var ErrSecret = errors.New("it contains a space, a line break or a character beyond ASCII")
+
+// checked returns a secret without the spaces and line breaks around it, which files and mounted secrets often have.
+// It returns an error that wraps ErrSecret if a character inside is not visible ASCII. name is what the caller calls it.
+func checked(name, secret string) (string, error) {
+	secret = trimmed(secret)
+	for _, c := range []byte(secret) {
+		if c < '!' || c > '~' {
+			return "", fmt.Errorf("atrium: the %s is not valid: %w", name, ErrSecret)
+		}
+	}
+	return secret, nil
+}
+
+func trimmed(secret string) string { return strings.Trim(secret, " \t\r\n") }

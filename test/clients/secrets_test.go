@@ -1,0 +1,130 @@
+package clients
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The halves of a credential that is broken in the middle. No text of a client may contain one of them.
+const head, tail = "atk_firsthalf", "secondhalf"
+
+// unfit are credentials that no request can carry.
+var unfit = map[string]string{
+	"a line break":                    head + "\n" + tail,
+	"a carriage return":               head + "\r" + tail,
+	"two lines of a file":             head + "\n" + tail + "\n",
+	"a space":                         head + " " + tail,
+	"an ellipsis, as in the examples": head + "…" + tail,
+	"a letter of Latin-1":             head + "é" + tail,
+	"a no-break space at the end":     head + tail + "\u00a0",
+	"a byte order mark":               "\ufeff" + head + tail,
+	"a NUL":                           head + "\x00" + tail,
+	"a DEL":                           head + "\x7f" + tail,
+}
+
+// isSilent fails the test unless the error is the client's own and contains no half of the credential.
+func isSilent(t *testing.T, what string, failed *failure) {
+	t.Helper()
+	if failed == nil || failed.Kind != "secret" {
+		t.Errorf("%s: the error is %+v, want the client's own for secrets", what, failed)
+		return
+	}
+	if strings.Contains(failed.Text, head) || strings.Contains(failed.Text, tail) {
+		t.Errorf("%s: the error contains the credential: %s", what, failed.Text)
+	}
+}
+
+func TestNoClientPrintsACredentialThatNoRequestCanCarry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite)
+	inEach(t, func(t *testing.T, d driver) {
+		s := w.connect(t, d)
+		s.requests()
+		for what, token := range unfit {
+			mine := settings{Base: w.server.URL, Token: token, TimeoutMS: 30_000}
+			isSilent(t, what+" in the constructor", d.do(t, command{Do: "new", Settings: &mine}, nil).Error)
+		}
+		for what, token := range unfit {
+			w.connect(t, d)
+			of := callOptions{Token: token}
+			isSilent(t, what+" in a call", d.do(t, command{Do: "call", Name: "me.get", Options: of}, nil).Error)
+			mine := settings{Base: w.server.URL, Token: token, Refreshes: true, TimeoutMS: 30_000}
+			if r := d.do(t, command{Do: "new", Settings: &mine}, nil); r.Error != nil {
+				t.Fatalf("%s: %+v", what, r.Error)
+			}
+			isSilent(t, what+" from a function", d.do(t, command{Do: "call", Name: "me.get"}, nil).Error)
+			secrets := []string{"webhook", "visitor"}
+			if _, isGo := d.(*goDriver); isGo {
+				secrets = secrets[:1] // SignVisitor returns no error: the server refuses its signature
+			}
+			for _, do := range secrets {
+				r := d.do(t, command{Do: do, Text: "{}", Secrets: []string{token}, Now: 1614265330, Headers: map[string]string{
+					"Webhook-Id": "msg_1", "Webhook-Timestamp": "1614265330", "Webhook-Signature": "v1,AAAA"}}, nil)
+				isSilent(t, what+" in the secret of a "+do, r.Error)
+			}
+		}
+		if got := s.requests(); len(got) > 0 {
+			t.Errorf("%d requests were sent", len(got))
+		}
+	})
+}
+
+func TestEveryClientIgnoresTheWhitespaceAroundACredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlite)
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	signed := map[string]string{"Webhook-Id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "Webhook-Timestamp": "1614265330",
+		"Webhook-Signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="}
+	inEach(t, func(t *testing.T, d driver) {
+		for _, around := range []string{"\n", "\r\n", " ", "\t\n \n"} {
+			s := w.connect(t, d)
+			token := around + w.key + around
+			s.must(t, command{Name: "me.get", Options: callOptions{Token: token}})
+			for _, refreshes := range []bool{false, true} {
+				mine := settings{Base: w.server.URL, Token: token, Refreshes: refreshes, TimeoutMS: 30_000}
+				if r := d.do(t, command{Do: "new", Settings: &mine}, nil); r.Error != nil || strings.Contains(r.Text, w.key) {
+					t.Fatalf("%q: %+v", around, r)
+				}
+				s.must(t, command{Name: "me.get"})
+			}
+			for _, request := range s.requests() {
+				if got := request.headers.Get("Authorization"); got != "Bearer "+w.key {
+					t.Errorf("%q: the header is %q", around, got)
+				}
+			}
+			r := d.do(t, command{Do: "webhook", Text: `{"test": 2432232314}`, Headers: signed, Now: 1614265330,
+				Secrets: []string{around + secret + around}}, nil)
+			if r.Error != nil {
+				t.Errorf("%q around the secret of a webhook: %+v", around, r.Error)
+			}
+			r = d.do(t, command{Do: "visitor", Text: "customer-42", Secrets: []string{around + secret + around}, Now: 60}, nil)
+			signature, _ := r.Value.(string)
+			until, mac, _ := strings.Cut(signature, ".")
+			want := hmac.New(sha256.New, []byte(secret))
+			fmt.Fprintf(want, "%s.customer-42", until)
+			if mac != hex.EncodeToString(want.Sum(nil)) {
+				t.Errorf("%q around the secret of an embed token: the signature is %q", around, mac)
+			}
+		}
+	})
+}
+
+func TestEveryClientRefusesAnAddressWithoutPrintingItsPassword(t *testing.T) {
+	t.Parallel()
+	inEach(t, func(t *testing.T, d driver) {
+		for _, base := range []string{"https://user:" + head + "@example.com", "https://user:" + head + "℀@example.com",
+			"https://example.com:" + head, "https://[" + head, "https://user:" + head + "@[::1", head} {
+			mine := settings{Base: base, Token: "x"}
+			r := d.do(t, command{Do: "new", Settings: &mine}, nil)
+			if r.Error == nil {
+				t.Errorf("%s is accepted", base)
+			} else if strings.Contains(r.Error.Text, head) {
+				t.Errorf("the error contains the password: %s", r.Error.Text)
+			}
+		}
+	})
+}
