@@ -86,7 +86,7 @@ func (c *listenCommand) signingKey(p *process) ([]byte, error) {
 		}
 		return key, p.print(false, nil, "The secret of this run: whsec_%s\n", base64.StdEncoding.EncodeToString(key))
 	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(c.Secret, "whsec_"))
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(c.Secret), "whsec_"))
 	if err != nil || len(key) < 24 {
 		return nil, usageError{errors.New("--secret must be whsec_ and at least 24 bytes in base64")}
 	}

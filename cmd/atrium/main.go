@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -85,10 +86,15 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// complain prints why a command failed. Errors of the Go client already begin with the name.
+// complain prints why a command failed. Errors of the Go client already begin with the name. An error can quote an
+// argument, which a caller can confuse with a key: tokens are not printed.
 func complain(stderr io.Writer, err error) {
-	fmt.Fprintln(stderr, "atrium:", strings.TrimPrefix(err.Error(), "atrium: "))
+	text := strings.TrimPrefix(err.Error(), "atrium: ")
+	fmt.Fprintln(stderr, "atrium:", tokens.ReplaceAllString(text, "${1}_…"))
 }
+
+// tokens matches the tokens and secrets that Atrium issues.
+var tokens = regexp.MustCompile(`\b(at[a-z]|whsec)_[0-9A-Za-z+/=]{20,}`)
 
 // mistaken returns the command, as far as it was recognised, whose command line has the mistake err.
 func mistaken(err error) string {

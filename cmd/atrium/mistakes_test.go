@@ -26,6 +26,28 @@ func TestAMistakeNamesTheHelpOfItsCommand(t *testing.T) {
 	}
 }
 
+func TestNoErrorOfTheCommandLinePrintsAKey(t *testing.T) {
+	const key = "atk_iH9BkBTHi6CsoepNIt5wOXPjadmFMa2sQeIXOTJs5zq2oG7Ui"
+	home := t.TempDir()
+	broken := filepath.Join(home, "key")
+	if err := os.WriteFile(broken, []byte(key[:20]+"ü"+key[20:]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{
+		{"login", "https://atrium.example.com", key}, {"login", "https://atrium.example.com", "--key-file", key},
+		{"login", key}, {"login", "https://atrium.example.com", "--" + key}, {"whoami", "--profile", key},
+		{"login", "https://atrium.example.com", "--key-file", broken}, {key}, {"logout", "--profile", key},
+		{"listen", "--forward", "http://localhost", "--secret", "whsec_" + key[4:] + "ü"},
+		{"api", "GET", "/api/me", "--config", key},
+	} {
+		var out, errs bytes.Buffer
+		code := run(line, []string{"HOME=" + home}, &out, &errs)
+		if got := out.String() + errs.String(); code == 0 || strings.Contains(got, key[4:20]) {
+			t.Errorf("atrium %s: code %d, %q", line[0], code, got)
+		}
+	}
+}
+
 func TestAnErrorOfTheClientNamesTheProgramOnce(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
