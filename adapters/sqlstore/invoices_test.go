@@ -33,7 +33,7 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		}
 		apply := func(all []billing.Invoice) error {
 			_, err := s.Payments.Update(ctx, by, "acct", func(c *billing.Customer) error {
-				c.ApplyInvoices(by, all)
+				c.Mirror(by, c.Look(), billing.Seen{Invoices: &all}, nil)
 				return nil
 			})
 			return err

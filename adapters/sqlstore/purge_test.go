@@ -116,8 +116,8 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	}
 	if err == nil {
 		_, err = a.Payments.Update(ctx, by, "sandbox", func(c *billing.Customer) error {
-			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{{ID: "pm_1"}}})
-			c.ApplyInvoices(by, []billing.Invoice{{ID: "in_1"}})
+			c.Mirror(by, c.Look(), billing.Seen{Wallet: &billing.Wallet{Methods: []billing.Method{{ID: "pm_1"}}},
+				Invoices: &[]billing.Invoice{{ID: "in_1"}}}, nil)
 			return nil
 		})
 	}

@@ -72,7 +72,7 @@ func (s *Service) beginIntent(ctx, callCtx context.Context, by identity.Actor, k
 	if !errors.Is(err, billing.ErrIntentLimit) || by.At.Sub(c.WalletAt) < recently {
 		return err
 	}
-	if _, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by)); err != nil {
+	if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 		return err
 	}
 	return begin()
@@ -165,11 +165,11 @@ func rejected(err error) bool {
 func (s *Service) replaceDeleted(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, refusal error,
 ) (*billing.Customer, error) {
-	now, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by))
+	now, err := s.refresh(ctx, callCtx, by, t, c, wallet)
 	if err != nil {
 		return nil, err
 	}
-	if now.ID == c.ID {
+	if now.customer.ID == c.ID {
 		return nil, refusal
 	}
 	return s.customer(ctx, callCtx, by, t)

@@ -92,7 +92,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	}
 	start := billing.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
 	if c.Pending == nil {
-		_, start.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now, new([]billing.GatewaySubscription))
+		_, start.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now)
 		if err != nil {
 			return nil, err
 		}
@@ -157,33 +157,32 @@ func (s *Service) endStart(
 }
 
 // endCheckouts ends the pages on which a payer could start a subscription, and then reads the subscriptions: what was
-// paid before a page ended is among them. It returns the customer, another one if it was deleted at the gateway, and
-// until when the pages would have been open.
+// paid before a page ended is among them. The customer is another one if it was deleted at the gateway. ended is until
+// when the pages would have been open.
 func (s *Service) endCheckouts(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
-	held *[]billing.GatewaySubscription,
-) (*billing.Customer, time.Time, error) {
-	ended := c.CheckoutUntil
+) (r reading, ended time.Time, err error) {
+	ended = c.CheckoutUntil
 	if err := c.MayEndCheckouts(by); err != nil {
-		return nil, ended, err
+		return reading{}, ended, err
 	}
 	var refusal error
 	if c.MayCheckOut(now) {
 		refusal = call(callCtx, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) })
 		if refusal != nil && !rejected(refusal) {
-			return nil, ended, refusal
+			return reading{}, ended, refusal
 		}
 	}
-	listed, err := s.refresh(ctx, callCtx, by, t, c, s.listing(by, held))
+	r, err = s.refresh(ctx, callCtx, by, t, c, subscriptions)
 	switch {
 	case err != nil:
-		return nil, ended, err
-	case listed.ID == "":
-		listed, err = s.customer(ctx, callCtx, by, t)
-	case listed.ID == c.ID:
+		return reading{}, ended, err
+	case r.customer.ID == "":
+		r.customer, err = s.customer(ctx, callCtx, by, t)
+	case r.customer.ID == c.ID:
 		err = refusal
 	}
-	return listed, ended, err
+	return r, ended, err
 }
 
 // EndCheckouts ends the pages on which a payer could subscribe, so that the workspace can be deleted. It returns false
@@ -203,10 +202,9 @@ func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bo
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	var held []billing.GatewaySubscription
-	_, until, err := s.endCheckouts(ctx, callCtx, by, t, c, now, &held)
+	r, until, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
 	live := func(h billing.GatewaySubscription) bool { return h.Status.Live() }
-	if err != nil || slices.ContainsFunc(held, live) {
+	if held := r.seen.Subscriptions; err != nil || held != nil && slices.ContainsFunc(*held, live) {
 		return false, err
 	}
 	_, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {

@@ -45,7 +45,7 @@ func (s *Service) PayInvoice(
 	begun, err := begin()
 	// a card may just have been added
 	if errors.Is(err, billing.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
-		if _, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by)); err != nil {
+		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 			return nil, err
 		}
 		begun, err = begin()
@@ -77,9 +77,11 @@ func (s *Service) ownInvoice(
 	}
 	i, err := s.payments.Invoice(ctx, by.Workspace, t.Account, id)
 	if errors.Is(err, billing.ErrInvoiceNotFound) && by.At.Sub(c.InvoicesAt) >= recently {
-		if c, err = s.refresh(ctx, callCtx, by, t, c, s.invoices(by)); err != nil {
-			return nil, nil, err
+		r, unread := s.refresh(ctx, callCtx, by, t, c, invoices)
+		if unread != nil {
+			return nil, nil, unread
 		}
+		c = r.customer
 		i, err = s.payments.Invoice(ctx, by.Workspace, t.Account, id)
 	}
 	return c, i, err

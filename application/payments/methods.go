@@ -29,10 +29,13 @@ func (s *Service) SetDefault(
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
+	from := c.Look()
 	if err := s.makeDefault(callCtx, t, c.ID, id); err != nil {
 		return nil, now, err
 	}
-	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.SetDefault(by, now, id) })
+	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		return c.SetDefault(by, now, from, id)
+	})
 	if err != nil {
 		return nil, now, err
 	}
@@ -69,7 +72,8 @@ func (s *Service) owned(
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	return s.refresh(ctx, callCtx, by, t, c, s.wallet(by))
+	r, err := s.refresh(ctx, callCtx, by, t, c, wallet)
+	return r.customer, err
 }
 
 // recently is the greatest age at which the mirror is trusted about something that it does not contain.
@@ -117,7 +121,7 @@ func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Term
 	if billing.OutcomeUnknown(err) || billing.NoEffect(err) {
 		return err // the queued job finds out the outcome
 	}
-	_, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
+	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
 		if err != nil {
 			c.RestoreMethod(by, m)
 		} else {
@@ -125,5 +129,17 @@ func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Term
 		}
 		return nil
 	})
+	if stored == nil {
+		stored = s.keepChoice(callCtx, t, now, next)
+	}
 	return errors.Join(err, stored)
+}
+
+// keepChoice makes the default of the mirror the gateway's, if another call has chosen it while this one made its own
+// the default. made is "" if this call made none.
+func (s *Service) keepChoice(callCtx context.Context, t Terms, now *billing.Customer, made billing.MethodID) error {
+	if m := now.DefaultMethod(); m != nil && made != "" && m.ID != made {
+		return s.makeDefault(callCtx, t, now.ID, m.ID)
+	}
+	return nil
 }

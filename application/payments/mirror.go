@@ -8,66 +8,56 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // mirrorPart is a part of the mirror that is read separately.
 type mirrorPart struct {
-	name   string
-	listed *[]billing.GatewaySubscription // where a listing leaves what it read
-	at     func(*billing.Customer) time.Time
-	read   func(ctx context.Context, t Terms, c *billing.Customer) (see func(*billing.Customer), err error)
+	name string
+	at   func(*billing.Customer) time.Time
+	read func(context.Context, ports.Gateway, billing.CustomerID, *billing.Seen) error
 }
 
-func (s *Service) wallet(by identity.Actor) mirrorPart {
-	return mirrorPart{
+// The parts of the mirror.
+var (
+	wallet = mirrorPart{
 		name: "wallet",
 		at:   func(c *billing.Customer) time.Time { return c.WalletAt },
-		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			w, err := callWithRetry(ctx, func(ctx context.Context) (billing.Wallet,
-				error) {
-				return t.Gateway.Wallet(ctx, c.ID)
-			})
-			return func(now *billing.Customer) { now.ApplyWallet(mirrorActor(by), c.Revision, w) }, err
+		read: func(ctx context.Context, g ports.Gateway, c billing.CustomerID, into *billing.Seen) error {
+			w, err := g.Wallet(ctx, c)
+			into.Wallet = &w
+			return err
 		},
 	}
-}
-
-func (s *Service) subscription(by identity.Actor) mirrorPart {
-	return s.listing(by, new([]billing.GatewaySubscription))
-}
-
-// listing returns the part for subscriptions. It stores what was read in into, with the payer's
-// required action, which is not saved.
-func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription) mirrorPart {
-	return mirrorPart{
-		name:   "subscription",
-		listed: into,
-		at:     func(c *billing.Customer) time.Time { return c.SubscriptionAt },
-		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			held, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
-				return t.Gateway.Subscriptions(ctx, c.ID)
-			})
-			*into = held
-			return func(now *billing.Customer) { now.ApplySubscriptions(mirrorActor(by), c.Revision, held, t.Plans) },
-				err
+	subscriptions = mirrorPart{
+		name: "subscription",
+		at:   func(c *billing.Customer) time.Time { return c.SubscriptionAt },
+		read: func(ctx context.Context, g ports.Gateway, c billing.CustomerID, into *billing.Seen) error {
+			held, err := g.Subscriptions(ctx, c)
+			into.Subscriptions = &held
+			return err
 		},
 	}
-}
-
-func (s *Service) invoices(by identity.Actor) mirrorPart {
-	return mirrorPart{
+	invoices = mirrorPart{
 		name: "invoices",
 		at:   func(c *billing.Customer) time.Time { return c.InvoicesAt },
-		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			newest, err := callWithRetry(ctx,
-				func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
-			return func(now *billing.Customer) {
-				if now.Revision == c.Revision { // otherwise an invoice may have been paid since
-					now.ApplyInvoices(mirrorActor(by), newest)
-				}
-			}, err
+		read: func(ctx context.Context, g ports.Gateway, c billing.CustomerID, into *billing.Seen) error {
+			newest, err := g.Invoices(ctx, c)
+			into.Invoices = &newest
+			return err
 		},
 	}
+)
+
+// see reads parts from the gateway.
+func see(callCtx context.Context, t Terms, c *billing.Customer, parts ...mirrorPart) (billing.Seen, error) {
+	var seen billing.Seen
+	for _, p := range parts {
+		if err := call(callCtx, func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }); err != nil {
+			return billing.Seen{}, err
+		}
+	}
+	return seen, nil
 }
 
 // readMirror returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
@@ -85,38 +75,88 @@ func (s *Service) readMirror(
 	return s.refreshWithinPatience(ctx, by, t, c, p)
 }
 
-// refresh reads a part from the gateway and stores it. If the customer changed in the meantime, what
-// was read is discarded.
-func (s *Service) refresh(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-	p mirrorPart) (*billing.Customer, error) {
-	see, err := p.read(callCtx, t, c)
-	if errors.Is(err, billing.ErrCustomerGone) {
-		return s.recordDeletion(ctx, by, t, c.ID)
+// reading is what was read of the gateway.
+type reading struct {
+	customer *billing.Customer // as it is stored now
+	seen     billing.Seen
+}
+
+// refresh reads a part from the gateway and stores it.
+func (s *Service) refresh(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, p mirrorPart,
+) (reading, error) {
+	r, err := s.reread(ctx, callCtx, by, t, c, p)
+	if err != nil && !errors.Is(err, errMoved) { // what moved is stored, and newer
+		return reading{}, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	now, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
-		see(c)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if with, err := s.withDefault(ctx, callCtx, by, t, now); err == nil {
-		now = with
+	if c, err := s.withDefault(ctx, callCtx, by, t, r.customer); err == nil {
+		r.customer = c
 	} // else the next read tries again
-	if examined, err := s.examineTrial(ctx, callCtx, by, t, now); err == nil {
-		now = examined
+	if c, err := s.examineTrial(ctx, callCtx, by, t, r.customer); err == nil {
+		r.customer = c
 	} // likewise
-	return s.notify(ctx, by, t, now)
+	r.customer, err = s.notify(ctx, by, t, r.customer)
+	return r, err
+}
+
+// resync reads all mirrored data from the gateway, and stores it.
+func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+	callCtx, cancel := outbound(ctx)
+	defer cancel()
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil || c.ID == "" {
+		return c, err
+	}
+	r, err := s.reread(ctx, callCtx, by, t, c, wallet, subscriptions, invoices)
+	if err != nil {
+		return nil, err
+	}
+	if c, err = s.withDefault(ctx, callCtx, by, t, r.customer); err != nil {
+		return nil, err
+	}
+	if c, err = s.examineTrial(ctx, callCtx, by, t, c); err != nil {
+		return nil, err
+	}
+	return s.notify(ctx, by, t, c)
+}
+
+// errMoved says that a customer changes more often than it can be read.
+var errMoved = errors.New("the customer keeps changing")
+
+// reread reads parts from the gateway, and stores them. If the customer changes in the meantime, it reads again; if the
+// customer keeps changing, it stores nothing, and returns errMoved with what it has read.
+func (s *Service) reread(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, parts ...mirrorPart,
+) (reading, error) {
+	var seen billing.Seen
+	for range maxTries {
+		from := c.Look()
+		var err error
+		seen, err = see(callCtx, t, c, parts...)
+		if errors.Is(err, billing.ErrCustomerGone) {
+			c, err = s.recordDeletion(ctx, by, t, c.ID)
+			return reading{customer: c}, err
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		current := false
+		c, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+			current = c.Mirror(mirrorActor(by), from, seen, t.Plans)
+			return nil
+		})
+		if err != nil || current || c.ID == "" {
+			return reading{c, seen}, err
+		}
+	}
+	return reading{c, seen}, errMoved
 }
 
 // withDefault makes the newest valid method the default if the gateway has none: without a default it could not charge
 // when a trial ends or a period is renewed.
 func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t Terms,
 	c *billing.Customer) (*billing.Customer, error) {
-	if c.WalletAt.IsZero() || c.DefaultMethod() != nil {
+	if c.WalletAt.IsZero() || !c.Settled() || c.DefaultMethod() != nil {
 		return c, nil
 	}
 	at, err := t.now(ctx, by)
@@ -127,77 +167,23 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 	if m == nil {
 		return c, nil
 	}
+	from := c.Look()
 	if err := s.makeDefault(callCtx, t, c.ID, m.ID); err != nil {
 		return nil, err
 	}
-	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
+	now, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
 		if now.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
-		if err := now.SetDefault(mirrorActor(by), at, m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if err := now.SetDefault(mirrorActor(by), at, from, m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
 			return err
 		}
 		return nil
 	})
-}
-
-// errMoved says that a customer changes more often than it can be read.
-var errMoved = errors.New("the customer keeps changing")
-
-// resync reads all mirrored data from the gateway, and stores it.
-func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
-	callCtx, cancel := outbound(ctx)
-	defer cancel()
-	for range maxTries {
-		c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-		if err != nil || c.ID == "" {
-			return c, err
-		}
-		var applies []func(*billing.Customer)
-		for _, p := range []mirrorPart{s.wallet(by), s.subscription(by), s.invoices(by)} {
-			see, err := p.read(callCtx, t, c)
-			if errors.Is(err, billing.ErrCustomerGone) {
-				return s.recordDeletion(ctx, by, t, c.ID)
-			}
-			if err != nil {
-				return nil, err
-			}
-			applies = append(applies, see)
-		}
-		current := false
-		c, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
-			current = now.Revision == c.Revision
-			if current {
-				applyAll(now, applies)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if current {
-			if c, err = s.withDefault(ctx, callCtx, by, t, c); err != nil {
-				return nil, err
-			}
-			if c, err = s.examineTrial(ctx, callCtx, by, t, c); err != nil {
-				return nil, err
-			}
-			return s.notify(ctx, by, t, c)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil, errMoved
-}
-
-// applyAll applies all parts as of one revision, although each increments it.
-func applyAll(c *billing.Customer, applies []func(*billing.Customer)) {
-	of := c.Revision
-	changed := int64(0)
-	for _, see := range applies {
-		c.Revision = of
-		see(c)
-		changed = max(changed, c.Revision-of)
-	}
-	c.Revision = of + changed
+	return now, s.keepChoice(callCtx, t, now, m.ID)
 }
 
 // Wallet holds a workspace's payment methods.
@@ -219,7 +205,7 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	if err != nil {
 		return nil, err
 	}
-	r, stale, err := s.readMirror(ctx, by, t, s.wallet(by))
+	r, stale, err := s.readMirror(ctx, by, t, wallet)
 	c := r.customer
 	if err != nil || c == nil {
 		return &Wallet{Gateway: t.Kind, Now: now}, err
@@ -248,7 +234,7 @@ func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billin
 	}
 	b := &Bills{Gateway: t.Kind}
 	if q.After == "" { // later pages must match the first one
-		if _, b.Stale, err = s.readMirror(ctx, by, t, s.invoices(by)); err != nil {
+		if _, b.Stale, err = s.readMirror(ctx, by, t, invoices); err != nil {
 			return nil, err
 		}
 	}

@@ -51,20 +51,22 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 	s.kept = subscribed("pm_1")
 	s.kept.InvoicesAt = time.Time{}
 	s.payments.EXPECT().Invoices(any, any, any, any, any).Return(billing.InvoicePage{}, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).DoAndReturn(
+	before := s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).DoAndReturn(
 		func(context.Context, billing.CustomerID) ([]billing.Invoice, error) {
 			_, err := s.update(s.ctx, owner, "", func(c *billing.Customer) error { // a payment, meanwhile
 				c.Pending = &billing.Operation{Kind: billing.Pay, Key: "pay", Invoice: "in_1"}
-				c.SettlePayment(owner, "pay", billing.InvoicePayment{
+				c.SettlePayment(owner, "pay", c.Look(), billing.InvoicePayment{
 					Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid},
 				}, []billing.GatewaySubscription{held(billing.Active)}, plans)
 				return nil
 			})
 			return []billing.Invoice{{ID: "in_1", Status: billing.Open}}, err
 		})
+	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).After(before).Return(
+		[]billing.Invoice{{ID: "in_1", Status: billing.Paid}}, nil)
 	_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
 	wantErr(t, err, nil)
-	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != billing.Paid || !s.kept.InvoicesAt.IsZero() {
+	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != billing.Paid || s.kept.InvoicesAt != now {
 		t.Errorf("%+v, read at %s", i, s.kept.InvoicesAt)
 	}
 }
@@ -91,4 +93,88 @@ func TestEventsOfAPausedCustomerThatWasDeletedAreProcessed(t *testing.T) {
 		})
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, billing.ErrCustomerGone)
 	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
+}
+
+func TestAWalletThatIsReadWhileItsDefaultIsRemovedKeepsTheReplacement(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1", "pm_2")
+	later := owner
+	later.At = now.Add(billing.Fresh)
+	old := billing.Wallet{Methods: []billing.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(old, nil)
+	reads := func() {
+		if w, err := s.Methods(s.ctx, later); err != nil || w.Default != "pm_2" || len(w.Methods) != 1 {
+			t.Errorf("%+v, %v", w, err)
+		}
+	}
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).DoAndReturn(
+		func(context.Context, string, billing.CustomerID, billing.MethodID) error { reads(); return nil })
+	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, billing.MethodID("pm_1")).DoAndReturn(
+		func(context.Context, string, billing.CustomerID, billing.MethodID) error { reads(); return nil })
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
+	if m := s.kept.DefaultMethod(); m == nil || m.ID != "pm_2" {
+		t.Errorf("%+v of %+v", m, s.kept.Methods)
+	}
+}
+
+func TestADefaultThatIsChosenDuringARemovalIsTheGatewaysInTheEnd(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1", "pm_2", "pm_3")
+	atGateway := billing.MethodID("pm_1")
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ string, _ billing.CustomerID, m billing.MethodID) error {
+			if m == "pm_2" {
+				_, _, err := s.SetDefault(s.ctx, owner, "pm_3")
+				wantErr(t, err, nil)
+			}
+			atGateway = m
+			return nil
+		})
+	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, billing.MethodID("pm_1")).Return(nil)
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), nil)
+	if s.kept.Default != "pm_3" || atGateway != "pm_3" {
+		t.Errorf("default %s, at the gateway %s", s.kept.Default, atGateway)
+	}
+}
+
+func TestTwoCallsThatChooseADefaultMakeTheNextReadAskTheGateway(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1", "pm_2", "pm_3")
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_3")).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).DoAndReturn(
+		func(context.Context, string, billing.CustomerID, billing.MethodID) error {
+			_, _, err := s.SetDefault(s.ctx, owner, "pm_3") // which may be first or last at the gateway
+			return err
+		})
+	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")
+	wantErr(t, err, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{
+		Methods: []billing.Method{method("pm_1"), method("pm_2"), method("pm_3")}, Default: "pm_3"}, nil)
+	if w, err := s.Methods(s.ctx, owner); err != nil || w.Default != "pm_3" {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse has the payer confirm the payment, and the gateway tell of it,
+// before the response of the purchase is stored, which says that the payment waits.
+func TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1")
+	later := owner
+	later.At = now.Add(billing.Fresh)
+	s.hasThen(nil, held(billing.Active))
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
+		func(context.Context, string, billing.CustomerID, billing.Order) (billing.GatewaySubscription, error) {
+			v, err := s.Subscription(s.ctx, later)
+			if wantErr(t, err, nil); v.Status != billing.Active {
+				t.Errorf("%+v", v)
+			}
+			return held(billing.Incomplete), nil
+		})
+	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, nil)
+	if v.Status != billing.Active || s.kept.Subscription.Status != billing.Active || s.kept.Pending != nil {
+		t.Errorf("%+v, kept %+v", v, s.kept.Subscription)
+	}
 }

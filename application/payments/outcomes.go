@@ -28,32 +28,46 @@ type result struct {
 func (s *Service) settle(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, result, error) {
-	op := c.Pending
+	op, from := c.Pending, c.Look()
 	out, err := s.outcome(callCtx, by, t, c, op)
 	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
 		return nil, result{}, err
 	}
+	var now *billing.Customer
 	abandoned := false
-	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
-		abandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
-		switch {
-		case err != nil:
-			c.Abandon(by, op.Key, code(err))
-		case op.Kind == billing.Pay:
-			c.SettlePayment(by, op.Key, out.paid, out.subscriptions, t.Plans)
-		default:
-			c.Settle(by, op.Key, out.subscriptions, t.Plans)
+	for settled := false; ; {
+		var stored error
+		now, stored = s.update(ctx, by, t, func(c *billing.Customer) error {
+			abandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
+			switch {
+			case err != nil:
+				settled = true
+				c.Abandon(by, op.Key, code(err))
+			case op.Kind == billing.Pay:
+				settled = c.SettlePayment(by, op.Key, from, out.paid, out.subscriptions, t.Plans)
+			default:
+				settled = c.Settle(by, op.Key, from, out.subscriptions, t.Plans)
+			}
+			return nil
+		})
+		if stored != nil {
+			return nil, result{}, errors.Join(err, stored)
 		}
-		return nil
-	})
-	if stored != nil {
-		return nil, result{}, errors.Join(err, stored)
+		if settled {
+			break
+		}
+		from = now.Look() // what a read has stored since may be newer than the response
+		held, unread := s.held(callCtx, t, c)
+		if unread != nil {
+			return nil, result{}, unread
+		}
+		out.subscriptions = held
 	}
 	if abandoned && op.TrialDays > 0 && !now.HadTrial { // otherwise only this workspace could use the trial
 		_ = s.trials.Release(ctx, by, t.Account)
 	}
 	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
-		_, _ = s.refresh(ctx, callCtx, by, t, now, s.subscription(by))
+		_, _ = s.refresh(ctx, callCtx, by, t, now, subscriptions)
 	}
 	return now, out, err
 }

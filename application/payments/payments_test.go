@@ -153,11 +153,11 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 			}
 		})
 	})
-	t.Run("unless somebody has changed the customer meanwhile", func(t *testing.T) {
+	t.Run("three times if the customer changes meanwhile, but not for ever", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-			any).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
+			any).Times(3).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
 			s.kept.Revision++
 			return billing.Wallet{}, nil
 		})

@@ -43,9 +43,11 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	if by.At.Sub(c.SubscriptionAt) >= recently {
-		if c, err = s.refresh(ctx, callCtx, by, t, c, s.subscription(by)); err != nil {
+		r, err := s.refresh(ctx, callCtx, by, t, c, subscriptions)
+		if err != nil {
 			return nil, err
 		}
+		c = r.customer
 	}
 	plans, err := s.verifiedChange(ctx, callCtx, by, t, ch.Plan)
 	if err != nil {

@@ -41,13 +41,6 @@ func (r *Reads) init() {
 	})
 }
 
-// reading is what was read of the gateway.
-type reading struct {
-	customer      *billing.Customer
-	subscriptions []billing.GatewaySubscription // if p is a listing
-	listed        bool                          // held was read
-}
-
 // refreshWithinPatience reads a part of the mirror from the gateway, within the patience of reads. stale is true if
 // the gateway did not answer in time.
 func (s *Service) refreshWithinPatience(
@@ -56,12 +49,7 @@ func (s *Service) refreshWithinPatience(
 	r, err = t.Reads.bound(ctx, string(by.Workspace)+" "+p.name, func(ctx context.Context) (reading, error) {
 		callCtx, cancel := outbound(ctx)
 		defer cancel()
-		fresh, err := s.refresh(ctx, callCtx, by, t, c, p)
-		out := reading{customer: fresh}
-		if p.listed != nil {
-			out.subscriptions, out.listed = *p.listed, err == nil
-		}
-		return out, err
+		return s.refresh(ctx, callCtx, by, t, c, p)
 	})
 	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) ||
 		(billing.OutcomeUnknown(err) || billing.NoEffect(err)) && ctx.Err() == nil {

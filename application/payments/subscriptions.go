@@ -3,7 +3,6 @@ package payments
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -60,7 +59,7 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	if err != nil {
 		return nil, err
 	}
-	r, stale, err := s.readMirror(ctx, by, t, s.subscription(by))
+	r, stale, err := s.readMirror(ctx, by, t, subscriptions)
 	c := r.customer
 	switch {
 	case err != nil:
@@ -83,8 +82,8 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 // gateway each time, because its secret is never stored, unless r was just read. It stores the rest of what it reads.
 func (s *Service) viewWithAction(ctx context.Context, by identity.Actor, t Terms, r reading) (*View, error) {
 	stale, err, c := false, error(nil), r.customer
-	if !r.listed {
-		r, stale, err = s.refreshWithinPatience(ctx, by, t, c, s.subscription(by))
+	if r.seen.Subscriptions == nil {
+		r, stale, err = s.refreshWithinPatience(ctx, by, t, c, subscriptions)
 	}
 	if stale {
 		v, err := s.view(ctx, by, t, c)
@@ -104,7 +103,7 @@ func (s *Service) viewWithAction(ctx context.Context, by identity.Actor, t Terms
 	if err != nil {
 		return nil, err
 	}
-	v.Action = actionOf(r.subscriptions, v.ID)
+	v.Action = actionOf(r.seen.Subscriptions, v.ID)
 	return v, nil
 }
 
@@ -124,9 +123,15 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 	return v, nil
 }
 
-func actionOf(held []billing.GatewaySubscription, id billing.SubscriptionID) *billing.Action {
-	if i := slices.IndexFunc(held, func(h billing.GatewaySubscription) bool { return h.ID == id }); i >= 0 {
-		return held[i].Action
+// actionOf returns what the payer must do for a subscription; nil if held is, or if there is nothing to do.
+func actionOf(held *[]billing.GatewaySubscription, id billing.SubscriptionID) *billing.Action {
+	if held == nil {
+		return nil
+	}
+	for _, h := range *held {
+		if h.ID == id {
+			return h.Action
+		}
 	}
 	return nil
 }
@@ -154,16 +159,18 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return nil, err
 	}
-	plans, held := t.Plans, []billing.GatewaySubscription(nil)
+	plans, held := t.Plans, (*[]billing.GatewaySubscription)(nil)
 	w.Ended = c.CheckoutUntil
 	if c.Pending == nil {
 		if plans, err = s.verified(callCtx, t, w.Plan); err != nil {
 			return nil, err
 		}
 		// A subscription may have been created elsewhere, or by a call whose response was lost.
-		if c, w.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now, &held); err != nil {
+		r, ended, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
+		if err != nil {
 			return nil, err
 		}
+		c, w.Ended, held = r.customer, ended, r.seen.Subscriptions
 		if c, err = s.loadFingerprints(ctx, callCtx, by, t, c); err != nil {
 			return nil, err
 		}
@@ -181,7 +188,7 @@ func (s *Service) Subscribe(
 	begun, err := begin()
 	if unknown := errors.Is(err, billing.ErrMethodRequired) || errors.Is(err, billing.ErrMethodNotFound); unknown &&
 		by.At.Sub(c.WalletAt) >= recently {
-		if _, err := s.refresh(ctx, callCtx, by, t, c, s.wallet(by)); err != nil {
+		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 			return nil, err
 		}
 		begun, err = begin()
@@ -331,6 +338,6 @@ func (s *Service) execute(
 	if err != nil {
 		return nil, err
 	}
-	v.Action = actionOf(out.subscriptions, v.ID)
+	v.Action = actionOf(&out.subscriptions, v.ID)
 	return v, nil
 }

@@ -152,5 +152,6 @@ func (s *Service) loadFingerprints(
 	if !t.Trials.OncePerCard || c.HadTrial || c.Pending != nil {
 		return c, nil
 	}
-	return s.refresh(ctx, callCtx, by, t, c, s.wallet(by))
+	r, err := s.refresh(ctx, callCtx, by, t, c, wallet)
+	return r.customer, err
 }

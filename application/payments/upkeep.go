@@ -111,18 +111,20 @@ func (s *Service) differences(
 ) ([]event.Event, error) {
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	w, err := callWithRetry(callCtx,
-		func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
-	if err != nil {
-		return nil, err
+	for range maxTries {
+		from := c.Look()
+		seen, err := see(callCtx, t, c, wallet, subscriptions)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = s.payments.Customer(ctx, by.Workspace, t.Account); err != nil {
+			return nil, err
+		}
+		if different, current := c.Differences(mirrorActor(by), from, seen, t.Plans); current {
+			return different, nil
+		}
 	}
-	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
-		return t.Gateway.Subscriptions(ctx, c.ID)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c.Differences(mirrorActor(by), w, held, t.Plans), nil
+	return nil, errMoved
 }
 
 // Resume ends the pause of a workspace's payments, and reports whether there was one. by is the system.

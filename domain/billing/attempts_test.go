@@ -34,7 +34,7 @@ func TestSetupIntentsAreLimited(t *testing.T) {
 		wantErr(t, c.BeginIntent(after(owner, 10*time.Minute), "b", limits), nil)
 		wantWait(t, c.BeginIntent(after(owner, 20*time.Minute), "c", limits), 40*time.Minute)
 		wantErr(t, c.BeginIntent(after(owner, 20*time.Minute), "b", limits), nil) // the same call again
-		c.ApplyWallet(after(owner, 21*time.Minute), c.Revision,
+		seeWallet(c, after(owner, 21*time.Minute),
 			billing.Wallet{Methods: []billing.Method{card("new", 0)}})
 		wantErr(t, c.BeginIntent(after(owner, 22*time.Minute), "c", limits), nil)
 		wantWait(t, c.BeginIntent(after(owner, 22*time.Minute), "d", limits), 48*time.Minute)
@@ -46,7 +46,7 @@ func TestSetupIntentsAreLimited(t *testing.T) {
 		for i := range 5 {
 			wantErr(t, c.BeginIntent(after(owner, time.Duration(i)*time.Minute), fmt.Sprint(i), limits), nil)
 			methods = append(methods, card(billing.MethodID(fmt.Sprint("pm_", i)), 0))
-			c.ApplyWallet(owner, c.Revision, billing.Wallet{Methods: methods})
+			seeWallet(c, owner, billing.Wallet{Methods: methods})
 		}
 		wantWait(t, c.BeginIntent(after(owner, 5*time.Minute), "x", limits), 55*time.Minute)
 		wantErr(t, c.BeginIntent(after(owner, time.Hour), "x", limits), nil)

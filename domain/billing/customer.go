@@ -1,7 +1,6 @@
 package billing
 
 import (
-	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -175,25 +174,6 @@ func (c *Customer) touch(by identity.Actor) {
 // Settled reports whether no outcome of c is unknown.
 func (c *Customer) Settled() bool {
 	return c.ID != "" && c.Pending == nil && len(c.Detaching()) == 0
-}
-
-// Differences returns how the mirror and the gateway differ, as the event types that would report it.
-// It changes nothing.
-func (c *Customer) Differences(by identity.Actor, w Wallet, held []GatewaySubscription, plans Plans) []event.Event {
-	seen := *c
-	seen.Log = event.Log{}
-	seen.Methods = slices.Clone(c.Methods)
-	if c.Subscription != nil {
-		s := *c.Subscription
-		seen.Subscription = &s
-	}
-	seen.ApplyWallet(by, seen.Revision, w)
-	if seen.Default != c.Default && len(seen.Recorded()) == 0 {
-		seen.Record(by, "payment_method.default_changed", string(seen.Default),
-			map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(seen.Default)}})
-	}
-	seen.ApplySubscriptions(by, seen.Revision, held, plans)
-	return seen.Recorded()
 }
 
 // Corrected records that an audit found a number of differences between the mirror and the gateway.

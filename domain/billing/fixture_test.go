@@ -86,3 +86,15 @@ func recorded(l *event.Log) string {
 	}
 	return all
 }
+
+// seeWallet updates the mirror of c with payment methods that by has just read.
+func seeWallet(c *billing.Customer, by identity.Actor, w billing.Wallet) {
+	c.Mirror(by, c.Look(), billing.Seen{Wallet: &w}, nil)
+}
+
+// seeSubscriptions is seeWallet for subscriptions.
+func seeSubscriptions(
+	c *billing.Customer, by identity.Actor, held []billing.GatewaySubscription, plans billing.Plans,
+) {
+	c.Mirror(by, c.Look(), billing.Seen{Subscriptions: &held}, plans)
+}

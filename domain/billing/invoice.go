@@ -3,7 +3,6 @@ package billing
 import (
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
@@ -51,9 +50,3 @@ type InvoicePage = page.Of[Invoice]
 // MirroredInvoices is how many of the newest invoices each read of the mirror updates. Older ones no
 // longer change, and stay as stored.
 const MirroredInvoices = 100
-
-// ApplyInvoices updates the mirror with the gateway's newest invoices. Other drafts were deleted there.
-func (c *Customer) ApplyInvoices(by identity.Actor, newest []Invoice) {
-	c.Invoices, c.AllDrafts = newest, true
-	c.InvoicesAt = by.At
-}

@@ -35,15 +35,20 @@ func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *I
 }
 
 // SettlePayment is Settle for a Pay, with what came of it.
-func (c *Customer) SettlePayment(by identity.Actor, key string, p InvoicePayment, held []GatewaySubscription,
-	plans Plans) {
+func (c *Customer) SettlePayment(by identity.Actor, key string, from Look, p InvoicePayment,
+	held []GatewaySubscription, plans Plans) bool {
 	if c.Pending == nil || c.Pending.Key != key {
-		return
+		return true
 	}
-	if p.Invoice.Status == Paid {
-		c.Record(by, "invoice.paid", string(p.Invoice.ID),
-			map[string]any{"amount": p.Invoice.AmountPaid, "currency": p.Invoice.Currency})
+	if !c.Settle(by, key, from, held, plans) {
+		return false
 	}
-	c.Settle(by, key, held, plans)
+	if p.Invoice.Status != Paid { // the payer may have confirmed it since
+		c.InvoicesAt = time.Time{}
+		return true
+	}
+	c.Record(by, "invoice.paid", string(p.Invoice.ID),
+		map[string]any{"amount": p.Invoice.AmountPaid, "currency": p.Invoice.Currency})
 	c.Invoices = []Invoice{p.Invoice}
+	return true
 }

@@ -345,11 +345,15 @@ func (c *Customer) begin(by identity.Actor, op *Operation, event, subject string
 	c.touch(by)
 }
 
-// Settle ends the operation of a key, and updates the mirror with the gateway's state after it. If the
-// operation is settled already, it changes nothing.
-func (c *Customer) Settle(by identity.Actor, key string, held []GatewaySubscription, plans Plans) {
+// Settle ends the operation of a key, and updates the mirror with the gateway's state after it, which is as old as a
+// look. It returns false, and changes nothing, if the mirror has changed since: then the subscriptions must be read
+// again. If the operation is settled already, it changes nothing either.
+func (c *Customer) Settle(by identity.Actor, key string, from Look, held []GatewaySubscription, plans Plans) bool {
 	if c.Pending == nil || c.Pending.Key != key {
-		return
+		return true
+	}
+	if !c.unchanged(from, Seen{Subscriptions: &held}) {
+		return false
 	}
 	op := c.Pending
 	c.Pending = nil
@@ -361,15 +365,17 @@ func (c *Customer) Settle(by identity.Actor, key string, held []GatewaySubscript
 		c.Subscription.Cancellation = *op.Cancellation
 	}
 	c.applySubscriptions(by, held, plans)
+	return true
 }
 
-// Abandon ends the operation of a key that had no effect at the gateway.
+// Abandon ends the operation of a key that had no effect at the gateway. The subscriptions must be read again: a look
+// during the operation may have seen what was undone.
 func (c *Customer) Abandon(by identity.Actor, key string, why string) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return
 	}
 	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": why})
-	c.Pending = nil
+	c.Pending, c.SubscriptionAt = nil, time.Time{}
 	c.touch(by)
 }
 

@@ -203,16 +203,16 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
 	_, err := c.Subscribe(owner, now, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
 	wantErr(t, err, nil)
-	c.Settle(owner, "another", nil, plans)
+	c.Settle(owner, "another", c.Look(), nil, plans)
 	if c.Pending == nil {
 		t.Fatal("another key settled it")
 	}
-	c.Settle(owner, "key", []billing.GatewaySubscription{held(billing.Active)}, plans)
+	c.Settle(owner, "key", c.Look(), []billing.GatewaySubscription{held(billing.Active)}, plans)
 	if c.Pending != nil || c.Subscription == nil || c.Subscription.Plan != "basic" || c.Default != "b" {
 		t.Fatalf("%+v", c)
 	}
 	revision := c.Revision
-	c.Settle(owner, "key", nil, plans)
+	c.Settle(owner, "key", c.Look(), nil, plans)
 	c.Abandon(owner, "key", "card_declined")
 	if c.Revision != revision || c.Subscription == nil {
 		t.Error("a second time changed something")
@@ -223,7 +223,7 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 	wantErr(t, c.CancelSubscription(owner, "end", nil, billing.Cancellation{}), nil)
 	wantErr(t, c.CancelSubscription(owner, "end", nil, billing.Cancellation{}), nil)
 	wantErr(t, c.CancelSubscription(owner, "other", nil, billing.Cancellation{}), billing.ErrPending)
-	c.Settle(owner, "end", []billing.GatewaySubscription{held(billing.Canceled)}, plans)
+	c.Settle(owner, "end", c.Look(), []billing.GatewaySubscription{held(billing.Canceled)}, plans)
 	if c.Subscription != nil || c.Ended == nil || c.Ended.EndedAt != now {
 		t.Fatalf("%+v", c)
 	}
@@ -322,7 +322,7 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 				t.Errorf("the same call again: %v, %v", done, err)
 			}
 			paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid}}
-			tt.of.SettlePayment(by, "key", paid, []billing.GatewaySubscription{held(billing.Active)}, plans)
+			tt.of.SettlePayment(by, "key", tt.of.Look(), paid, []billing.GatewaySubscription{held(billing.Active)}, plans)
 			if tt.of.Pending != nil || tt.of.Subscription.Status != billing.Active || len(tt.of.Invoices) != 1 {
 				t.Errorf("%+v", tt.of)
 			}

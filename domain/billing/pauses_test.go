@@ -89,7 +89,7 @@ func TestAnEndTellsWhy(t *testing.T) {
 	if c.Pending.Why() != why {
 		t.Errorf("%+v", c.Pending)
 	}
-	c.Settle(owner, "k", nil, plans)
+	c.Settle(owner, "k", c.Look(), nil, plans)
 	for _, e := range c.Recorded() {
 		if e.Data["cancellation_feedback"] != billing.Feedback("too_expensive") || len(e.Data) > 2 {
 			t.Errorf("%s: %+v", e.Type, e.Data)
@@ -109,12 +109,12 @@ func TestAPauseEntitlesToWhatWasPaid(t *testing.T) {
 			PeriodStart: start, PeriodEnd: start.AddDate(0, 0, 30),
 		}}
 	}
-	c.ApplySubscriptions(owner, c.Revision, h(c.Subscription.PeriodStart, time.Time{}), plans)
-	c.ApplySubscriptions(owner, c.Revision, h(end, time.Time{}), plans)
+	seeSubscriptions(c, owner, h(c.Subscription.PeriodStart, time.Time{}), plans)
+	seeSubscriptions(c, owner, h(end, time.Time{}), plans)
 	if s := c.Subscription; !s.PaidUntil.Equal(end) || !s.Entitled(end.Add(-1), 0) || s.Entitled(end, time.Hour) {
 		t.Errorf("%+v", s)
 	}
-	c.ApplySubscriptions(owner, c.Revision, h(end, now), plans) // as the gateway knows better
+	seeSubscriptions(c, owner, h(end, now), plans) // as the gateway knows better
 	if s := c.Subscription; !s.PaidUntil.Equal(now) {
 		t.Errorf("%+v", s)
 	}

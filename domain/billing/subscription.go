@@ -136,17 +136,8 @@ func (h *GatewaySubscription) subscription(plans Plans) *Subscription {
 	return s
 }
 
-// ApplySubscriptions updates the mirror with the gateway's subscriptions, which were read while the
-// customer was at revision of. If the customer has changed since, nothing is updated. If several are
-// live, which Atrium never causes, the oldest one counts, the others are Surplus, and an event records
-// them.
-func (c *Customer) ApplySubscriptions(by identity.Actor, of int64, held []GatewaySubscription, plans Plans) {
-	if c.Revision != of {
-		return
-	}
-	c.applySubscriptions(by, held, plans)
-}
-
+// applySubscriptions updates the mirror with the gateway's subscriptions. If several are live, which Atrium never
+// causes, the oldest one counts, the others are Surplus, and an event records them.
 func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscription, plans Plans) {
 	c.SubscriptionAt = by.At
 	var now *Subscription

@@ -177,10 +177,14 @@ func (c *Customer) Detaching() []MethodID {
 	return ids
 }
 
-// SetDefault records the gateway's new default.
-func (c *Customer) SetDefault(by identity.Actor, now time.Time, id MethodID) error {
+// SetDefault records the gateway's new default, after a call that began at a look. If the customer has changed since,
+// the gateway may have the default of another call, and the wallet must be read again.
+func (c *Customer) SetDefault(by identity.Actor, now time.Time, from Look, id MethodID) error {
 	if _, err := c.Chargeable(by, now, id); err != nil {
 		return err
+	}
+	if c.Revision != from.revision {
+		c.WalletAt = time.Time{}
 	}
 	if c.Default != id {
 		c.Record(by, "payment_method.default_changed", string(id),
@@ -189,43 +193,4 @@ func (c *Customer) SetDefault(by identity.Actor, now time.Time, id MethodID) err
 		c.touch(by)
 	}
 	return nil
-}
-
-// ApplyWallet updates the mirror with the gateway's payment methods, which were read while the customer
-// was at revision of. If the customer has changed since, nothing is updated.
-func (c *Customer) ApplyWallet(by identity.Actor, of int64, w Wallet) {
-	if c.Revision != of {
-		return
-	}
-	known := map[MethodID]Method{}
-	for _, m := range c.Methods {
-		known[m.ID] = m
-	}
-	var now []Method
-	for _, m := range w.Methods {
-		was, there := known[m.ID]
-		delete(known, m.ID)
-		m.Detaching = was.Detaching
-		now = append(now, m)
-		if !there {
-			c.confirmIntent()
-			c.Record(by, "payment_method.added", string(m.ID),
-				map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
-		}
-	}
-	for id, m := range known {
-		if !m.Detaching { // the removal of leaving ones is recorded already
-			c.Record(by, "payment_method.removed", string(id), nil)
-		}
-	}
-	slices.SortFunc(now, newestFirst)
-	def := w.Default
-	if i := slices.IndexFunc(now, func(m Method) bool { return m.ID == def }); i < 0 || now[i].Detaching {
-		def = ""
-	}
-	if !slices.Equal(now, c.Methods) || def != c.Default || w.Credit != c.Credit {
-		c.Methods, c.Default, c.Credit = now, def, w.Credit
-		c.touch(by)
-	}
-	c.WalletAt = by.At
 }

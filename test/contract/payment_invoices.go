@@ -13,12 +13,12 @@ func invoicesAreFound(t *testing.T, a Adapter) {
 	want := billing.Invoice{ID: "in_1", Status: billing.Open, Currency: "usd", Total: 900, AmountDue: 900,
 		CreatedAt: fixture.At}
 	changeCustomer(t, a.Stores, team.Owner,
-		func(c *billing.Customer) { c.ApplyInvoices(team.Owner, []billing.Invoice{want}) })
+		func(c *billing.Customer) { seeInvoices(c, team.Owner, []billing.Invoice{want}) })
 	draft := want
 	draft.ID, draft.Status = "in_draft", billing.Draft
 	// of those that a gateway does not list any more, drafts are gone
 	for _, all := range [][]billing.Invoice{{want, draft}, {}} {
-		changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.ApplyInvoices(team.Owner, all) })
+		changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { seeInvoices(c, team.Owner, all) })
 		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_draft")
 		if (err == nil) != (len(all) == 2) {
 			t.Errorf("the draft, with %d invoices at the gateway: %v", len(all), err)

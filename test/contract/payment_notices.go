@@ -16,7 +16,7 @@ func noticesAreGivenOnce(t *testing.T, a Adapter) {
 	by := team.Owner
 	customerOf(t, a.Stores, by)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{{
+		seeSubscriptions(c, by, []billing.GatewaySubscription{{
 			ID: "sub_due", Plan: "basic", Quantity: 1, Status: billing.PastDue, PeriodStart: fixture.At,
 			PeriodEnd: fixture.At.AddDate(0, 1, 0), CreatedAt: fixture.At,
 		}}, nil)

@@ -87,7 +87,7 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 	}
 	see := func(all ...billing.GatewaySubscription) *billing.Customer {
 		return changeCustomer(t, a.Stores, by,
-			func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, all, plansForSale) })
+			func(c *billing.Customer) { seeSubscriptions(c, by, all, plansForSale) })
 	}
 	see(held("sub_1"))
 	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
@@ -169,7 +169,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
 	live(1)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.Settle(by, "k", []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+		c.Settle(by, "k", c.Look(), []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	live(1)
 	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 ||
@@ -186,11 +186,11 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	}
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 		next := held("sub_2")
-		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{next}, plansForSale)
+		seeSubscriptions(c, by, []billing.GatewaySubscription{next}, plansForSale)
 	})
 	live(1)
 	changeCustomer(t, a.Stores, by,
-		func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, nil, plansForSale) })
+		func(c *billing.Customer) { seeSubscriptions(c, by, nil, plansForSale) })
 	live(0)
 	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
 }
@@ -215,8 +215,8 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	billedTo := described()
 	billedTo.Workspace = ""
 	want[2].BilledTo, want[3].BilledTo = &billedTo, &billing.Details{}
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplyInvoices(by, want) })
-	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { c.ApplyInvoices(by, want[:1]) })
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { seeInvoices(c, by, want) })
+	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { seeInvoices(c, by, want[:1]) })
 	list := func(status billing.InvoiceStatus) []billing.Invoice {
 		return fixture.Pages(t, 2, func(q page.Query) (billing.InvoicePage, error) {
 			return a.Payments.Invoices(ctx, by.Workspace, sandboxAccount, status, q)
@@ -225,7 +225,7 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	same(t, "invoices", list(""), want)
 	same(t, "open ones", list(billing.Open), want[2:3])
 	want[2].Status, want[2].AmountPaid = billing.Void, 77
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplyInvoices(by, want[2:3]) })
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { seeInvoices(c, by, want[2:3]) })
 	same(t, "after a change of one", list(""), want)
 	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil ||
 		len(none.Items) != 0 {
@@ -242,8 +242,8 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 		methods = append(methods, method(billing.MethodID(fmt.Sprint("pm_", i)), i))
 	}
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: methods, Default: "pm_0"})
-		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+		seeWallet(c, by, billing.Wallet{Methods: methods, Default: "pm_0"})
+		seeSubscriptions(c, by, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	second := a.Second()
 	refused := make(chan error, len(methods))

@@ -24,12 +24,12 @@ func customersAreKept(t *testing.T, a Adapter) {
 	given := described()
 	given.Workspace = ""
 	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)},
+		seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)},
 			Default: "pm_2", Credit: billing.Money{Amount: 700, Currency: "usd"}})
-		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+		seeSubscriptions(c, by, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 		_, err := c.Remove(by, by.At, "pm_1", "")
 		must(t, err)
-		c.ApplyInvoices(by, nil)
+		seeInvoices(c, by, nil)
 		c.Entered, c.Given, c.Giving = given, &given, "k3"
 		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
 			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
@@ -43,8 +43,8 @@ func customersAreKept(t *testing.T, a Adapter) {
 	t.Run("and so is what takes its place", func(t *testing.T) {
 		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 			c.Pending, c.Entered, c.Given, c.Giving = nil, billing.Details{}, nil, ""
-			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
-			c.ApplySubscriptions(by, c.Revision, nil, plansForSale)
+			seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
+			seeSubscriptions(c, by, nil, plansForSale)
 		})
 		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 		must(t, err)
@@ -93,13 +93,13 @@ func customersAreChangedWhole(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	before := customerOf(t, a.Stores, by)
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
 		return errBoom
 	})
 	wantErr(t, err, errBoom)
 	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
 		changeCustomer(t, tx, by, func(c *billing.Customer) {
-			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+			seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
 		})
 		return errBoom
 	}), errBoom)
@@ -142,4 +142,21 @@ func customersAreApart(t *testing.T, a Adapter) {
 	if !found {
 		t.Errorf("customers = %v", all)
 	}
+}
+
+// seeWallet updates the mirror of c with payment methods that by has just read.
+func seeWallet(c *billing.Customer, by identity.Actor, w billing.Wallet) {
+	c.Mirror(by, c.Look(), billing.Seen{Wallet: &w}, nil)
+}
+
+// seeSubscriptions is seeWallet for subscriptions.
+func seeSubscriptions(
+	c *billing.Customer, by identity.Actor, held []billing.GatewaySubscription, plans billing.Plans,
+) {
+	c.Mirror(by, c.Look(), billing.Seen{Subscriptions: &held}, plans)
+}
+
+// seeInvoices is seeWallet for invoices.
+func seeInvoices(c *billing.Customer, by identity.Actor, all []billing.Invoice) {
+	c.Mirror(by, c.Look(), billing.Seen{Invoices: &all}, nil)
 }
