@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
@@ -94,16 +95,16 @@ func TestRotation(t *testing.T) {
 
 func TestRefreshes(t *testing.T) {
 	issuer := fixture.NewIssuer(t, "ES256")
-	verifier := newVerifier()
+	verifier := directly(issuer)
 	stranger := fixture.NewSigningKey(t, "EdDSA", "")
 	good := issuer.Token(issuer.Claims(app, noon))
-	asked := func(want int) {
+	asked := func(t *testing.T, want int) {
 		t.Helper()
 		if d, k := issuer.Requests(fixture.DiscoveryPath), issuer.Requests(fixture.KeysPath); d != want || k != want {
 			t.Errorf("the issuer was asked %d times where its keys are, %d times for them; want %d", d, k, want)
 		}
 	}
-	together := func(n int, at time.Time, token func(int) string, want error) {
+	together := func(t *testing.T, n int, at time.Time, token func(int) string, want error) {
 		t.Helper()
 		var all sync.WaitGroup
 		for i := range n {
@@ -120,22 +121,24 @@ func TestRefreshes(t *testing.T) {
 			issuer.Claims(app, noon), stranger.Private)
 	}
 
-	together(100, noon, func(int) string { return good }, nil)
-	asked(1) // the first callers share one fetch
-	together(1000, noon.Add(59*time.Second), unknown, identity.ErrUnauthenticated)
-	asked(1)
-	together(1000, noon.Add(time.Minute), unknown, identity.ErrUnauthenticated)
-	asked(2)
-	together(1000, noon.Add(119*time.Second), unknown, identity.ErrUnauthenticated)
-	asked(2)
-	together(1000, noon.Add(2*time.Minute), unknown, identity.ErrUnauthenticated)
-	asked(3)
-	together(100, noon.Add(2*time.Minute), func(int) string { return good }, nil)
-	asked(3)
-	together(1000, noon.Add(-time.Hour), unknown, identity.ErrUnauthenticated) // the clock was set back
-	asked(3)                                                                   // for they are not issued yet
-	together(1000, noon, unknown, identity.ErrUnauthenticated)
-	asked(4)
+	synctest.Test(t, func(t *testing.T) {
+		together(t, 100, noon, func(int) string { return good }, nil)
+		asked(t, 1) // the first callers share one fetch
+		together(t, 1000, noon.Add(59*time.Second), unknown, identity.ErrUnauthenticated)
+		asked(t, 1)
+		together(t, 1000, noon.Add(time.Minute), unknown, identity.ErrUnauthenticated)
+		asked(t, 2)
+		together(t, 1000, noon.Add(119*time.Second), unknown, identity.ErrUnauthenticated)
+		asked(t, 2)
+		together(t, 1000, noon.Add(2*time.Minute), unknown, identity.ErrUnauthenticated)
+		asked(t, 3)
+		together(t, 100, noon.Add(2*time.Minute), func(int) string { return good }, nil)
+		asked(t, 3)
+		together(t, 1000, noon.Add(-time.Hour), unknown, identity.ErrUnauthenticated) // the clock was set back
+		asked(t, 3)                                                                   // for they are not issued yet
+		together(t, 1000, noon, unknown, identity.ErrUnauthenticated)
+		asked(t, 4)
+	})
 }
 
 func TestOutage(t *testing.T) {

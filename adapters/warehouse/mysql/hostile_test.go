@@ -30,7 +30,8 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 				"tls": "disable",
 			}, nil)
 		},
-		Scripts: slices.Concat(scripts(), refusals(), encrypted(t)),
+		SpeaksFirst: true,
+		Scripts:     slices.Concat(scripts(), refusals(), encrypted(t)),
 	}
 }
 
