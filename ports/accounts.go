@@ -137,9 +137,8 @@ type Workspaces interface {
 	// workspace, its memberships and its invitations waits. Outside a transaction the lock ends at once.
 	Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error
 
-	// Update loads a workspace with the memberships of by and of the users in also. It also loads the
-	// API keys in the workspace that are not revoked: those of the users in also, service keys that
-	// these users created, and, recursively, all keys created with any of them. It locks the workspace,
+	// Update loads a workspace with the memberships of by and of the users in also, what the users in also
+	// made in it (account.Powers), and the creators of those that are programs. It locks the workspace,
 	// calls change, and saves what the workspace and the keys recorded, all in one transaction, as
 	// Prompts.Update does. If change removed a member, that user's shares in the workspace are deleted.
 	// Stored responses that showed a key that change ended are deleted too. account.ErrSlugTaken as in

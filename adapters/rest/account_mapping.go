@@ -67,8 +67,10 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 	switch {
 	case !k.RevokedAt.IsZero():
 		status = openapi.APIKeyStatusRevoked
-	case !k.Live(now):
+	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
 		status = openapi.APIKeyStatusExpired
+	case !k.Live(now):
+		status = openapi.APIKeyStatusSuspended
 	}
 	kind := openapi.APIKeyKindPersonal
 	if k.Service {

@@ -62,7 +62,7 @@ func (a *API) disablePerson(r *request) (reply, error) {
 		return reply{}, err
 	}
 	keep := account.KeepServiceKeys(in.KeepServiceKeys)
-	return noContent, r.Accounts.DisablePerson(r.Context(), r.by, memberID(r), in.Reason, keep)
+	return lostReply(r.Accounts.DisablePerson(r.Context(), r.by, memberID(r), in.Reason, keep))
 }
 
 func (a *API) enablePerson(r *request) (reply, error) {

@@ -39,6 +39,18 @@ func toMember(m *account.Member) openapi.Member {
 	}
 }
 
+func toRoleLoss(l account.Loss) openapi.RoleLoss {
+	return openapi.RoleLoss{
+		ServiceKeysEnded:     idsOf(l.Ended),
+		ServiceKeysKept:      idsOf(l.Kept),
+		ServiceKeysSuspended: idsOf(l.Suspended),
+	}
+}
+
+func idsOf(keys []*account.Key) []string {
+	return mapSlice(keys, func(k **account.Key) string { return string((*k).ID) })
+}
+
 func toInvitationCreated(made *accounts.Invited, now time.Time) openapi.InvitationCreated {
 	i := toInvitation(made.Invitation, now)
 	return openapi.InvitationCreated{

@@ -96,12 +96,9 @@ func (a *API) transferWorkspace(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	to := identity.UserID(in.UserID)
-	m, err := r.Accounts.TransferWorkspace(r.Context(), r.by, workspaceID(r), r.match, to)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(toMember(&m)).withRevision(m.Revision), nil
+	to, keep := identity.UserID(in.UserID), account.KeepServiceKeys(in.KeepServiceKeys)
+	m, lost, err := r.Accounts.TransferWorkspace(r.Context(), r.by, workspaceID(r), r.match, to, keep)
+	return changedMember(&m, lost, err)
 }
 
 func (r *request) workspaceReply(w *account.Workspace, err error) (reply, error) {
@@ -130,18 +127,34 @@ func (a *API) updateMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m, err := r.Accounts.ChangeMember(
-		r.Context(), r.by, workspaceID(r), memberID(r), r.match, identity.ParseRole(string(in.Role)),
-	)
+	role, keep := identity.ParseRole(string(in.Role)), account.KeepServiceKeys(in.KeepServiceKeys)
+	m, lost, err := r.Accounts.ChangeMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, role, keep)
+	return changedMember(&m, lost, err)
+}
+
+// changedMember returns the reply of a change after which someone may have a lower role.
+func changedMember(m *account.Member, lost account.Loss, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toMember(&m)).withRevision(m.Revision), nil
+	out := toMember(m)
+	if !lost.IsZero() {
+		out.Lost = toRoleLoss(lost)
+	}
+	return ok(out).withRevision(m.Revision), nil
+}
+
+// lostReply returns the reply of a change that leaves nothing to show but what someone lost.
+func lostReply(lost account.Loss, err error) (reply, error) {
+	if err != nil || lost.IsZero() {
+		return noContent, err
+	}
+	return ok(toRoleLoss(lost)), nil
 }
 
 func (a *API) removeMember(r *request) (reply, error) {
 	keep := account.KeepServiceKeys(r.query.Get("keep_service_keys") == "true")
-	return noContent, r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, keep)
+	return lostReply(r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, keep))
 }
 
 func (a *API) listInvitations(r *request) (reply, error) {

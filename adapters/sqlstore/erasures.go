@@ -106,7 +106,7 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 			if err != nil {
 				return err
 			}
-			if err := tx.loadKeys(ctx, w, id); err != nil {
+			if err := tx.loadPowers(ctx, w, id); err != nil {
 				return err
 			}
 			l.Workspaces = append(l.Workspaces, w)

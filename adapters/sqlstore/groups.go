@@ -190,6 +190,13 @@ func (s *Groups) Update(
 		if err := tx.loadGroupPeople(ctx, w, g, also); err != nil {
 			return err
 		}
+		makers, err := tx.makersAmong(ctx, w.ID, w.Members)
+		if err != nil {
+			return err
+		}
+		if err := tx.loadPowers(ctx, w, makers...); err != nil {
+			return err
+		}
 		people, members, external := maps.Clone(g.People), maps.Clone(w.Members), g.External
 		if err := change(w, g); err != nil {
 			return err
@@ -203,6 +210,9 @@ func (s *Groups) Update(
 					return err
 				}
 			}
+		}
+		if err := tx.savePowers(ctx, slices.Collect(maps.Values(w.Powers))...); err != nil {
+			return err
 		}
 		if err := tx.saveGroup(ctx, g, people); err != nil {
 			return err

@@ -18,8 +18,8 @@ type Keys struct{ db *DB }
 var _ ports.Keys = (*Keys)(nil)
 
 const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at,
-	t.scopes, t.networks, t.last_used_at, t.last_used_by, t.revoked_at, t.created_by, t.made_by_key, t.revision,
-	t.created_at, t.updated_at`
+	t.scopes, t.networks, t.last_used_at, t.last_used_by, t.revoked_at, t.suspended_at, t.created_by, t.made_by_key,
+	t.revision, t.created_at, t.updated_at`
 
 type keyRow struct {
 	ID         identity.KeyID       `db:"id"`
@@ -36,6 +36,7 @@ type keyRow struct {
 	LastUsedAt int64                `db:"last_used_at"`
 	LastUsedBy string               `db:"last_used_by"`
 	RevokedAt  int64                `db:"revoked_at"`
+	Suspended  int64                `db:"suspended_at"`
 	CreatedBy  identity.UserID      `db:"created_by"`
 	MadeBy     identity.KeyID       `db:"made_by_key"`
 	Revision   int64                `db:"revision"`
@@ -48,7 +49,8 @@ func (r *keyRow) key() account.Key {
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name,
 		Ceiling: r.Ceiling, Scopes: r.Scopes, Networks: r.Networks, Hint: r.Hint, LastUsedBy: r.LastUsedBy,
 		ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), RevokedAt: fromMicros(r.RevokedAt),
-		CreatedBy: r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+		SuspendedAt: fromMicros(r.Suspended),
+		CreatedBy:   r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
 		UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
@@ -230,9 +232,9 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, revision = ?, updated_at = ?
-		WHERE id = ? AND workspace_id = ?`,
-		micros(k.ExpiresAt), micros(k.RevokedAt), k.Revision, micros(k.UpdatedAt), k.ID, k.Workspace); err != nil {
+	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, revision = ?,
+		updated_at = ? WHERE id = ? AND workspace_id = ?`,
+		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.Revision, micros(k.UpdatedAt), k.ID, k.Workspace); err != nil {
 		return err
 	}
 	if err := db.eraseAnswers(ctx, k.Org, string(k.ID)); err != nil {

@@ -221,8 +221,8 @@ const (
 
 // principalKeyColumns and principalJoins are without the org, by which a key is found, and without ids that it has.
 var principalKeyColumns = columnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name",
-	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "created_by",
-	"made_by_key", "revision", "created_at", "updated_at"})
+	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "suspended_at",
+	"created_by", "made_by_key", "revision", "created_at", "updated_at"})
 
 var principalJoins = []packedJoin{
 	{table: `users u`, on: `u.id = k.user_id`, columns: columnsOf(`u.%`, `u.`, userDetails)},

@@ -34,7 +34,7 @@ var sessionPersonPacked = pack[sessionPersonRow](
 	packedJoin{table: `users u`, on: `u.id = s.user_id`, columns: columnsOf(`u.%`, `u.`, userNames)},
 	packedJoin{table: `api_keys k`, on: `k.id = NULLIF(s.key_id, '')`, isLeft: true,
 		columns: columnsOf(`k.%`, `k.`, []string{"id", "scopes", "networks", "ceiling", "expires_at", "last_used_at",
-			"revoked_at", "service"})},
+			"revoked_at", "suspended_at", "service"})},
 	packedJoin{table: `workspaces w`, on: `w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`,
 		isLeft: true, columns: columnsOf(`w.%`, `w.`, []string{"id", "slug", "name", "created_by", "revision",
 			"created_at", "updated_at"})},

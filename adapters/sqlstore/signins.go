@@ -149,7 +149,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		if err := db.loadMembers(ctx, w, users...); err != nil {
 			return err
 		}
-		if err := db.loadKeys(ctx, w, users...); err != nil {
+		if err := db.loadPowers(ctx, w, users...); err != nil {
 			return err
 		}
 		s.Workspaces[slug] = w

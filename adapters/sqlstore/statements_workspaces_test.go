@@ -27,7 +27,7 @@ func TestAChangeOfAWorkspaceWritesOnlyTheMembershipsThatChanged(t *testing.T) {
 				return w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("renamed")})
 			}, 0},
 			"another role": {func(w *account.Workspace) error {
-				_, err := w.ChangeRole(by, nil, member, identity.Viewer)
+				_, err := w.ChangeRole(by, nil, member, identity.Viewer, false)
 				return err
 			}, 1},
 		} {

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -42,20 +44,16 @@ func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identit
 		if err := change(a); err != nil {
 			return err
 		}
-		for _, ws := range a.MemberOf {
-			for _, k := range a.Keys[ws] {
-				if err := tx.saveKey(ctx, k); err != nil {
-					return err
-				}
-			}
+		if err := tx.savePowers(ctx, slices.Collect(maps.Values(a.Powers))...); err != nil {
+			return err
 		}
 		return tx.saveUser(ctx, a.User)
 	})
 }
 
-// access reads and locks a user, the operators of the org, and the keys that end with the user's memberships.
+// access reads and locks a user, the operators of the org, and what the user made in each workspace.
 func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
-	a := &account.Access{Keys: map[identity.WorkspaceID][]*account.Key{}}
+	a := &account.Access{Powers: map[identity.WorkspaceID]account.Powers{}}
 	var locked []struct {
 		ID       identity.UserID `db:"id"`
 		Operates bool            `db:"operates"`
@@ -80,11 +78,9 @@ func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID
 		return nil, err
 	}
 	for _, ws := range a.MemberOf {
-		w := &account.Workspace{ID: ws}
-		if err := db.loadKeys(ctx, w, id); err != nil {
+		if a.Powers[ws], err = db.powers(ctx, ws, id); err != nil {
 			return nil, err
 		}
-		a.Keys[ws] = w.Keys[id]
 	}
 	return a, nil
 }

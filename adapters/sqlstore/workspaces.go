@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -154,7 +156,7 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(also, by.User)...); err != nil {
 			return err
 		}
-		if err := tx.loadKeys(ctx, w, also...); err != nil {
+		if err := tx.loadPowers(ctx, w, also...); err != nil {
 			return err
 		}
 		if err := change(w); err != nil {
@@ -204,26 +206,16 @@ func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...id
 		if found {
 			w.Members[user] = row.member()
 			db.tx.storesMember(w, row.member())
+			if row.member().Service {
+				if err := db.loadMakers(ctx, w, user); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id
 		WHERE m.workspace_id = ? AND m.role = ? AND NOT u.service`, w.ID, identity.Owner)
 	return err
-}
-
-// loadKeys reads the API keys in w that end with the memberships of users.
-func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
-	w.Keys = map[identity.UserID][]*account.Key{}
-	for _, user := range users {
-		if user == "" { // the system created keys too, and they end with no membership
-			continue
-		}
-		if w.Keys[user], err = db.keysMadeBy(ctx, w.ID, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user,
-			user); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
@@ -288,12 +280,8 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 			return err
 		}
 	}
-	for _, keys := range w.Keys {
-		for _, k := range keys {
-			if err := db.saveKey(ctx, k); err != nil {
-				return err
-			}
-		}
+	if err := db.savePowers(ctx, slices.Collect(maps.Values(w.Powers))...); err != nil {
+		return err
 	}
 	db.forget()
 	return db.record(ctx, w.RecordedAt(w.Revision, string(w.ID)))

@@ -123,7 +123,7 @@ func (s *Directory) follow(
 			return err
 		}
 	}
-	if u.Active || was && !u.RemovedAt.IsZero() { // a deactivated user keeps the roles and API keys for later
+	if u.Active || was && !u.RemovedAt.IsZero() { // a deactivated user keeps the roles for later
 		_, err := signInByDirectory(ctx, tx.Users, by, org, u)
 		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) {
 			return err
@@ -143,7 +143,7 @@ const (
 
 func disableByDirectory(ctx context.Context, tx ports.Stores, by identity.Actor, id identity.UserID) error {
 	return tx.People.ChangeAccess(ctx, by, id, func(a *account.Access) error {
-		return a.Disable(by, disabledByDirectory, account.KeepServiceKeys(false))
+		return a.Suspend(by, disabledByDirectory)
 	})
 }
 

@@ -61,13 +61,18 @@ func (s *Service) KeysOf(
 	return s.keys.List(ctx, ws.ID, "", by.At, q)
 }
 
-// DisablePerson disables a person's account. by is an operator or the system.
+// DisablePerson disables a person's account, and returns what the person lost. by is an operator or the system.
 func (s *Service) DisablePerson(ctx context.Context, by identity.Actor, id identity.UserID, reason string,
-	keep account.KeepServiceKeys) error {
+	keep account.KeepServiceKeys) (lost account.Loss, err error) {
 	if err := account.MayChangeAccess(by); err != nil {
-		return err
+		return account.Loss{}, err
 	}
-	return s.people.ChangeAccess(ctx, by, id, func(a *account.Access) error { return a.Disable(by, reason, keep) })
+	err = s.people.ChangeAccess(ctx, by, id, func(a *account.Access) error {
+		err := a.Disable(by, reason, keep)
+		lost = a.Lost
+		return err
+	})
+	return lost, err
 }
 
 // SetOperator makes a person an operator of the org, or revokes that right. by is an operator or the system.

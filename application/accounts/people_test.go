@@ -31,7 +31,8 @@ func TestDisableAndEnablePerson(t *testing.T) {
 				func(_ context.Context, _ identity.Actor, _ identity.UserID, change func(*account.Access) error) error {
 					return change(a)
 				})
-			wantErr(t, s.DisablePerson(s.ctx, tt.by, "ann", "left", false), tt.want)
+			_, err := s.DisablePerson(s.ctx, tt.by, "ann", "left", false)
+			wantErr(t, err, tt.want)
 			if disabled := !a.User.Enabled(); disabled != (tt.want == nil) {
 				t.Errorf("disabled: %v", disabled)
 			}

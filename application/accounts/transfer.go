@@ -9,19 +9,23 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// TransferWorkspace makes another member the owner of a workspace, and the caller an admin, in one transaction.
-// account.ErrTransferRefused also if the account of the member is disabled.
+// TransferWorkspace makes another member the owner of a workspace, and the caller an admin, in one transaction. It
+// returns the new owner, and what the caller lost. account.ErrTransferRefused also if the account of the member is
+// disabled.
 func (s *Service) TransferWorkspace(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match, to identity.UserID,
-) (m account.Member, err error) {
+	keep account.KeepServiceKeys,
+) (m account.Member, lost account.Loss, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{to},
+		w, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{to, by.User},
 			func(w *account.Workspace) (err error) {
-				m, err = w.Transfer(by, at, to)
+				m, err = w.Transfer(by, at, to, keep)
 				return err
-			}); err != nil {
+			})
+		if err != nil {
 			return err
 		}
+		lost = w.Lost
 		u, _, err := tx.Users.Get(ctx, by.Org, to)
 		if err == nil && !u.Enabled() {
 			err = account.ErrTransferRefused
@@ -31,5 +35,5 @@ func (s *Service) TransferWorkspace(
 		}
 		return s.followDetails(ctx, tx.Jobs, by, id)
 	})
-	return m, err
+	return m, lost, err
 }

@@ -22,10 +22,10 @@ func TestTransferWorkspace(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
 			var after *account.Workspace
-			tx.expectUpdateWorkspace(owner, []identity.UserID{tt.to.ID}, acme, &after)
+			tx.expectUpdateWorkspace(owner, []identity.UserID{tt.to.ID, owner.User}, acme, &after)
 			tx.users.EXPECT().Get(s.ctx, owner.Org, tt.to.ID).Return(&tt.to, nil, nil).AnyTimes()
 			tx.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil).AnyTimes()
-			m, err := s.TransferWorkspace(s.ctx, owner, "acme", nil, tt.to.ID)
+			m, _, err := s.TransferWorkspace(s.ctx, owner, "acme", nil, tt.to.ID, false)
 			wantErr(t, err, tt.want)
 			if err == nil && (m.User != "ann" || m.Role != identity.Owner || after.Owners != 1 ||
 				after.Members["bob"].Role != identity.Admin) {

@@ -135,36 +135,39 @@ func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.Wor
 	return s.workspaces.Member(ctx, by.Org, id, user)
 }
 
-// ChangeMember changes a member's role.
+// ChangeMember changes a member's role, and returns what the member lost with the previous one.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID,
-	at revision.Match, to identity.Role) (m account.Member, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		_, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) (err error) {
-			m, err = w.ChangeRole(by, at, user, to)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return s.followDetails(ctx, tx.Jobs, by, id)
+	at revision.Match, to identity.Role, keep account.KeepServiceKeys) (m account.Member, lost account.Loss, err error) {
+	lost, err = s.changeMember(ctx, by, id, user, func(w *account.Workspace) (err error) {
+		m, err = w.ChangeRole(by, at, user, to, keep)
+		return err
 	})
-	return m, err
+	return m, lost, err
 }
 
-// RemoveMember ends a membership, with the service keys that the member created unless keep is set.
-// Every member may end their own membership.
+// RemoveMember ends a membership, with the service keys that the member created unless keep is set, and returns what the
+// member lost. Every member may end their own membership.
 func (s *Service) RemoveMember(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match,
 	keep account.KeepServiceKeys,
-) error {
-	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		_, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user},
-			func(w *account.Workspace) error { return w.Remove(by, at, user, keep) })
+) (account.Loss, error) {
+	return s.changeMember(ctx, by, id, user, func(w *account.Workspace) error { return w.Remove(by, at, user, keep) })
+}
+
+// changeMember changes a member of a workspace, and returns what the member lost.
+func (s *Service) changeMember(
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID,
+	change func(*account.Workspace) error,
+) (lost account.Loss, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		w, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user}, change)
 		if err != nil {
 			return err
 		}
+		lost = w.Lost
 		return s.followDetails(ctx, tx.Jobs, by, id)
 	})
+	return lost, err
 }
 
 // Invitations lists a workspace's open invitations.

@@ -322,7 +322,7 @@ func TestChangeMember(t *testing.T) {
 			if tt.want == nil {
 				tx.expectFollowed("acme")
 			}
-			m, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to)
+			m, _, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to, false)
 			wantErr(t, err, tt.want)
 			if tt.want == nil && (!reflect.DeepEqual(m, after.Members[tt.user]) || m.Role != tt.to || m.Revision != 6) {
 				t.Errorf("ChangeMember = %+v", m)
@@ -356,7 +356,8 @@ func TestRemoveMember(t *testing.T) {
 			if tt.want == nil {
 				tx.expectFollowed("acme")
 			}
-			wantErr(t, s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false), tt.want)
+			_, err := s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false)
+			wantErr(t, err, tt.want)
 			if (after.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
 				t.Errorf("member %+v", after.Members[tt.user])
 			}

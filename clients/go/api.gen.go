@@ -334,6 +334,11 @@ type APIKeyList struct {
 	NextCursor *string  `json:"next_cursor"`
 }
 
+// APIKeyResumedData is a type of the API. The data of api_key.resumed: A suspended API key works again.
+type APIKeyResumedData struct {
+	Name string `json:"name"`
+}
+
 // APIKeyRevokedData is a type of the API. The data of api_key.revoked: An API key was revoked.
 type APIKeyRevokedData struct {
 	Name string `json:"name"`
@@ -389,15 +394,23 @@ const (
 	APIKeyScopeWorkspaceWrite   APIKeyScope = "workspace:write"
 )
 
-// APIKeyStatus is a type of the API.
+// APIKeyStatus is a type of the API. A `suspended` key works again when the account of the person who created it
+// is enabled.
 type APIKeyStatus string
 
 // The values of APIKeyStatus that this version of the client knows.
 const (
-	APIKeyStatusActive  APIKeyStatus = "active"
-	APIKeyStatusExpired APIKeyStatus = "expired"
-	APIKeyStatusRevoked APIKeyStatus = "revoked"
+	APIKeyStatusActive    APIKeyStatus = "active"
+	APIKeyStatusExpired   APIKeyStatus = "expired"
+	APIKeyStatusRevoked   APIKeyStatus = "revoked"
+	APIKeyStatusSuspended APIKeyStatus = "suspended"
 )
+
+// APIKeySuspendedData is a type of the API. The data of api_key.suspended: An API key was suspended while its
+// creator is disabled.
+type APIKeySuspendedData struct {
+	Name string `json:"name"`
+}
 
 // AccessRefusedData is a type of the API. The data of access.refused: A caller was refused what it asked for.
 type AccessRefusedData struct {
@@ -2557,11 +2570,13 @@ type Member struct {
 	// null for the user of a service key, and for a person without a verified address.
 	Email *string `json:"email"`
 	// Empty if no name was given.
-	Name      string        `json:"name"`
-	Role      WorkspaceRole `json:"role"`
-	Revision  int64         `json:"revision"`
-	CreatedAt time.Time     `json:"created_at"`
-	UpdatedAt time.Time     `json:"updated_at"`
+	Name string        `json:"name"`
+	Role WorkspaceRole `json:"role"`
+	// Only in the response of an operation that lowered a role, if something was lost with it.
+	Lost      *RoleLoss `json:"lost,omitzero"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // MemberAddedData is a type of the API. The data of member.added: A user became a member of the workspace.
@@ -2591,6 +2606,8 @@ type MemberList struct {
 // MemberPatch is a type of the API.
 type MemberPatch struct {
 	Role WorkspaceRole `json:"role"`
+	// Whether service keys above the new role that the member created keep working.
+	KeepServiceKeys *bool `json:"keep_service_keys,omitzero"`
 }
 
 // MemberRemovedData is a type of the API. The data of member.removed: A membership of the workspace ended.
@@ -2609,7 +2626,9 @@ type MemberUpdatedData struct {
 	Role      *ChangedText `json:"role,omitzero"`
 	GrantedBy []string     `json:"granted_by,omitzero"`
 	// An id.
-	GroupID *string `json:"group_id,omitzero"`
+	GroupID          *string  `json:"group_id,omitzero"`
+	ServiceKeysKept  []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded []string `json:"service_keys_ended,omitzero"`
 }
 
 // MessageRole is a type of the API.
@@ -3935,6 +3954,16 @@ type ResolvedPrompt struct {
 	Error       *ResolveError `json:"error,omitzero"`
 }
 
+// RoleLoss is a type of the API. What a person had made with a role that they lost, and what became of it.
+type RoleLoss struct {
+	// Ids of the service keys above the role that is left, and of keys created with them. They are revoked.
+	ServiceKeysEnded []string `json:"service_keys_ended"`
+	// Those that work on because of `keep_service_keys`. The person may know their tokens.
+	ServiceKeysKept []string `json:"service_keys_kept"`
+	// Those that wait until the account is enabled.
+	ServiceKeysSuspended []string `json:"service_keys_suspended"`
+}
+
 // RoleSource is a type of the API. What gives the caller their role: the template was shared with them (`share`)
 // or with a group of theirs (`group`), a folder was (`folder`), they own the template (`ownership`), their role
 // in the workspace (`workspace_role`), or everyone in the workspace sees it (`visibility`).
@@ -5110,14 +5139,16 @@ type UserCreatedData struct {
 
 // UserDisabledData is a type of the API. The data of user.disabled: The account of a person was disabled.
 type UserDisabledData struct {
-	Reason           *string  `json:"reason,omitzero"`
-	ServiceKeysKept  []string `json:"service_keys_kept,omitzero"`
-	ServiceKeysEnded []string `json:"service_keys_ended,omitzero"`
+	Reason               *string  `json:"reason,omitzero"`
+	ServiceKeysKept      []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded     []string `json:"service_keys_ended,omitzero"`
+	ServiceKeysSuspended []string `json:"service_keys_suspended,omitzero"`
 }
 
 // UserEnabledData is a type of the API. The data of user.enabled: A disabled account was enabled.
 type UserEnabledData struct {
-	Reason *string `json:"reason,omitzero"`
+	Reason             *string  `json:"reason,omitzero"`
+	ServiceKeysResumed []string `json:"service_keys_resumed,omitzero"`
 }
 
 // UserErasedData is a type of the API. The data of user.erased: A person was erased.
@@ -5539,6 +5570,8 @@ const (
 type WorkspaceTransfer struct {
 	// The new owner, who must be a member of the workspace.
 	UserID string `json:"user_id"`
+	// Whether service keys above the admin role that the caller created keep working.
+	KeepServiceKeys *bool `json:"keep_service_keys,omitzero"`
 }
 
 // WorkspaceTransferredData is a type of the API. The data of workspace.transferred: The workspace got another
@@ -5562,8 +5595,10 @@ const (
 	EventTypeAccessRefused                     = "access.refused"
 	EventTypeAPIKeyCreated                     = "api_key.created"
 	EventTypeAPIKeyLeaked                      = "api_key.leaked"
+	EventTypeAPIKeyResumed                     = "api_key.resumed"
 	EventTypeAPIKeyRevoked                     = "api_key.revoked"
 	EventTypeAPIKeyRotated                     = "api_key.rotated"
+	EventTypeAPIKeySuspended                   = "api_key.suspended"
 	EventTypeCardExpiring                      = "card.expiring"
 	EventTypeChatMemberAccepted                = "chat_member.accepted"
 	EventTypeChatMemberAdded                   = "chat_member.added"
@@ -5707,10 +5742,14 @@ func (e *Event) Typed() (any, error) {
 		data = new(APIKeyCreatedData)
 	case EventTypeAPIKeyLeaked:
 		data = new(APIKeyLeakedData)
+	case EventTypeAPIKeyResumed:
+		data = new(APIKeyResumedData)
 	case EventTypeAPIKeyRevoked:
 		data = new(APIKeyRevokedData)
 	case EventTypeAPIKeyRotated:
 		data = new(APIKeyRotatedData)
+	case EventTypeAPIKeySuspended:
+		data = new(APIKeySuspendedData)
 	case EventTypeCardExpiring:
 		data = new(CardExpiringData)
 	case EventTypeChatMemberAccepted:
@@ -8404,19 +8443,20 @@ func (s *PaymentsUsageService) Report(ctx context.Context, body UsageReport, opt
 //
 // Disabling a disabled account has no effect. Returns 409 `last_operator` if the person is the only operator who
 // is not disabled. Returns 403 `step_up_required` to a session that was not opened or confirmed within the last
-// 10 minutes. Each workspace of the person records an event.
+// 10 minutes. Each workspace of the person records an event. The response and these events name the service
+// keys.
 //
 // Errors: invalid_fields, last_operator, scope_required, step_up_required, user_not_found; and those that every
 // call can have.
-func (s *PeopleService) Disable(ctx context.Context, userID string, body *PersonDisable, opts ...Option) error {
-	return sendOnly(ctx, s.client, &call{name: "people.disable", method: "POST", path: []string{"/api/people/", userID, "/disable"}, body: optional(body), repeatable: true}, opts)
+func (s *PeopleService) Disable(ctx context.Context, userID string, body *PersonDisable, opts ...Option) (*RoleLoss, error) {
+	return sendOptional[RoleLoss](ctx, s.client, &call{name: "people.disable", method: "POST", path: []string{"/api/people/", userID, "/disable"}, body: optional(body), repeatable: true}, opts)
 }
 
 // Enable: Enable a person's account.
 //
 // Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. The
-// person's API keys and sign-ins work again. Service keys that were revoked stay revoked. Enabling an enabled
-// account has no effect.
+// person's API keys and sign-ins work again, and service keys that a directory suspended. Service keys that were
+// revoked stay revoked. Enabling an enabled account has no effect.
 //
 // Errors: invalid_fields, scope_required, user_not_found; and those that every call can have.
 func (s *PeopleService) Enable(ctx context.Context, userID string, body *PersonEnable, opts ...Option) error {
@@ -9475,7 +9515,8 @@ func (s *WorkspacesService) ListPage(ctx context.Context, query WorkspacesListQu
 // Makes another member the owner, and the caller an admin, in one step. Other owners stay owners. Requires the
 // owner role. Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10
 // minutes, and 409 `transfer_refused` if the new owner is the caller, a program or disabled. `If-Match` is for
-// the ETag of the workspace. Returns the new owner.
+// the ETag of the workspace. Service keys that the caller created with the owner role end, unless
+// `keep_service_keys` is true. Returns the new owner, and in `lost` what the caller lost.
 //
 // Errors: invalid_fields, member_not_found, revision_mismatch, scope_required, step_up_required,
 // transfer_refused; and those that every call can have.
@@ -9572,20 +9613,23 @@ func (s *WorkspacesMembersService) ListPage(ctx context.Context, workspaceID str
 // with an API key, its ceiling must not be lower than the member's role.
 //
 // Removal ends the member's API keys and shares in the workspace. It also revokes service keys that the member
-// created, and all keys created with those keys: `member.removed` in the audit trail lists them. `me` is not an
-// alias for the caller's user id.
+// created, and all keys created with those keys: the response and `member.removed` in the audit trail name them.
+// `me` is not an alias for the caller's user id.
 //
 // Errors: last_owner, member_not_found, revision_mismatch, role_ceiling, scope_required; and those that every
 // call can have.
-func (s *WorkspacesMembersService) Remove(ctx context.Context, workspaceID string, userID string, query WorkspacesMembersRemoveQuery, opts ...Option) error {
-	return sendOnly(ctx, s.client, &call{name: "workspaces.members.remove", method: "DELETE", path: []string{"/api/workspaces/", workspaceID, "/members/", userID}, query: query.values()}, opts)
+func (s *WorkspacesMembersService) Remove(ctx context.Context, workspaceID string, userID string, query WorkspacesMembersRemoveQuery, opts ...Option) (*RoleLoss, error) {
+	return sendOptional[RoleLoss](ctx, s.client, &call{name: "workspaces.members.remove", method: "DELETE", path: []string{"/api/workspaces/", workspaceID, "/members/", userID}, query: query.values()}, opts)
 }
 
 // Update: Update a member's role.
 //
 // Requires the admin role. You cannot grant or remove a role higher than your own. `me` is not an alias for the
 // caller's user id. The organisation's claim rules can raise the role again with the member's next token; they
-// never lower it.
+// never lower it. A service key cannot raise the role of the person who created it.
+//
+// Service keys above a lower role that the member created end, unless `keep_service_keys` is true: `lost` and
+// `member.updated` in the audit trail name them. You cannot keep your own.
 //
 // Errors: invalid_fields, last_owner, member_not_found, revision_mismatch, role_ceiling, scope_required; and
 // those that every call can have.

@@ -140,15 +140,20 @@ func (c *call) safe() bool {
 
 // send makes a call, and decodes the body of its response.
 func send[T any](ctx context.Context, client *Client, c *call, options []Option) (*T, error) {
+	out, err := sendOptional[T](ctx, client, c, options)
+	if err == nil && out == nil {
+		err = unexpected(c)
+	}
+	return out, err
+}
+
+// sendOptional is send for a call whose response can have no body: then the result is nil.
+func sendOptional[T any](ctx context.Context, client *Client, c *call, options []Option) (out *T, err error) {
 	body, err := client.do(ctx, c, options)
-	if err != nil {
-		return nil, err
+	if err == nil && len(body) > 0 && json.Unmarshal(body, &out) != nil {
+		err = unexpected(c)
 	}
-	var out T
-	if err := json.Unmarshal(body, &out); err != nil {
-		return nil, unexpected(c)
-	}
-	return &out, nil
+	return out, err
 }
 
 // archive makes a call whose response is a zip archive, and returns the archive.

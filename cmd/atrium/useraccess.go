@@ -30,7 +30,7 @@ Example:
 func (u *userDisableCommand) Run(p *process) error {
 	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
 		keep := account.KeepServiceKeys(u.KeepServiceKeys)
-		if err := app.Services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
+		if _, err := app.Services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
 			return withFields(err)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": true}, "The account of %s (%s) is disabled.\n",
@@ -47,7 +47,8 @@ type userEnableCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userEnableCommand) Help() string {
-	return `The person's API keys and sign-ins work again. Service keys that were revoked stay revoked.
+	return `The person's API keys and sign-ins work again, and service keys that a directory suspended. Service keys that
+were revoked stay revoked.
 
 Example:
   atrium user enable --email ada@example.com`

@@ -87,7 +87,7 @@ func (l *Leaver) Erase(by identity.Actor) (*Erasure, error) {
 		Terms: l.terms(),
 	}
 	for _, w := range l.Workspaces {
-		for _, k := range w.Keys[u.ID] {
+		for _, k := range w.Powers[u.ID].Keys {
 			if k.Live(by.At) {
 				e.Report.Keys++
 			}

@@ -15,7 +15,7 @@ import (
 // leaver returns the member of acme, and of a workspace that was deleted and that no one else owns.
 func leaver(operators ...identity.UserID) *account.Leaver {
 	w, deleted := acme(), acme()
-	w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
+	w.Powers = map[identity.UserID]account.Powers{"member": {Keys: offboardedKeys()}}
 	w.Name, w.Slug, w.CreatedBy = "Ann Lee", "ann-lee-2", "member"
 	deleted.ID, deleted.DeletedAt = "deleted", now
 	m := deleted.Members["member"]
@@ -49,7 +49,7 @@ func TestErase(t *testing.T) {
 				t.Errorf("the person is %s of %s", w.Members["member"].Role, w.ID)
 			}
 		}
-		if got := endedKeys(l.Workspaces[0].Keys["member"]); len(got) != 3 {
+		if got := endedKeys(l.Workspaces[0].Powers["member"].Keys); len(got) != 3 {
 			t.Errorf("ended %q", got)
 		}
 		if w := l.Workspaces[0]; w.Name == "Ann Lee" || strings.Contains(w.Slug, "ann") {

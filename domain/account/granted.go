@@ -97,15 +97,16 @@ func (w *Workspace) SettleGranted(
 	case !stays:
 		w.endMembership(by, m, false)
 		return
-	case !member:
-		w.record(by, "member.added", data)
-	default:
-		if delete(data, "role"); role != m.Role {
-			data["role"] = event.Change{From: m.Role.String(), To: role.String()}
-		}
-		w.record(by, "member.updated", data)
 	}
-	w.setGranted(user, m.ByHand, role, next, by.At)
+	w.set(by, user, standing{role, m.ByHand, next}, keysEnd).describe(data)
+	if !member {
+		w.record(by, "member.added", data)
+		return
+	}
+	if delete(data, "role"); role != m.Role {
+		data["role"] = event.Change{From: m.Role.String(), To: role.String()}
+	}
+	w.record(by, "member.updated", data)
 }
 
 // operatorBy returns the issuers whose rules make u an operator after a token of issuer, sorted.

@@ -137,6 +137,9 @@ func (w *Workspace) ChangeGroup(by identity.Actor, at revision.Match, g *Group, 
 		changed["role"] = event.Change{From: g.Role.String(), To: c.Role.String()}
 		g.Role = *c.Role
 		for _, user := range slices.Sorted(maps.Keys(g.People)) {
+			if g.Role > w.Members[user].Role && w.madeBy(by.User, user) {
+				return errRaisesMaker
+			}
 			w.settleGroup(by, g, user, g.Role)
 		}
 	}
@@ -179,8 +182,13 @@ func (w *Workspace) AddToGroup(by identity.Actor, g *Group, user identity.UserID
 	if err != nil {
 		return err
 	}
-	if _, isIn := g.People[user]; !isIn && g.Role > highest {
+	_, isIn := g.People[user]
+	switch {
+	case isIn:
+	case g.Role > highest:
 		return identity.ErrRoleCeiling
+	case g.Role > w.Members[user].Role && w.madeBy(by.User, user):
+		return errRaisesMaker
 	}
 	return w.join(by, g, user)
 }
@@ -287,20 +295,15 @@ func (w *Workspace) settleGroup(by identity.Actor, g *Group, user identity.UserI
 	if to < m.Role && w.lastOwner(m) {
 		to = m.Role
 	}
-	if to != m.Role {
-		w.record(by, "member.updated", map[string]any{
-			"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}, "group_id": g.ID,
-		})
+	lost := w.set(by, user, standing{to, m.ByHand, next}, keysEnd)
+	if to == m.Role {
+		return
 	}
-	w.setGranted(user, m.ByHand, to, next, by.At)
-}
-
-// setGranted is set for a role of which granted was not granted by hand.
-func (w *Workspace) setGranted(user identity.UserID, byHand, role identity.Role, granted Granted, now time.Time) {
-	w.set(user, byHand, role, now)
-	m := w.Members[user]
-	m.Granted = granted
-	w.Members[user] = m
+	data := map[string]any{
+		"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}, "group_id": g.ID,
+	}
+	lost.describe(data)
+	w.record(by, "member.updated", data)
 }
 
 // check returns all errors in the fields of g.

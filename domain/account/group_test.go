@@ -205,9 +205,9 @@ func TestARoleByAGroupStays(t *testing.T) {
 	system := identity.System("org", "acme", "sign-in", now)
 	t.Run("when the role by hand is changed", func(t *testing.T) {
 		w, _ := team(identity.Member)
-		m, err := w.ChangeRole(inGroups["the owner"], nil, "bob", identity.Admin)
+		m, err := w.ChangeRole(inGroups["the owner"], nil, "bob", identity.Admin, false)
 		wantErr(t, err, nil)
-		m, err = w.ChangeRole(inGroups["the owner"], at(m), "bob", identity.Viewer)
+		m, err = w.ChangeRole(inGroups["the owner"], at(m), "bob", identity.Viewer, false)
 		wantErr(t, err, nil)
 		if m.Role != identity.Member || m.ByHand != identity.Viewer {
 			t.Errorf("bob is %+v", m)

@@ -228,6 +228,8 @@ func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 		return ErrInvitationEmail
 	case i.Expired(by.At):
 		return ErrInvitationExpired
+	case w.madeBy(i.InvitedBy, u.ID): // a service key of someone who lost their role must not bring them back
+		return ErrInvitationNotFound
 	}
 	_, member := w.Members[u.ID]
 	if member && !i.Guest {
@@ -240,7 +242,7 @@ func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 	if member {
 		return nil
 	}
-	w.set(u.ID, i.Role, i.Role, by.At)
+	w.set(by, u.ID, standing{role: i.Role, byHand: i.Role}, keysEnd)
 	w.record(by, "member.added", map[string]any{"user_id": u.ID, "role": i.Role.String()})
 	return nil
 }

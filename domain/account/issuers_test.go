@@ -236,7 +236,7 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 	}
 	t.Run("a role by hand ends what rules gave", func(t *testing.T) {
 		w := byRules(acme(), "member", identity.NoRole)
-		m, err := w.ChangeRole(person("admin"), nil, "member", identity.Viewer)
+		m, err := w.ChangeRole(person("admin"), nil, "member", identity.Viewer, false)
 		if err != nil || m.Role != identity.Viewer || m.Granted != nil {
 			t.Errorf("ChangeRole = %+v, %v", m, err)
 		}

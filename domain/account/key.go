@@ -69,11 +69,13 @@ type Key struct {
 	LastUsedAt time.Time // zero: not yet; exact to a minute
 	LastUsedBy string    // the address of the client at that time; empty: unknown
 	RevokedAt  time.Time // zero: live
-	CreatedBy  identity.UserID
-	MadeBy     identity.KeyID // the key that created it, and with which it is revoked; empty: a person
-	Revision   int64
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	// when it was suspended, because its creator's account is disabled for a while; zero: it is not
+	SuspendedAt time.Time
+	CreatedBy   identity.UserID
+	MadeBy      identity.KeyID // the key that created it, and with which it is revoked; empty: a person
+	Revision    int64
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
 
 	// the requests with it on each of the last RequestDays days in UTC, oldest first; nil if they were not counted
 	Requests []int64
@@ -253,7 +255,7 @@ func (w *Workspace) RotateKey(
 	if err := at.Check(k.Revision); err != nil {
 		return nil, Token{}, err
 	}
-	if !k.Live(by.At) {
+	if k.ended(by.At) { // another admin can go on with a successor of a suspended key
 		return nil, Token{}, ErrKeyInactive
 	}
 	if err := w.checkCreator(by); err != nil {
@@ -338,42 +340,14 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 var errRotateAbove = identity.ErrRoleCeiling.Because("You cannot rotate an API key that allows more than your own " +
 	"credential.")
 
-// KeepServiceKeys says that the service keys that a person created outlive the person's membership, or
-// the person's account while it is disabled.
-type KeepServiceKeys bool
+// errKeepsOwn is the error for a member who loses a role by their own decision and wants to keep service keys.
+var errKeepsOwn = identity.ErrForbidden.Because("You cannot keep service keys when you leave, or lower your own role. " +
+	"Ask another admin to do it and keep them.")
 
-// errKeepsOwn is the error of Workspace.Remove for a member who leaves and wants to keep service keys.
-var errKeepsOwn = identity.ErrForbidden.Because("You cannot keep service keys when you leave. Ask another admin to " +
-	"remove you and keep them.")
-
-// endKeysOf revokes the API keys that end with user's membership: all of keys, or, where service keys are
-// kept, only those that authenticate user. It adds to data which other keys it ended or kept.
-func endKeysOf(by identity.Actor, user identity.UserID, keys []*Key, keep KeepServiceKeys, data map[string]any) {
-	var service []identity.KeyID
-	for _, k := range keys {
-		if !k.Live(by.At) {
-			continue
-		}
-		if k.User != user {
-			service = append(service, k.ID)
-		}
-		if k.User == user || !bool(keep) {
-			k.end(by)
-		}
-	}
-	switch {
-	case len(service) == 0:
-	case bool(keep):
-		data["service_keys_kept"] = service
-	default:
-		data["service_keys_ended"] = service
-	}
-}
-
-// endAll revokes those of keys that are still live.
+// endAll revokes those of keys that have not ended.
 func endAll(by identity.Actor, keys []*Key) {
 	for _, k := range keys {
-		if k.Live(by.At) {
+		if !k.ended(by.At) {
 			k.end(by)
 		}
 	}
@@ -385,7 +359,22 @@ func (k *Key) end(by identity.Actor) {
 	k.Record(by, "api_key.revoked", string(k.ID), map[string]any{"name": k.Name})
 }
 
+// suspend makes k wait until its creator's account is enabled.
+func (k *Key) suspend(by identity.Actor) {
+	k.SuspendedAt, k.UpdatedAt, k.Revision = by.At, by.At, k.Revision+1
+	k.Record(by, "api_key.suspended", string(k.ID), map[string]any{"name": k.Name})
+}
+
+// resume ends what suspend began.
+func (k *Key) resume(by identity.Actor) {
+	k.SuspendedAt, k.UpdatedAt, k.Revision = time.Time{}, by.At, k.Revision+1
+	k.Record(by, "api_key.resumed", string(k.ID), map[string]any{"name": k.Name})
+}
+
 // Live reports whether k works at this moment.
-func (k *Key) Live(now time.Time) bool {
-	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+func (k *Key) Live(now time.Time) bool { return k.SuspendedAt.IsZero() && !k.ended(now) }
+
+// ended reports whether k can never work again.
+func (k *Key) ended(now time.Time) bool {
+	return !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
 }

@@ -14,13 +14,15 @@ import (
 
 func TestKeysEndWithTheMembership(t *testing.T) {
 	keys := func(w *account.Workspace) *account.Workspace {
-		w.Keys = map[identity.UserID][]*account.Key{}
+		w.Powers = map[identity.UserID]account.Powers{}
 		for _, user := range []identity.UserID{"member", "admin"} {
+			var p account.Powers
 			for id, ends := range map[identity.KeyID]time.Time{"-lasts": {}, "-short": later.Add(1), "-over": later} {
-				w.Keys[user] = append(w.Keys[user], &account.Key{ID: identity.KeyID(user) + id, Org: "org",
+				p.Keys = append(p.Keys, &account.Key{ID: identity.KeyID(user) + id, Org: "org",
 					Workspace: "acme", User: user, Name: "laptop", ExpiresAt: ends, Revision: 2, CreatedAt: now,
 					UpdatedAt: now})
 			}
+			w.Powers[user] = p
 		}
 		return w
 	}
@@ -43,7 +45,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 			return nil
 		}, true},
 		"no other role": {person("admin"), func(w *account.Workspace, by identity.Actor) error {
-			_, err := w.ChangeRole(by, nil, "member", identity.Viewer)
+			_, err := w.ChangeRole(by, nil, "member", identity.Viewer, false)
 			return err
 		}, false},
 		"nor what rules lower": {system, func(w *account.Workspace, by identity.Actor) error {
@@ -60,8 +62,8 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := keys(acme())
 			wantErr(t, tt.do(w, tt.by), nil)
-			for user, all := range w.Keys {
-				for _, k := range all {
+			for user, made := range w.Powers {
+				for _, k := range made.Keys {
 					// another user's key, or one that had ended
 					if user != "member" || !tt.ends || k.ExpiresAt.Equal(later) {
 						if !k.RevokedAt.IsZero() || k.Revision != 2 || len(k.Recorded()) != 0 {

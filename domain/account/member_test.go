@@ -96,7 +96,7 @@ func TestChangeRole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := tt.w()
-			m, err := w.ChangeRole(tt.by, tt.at, tt.user, tt.to)
+			m, err := w.ChangeRole(tt.by, tt.at, tt.user, tt.to, false)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, w, tt.w())
@@ -114,7 +114,7 @@ func TestChangeRole(t *testing.T) {
 	t.Run("the role that one has is no change, not even for the last owner", func(t *testing.T) {
 		for _, user := range []identity.UserID{"owner", "viewer"} {
 			w := acme()
-			m, err := w.ChangeRole(person("owner"), revision.Match{5}, user, w.Members[user].Role)
+			m, err := w.ChangeRole(person("owner"), revision.Match{5}, user, w.Members[user].Role, false)
 			wantErr(t, err, nil)
 			if !cmp.Equal(m, acme().Members[user]) {
 				t.Errorf("got %+v", m)
@@ -125,7 +125,7 @@ func TestChangeRole(t *testing.T) {
 	t.Run("no role is none that can be given", func(t *testing.T) {
 		for _, user := range []identity.UserID{"viewer", "owner"} {
 			w := acme()
-			_, err := w.ChangeRole(person("owner"), nil, user, identity.NoRole)
+			_, err := w.ChangeRole(person("owner"), nil, user, identity.NoRole, false)
 			if got := wrongFields(t, err); !slices.Equal(got, []string{"/role not_allowed_value"}) {
 				t.Errorf("wrong = %q", got)
 			}
@@ -135,7 +135,7 @@ func TestChangeRole(t *testing.T) {
 	t.Run("it is by hand from then on, the role that rules gave before included", func(t *testing.T) {
 		for to := identity.Viewer; to <= identity.Admin; to++ {
 			w := byRules(acme(), "member", identity.NoRole)
-			m, err := w.ChangeRole(person("admin"), nil, "member", to)
+			m, err := w.ChangeRole(person("admin"), nil, "member", to, false)
 			if err != nil || m.ByHand != to || m.Role != to || m.Revision != 6 {
 				t.Fatalf("got %+v, %v", m, err)
 			}
@@ -146,7 +146,7 @@ func TestChangeRole(t *testing.T) {
 	})
 	t.Run("so the last owner by rules may be made one by hand", func(t *testing.T) {
 		w := byRules(acme(), "owner", identity.NoRole)
-		m, err := w.ChangeRole(person("owner"), nil, "owner", identity.Owner)
+		m, err := w.ChangeRole(person("owner"), nil, "owner", identity.Owner, false)
 		if err != nil || m.ByHand != identity.Owner {
 			t.Fatalf("got %+v, %v", m, err)
 		}
@@ -238,7 +238,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			var err error
 			switch op {
 			case "change":
-				_, err = w.ChangeRole(by, nil, target, role)
+				_, err = w.ChangeRole(by, nil, target, role, false)
 			case "remove":
 				err = w.Remove(by, nil, target, false)
 			case "join":

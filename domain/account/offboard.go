@@ -21,10 +21,11 @@ type Access struct {
 	User      *User
 	Operators []identity.UserID // people of the org who are operators and not disabled
 
-	// MemberOf names the workspaces that the person is a member of, deleted ones included. Keys are the API keys
-	// in each that are not revoked and would end with the membership.
+	// MemberOf names the workspaces that the person is a member of, deleted ones included. Powers holds what the
+	// person made in each, and Lost what became of it.
 	MemberOf []identity.WorkspaceID
-	Keys     map[identity.WorkspaceID][]*Key
+	Powers   map[identity.WorkspaceID]Powers
+	Lost     Loss
 }
 
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The service keys that the
@@ -32,6 +33,15 @@ type Access struct {
 // Actor.SteppedUp, or the system. ErrUserNotFound for the user of a service key, and for an erased person. Disabling
 // again changes nothing.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
+	return a.disable(by, reason, keep.fate())
+}
+
+// Suspend is Disable for a while: the service keys that the person created work again after Enable.
+func (a *Access) Suspend(by identity.Actor, reason string) error {
+	return a.disable(by, reason, keysWait)
+}
+
+func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 	if err := a.mayChange(by, reason); err != nil {
 		return err
 	}
@@ -47,16 +57,16 @@ func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys)
 	a.User.DisabledAt = by.At
 	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
 		by.Workspace = ws
-		// The person's own keys stay as they are: they do not work, and work again once the account is
-		// enabled.
-		others := slices.DeleteFunc(slices.Clone(a.Keys[ws]), func(k *Key) bool { return k.User == a.User.ID })
-		endKeysOf(by, a.User.ID, others, keep, data)
+		lost := a.Powers[ws].loss(a.User.ID, identity.NoRole, f, by.At)
+		lost.apply(by)
+		lost.describe(data)
+		a.Lost = a.Lost.plus(lost)
 	})
 	return nil
 }
 
-// Enable reopens a disabled account. It requires the same caller as Disable. Keys that Disable ended
-// stay ended.
+// Enable reopens a disabled account, and the service keys that Suspend suspended. It requires the same caller as
+// Disable. Keys that Disable ended stay ended.
 func (a *Access) Enable(by identity.Actor, reason string) error {
 	if err := a.mayChange(by, reason); err != nil {
 		return err
@@ -65,7 +75,19 @@ func (a *Access) Enable(by identity.Actor, reason string) error {
 		return nil
 	}
 	a.User.DisabledAt = time.Time{}
-	a.record(by, "user.enabled", reason, func(identity.WorkspaceID, map[string]any) {})
+	a.record(by, "user.enabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
+		by.Workspace = ws
+		var resumed []*Key
+		for _, k := range a.Powers[ws].Keys {
+			if !k.SuspendedAt.IsZero() && !k.ended(by.At) {
+				k.resume(by)
+				resumed = append(resumed, k)
+			}
+		}
+		if len(resumed) > 0 {
+			data["service_keys_resumed"] = keyIDs(resumed)
+		}
+	})
 	return nil
 }
 

@@ -14,7 +14,8 @@ import (
 // created, one of them expired, and a key that such a program created for itself.
 func offboardedKeys() []*account.Key {
 	key := func(id identity.KeyID, user identity.UserID, service bool) *account.Key {
-		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: service, Name: "k", Revision: 2}
+		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: service, Name: "k", Ceiling: identity.Member,
+			Revision: 2}
 	}
 	expired := key("expired", "bot", true)
 	expired.ExpiresAt = later
@@ -49,9 +50,9 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
+			w.Powers = map[identity.UserID]account.Powers{"member": {Keys: offboardedKeys()}}
 			wantErr(t, w.Remove(tt.by, nil, "member", tt.keep), tt.want)
-			if got := endedKeys(w.Keys["member"]); !slices.Equal(got, tt.ended) {
+			if got := endedKeys(w.Powers["member"].Keys); !slices.Equal(got, tt.ended) {
 				t.Errorf("ended %q, want %q", got, tt.ended)
 			}
 			if tt.want != nil {
@@ -64,9 +65,9 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 	}
 	t.Run("rules that take a membership end them", func(t *testing.T) {
 		w := byRules(acme(), "member", identity.NoRole)
-		w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
+		w.Powers = map[identity.UserID]account.Powers{"member": {Keys: offboardedKeys()}}
 		w.SettleGranted(identity.System("org", "", "sign-in", later), "member", "https://issuer", identity.NoRole, nil)
-		if got := endedKeys(w.Keys["member"]); len(got) != 3 {
+		if got := endedKeys(w.Powers["member"].Keys); len(got) != 3 {
 			t.Errorf("ended %q", got)
 		}
 	})
@@ -84,7 +85,7 @@ func TestDisable(t *testing.T) {
 			u := *user
 			return &account.Access{
 				User: &u, Operators: operators, MemberOf: []identity.WorkspaceID{"acme", "beta"},
-				Keys: map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()},
+				Powers: map[identity.WorkspaceID]account.Powers{"acme": {Keys: offboardedKeys()}},
 			}
 		}
 	}
@@ -141,7 +142,7 @@ func TestDisable(t *testing.T) {
 			} else {
 				wantErr(t, err, tt.want)
 			}
-			if got := endedKeys(a.Keys["acme"]); !slices.Equal(got, tt.ended) {
+			if got := endedKeys(a.Powers["acme"].Keys); !slices.Equal(got, tt.ended) {
 				t.Errorf("ended %q, want %q", got, tt.ended)
 			}
 			if err != nil || !was.DisabledAt.IsZero() {
@@ -176,11 +177,11 @@ func TestEnable(t *testing.T) {
 	t.Run("it opens the account, and ended keys stay ended", func(t *testing.T) {
 		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"},
 			MemberOf: []identity.WorkspaceID{"acme"},
-			Keys:     map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()}}
+			Powers:   map[identity.WorkspaceID]account.Powers{"acme": {Keys: offboardedKeys()}}}
 		wantErr(t, a.Disable(by, "", false), nil)
-		ended := endedKeys(a.Keys["acme"])
+		ended := endedKeys(a.Powers["acme"].Keys)
 		wantErr(t, a.Enable(by, "back"), nil)
-		if !a.User.Enabled() || !slices.Equal(endedKeys(a.Keys["acme"]), ended) {
+		if !a.User.Enabled() || !slices.Equal(endedKeys(a.Powers["acme"].Keys), ended) {
 			t.Errorf("got %+v", a.User)
 		}
 		recorded(t, a.User.Log, by, "ann", "user.disabled", "user.enabled")

@@ -15,8 +15,11 @@ var ErrTransferRefused = &fault.Error{
 
 // Transfer makes a member the owner of w and by an admin, so that w always has an owner. It returns the new owner's
 // membership. Other owners stay owners. Claim rules can raise by's role again with the next token. Requires the owner
-// role and Actor.SteppedUp. ErrTransferRefused if to is by or a program.
-func (w *Workspace) Transfer(by identity.Actor, at revision.Match, to identity.UserID) (Member, error) {
+// role and Actor.SteppedUp. Service keys that by created with the owner role end, unless keep is set. ErrTransferRefused
+// if to is by or a program.
+func (w *Workspace) Transfer(
+	by identity.Actor, at revision.Match, to identity.UserID, keep KeepServiceKeys,
+) (Member, error) {
 	if err := w.Allow(by, identity.Owner); err != nil {
 		return Member{}, err
 	}
@@ -33,6 +36,9 @@ func (w *Workspace) Transfer(by identity.Actor, at revision.Match, to identity.U
 	if to == by.User || next.Service {
 		return Member{}, ErrTransferRefused
 	}
+	if next.Role < identity.Owner && w.madeBy(by.User, to) {
+		return Member{}, errRaisesMaker
+	}
 	for _, m := range []struct {
 		Member
 		to identity.Role
@@ -40,9 +46,9 @@ func (w *Workspace) Transfer(by identity.Actor, at revision.Match, to identity.U
 		if m.Role == m.to && m.ByHand == m.to {
 			continue
 		}
-		w.record(by, "member.updated",
-			map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: m.to.String()}})
-		w.set(m.User, m.to, m.to, by.At)
+		data := map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: m.to.String()}}
+		w.set(by, m.User, standing{role: m.to, byHand: m.to}, keep.fate()).describe(data)
+		w.record(by, "member.updated", data)
 	}
 	w.touch(by)
 	w.record(by, "workspace.transferred", map[string]any{"from": by.User, "to": to})

@@ -26,7 +26,7 @@ func TestTransfer(t *testing.T) {
 	ann := identity.Actor{Org: "org", User: "ann", Ceiling: identity.Owner, At: sessionAt}
 	t.Run("the member is the owner, and the caller an admin", func(t *testing.T) {
 		w := workspace()
-		m, err := w.Transfer(ann, revision.Match{4}, "bob")
+		m, err := w.Transfer(ann, revision.Match{4}, "bob", false)
 		if err != nil || m.User != "bob" || m.Role != identity.Owner || w.Members["ann"].Role != identity.Admin ||
 			w.Owners != 1 || w.Revision != 5 {
 			t.Fatalf("%+v, %+v, %v", m, w, err)
@@ -46,7 +46,7 @@ func TestTransfer(t *testing.T) {
 		bob := w.Members["bob"]
 		bob.Role, bob.ByHand = identity.Owner, identity.Owner
 		w.Members["bob"], w.Owners = bob, 2
-		if _, err := w.Transfer(ann, nil, "eve"); err != nil || w.Owners != 2 ||
+		if _, err := w.Transfer(ann, nil, "eve", false); err != nil || w.Owners != 2 ||
 			w.Members["bob"].Role != identity.Owner {
 			t.Errorf("%+v, %v", w.Members, err)
 		}
@@ -72,7 +72,7 @@ func TestTransfer(t *testing.T) {
 	} {
 		t.Run("not "+name, func(t *testing.T) {
 			w := workspace()
-			if _, err := w.Transfer(tt.by, tt.at, tt.to); !errors.Is(err, tt.want) || len(w.Recorded()) > 0 ||
+			if _, err := w.Transfer(tt.by, tt.at, tt.to, false); !errors.Is(err, tt.want) || len(w.Recorded()) > 0 ||
 				w.Members["ann"].Role != identity.Owner {
 				t.Errorf("error %v, want %v; %+v", err, tt.want, w.Members)
 			}

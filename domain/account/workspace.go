@@ -58,28 +58,17 @@ type Workspace struct {
 	Members map[identity.UserID]Member
 	Owners  int // how many people among all members are owners; users of service keys do not count
 
-	// Keys holds API keys in w that are not revoked: those of users that a change names, service keys
-	// that these users created, and, recursively, all keys created with any of them. They end with the
-	// membership.
-	Keys map[identity.UserID][]*Key
+	// Powers holds what the users that a change names made in w, and Lost what became of it as far as they lost
+	// their roles.
+	Powers map[identity.UserID]Powers
+	Lost   Loss
+
+	// Makers holds, for each user of a service key in Members, who created its keys, and the keys with which these
+	// were created, recursively.
+	Makers map[identity.UserID][]identity.UserID
 
 	Live LiveKeys // set if a key is about to be created
 	Sent Sent     // set if someone is about to be invited
-}
-
-// Member is a user's membership in one workspace.
-type Member struct {
-	User      identity.UserID
-	Email     string // empty for the user of a service key
-	Name      string
-	Service   bool          // the user of a service key
-	Role      identity.Role // NoRole removes the member when it is saved
-	ByHand    identity.Role // the part of Role granted by hand; NoRole: only claim rules keep the membership
-	Granted   Granted
-	Groups    int // in how many groups of the workspace they are; set if they are about to join one
-	Revision  int64
-	CreatedAt time.Time
-	UpdatedAt time.Time
 }
 
 // WorkspacePage is one page of workspaces.
@@ -129,7 +118,7 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 		return nil, ErrSlugTaken
 	}
 	if by.User != "" {
-		w.set(by.User, identity.Owner, identity.Owner, by.At)
+		w.set(by, by.User, standing{role: identity.Owner, byHand: identity.Owner}, keysEnd)
 	}
 	w.record(by, "workspace.created", map[string]any{"slug": slug})
 	return w, nil
@@ -232,7 +221,7 @@ func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity
 		return ErrAlreadyMember
 	}
 	w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
-	w.set(user, role, role, by.At)
+	w.set(by, user, standing{role: role, byHand: role}, keysEnd)
 	return nil
 }
 
@@ -248,15 +237,16 @@ func (w *Workspace) Capture(by identity.Actor, user identity.UserID, rule identi
 	w.record(by, "member.added", map[string]any{
 		"user_id": user, "role": rule.Role.String(), "email_domain": rule.Domain,
 	})
-	w.set(user, rule.Role, rule.Role, by.At)
+	w.set(by, user, standing{role: rule.Role, byHand: rule.Role}, keysEnd)
 	return nil
 }
 
 // ChangeRole grants a member a role by hand. Claim rules may raise it again with the next token, and
 // never lower it. A higher role of the member's groups stays. Requires the admin role. A caller cannot
-// grant, or take away, a role higher than their own.
+// grant, or take away, a role higher than their own, and a program cannot raise its creator. Service keys
+// that the member created above a lower role end, unless keep is set; callers cannot keep their own.
 func (w *Workspace) ChangeRole(
-	by identity.Actor, at revision.Match, user identity.UserID, to identity.Role,
+	by identity.Actor, at revision.Match, user identity.UserID, to identity.Role, keep KeepServiceKeys,
 ) (Member, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return Member{}, err
@@ -269,6 +259,7 @@ func (w *Workspace) ChangeRole(
 		return Member{}, err
 	}
 	held := m.Granted.byGroups()
+	next := held.highest(to)
 	switch {
 	case to == identity.NoRole:
 		return Member{}, fault.InvalidFields([]fault.Field{noRole})
@@ -276,14 +267,18 @@ func (w *Workspace) ChangeRole(
 		return Member{}, identity.ErrRoleCeiling.Because(
 			"You cannot change the role of a member who is above you, or grant a role higher than your own.",
 		)
-	case m.Role == held.highest(to) && m.ByHand == to && len(m.Granted) == len(held):
+	case m.Role == next && m.ByHand == to && len(m.Granted) == len(held):
 		return m, nil
 	case to != identity.Owner && w.lastOwner(m):
 		return Member{}, ErrLastOwner
+	case next < m.Role && user == by.User && bool(keep):
+		return Member{}, errKeepsOwn
+	case next > m.Role && w.madeBy(by.User, user):
+		return Member{}, errRaisesMaker
 	}
-	w.record(by, "member.updated",
-		map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
-	w.setGranted(user, to, held.highest(to), held, by.At)
+	data := map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}}
+	w.set(by, user, standing{next, to, held}, keep.fate()).describe(data)
+	w.record(by, "member.updated", data)
 	return w.Members[user], nil
 }
 
@@ -323,40 +318,6 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	w.endMembership(by, m, keep)
 	return nil
 }
-
-// endMembership ends a membership and the API keys in w.Keys with it.
-func (w *Workspace) endMembership(by identity.Actor, m Member, keep KeepServiceKeys) {
-	data := map[string]any{"user_id": m.User, "role": m.Role.String()}
-	by.Workspace = w.ID
-	endKeysOf(by, m.User, w.Keys[m.User], keep, data)
-	w.record(by, "member.removed", data)
-	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
-}
-
-// set gives user a role, of which byHand was granted by hand, and updates the count of owners. A user
-// who is not a member becomes one.
-func (w *Workspace) set(user identity.UserID, byHand, role identity.Role, now time.Time) {
-	m, member := w.Members[user]
-	if !member {
-		m = Member{User: user, CreatedAt: now}
-	}
-	if m.owns() {
-		w.Owners--
-	}
-	m.ByHand, m.Role, m.Granted, m.UpdatedAt = byHand, role, nil, now
-	m.Revision++
-	w.Members[user] = m
-	if m.owns() {
-		w.Owners++
-	}
-}
-
-// owns reports whether m is a person with the owner role.
-func (m Member) owns() bool { return m.Role == identity.Owner && !m.Service }
-
-// lastOwner reports whether m is the only person with the owner role. Programs do not count: they
-// cannot sign in, so no one could reach a workspace that only a program owned.
-func (w *Workspace) lastOwner(m Member) bool { return m.owns() && w.Owners == 1 }
 
 func (w *Workspace) touch(by identity.Actor) {
 	w.Revision++

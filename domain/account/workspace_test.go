@@ -260,7 +260,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			},
 			"delete": func(w *account.Workspace) error { return w.Delete(by, nil) },
 			"change role": func(w *account.Workspace) error {
-				_, err := w.ChangeRole(by, nil, "viewer", identity.Member)
+				_, err := w.ChangeRole(by, nil, "viewer", identity.Member, false)
 				return err
 			},
 			"remove": func(w *account.Workspace) error { return w.Remove(by, nil, "viewer", false) },

@@ -16,6 +16,10 @@ import (
 func Offboarding(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("service keys of a member who is removed", func(t *testing.T) { creatorRemoved(t, a) })
+	t.Run("service keys of a member whose role is lowered", func(t *testing.T) { creatorLowered(t, a) })
+	t.Run("service keys of people in a group that ends", func(t *testing.T) { creatorUngrouped(t, a) })
+	t.Run("service keys of a person who is suspended", func(t *testing.T) { creatorSuspended(t, a) })
+	t.Run("the creators of a program", func(t *testing.T) { creatorsLoaded(t, a) })
 	t.Run("List", func(t *testing.T) { peopleListed(t, a) })
 	t.Run("ChangeAccess", func(t *testing.T) { accessChanged(t, a) })
 	t.Run("ChangeAccess at once", func(t *testing.T) { operatorsRace(t, a) })
@@ -93,7 +97,7 @@ func accessChanged(t *testing.T, a Adapter) {
 		in := []identity.WorkspaceID{team.Workspace.ID, second.ID}
 		slices.Sort(in)
 		same(t, "workspaces", got.MemberOf, in)
-		same(t, "keys", len(got.Keys[team.Workspace.ID]), 4)
+		same(t, "keys", len(got.Powers[team.Workspace.ID].Keys), 4)
 		if got.User.ID != who || slices.Contains(got.Operators, who) {
 			t.Errorf("got %+v", got)
 		}

@@ -187,7 +187,7 @@ func lastOwnerStays(t *testing.T, a Adapter) {
 	same(t, "erased", u.Erased(), false)
 	_, err = a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{team.Admin.User},
 		func(w *account.Workspace) error {
-			_, err := w.ChangeRole(team.Owner, nil, team.Admin.User, identity.Owner)
+			_, err := w.ChangeRole(team.Owner, nil, team.Admin.User, identity.Owner, false)
 			return err
 		})
 	must(t, err)

@@ -160,9 +160,9 @@ func (w *peopleWalk) step(r *rand.Rand) {
 	case n < 60:
 		err = w.provision(ctx, r)
 	case n < 68:
-		err = w.service.RemoveMember(ctx, by, by.Workspace, p.id, nil, false) // leaves
+		_, err = w.service.RemoveMember(ctx, by, by.Workspace, p.id, nil, false) // leaves
 	case n < 77:
-		err = w.service.DisablePerson(ctx, w.system, p.id, "", false)
+		_, err = w.service.DisablePerson(ctx, w.system, p.id, "", false)
 	case n < 87:
 		err = w.service.EnablePerson(ctx, w.system, p.id, "")
 	case n < 94:

@@ -64,7 +64,7 @@ func (w *peopleWalk) transfer(ctx context.Context, r *rand.Rand, by identity.Act
 	if w.highest(by.User, by.Workspace) == identity.Owner {
 		w.give(to.id, by.Workspace, identity.Owner)
 	}
-	_, err := w.service.TransferWorkspace(ctx, by, by.Workspace, nil, to.id)
+	_, _, err := w.service.TransferWorkspace(ctx, by, by.Workspace, nil, to.id, false)
 	return err
 }
 

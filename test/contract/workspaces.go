@@ -59,7 +59,7 @@ func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identit
 func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID,
 	to identity.Role) error {
 	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error {
-		_, err := w.ChangeRole(by, nil, user, to)
+		_, err := w.ChangeRole(by, nil, user, to, false)
 		return err
 	})
 }
@@ -272,7 +272,7 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		must(t, err)
 		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{team.Peer.User},
 			func(w *account.Workspace) error {
-				_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin)
+				_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin, false)
 				return errors.Join(err, w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
 			}), errBoom)
 		after, err := a.Workspaces.Get(ctx, by, ws)

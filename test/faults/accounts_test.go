@@ -148,12 +148,13 @@ var accountCases = []useCase{
 		return err
 	})},
 	{name: "ChangeMember", prepare: plain(func(e *env) error {
-		_, err := e.accounts.ChangeMember(e.ctx, e.team.Admin, e.team.Workspace.ID, e.team.Peer.User, nil,
-			identity.Viewer)
+		_, _, err := e.accounts.ChangeMember(e.ctx, e.team.Admin, e.team.Workspace.ID, e.team.Peer.User, nil,
+			identity.Viewer, false)
 		return err
 	})},
 	{name: "RemoveMember", prepare: plain(func(e *env) error {
-		return e.accounts.RemoveMember(e.ctx, e.team.Admin, e.team.Workspace.ID, e.team.Peer.User, nil, false)
+		_, err := e.accounts.RemoveMember(e.ctx, e.team.Admin, e.team.Workspace.ID, e.team.Peer.User, nil, false)
+		return err
 	})},
 	{name: "Invitations", prepare: plain(func(e *env) error {
 		_, err := e.accounts.Invitations(e.ctx, e.team.Admin, e.team.Workspace.ID, ten)
@@ -206,10 +207,11 @@ var accountCases = []useCase{
 		return err
 	})},
 	{name: "DisablePerson", prepare: plain(func(e *env) error {
-		return e.accounts.DisablePerson(e.ctx, e.system, e.team.Peer.User, "why", false)
+		_, err := e.accounts.DisablePerson(e.ctx, e.system, e.team.Peer.User, "why", false)
+		return err
 	})},
 	{name: "EnablePerson", prepare: func(e *env) func() error {
-		if err := e.accounts.DisablePerson(e.ctx, e.system, e.team.Peer.User, "why", false); err != nil {
+		if _, err := e.accounts.DisablePerson(e.ctx, e.system, e.team.Peer.User, "why", false); err != nil {
 			e.t.Fatal(err)
 		}
 		return func() error { return e.accounts.EnablePerson(e.ctx, e.system, e.team.Peer.User, "why") }

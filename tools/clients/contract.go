@@ -87,6 +87,7 @@ type call struct {
 	keyed        bool    // has an Idempotency-Key
 	repeatable   bool    // can be repeated without an Idempotency-Key
 	result       *schema // nil for 204
+	optional     bool    // some responses have no result
 	item         *schema // of a list with pages
 	event        *schema // the data of a stream's events
 	line         *schema // a line of a stream of JSON objects
@@ -288,6 +289,7 @@ func (d *document) results(o *operation, c *call) error {
 			c.codes = append(c.codes, "invalid_fields")
 		}
 		if status[0] != '2' || len(r.Content) == 0 {
+			c.optional = c.optional || status == "204"
 			continue
 		}
 		if m, ok := r.Content["application/json"]; ok {

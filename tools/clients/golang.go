@@ -286,7 +286,11 @@ func (w *goWriter) call(c *call) {
 			strings.Replace(head, ") "+method+"(", ") "+method+"Page(", 1), page, page, made)
 	case c.result != nil:
 		t := w.typeOf(c.result, service+"_"+c.method+"_result")
-		w.print("%s (*%s, error) {\nreturn send[%s](ctx, s.client, %s, opts)\n}\n", head, t, t, made)
+		send := "send"
+		if c.optional {
+			send = "sendOptional"
+		}
+		w.print("%s (*%s, error) {\nreturn %s[%s](ctx, s.client, %s, opts)\n}\n", head, t, send, t, made)
 	default:
 		w.print("%s error {\nreturn sendOnly(ctx, s.client, %s, opts)\n}\n", head, made)
 	}

@@ -263,7 +263,9 @@ func (w *pyWriter) call(c *call) {
 		result, via = "Pages["+w.typeOf(c.item, hint+"Item", false)+", "+w.typeOf(c.result, hint+"Result", false)+"]",
 			"pages"
 	case c.result != nil:
-		result = w.typeOf(c.result, hint+"Result", false)
+		if result = w.typeOf(c.result, hint+"Result", false); c.optional {
+			result += " | None"
+		}
 	}
 	w.print("    def %s(\n        %s,\n        **options: Unpack[Options],\n    ) -> %s:", snake(c.method),
 		strings.Join(args, ",\n        "), result)

@@ -226,7 +226,10 @@ func (w *tsWriter) call(c *call) {
 	case c.item != nil:
 		result, via = "Page<"+w.typeOf(c.item, "  ")+", "+w.typeOf(c.result, "  ")+">", "list"
 	case c.result != nil:
-		result = "Promise<" + w.typeOf(c.result, "  ") + ">"
+		if result = w.typeOf(c.result, "  "); c.optional {
+			result += " | undefined"
+		}
+		result = "Promise<" + result + ">"
 	}
 	w.print("  %s(%s): %s {", c.method, strings.Join(args, ", "), result)
 	w.print("    return this.caller.%s({ %s }, options)\n  }", via, strings.Join(request, ", "))

@@ -50,9 +50,10 @@ const (
 
 // Defines values for APIKeyStatus.
 const (
-	APIKeyStatusActive  APIKeyStatus = "active"
-	APIKeyStatusExpired APIKeyStatus = "expired"
-	APIKeyStatusRevoked APIKeyStatus = "revoked"
+	APIKeyStatusActive    APIKeyStatus = "active"
+	APIKeyStatusExpired   APIKeyStatus = "expired"
+	APIKeyStatusRevoked   APIKeyStatus = "revoked"
+	APIKeyStatusSuspended APIKeyStatus = "suspended"
 )
 
 // Defines values for ActivationRequestCause.
@@ -817,9 +818,11 @@ type APIKey struct {
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`
 
 	// Scopes What the key can be used for, besides the limit of its ceiling. Empty if it can be used for everything.
-	Scopes    []APIKeyScope `json:"scopes"`
-	Status    APIKeyStatus  `json:"status"`
-	UpdatedAt Time          `json:"updated_at"`
+	Scopes []APIKeyScope `json:"scopes"`
+
+	// Status A `suspended` key works again when the account of the person who created it is enabled.
+	Status    APIKeyStatus `json:"status"`
+	UpdatedAt Time         `json:"updated_at"`
 
 	// UserID Id of the user that the key authenticates.
 	UserID string `json:"user_id"`
@@ -889,7 +892,9 @@ type APIKeyCreated struct {
 
 	// Scopes What the key can be used for, besides the limit of its ceiling. Empty if it can be used for everything.
 	Scopes []APIKeyScope `json:"scopes"`
-	Status APIKeyStatus  `json:"status"`
+
+	// Status A `suspended` key works again when the account of the person who created it is enabled.
+	Status APIKeyStatus `json:"status"`
 
 	// Token The credential to send as `Authorization: Bearer`.
 	Token     string `json:"token"`
@@ -919,7 +924,7 @@ type APIKeyRotate struct {
 // `payments:report`. `x-scope` of an operation names the scope that it requires.
 type APIKeyScope string
 
-// APIKeyStatus defines model for APIKeyStatus.
+// APIKeyStatus A `suspended` key works again when the account of the person who created it is enabled.
 type APIKeyStatus string
 
 // ActivateRequest defines model for ActivateRequest.
@@ -2979,6 +2984,9 @@ type Member struct {
 	// Kind Whether the member is a person or the user of a service key.
 	Kind MemberKind `json:"kind"`
 
+	// Lost Only in the response of an operation that lowered a role, if something was lost with it.
+	Lost RoleLoss `json:"lost,omitempty,omitzero"`
+
 	// Name Empty if no name was given.
 	Name     string `json:"name"`
 	Revision int64  `json:"revision"`
@@ -3002,6 +3010,9 @@ type MemberList struct {
 
 // MemberPatch defines model for MemberPatch.
 type MemberPatch struct {
+	// KeepServiceKeys Whether service keys above the new role that the member created keep working.
+	KeepServiceKeys bool `json:"keep_service_keys,omitempty,omitzero"`
+
 	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 }
@@ -4163,6 +4174,18 @@ type ResolvedPrompt struct {
 
 	// Version One version of a template. It has `text` or `messages`, depending on the template's type.
 	Version *PromptVersion `json:"version,omitempty"`
+}
+
+// RoleLoss What a person had made with a role that they lost, and what became of it.
+type RoleLoss struct {
+	// ServiceKeysEnded Ids of the service keys above the role that is left, and of keys created with them. They are revoked.
+	ServiceKeysEnded []string `json:"service_keys_ended"`
+
+	// ServiceKeysKept Those that work on because of `keep_service_keys`. The person may know their tokens.
+	ServiceKeysKept []string `json:"service_keys_kept"`
+
+	// ServiceKeysSuspended Those that wait until the account is enabled.
+	ServiceKeysSuspended []string `json:"service_keys_suspended"`
 }
 
 // RoleSource What gives the caller their role: the template was shared with them (`share`) or with a group of theirs (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace (`workspace_role`), or everyone in the workspace sees it (`visibility`).
@@ -5581,6 +5604,9 @@ type WorkspaceRole string
 
 // WorkspaceTransfer defines model for WorkspaceTransfer.
 type WorkspaceTransfer struct {
+	// KeepServiceKeys Whether service keys above the admin role that the caller created keep working.
+	KeepServiceKeys bool `json:"keep_service_keys,omitempty,omitzero"`
+
 	// UserID The new owner, who must be a member of the workspace.
 	UserID string `json:"user_id"`
 }

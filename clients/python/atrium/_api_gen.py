@@ -384,6 +384,13 @@ class APIKeyList(TypedDict):
     """"""
 
 
+class APIKeyResumedData(TypedDict):
+    """The data of api_key.resumed: A suspended API key works again."""
+
+    name: str
+    """"""
+
+
 class APIKeyRevokedData(TypedDict):
     """The data of api_key.revoked: An API key was revoked."""
 
@@ -412,8 +419,15 @@ class APIKeyRotatedData(TypedDict):
 # `payments:report`. `x-scope` of an operation names the scope that it requires.
 APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "webhooks:read", "webhooks:write", "workspace:read", "workspace:write"], str]
 
-# 
-APIKeyStatus = Union[Literal["active", "expired", "revoked"], str]
+# A `suspended` key works again when the account of the person who created it is enabled.
+APIKeyStatus = Union[Literal["active", "expired", "revoked", "suspended"], str]
+
+
+class APIKeySuspendedData(TypedDict):
+    """The data of api_key.suspended: An API key was suspended while its creator is disabled."""
+
+    name: str
+    """"""
 
 
 class AccessRefusedData(TypedDict):
@@ -3430,6 +3444,9 @@ class Member(TypedDict):
     role: WorkspaceRole
     """"""
 
+    lost: NotRequired[RoleLoss]
+    """Only in the response of an operation that lowered a role, if something was lost with it."""
+
     revision: int
     """"""
 
@@ -3475,6 +3492,9 @@ class MemberPatch(TypedDict):
     role: WorkspaceRole
     """"""
 
+    keep_service_keys: NotRequired[bool]
+    """Whether service keys above the new role that the member created keep working."""
+
 
 class MemberRemovedData(TypedDict):
     """The data of member.removed: A membership of the workspace ended."""
@@ -3506,6 +3526,12 @@ class MemberUpdatedData(TypedDict):
 
     group_id: NotRequired[str]
     """An id."""
+
+    service_keys_kept: NotRequired[List[str]]
+    """"""
+
+    service_keys_ended: NotRequired[List[str]]
+    """"""
 
 # 
 MessageRole = Union[Literal["system", "developer", "user", "assistant", "tool"], str]
@@ -5390,6 +5416,19 @@ class ResolvedPrompt(TypedDict):
     error: NotRequired[ResolveError]
     """"""
 
+
+class RoleLoss(TypedDict):
+    """What a person had made with a role that they lost, and what became of it."""
+
+    service_keys_ended: List[str]
+    """Ids of the service keys above the role that is left, and of keys created with them. They are revoked."""
+
+    service_keys_kept: List[str]
+    """Those that work on because of `keep_service_keys`. The person may know their tokens."""
+
+    service_keys_suspended: List[str]
+    """Those that wait until the account is enabled."""
+
 # What gives the caller their role: the template was shared with them (`share`) or with a group of theirs
 # (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace
 # (`workspace_role`), or everyone in the workspace sees it (`visibility`).
@@ -7150,11 +7189,17 @@ class UserDisabledData(TypedDict):
     service_keys_ended: NotRequired[List[str]]
     """"""
 
+    service_keys_suspended: NotRequired[List[str]]
+    """"""
+
 
 class UserEnabledData(TypedDict):
     """The data of user.enabled: A disabled account was enabled."""
 
     reason: NotRequired[str]
+    """"""
+
+    service_keys_resumed: NotRequired[List[str]]
     """"""
 
 # The data of user.erased: A person was erased.
@@ -7731,6 +7776,9 @@ class WorkspaceTransfer(TypedDict):
     user_id: str
     """The new owner, who must be a member of the workspace."""
 
+    keep_service_keys: NotRequired[bool]
+    """Whether service keys above the admin role that the caller created keep working."""
+
 
 WorkspaceTransferredData = TypedDict("WorkspaceTransferredData", {"from": str, "to": str, })
 
@@ -7887,6 +7935,13 @@ class APIKeyLeakedEvent(_EventBase):
     data: APIKeyLeakedData
 
 
+class APIKeyResumedEvent(_EventBase):
+    """An event of the type api_key.resumed."""
+
+    type: Literal["api_key.resumed"]
+    data: APIKeyResumedData
+
+
 class APIKeyRevokedEvent(_EventBase):
     """An event of the type api_key.revoked."""
 
@@ -7899,6 +7954,13 @@ class APIKeyRotatedEvent(_EventBase):
 
     type: Literal["api_key.rotated"]
     data: APIKeyRotatedData
+
+
+class APIKeySuspendedEvent(_EventBase):
+    """An event of the type api_key.suspended."""
+
+    type: Literal["api_key.suspended"]
+    data: APIKeySuspendedData
 
 
 class CardExpiringEvent(_EventBase):
@@ -8817,8 +8879,10 @@ KnownEvent = Union[
     AccessRefusedEvent,
     APIKeyCreatedEvent,
     APIKeyLeakedEvent,
+    APIKeyResumedEvent,
     APIKeyRevokedEvent,
     APIKeyRotatedEvent,
+    APIKeySuspendedEvent,
     CardExpiringEvent,
     ChatMemberAcceptedEvent,
     ChatMemberAddedEvent,
@@ -8992,20 +9056,20 @@ class WorkspacesMembersResource(Resource):
         *,
         keep_service_keys: Optional[bool] = None,
         **options: Unpack[Options],
-    ) -> None:
+    ) -> RoleLoss | None:
         """Remove a member.
 
         Requires the admin role, and a role at least as high as that of the member. Every member can
         leave. To leave with an API key, its ceiling must not be lower than the member's role.
 
         Removal ends the member's API keys and shares in the workspace. It also revokes service keys that
-        the member created, and all keys created with those keys: `member.removed` in the audit trail
-        lists them. `me` is not an alias for the caller's user id.
+        the member created, and all keys created with those keys: the response and `member.removed` in
+        the audit trail name them. `me` is not an alias for the caller's user id.
 
         Errors: last_owner, member_not_found, revision_mismatch, role_ceiling, scope_required; and those
         that every call can have.
         """
-        self._caller.send("workspaces.members.remove", "DELETE", path("/api/workspaces/{}/members/{}", workspace_id, user_id), query={"keep_service_keys": keep_service_keys}, options=options)
+        return cast("RoleLoss | None", self._caller.send("workspaces.members.remove", "DELETE", path("/api/workspaces/{}/members/{}", workspace_id, user_id), query={"keep_service_keys": keep_service_keys}, options=options))
 
     def update(
         self,
@@ -9018,7 +9082,11 @@ class WorkspacesMembersResource(Resource):
 
         Requires the admin role. You cannot grant or remove a role higher than your own. `me` is not an
         alias for the caller's user id. The organisation's claim rules can raise the role again with the
-        member's next token; they never lower it.
+        member's next token; they never lower it. A service key cannot raise the role of the person who
+        created it.
+
+        Service keys above a lower role that the member created end, unless `keep_service_keys` is true:
+        `lost` and `member.updated` in the audit trail name them. You cannot keep your own.
 
         Errors: invalid_fields, last_owner, member_not_found, revision_mismatch, role_ceiling,
         scope_required; and those that every call can have.
@@ -9187,7 +9255,9 @@ class WorkspacesResource(Resource):
         Makes another member the owner, and the caller an admin, in one step. Other owners stay owners.
         Requires the owner role. Returns 403 `step_up_required` to a session that was not opened or
         confirmed within the last 10 minutes, and 409 `transfer_refused` if the new owner is the caller,
-        a program or disabled. `If-Match` is for the ETag of the workspace. Returns the new owner.
+        a program or disabled. `If-Match` is for the ETag of the workspace. Service keys that the caller
+        created with the owner role end, unless `keep_service_keys` is true. Returns the new owner, and
+        in `lost` what the caller lost.
 
         Errors: invalid_fields, member_not_found, revision_mismatch, scope_required, step_up_required,
         transfer_refused; and those that every call can have.
@@ -10576,7 +10646,7 @@ class PeopleResource(Resource):
         user_id: str,
         body: Optional[PersonDisable] = None,
         **options: Unpack[Options],
-    ) -> None:
+    ) -> RoleLoss | None:
         """Disable a person's account.
 
         Requires an operator of the organisation, signed in or with an API key that has the owner
@@ -10587,12 +10657,13 @@ class PeopleResource(Resource):
 
         Disabling a disabled account has no effect. Returns 409 `last_operator` if the person is the only
         operator who is not disabled. Returns 403 `step_up_required` to a session that was not opened or
-        confirmed within the last 10 minutes. Each workspace of the person records an event.
+        confirmed within the last 10 minutes. Each workspace of the person records an event. The response
+        and these events name the service keys.
 
         Errors: invalid_fields, last_operator, scope_required, step_up_required, user_not_found; and
         those that every call can have.
         """
-        self._caller.send("people.disable", "POST", path("/api/people/{}/disable", user_id), body=body, repeatable=True, options=options)
+        return cast("RoleLoss | None", self._caller.send("people.disable", "POST", path("/api/people/{}/disable", user_id), body=body, repeatable=True, options=options))
 
     def enable(
         self,
@@ -10603,8 +10674,9 @@ class PeopleResource(Resource):
         """Enable a person's account.
 
         Requires an operator of the organisation, signed in or with an API key that has the owner
-        ceiling. The person's API keys and sign-ins work again. Service keys that were revoked stay
-        revoked. Enabling an enabled account has no effect.
+        ceiling. The person's API keys and sign-ins work again, and service keys that a directory
+        suspended. Service keys that were revoked stay revoked. Enabling an enabled account has no
+        effect.
 
         Errors: invalid_fields, scope_required, user_not_found; and those that every call can have.
         """

@@ -348,6 +348,12 @@ export type APIKeyList = {
   next_cursor: string | null
 }
 
+/** The data of api_key.resumed: A suspended API key works again. */
+export type APIKeyResumedData = {
+  /**  */
+  name: string
+}
+
 /** The data of api_key.revoked: An API key was revoked. */
 export type APIKeyRevokedData = {
   /**  */
@@ -375,8 +381,14 @@ export type APIKeyRotatedData = {
  */
 export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'webhooks:read' | 'webhooks:write' | 'workspace:read' | 'workspace:write' | (string & {})
 
-/**  */
-export type APIKeyStatus = 'active' | 'expired' | 'revoked' | (string & {})
+/** A `suspended` key works again when the account of the person who created it is enabled. */
+export type APIKeyStatus = 'active' | 'expired' | 'revoked' | 'suspended' | (string & {})
+
+/** The data of api_key.suspended: An API key was suspended while its creator is disabled. */
+export type APIKeySuspendedData = {
+  /**  */
+  name: string
+}
 
 /** The data of access.refused: A caller was refused what it asked for. */
 export type AccessRefusedData = {
@@ -2791,6 +2803,8 @@ export type Member = {
   name: string
   /**  */
   role: WorkspaceRole
+  /** Only in the response of an operation that lowered a role, if something was lost with it. */
+  lost?: RoleLoss
   /**  */
   revision: number
   /**  */
@@ -2826,6 +2840,8 @@ export type MemberList = {
 export type MemberPatch = {
   /**  */
   role: WorkspaceRole
+  /** Whether service keys above the new role that the member created keep working. */
+  keep_service_keys?: boolean
 }
 
 /** The data of member.removed: A membership of the workspace ended. */
@@ -2850,6 +2866,10 @@ export type MemberUpdatedData = {
   granted_by?: string[]
   /** An id. */
   group_id?: string
+  /**  */
+  service_keys_kept?: string[]
+  /**  */
+  service_keys_ended?: string[]
 }
 
 /**  */
@@ -4357,6 +4377,16 @@ export type ResolvedPrompt = {
   error?: ResolveError
 }
 
+/** What a person had made with a role that they lost, and what became of it. */
+export type RoleLoss = {
+  /** Ids of the service keys above the role that is left, and of keys created with them. They are revoked. */
+  service_keys_ended: string[]
+  /** Those that work on because of `keep_service_keys`. The person may know their tokens. */
+  service_keys_kept: string[]
+  /** Those that wait until the account is enabled. */
+  service_keys_suspended: string[]
+}
+
 /**
  * What gives the caller their role: the template was shared with them (`share`) or with a group of theirs
  * (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace
@@ -5732,12 +5762,16 @@ export type UserDisabledData = {
   service_keys_kept?: string[]
   /**  */
   service_keys_ended?: string[]
+  /**  */
+  service_keys_suspended?: string[]
 }
 
 /** The data of user.enabled: A disabled account was enabled. */
 export type UserEnabledData = {
   /**  */
   reason?: string
+  /**  */
+  service_keys_resumed?: string[]
 }
 
 /** The data of user.erased: A person was erased. */
@@ -6207,6 +6241,8 @@ export type WorkspaceRole = 'viewer' | 'member' | 'admin' | 'owner' | (string & 
 export type WorkspaceTransfer = {
   /** The new owner, who must be a member of the workspace. */
   user_id: string
+  /** Whether service keys above the admin role that the caller created keep working. */
+  keep_service_keys?: boolean
 }
 
 /** The data of workspace.transferred: The workspace got another owner. */
@@ -6232,8 +6268,10 @@ export type EventData = {
   'access.refused': AccessRefusedData
   'api_key.created': APIKeyCreatedData
   'api_key.leaked': APIKeyLeakedData
+  'api_key.resumed': APIKeyResumedData
   'api_key.revoked': APIKeyRevokedData
   'api_key.rotated': APIKeyRotatedData
+  'api_key.suspended': APIKeySuspendedData
   'card.expiring': CardExpiringData
   'chat_member.accepted': ChatMemberAcceptedData
   'chat_member.added': ChatMemberAddedData
@@ -6414,8 +6452,8 @@ export class WorkspacesMembersResource extends Resource {
    * with an API key, its ceiling must not be lower than the member's role.
    *
    * Removal ends the member's API keys and shares in the workspace. It also revokes service keys that the member
-   * created, and all keys created with those keys: `member.removed` in the audit trail lists them. `me` is not
-   * an alias for the caller's user id.
+   * created, and all keys created with those keys: the response and `member.removed` in the audit trail name
+   * them. `me` is not an alias for the caller's user id.
    *
    * Errors: last_owner, member_not_found, revision_mismatch, role_ceiling, scope_required; and those that every
    * call can have.
@@ -6426,7 +6464,7 @@ export class WorkspacesMembersResource extends Resource {
        * another admin to remove the member and keep the keys.
        */
       keep_service_keys?: boolean
-    }, options?: Options): Promise<void> {
+    }, options?: Options): Promise<RoleLoss | undefined> {
     return this.caller.send({ name: 'workspaces.members.remove', method: 'DELETE', path: path`/api/workspaces/${workspaceId}/members/${userId}`, query }, options)
   }
 
@@ -6435,7 +6473,10 @@ export class WorkspacesMembersResource extends Resource {
    *
    * Requires the admin role. You cannot grant or remove a role higher than your own. `me` is not an alias for
    * the caller's user id. The organisation's claim rules can raise the role again with the member's next token;
-   * they never lower it.
+   * they never lower it. A service key cannot raise the role of the person who created it.
+   *
+   * Service keys above a lower role that the member created end, unless `keep_service_keys` is true: `lost` and
+   * `member.updated` in the audit trail name them. You cannot keep your own.
    *
    * Errors: invalid_fields, last_owner, member_not_found, revision_mismatch, role_ceiling, scope_required; and
    * those that every call can have.
@@ -6587,7 +6628,8 @@ export class WorkspacesResource extends Resource {
    * Makes another member the owner, and the caller an admin, in one step. Other owners stay owners. Requires the
    * owner role. Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10
    * minutes, and 409 `transfer_refused` if the new owner is the caller, a program or disabled. `If-Match` is for
-   * the ETag of the workspace. Returns the new owner.
+   * the ETag of the workspace. Service keys that the caller created with the owner role end, unless
+   * `keep_service_keys` is true. Returns the new owner, and in `lost` what the caller lost.
    *
    * Errors: invalid_fields, member_not_found, revision_mismatch, scope_required, step_up_required,
    * transfer_refused; and those that every call can have.
@@ -7911,12 +7953,13 @@ export class PeopleResource extends Resource {
    *
    * Disabling a disabled account has no effect. Returns 409 `last_operator` if the person is the only operator
    * who is not disabled. Returns 403 `step_up_required` to a session that was not opened or confirmed within the
-   * last 10 minutes. Each workspace of the person records an event.
+   * last 10 minutes. Each workspace of the person records an event. The response and these events name the
+   * service keys.
    *
    * Errors: invalid_fields, last_operator, scope_required, step_up_required, user_not_found; and those that
    * every call can have.
    */
-  disable(userId: string, body?: PersonDisable, options?: Options): Promise<void> {
+  disable(userId: string, body?: PersonDisable, options?: Options): Promise<RoleLoss | undefined> {
     return this.caller.send({ name: 'people.disable', method: 'POST', path: path`/api/people/${userId}/disable`, body, repeatable: true }, options)
   }
 
@@ -7924,8 +7967,8 @@ export class PeopleResource extends Resource {
    * Enable a person's account.
    *
    * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. The
-   * person's API keys and sign-ins work again. Service keys that were revoked stay revoked. Enabling an enabled
-   * account has no effect.
+   * person's API keys and sign-ins work again, and service keys that a directory suspended. Service keys that
+   * were revoked stay revoked. Enabling an enabled account has no effect.
    *
    * Errors: invalid_fields, scope_required, user_not_found; and those that every call can have.
    */

@@ -122,6 +122,7 @@ CREATE TABLE api_keys (
     scopes text NOT NULL DEFAULT ''::text,
     networks text NOT NULL DEFAULT ''::text,
     last_used_by text NOT NULL DEFAULT ''::text,
+    suspended_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT api_keys_pkey PRIMARY KEY (id),
     CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
@@ -1745,4 +1746,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (162, true),
     (163, true),
     (168, true),
-    (169, true);
+    (169, true),
+    (186, true);

@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// loadPowers reads what users made in w that acts without them.
+func (db *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
+	w.Powers = map[identity.UserID]account.Powers{}
+	for _, user := range users {
+		if user == "" { // the system created keys too, and they end with no membership
+			continue
+		}
+		if w.Powers[user], err = db.powers(ctx, w.ID, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// powers reads what a user made in a workspace.
+func (db *DB) powers(
+	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
+) (p account.Powers, err error) {
+	p.Keys, err = db.keysMadeBy(ctx, ws, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user, user)
+	return p, err
+}
+
+// savePowers writes what changed of what loadPowers read.
+func (db *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
+	for _, p := range powers {
+		for _, k := range p.Keys {
+			if err := db.saveKey(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makersAmong returns those of users who made anything in w: a group has many people, and few of them make anything.
+func (db *DB) makersAmong(
+	ctx context.Context, ws identity.WorkspaceID, users map[identity.UserID]account.Member,
+) ([]identity.UserID, error) {
+	var makers []identity.UserID
+	if err := db.list(ctx, &makers, `SELECT DISTINCT created_by FROM api_keys
+		WHERE workspace_id = ? AND revoked_at = 0 AND service ORDER BY created_by`, ws); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(makers, func(id identity.UserID) bool { return users[id].Role == identity.NoRole }), nil
+}
+
+// loadMakers reads who created the keys of a program, and the keys with which these were created.
+func (db *DB) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
+	var makers []identity.UserID
+	if err := db.list(ctx, &makers, `
+		WITH RECURSIVE up (created_by, made_by_key) AS (
+			SELECT k.created_by, k.made_by_key FROM api_keys k
+			WHERE k.workspace_id = ? AND k.user_id = ? AND k.revoked_at = 0
+			UNION SELECT p.created_by, p.made_by_key FROM api_keys p JOIN up ON p.id = up.made_by_key
+		) SELECT DISTINCT created_by FROM up WHERE created_by <> '' ORDER BY created_by`, w.ID, program); err != nil {
+		return err
+	}
+	if w.Makers == nil {
+		w.Makers = map[identity.UserID][]identity.UserID{}
+	}
+	w.Makers[program] = makers
+	return nil
+}

@@ -1,0 +1,103 @@
+package account
+
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// KeepServiceKeys says that the service keys that a person created outlive the role that the person loses, or the
+// person's account while it is disabled.
+type KeepServiceKeys bool
+
+// fate returns what happens to the service keys that a loss of role takes along.
+func (k KeepServiceKeys) fate() fate {
+	if k {
+		return keysStay
+	}
+	return keysEnd
+}
+
+// fate is what happens to the service keys that a loss of role takes along.
+type fate int
+
+const (
+	keysEnd fate = iota
+	keysStay
+	keysWait // they are suspended until the account is enabled
+)
+
+// Powers is what a person made in a workspace that acts without them.
+type Powers struct {
+	// Keys are API keys that are not revoked: those that authenticate the person, service keys that the person
+	// created, and, recursively, all keys created with any of them.
+	Keys []*Key
+}
+
+// Loss is what a person's role had made, and what became of it when the person lost the role.
+type Loss struct {
+	Ended, Kept, Suspended []*Key // service keys above the role that is left, and keys created with them
+}
+
+// loss returns what user, whose role has just become lower, or who cannot sign in any more, loses with it. left is the
+// role that is left. Every loss of a role goes through it, and no other code decides this.
+func (p Powers) loss(user identity.UserID, left identity.Role, f fate, now time.Time) (l Loss) {
+	for _, k := range p.Keys {
+		switch {
+		case k.User == user, k.Ceiling <= left, k.ended(now): // the person's own keys have no more than their role
+		case f == keysStay:
+			l.Kept = append(l.Kept, k)
+		case f == keysEnd:
+			l.Ended = append(l.Ended, k)
+		case k.SuspendedAt.IsZero():
+			l.Suspended = append(l.Suspended, k)
+		}
+	}
+	return l
+}
+
+// apply makes a loss happen.
+func (l Loss) apply(by identity.Actor) {
+	endAll(by, l.Ended)
+	for _, k := range l.Suspended {
+		k.suspend(by)
+	}
+}
+
+// plus returns l and another loss together.
+func (l Loss) plus(o Loss) Loss {
+	return Loss{slices.Concat(l.Ended, o.Ended), slices.Concat(l.Kept, o.Kept), slices.Concat(l.Suspended, o.Suspended)}
+}
+
+// IsZero reports whether nothing was lost but the role.
+func (l Loss) IsZero() bool { return len(l.Ended)+len(l.Kept)+len(l.Suspended) == 0 }
+
+// describe adds to the data of an event what was lost.
+func (l Loss) describe(data map[string]any) {
+	for name, keys := range map[string][]*Key{
+		"service_keys_ended": l.Ended, "service_keys_kept": l.Kept, "service_keys_suspended": l.Suspended,
+	} {
+		if len(keys) > 0 {
+			data[name] = keyIDs(keys)
+		}
+	}
+}
+
+func keyIDs(keys []*Key) []identity.KeyID {
+	ids := make([]identity.KeyID, len(keys))
+	for i, k := range keys {
+		ids[i] = k.ID
+	}
+	return ids
+}
+
+// errRaisesMaker is returned to a program that would give its creator a higher role.
+var errRaisesMaker = identity.ErrRoleCeiling.Because("A service key cannot raise the role of the person who created " +
+	"it, or invite them.")
+
+// madeBy reports whether user created program, a member of w. Who lost a role still knows the tokens of the service keys
+// that were kept: they must not give it back.
+func (w *Workspace) madeBy(program, user identity.UserID) bool {
+	return slices.Contains(w.Makers[program], user)
+}

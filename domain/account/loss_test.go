@@ -1,0 +1,200 @@
+package account_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// madeByAdmin returns what a store loads for the admin of acme: a personal key, one service key of each ceiling, one
+// that has expired, and a key that the program of an admin created for itself.
+func madeByAdmin() account.Powers {
+	key := func(id identity.KeyID, user identity.UserID, ceiling identity.Role) *account.Key {
+		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: user != "admin", Name: "k",
+			Ceiling: ceiling, CreatedBy: "admin", Revision: 2}
+	}
+	expired := key("expired", "old bot", identity.Admin)
+	expired.ExpiresAt = later
+	return account.Powers{Keys: []*account.Key{key("personal", "admin", identity.Admin),
+		key("viewers", "reader", identity.Viewer), key("members", "writer", identity.Member),
+		key("admins", "bot", identity.Admin), key("child", "bot", identity.Admin), expired}}
+}
+
+// madeBy returns acme with what user made.
+func madeBy(user identity.UserID, p account.Powers) *account.Workspace {
+	w := acme()
+	w.Powers = map[identity.UserID]account.Powers{user: p}
+	return w
+}
+
+func keyIDs(keys []*account.Key) (ids []identity.KeyID) {
+	for _, k := range keys {
+		ids = append(ids, k.ID)
+	}
+	return ids
+}
+
+func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
+	aboveViewer, aboveMember := []identity.KeyID{"members", "admins", "child"}, []identity.KeyID{"admins", "child"}
+	for name, tt := range map[string]struct {
+		to          identity.Role
+		keep        account.KeepServiceKeys
+		ended, kept []identity.KeyID
+	}{
+		"to a viewer":               {identity.Viewer, false, aboveViewer, nil},
+		"to a member":               {identity.Member, false, aboveMember, nil},
+		"to a member, who keeps":    {identity.Member, true, nil, aboveMember},
+		"to the same role: nothing": {identity.Admin, false, nil, nil},
+		"to an owner: nothing":      {identity.Owner, false, nil, nil},
+	} {
+		t.Run("from an admin "+name, func(t *testing.T) {
+			w := madeBy("admin", madeByAdmin())
+			if _, err := w.ChangeRole(person("owner"), nil, "admin", tt.to, tt.keep); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.ended, keyIDs(w.Lost.Ended)); d != "" {
+				t.Errorf("ended (-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(tt.kept, keyIDs(w.Lost.Kept)); d != "" {
+				t.Errorf("kept (-want +got):\n%s", d)
+			}
+			if got := endedKeys(w.Powers["admin"].Keys); !slices.Equal(got, tt.ended) {
+				t.Errorf("revoked %q", got)
+			}
+			for _, e := range w.Recorded() {
+				for member, want := range map[string][]identity.KeyID{"service_keys_ended": tt.ended,
+					"service_keys_kept": tt.kept} {
+					if got, _ := e.Data[member].([]identity.KeyID); !slices.Equal(got, want) {
+						t.Errorf("%s of the event is %q, want %q", member, got, want)
+					}
+				}
+			}
+		})
+	}
+	t.Run("a person who lowers their own role cannot keep them", func(t *testing.T) {
+		w := madeBy("admin", madeByAdmin())
+		_, err := w.ChangeRole(person("admin"), nil, "admin", identity.Viewer, true)
+		wantErr(t, err, identity.ErrForbidden)
+		if got := endedKeys(w.Powers["admin"].Keys); got != nil || len(w.Recorded()) > 0 {
+			t.Errorf("ended %q", got)
+		}
+	})
+	t.Run("suspended keys end too", func(t *testing.T) {
+		w := madeBy("admin", madeByAdmin())
+		w.Powers["admin"].Keys[3].SuspendedAt = now
+		_, err := w.ChangeRole(person("owner"), nil, "admin", identity.Member, false)
+		wantErr(t, err, nil)
+		if got := endedKeys(w.Powers["admin"].Keys); !slices.Equal(got, aboveMember) {
+			t.Errorf("ended %q", got)
+		}
+	})
+	t.Run("a transfer ends what only the former owner could create", func(t *testing.T) {
+		for _, keep := range []account.KeepServiceKeys{false, true} {
+			p := madeByAdmin()
+			p.Keys[3].Ceiling = identity.Owner
+			w := madeBy("owner", p)
+			_, err := w.Transfer(person("owner"), nil, "member", keep)
+			wantErr(t, err, nil)
+			ended, kept := keyIDs(w.Lost.Ended), keyIDs(w.Lost.Kept)
+			if keep {
+				ended, kept = kept, ended
+			}
+			if !slices.Equal(ended, []identity.KeyID{"admins"}) || kept != nil {
+				t.Errorf("ended %q, kept %q with keep %v", ended, kept, keep)
+			}
+		}
+	})
+}
+
+func TestAProgramCannotRaiseItsCreator(t *testing.T) {
+	bot := func() *account.Workspace {
+		w := served(acme(), identity.Owner)
+		w.Makers = map[identity.UserID][]identity.UserID{"bot": {"member", "another"}}
+		return w
+	}
+	by := program(keyed(person("bot"), "acme", identity.Owner))
+	if bot().RoleOf(by) != identity.Owner {
+		t.Fatal("the program is no owner")
+	}
+	group := func() *account.Group {
+		return &account.Group{ID: "grp_1", Org: "org", Workspace: "acme", Name: "g", Role: identity.Admin, Revision: 1,
+			People: map[identity.UserID]struct{}{}}
+	}
+	for name, do := range map[string]func(*account.Workspace) error{
+		"by hand": func(w *account.Workspace) error {
+			_, err := w.ChangeRole(by, nil, "member", identity.Admin, false)
+			return err
+		},
+		"by a transfer": func(w *account.Workspace) error {
+			_, err := w.Transfer(by, nil, "member", false)
+			return err
+		},
+		"by a group": func(w *account.Workspace) error { return w.AddToGroup(by, group(), "member") },
+		"by the role of a group": func(w *account.Workspace) error {
+			g, role := group(), identity.Admin
+			g.Role, g.People["member"] = identity.NoRole, struct{}{}
+			return w.ChangeGroup(by, nil, g, account.GroupChanges{Role: &role})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := bot()
+			wantErr(t, do(w), identity.ErrRoleCeiling)
+			if w.Members["member"].Role != identity.Member {
+				t.Errorf("the creator is %s", w.Members["member"].Role)
+			}
+			w.Makers = nil
+			wantErr(t, do(w), nil)
+		})
+	}
+	t.Run("but lowers it", func(t *testing.T) {
+		w := bot()
+		_, err := w.ChangeRole(by, nil, "member", identity.Viewer, false)
+		wantErr(t, err, nil)
+	})
+}
+
+func TestSuspensions(t *testing.T) {
+	suspended := func() *account.Access {
+		return &account.Access{User: &account.User{ID: "admin", Org: "org", Revision: 4},
+			MemberOf: []identity.WorkspaceID{"acme"},
+			Powers:   map[identity.WorkspaceID]account.Powers{"acme": madeByAdmin()}}
+	}
+	directory := identity.System("org", "", "scim", later)
+	a := suspended()
+	wantErr(t, a.Suspend(directory, "left"), nil)
+	all := []identity.KeyID{"viewers", "members", "admins", "child"}
+	if got := keyIDs(a.Lost.Suspended); !slices.Equal(got, all) || a.User.Enabled() {
+		t.Errorf("suspended %q", got)
+	}
+	for _, k := range a.Powers["acme"].Keys {
+		if want := k.ID == "personal"; k.Live(later) != want || !k.RevokedAt.IsZero() {
+			t.Errorf("%s is live: %v, revoked at %v", k.ID, !want, k.RevokedAt)
+		}
+	}
+	wantErr(t, a.Enable(directory, "back"), nil)
+	for _, k := range a.Powers["acme"].Keys {
+		if want := k.ID != "expired"; k.Live(later) != want {
+			t.Errorf("%s is live: %v", k.ID, !want)
+		}
+	}
+	last := a.User.Recorded()[1]
+	if got, _ := last.Data["service_keys_resumed"].([]identity.KeyID); last.Type != "user.enabled" ||
+		!slices.Equal(got, all) {
+		t.Errorf("recorded %+v", last)
+	}
+	t.Run("another admin can rotate a suspended key", func(t *testing.T) {
+		k := madeByAdmin().Keys[3]
+		k.SuspendedAt = now
+		by := actor("boss", identity.Admin)
+		w := of(by)
+		w.Members["bot"] = account.Member{User: "bot", Role: identity.Admin, Service: true}
+		next, _, err := w.RotateKey(by, identity.KeyPolicy{}, nil, k, 0)
+		if err != nil || !next.Live(now) || next.CreatedBy != "boss" {
+			t.Errorf("%+v, %v", next, err)
+		}
+	})
+}

@@ -1,0 +1,325 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// leaver is a person who is about to lose a role, in every way there is.
+type leaver struct {
+	*client
+	lose func(t *testing.T) *answer // nil where no one gets a response
+	kind string                     // of the event that names what ended
+	left string                     // the role that is left; empty: the person is no member, or cannot sign in
+}
+
+// losses returns the ways to lose a role in the workspace of owner, who is an operator.
+func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *testing.T, name string) leaver {
+	t.Helper()
+	ws := "/api/workspaces/" + owner.workspace
+	invited := func(t *testing.T, name, role string) *client {
+		t.Helper()
+		token, _ := r.invite(t, owner, name+"@example.com", role)
+		c := r.person(t, name)
+		c.workspace = owner.workspace
+		accept(t, c, token).is(t, 200)
+		return c
+	}
+	grouped := func(t *testing.T, name string) (c *client, group string) {
+		t.Helper()
+		c = invited(t, name, "viewer")
+		group = "/api/groups/" + owner.create(t, "/api/groups", object{"name": name, "role": "admin"}).at("id")
+		owner.do(t, "PUT", group+"/members/"+c.id, nil).is(t, 204)
+		return c, group
+	}
+	provisioned := func(t *testing.T, name string) (c *client, user, group string) {
+		t.Helper()
+		email := name + "@directory.test"
+		id := scimmer.do(t, "POST", scimUsers, scimUser(email)).is(t, 201).at("id")
+		group = scimGroup + "/" + scimmer.get(t, scimGroup+"?filter=displayName%20eq%20%22Admins%22").at("Resources.0.id")
+		scimmer.do(t, "PATCH", group, patch(object{"op": "add", "path": "members",
+			"value": []object{{"value": id}}})).is(t, 200)
+		c = &client{server: r.server, id: id, email: email, workspace: owner.workspace}
+		own, _ := c.key(t)
+		c.token = own.token
+		return c, scimUsers + "/" + id, group
+	}
+	operated := func(c *client, path string, body any) func(t *testing.T) *answer {
+		return func(t *testing.T) *answer {
+			t.Helper()
+			return owner.do(t, "POST", "/api/people/"+c.id+path, body)
+		}
+	}
+	return map[string]func(t *testing.T, name string) leaver{
+		"an admin whose role is lowered": func(t *testing.T, name string) leaver {
+			c := invited(t, name, "admin")
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				return owner.do(t, "PATCH", ws+"/members/"+c.id, object{"role": "viewer"}).is(t, 200)
+			}, "member.updated", "viewer"}
+		},
+		"an admin who is removed": func(t *testing.T, name string) leaver {
+			c := invited(t, name, "admin")
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				return owner.do(t, "DELETE", ws+"/members/"+c.id, nil).is(t, 200)
+			}, "member.removed", ""}
+		},
+		"an admin who leaves": func(t *testing.T, name string) leaver {
+			c := invited(t, name, "admin")
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				return c.do(t, "DELETE", ws+"/members/"+c.id, nil).is(t, 200)
+			}, "member.removed", ""}
+		},
+		"an admin by a group who is taken out of it": func(t *testing.T, name string) leaver {
+			c, group := grouped(t, name)
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				owner.do(t, "DELETE", group+"/members/"+c.id, nil).is(t, 204)
+				return nil
+			}, "member.updated", "viewer"}
+		},
+		"an admin by a group that loses its role": func(t *testing.T, name string) leaver {
+			c, group := grouped(t, name)
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				owner.do(t, "PATCH", group, object{"role": nil}).is(t, 200)
+				return nil
+			}, "member.updated", "viewer"}
+		},
+		"an admin by a group that is deleted": func(t *testing.T, name string) leaver {
+			c, group := grouped(t, name)
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				owner.do(t, "DELETE", group, nil).is(t, 204)
+				return nil
+			}, "member.updated", "viewer"}
+		},
+		"an admin by a claim that the next token lacks": func(t *testing.T, name string) leaver {
+			invited(t, name, "viewer")
+			c := r.person(t, name, object{"groups": []string{"admins"}, "iat": time.Now().Unix() + 1})
+			c.workspace = owner.workspace
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				r.again(c, name, object{"iat": time.Now().Unix() + 2}).get(t, "/api/me")
+				return nil
+			}, "member.updated", "viewer"}
+		},
+		"an admin by a directory's group who is taken out of it": func(t *testing.T, name string) leaver {
+			c, _, group := provisioned(t, name)
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				scimmer.do(t, "PATCH", group, patch(object{"op": "remove",
+					"path": `members[value eq "` + c.id + `"]`})).is(t, 200)
+				return nil
+			}, "member.removed", ""}
+		},
+		"an admin whom the directory deletes": func(t *testing.T, name string) leaver {
+			c, user, _ := provisioned(t, name)
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				scimmer.do(t, "DELETE", user, nil).is(t, 204)
+				return nil
+			}, "member.removed", ""}
+		},
+		"an admin who is disabled by an operator": func(t *testing.T, name string) leaver {
+			c := invited(t, name, "admin")
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				return operated(c, "/disable", nil)(t).is(t, 200)
+			}, "user.disabled", ""}
+		},
+		"an admin who is disabled at the command line": func(t *testing.T, name string) leaver {
+			c := invited(t, name, "admin")
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				r.must(t, "user", "disable", "--email", c.email)
+				return nil
+			}, "user.disabled", ""}
+		},
+		"an admin who is erased": func(t *testing.T, name string) leaver {
+			c := invited(t, name, "admin")
+			return leaver{c, func(t *testing.T) *answer {
+				t.Helper()
+				operated(c, "/erase", nil)(t).is(t, 202)
+				return nil
+			}, "member.removed", ""}
+		},
+	}
+}
+
+// TestWhatARoleMadeEndsWithTheRole walks every way to lose a role, and everything that a role can make that acts
+// without the person.
+func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		token := filepath.Join(t.TempDir(), "scim-token")
+		if err := os.WriteFile(token, []byte(directoryToken+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		issuer := fixture.NewIssuer(t, "ES256")
+		r := &realm{start(t, engine, forIssuer(issuer, `scim: {tokens: ["file:`+token+`"], email_domains: [directory.test]}`,
+			`claim_rules:
+      - {issuer: "`+issuer.URL+`", claim: groups, value: admins, workspace: default, role: admin}
+      - {issuer: scim, claim: groups, value: Admins, workspace: default, role: admin}`)), issuer}
+		owner, scimmer := r.user(t, "owner", "--operator"), &client{server: r.server, token: directoryToken}
+		scimmer.do(t, "POST", scimGroup, object{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:Group"},
+			"displayName": "Admins"}).is(t, 201)
+		members := "/api/workspaces/" + owner.workspace + "/members/"
+		for who, arrive := range r.losses(t, owner, scimmer) {
+			t.Run(who, func(t *testing.T) {
+				name := strings.ReplaceAll(strings.ToLower(who[3:]), " ", "-")
+				name = strings.NewReplacer("'", "").Replace(name)
+				if len(name) > 40 {
+					name = name[:40]
+				}
+				l := arrive(t, strings.Trim(name, "-"))
+				program, key := l.service(t, "admin")
+				small, _ := l.service(t, "viewer")
+				program.get(t, "/api/webhooks")
+				response := l.lose(t)
+				program.refusedWithin(t, 1500*time.Millisecond)
+				program.do(t, "PATCH", members+l.id, object{"role": "admin"}).is(t, 401)
+				if role := owner.do(t, "GET", members+l.id, nil).at("role"); l.left != "" && role != l.left {
+					t.Errorf("the person is %q, want %q", role, l.left)
+				}
+				if want := l.left != ""; (small.do(t, "GET", "/api/me", nil).status == 200) != want {
+					t.Errorf("a key below the new role works: %v, want %v", !want, want)
+				}
+				said := owner.get(t, "/api/events?limit=1&type="+l.kind)
+				for from, text := range map[string]string{"the event": said.text, "the response": textOf(response)} {
+					if response == nil && from == "the response" {
+						continue
+					}
+					if !strings.Contains(text, key) || !strings.Contains(text, `"service_keys_ended"`) {
+						t.Errorf("%s does not name the key %s: %s", from, key, text)
+					}
+				}
+			})
+		}
+		t.Run("an owner who transfers the workspace has no key of an owner left", func(t *testing.T) {
+			seller := r.user(t, "owner", "--workspace", "sold")
+			buyer := r.user(t, "admin", "--workspace", "sold")
+			program, key := seller.service(t, "owner")
+			small, _ := seller.service(t, "admin")
+			sold := "/api/workspaces/" + seller.workspace
+			a := seller.do(t, "POST", sold+"/transfer", object{"user_id": buyer.id}).is(t, 200)
+			a.has(t, map[string]string{"user_id": buyer.id, "role": "owner", "lost.service_keys_ended.0": key,
+				"lost.service_keys_ended.1": ""})
+			program.do(t, "PATCH", sold+"/members/"+seller.id, object{"role": "owner"}).is(t, 401)
+			small.get(t, "/api/webhooks")
+		})
+	})
+}
+
+func textOf(a *answer) string {
+	if a == nil {
+		return ""
+	}
+	return a.text
+}
+
+// TestKeptServiceKeys has admins keep the keys of others who lose a role.
+func TestKeptServiceKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		owner := s.user(t, "owner")
+		ws := "/api/workspaces/" + owner.workspace
+		t.Run("an admin who lowers a role can keep the keys, which cannot give it back", func(t *testing.T) {
+			ann := s.user(t, "admin")
+			program, key := ann.service(t, "admin")
+			lowered := object{"role": "viewer", "keep_service_keys": true}
+			owner.do(t, "PATCH", ws+"/members/"+ann.id, lowered).is(t, 200).has(t, map[string]string{
+				"role": "viewer", "lost.service_keys_kept.0": key, "lost.service_keys_ended.0": ""})
+			program.get(t, "/api/webhooks")
+			owner.get(t, "/api/events?type=member.updated&limit=1").has(t, map[string]string{
+				"data.0.data.service_keys_kept.0": key})
+			program.do(t, "PATCH", ws+"/members/"+ann.id, object{"role": "admin"}).problem(t, 403, "role_ceiling")
+			admins := "/api/groups/" + owner.create(t, "/api/groups", object{"name": "admins", "role": "admin"}).at("id")
+			program.do(t, "PUT", admins+"/members/"+ann.id, nil).problem(t, 403, "role_ceiling")
+			child := &client{server: s, workspace: owner.workspace}
+			child.token = program.create(t, apiKeys, object{"name": "child", "kind": "service",
+				"role_ceiling": "admin"}).at("token")
+			child.do(t, "PATCH", ws+"/members/"+ann.id, object{"role": "admin"}).problem(t, 403, "role_ceiling")
+			bob := s.user(t, "viewer")
+			program.do(t, "PATCH", ws+"/members/"+bob.id, object{"role": "member"}).is(t, 200)
+		})
+		t.Run("no one keeps their own keys when they lower themselves", func(t *testing.T) {
+			eve := s.user(t, "admin")
+			eve.do(t, "PATCH", ws+"/members/"+eve.id, object{"role": "viewer", "keep_service_keys": true}).
+				problem(t, 403, "forbidden")
+		})
+		t.Run("an owner who transfers the workspace can keep the keys of programs", func(t *testing.T) {
+			seller := s.user(t, "owner", "--workspace", "kept")
+			buyer := s.user(t, "member", "--workspace", "kept")
+			program, key := seller.service(t, "owner")
+			a := seller.do(t, "POST", "/api/workspaces/"+seller.workspace+"/transfer",
+				object{"user_id": buyer.id, "keep_service_keys": true}).is(t, 200)
+			a.has(t, map[string]string{"lost.service_keys_kept.0": key})
+			program.get(t, "/api/me")
+			program.do(t, "PATCH", "/api/workspaces/"+seller.workspace+"/members/"+seller.id, object{"role": "owner"}).
+				problem(t, 403, "role_ceiling")
+		})
+		t.Run("nothing is lost where nothing was made", func(t *testing.T) {
+			zoe := s.user(t, "admin")
+			owner.do(t, "PATCH", ws+"/members/"+zoe.id, object{"role": "member"}).is(t, 200).has(t,
+				map[string]string{"lost": ""})
+			owner.do(t, "DELETE", ws+"/members/"+zoe.id, nil).is(t, 204)
+		})
+	})
+}
+
+// TestDeactivationsByADirectorySuspendKeys has a directory deactivate a person for a while.
+func TestDeactivationsByADirectorySuspendKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s, scimmer := directory(t, engine, "")
+		owner := s.user(t, "owner")
+		user := scimmer.do(t, "POST", scimUsers, scimUser("ann@example.com")).is(t, 201).at("id")
+		s.must(t, "user", "create", "--email", "ann@example.com", "--workspace", "default", "--role", "admin")
+		ann := &client{server: s, id: user, email: "ann@example.com", workspace: owner.workspace}
+		own, _ := ann.key(t)
+		program, id := own.service(t, "admin")
+		active := func(t *testing.T, is bool) {
+			t.Helper()
+			scimmer.do(t, "PATCH", scimUsers+"/"+user, patch(object{"op": "replace", "path": "active", "value": is})).is(t, 200)
+		}
+		t.Run("a service key waits while its creator is deactivated", func(t *testing.T) {
+			active(t, false)
+			program.refusedWithin(t, 1500*time.Millisecond)
+			owner.get(t, apiKeys+"/"+id).has(t, map[string]string{"status": "suspended", "revoked_at": "null"})
+			if listed := owner.get(t, apiKeys).text; !strings.Contains(listed, `"suspended"`) {
+				t.Errorf("the list has %s", listed)
+			}
+			owner.get(t, "/api/events?type=user.disabled&limit=1").has(t,
+				map[string]string{"data.0.data.service_keys_suspended.0": id})
+			active(t, true)
+			program.answeredWithin(t, 200, 1500*time.Millisecond)
+			owner.get(t, apiKeys+"/"+id).has(t, map[string]string{"status": "active"})
+			owner.get(t, "/api/events?type=user.enabled&limit=1").has(t,
+				map[string]string{"data.0.data.service_keys_resumed.0": id})
+		})
+		t.Run("an admin can go on with a rotated key meanwhile", func(t *testing.T) {
+			active(t, false)
+			program.refusedWithin(t, 1500*time.Millisecond)
+			next := owner.create(t, apiKeys+"/"+id+"/rotate", object{})
+			(&client{server: s, token: next.at("token")}).get(t, "/api/me")
+			active(t, true)
+			program.refusedWithin(t, 1500*time.Millisecond)
+		})
+		t.Run("a suspended key above the role that is left ends", func(t *testing.T) {
+			program, id := own.service(t, "admin")
+			active(t, false)
+			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+user, object{"role": "viewer"}).is(t, 200).
+				has(t, map[string]string{"lost.service_keys_ended.0": id})
+			active(t, true)
+			own.answeredWithin(t, 200, 1500*time.Millisecond)
+			program.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			owner.get(t, apiKeys+"/"+id).has(t, map[string]string{"status": "revoked"})
+		})
+	})
+}
