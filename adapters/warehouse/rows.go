@@ -71,6 +71,15 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []conn
 	return found
 }
 
+// Place returns the text of a key as the place of its row, for kinds whose texts lose nothing: nil if it was cut or is
+// not what the server has.
+func Place(key *string) *string {
+	if key == nil || len(*key) >= MaxValue || strings.ContainsRune(*key, utf8.RuneError) {
+		return nil
+	}
+	return key
+}
+
 // Add adds a row.
 func (b *Batches) Add(row []*string) error {
 	for i, v := range row {

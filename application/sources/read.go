@@ -63,6 +63,8 @@ func answer(err error) error {
 		return ErrTableUnreadable
 	case connection.RowsUnsupported:
 		return source.ErrRowsUnsupported
+	case connection.KeyUnsupported:
+		return source.ErrKeyUnsupported
 	case connection.QueryTimeout, connection.ConnectTimeout:
 		return ErrReadTimeout
 	}

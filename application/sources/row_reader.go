@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -19,7 +18,7 @@ type position struct {
 	Shape   string  // of what is read: the location and the mapping
 	Version string  `json:",omitempty"` // of the file
 	Number  int     `json:",omitempty"` // of the last row that was read
-	Key     *string `json:",omitempty"` // of the last row that was read
+	Place   *string `json:",omitempty"` // of the last row that was read, as connection.RowsQuery has it
 }
 
 // rowReader converts batches to rows.
@@ -30,7 +29,7 @@ type rowReader struct {
 	names     []string             // the columns that are read
 	columnsOf [][]int              // of each field, its Columns in names
 	shown     int                  // of the query
-	key       int                  // of the field that rows are ordered by; -1 for none
+	key       string               // the column that rows are ordered by; empty for none
 	shape     string
 	from      position
 	maxRows   int // rows that may be read
@@ -46,7 +45,7 @@ type rowReader struct {
 	emitted  int
 	version  string
 	last     position
-	repeated bool // the row after the last one has its key
+	repeated bool // the row after the last one has its place
 	more     bool
 	distinct *distinct // nil if values are not compared
 	since    *sinceFilter
@@ -65,7 +64,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	if err != nil {
 		return nil, err
 	}
-	r := &rowReader{query: q, key: -1, idFrom: -1, shape: shape, filters: map[int]column.Value{}}
+	r := &rowReader{query: q, idFrom: -1, shape: shape, filters: map[int]column.Value{}}
 	if q.Distinct {
 		r.distinct = newDistinct()
 	}
@@ -101,7 +100,8 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		if i := slices.IndexFunc(mapped, func(f source.MappedField) bool {
 			return f.Unique && !f.Transform.IsPartial()
 		}); i >= 0 {
-			r.key = add(i)
+			r.key = mapped[i].Column
+			add(i)
 		}
 	}
 	if q.Since != "" {
@@ -133,7 +133,8 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		r.columnsOf = append(r.columnsOf, at)
 	}
 	if q.After != "" {
-		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape {
+		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape ||
+			src.Location.Backend() == source.WarehouseBackend && r.from.Place == nil {
 			return nil, source.ErrSourceChanged
 		}
 	}
@@ -273,7 +274,7 @@ func (r *rowReader) take(b column.Batch) error {
 		}
 		if r.read == r.maxRows || r.bytes < 0 && r.read > 0 || r.query.Limit > 0 && r.emitted == r.query.Limit {
 			r.more = true
-			r.repeated = r.key >= 0 && equal(r.keyOf(cells), r.last.Key)
+			r.repeated = r.key != "" && equal(cells[len(r.names)], r.last.Place)
 			return errEnough
 		}
 		r.read++
@@ -282,8 +283,8 @@ func (r *rowReader) take(b column.Batch) error {
 			number = b.Numbers[i]
 		}
 		r.last.Number = number
-		if r.key >= 0 {
-			r.last.Key = r.keyOf(cells)
+		if r.key != "" {
+			r.last.Place = clone(cells[len(r.names)])
 		}
 		if err := r.emit(number, cells); err != nil {
 			return err
@@ -359,27 +360,16 @@ func (r *rowReader) end() (RowsEnd, error) {
 	if r.distinct != nil {
 		out.Skipped = r.distinct.skipped
 	}
-	if !r.more || r.version == "" && (r.key < 0 || r.repeated || r.last.Key == nil) {
+	if !r.more || r.version == "" && (r.key == "" || r.repeated || r.last.Place == nil) {
 		return out, nil
 	}
-	next := position{Shape: r.shape, Version: r.version, Key: r.last.Key}
+	next := position{Shape: r.shape, Version: r.version, Place: r.last.Place}
 	if r.version != "" {
 		next.Number = r.last.Number
 	}
 	text, err := json.Marshal(next)
 	out.Next = string(text)
 	return out, err
-}
-
-// keyOf returns the exactKey of a row.
-func (r *rowReader) keyOf(cells []*string) *string { return exactKey(cells[r.columnsOf[r.key][0]]) }
-
-// exactKey returns a key if a next part can begin after it: it is not missing, not truncated, and valid text.
-func exactKey(key *string) *string {
-	if key == nil || len(*key) >= column.MaxValue || strings.ContainsRune(*key, '\uFFFD') {
-		return nil
-	}
-	return clone(key)
 }
 
 func equal(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }

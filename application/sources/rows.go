@@ -143,10 +143,8 @@ func (s *Service) readTableRows(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) error {
 	r.style = column.Warehouse
-	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, After: r.from.Key, Limit: r.limit()}
-	if r.key >= 0 {
-		q.Key = r.fields[r.key].Column
-	}
+	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Key: r.key, After: r.from.Place,
+		Limit: r.limit()}
 	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
 		to ports.Target) error {
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {

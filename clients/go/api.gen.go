@@ -95,6 +95,7 @@ const (
 	CodeInvitationRoleRequired        Code = "invitation_role_required"         // Not allowed to invite
 	CodeInvoiceNotFound               Code = "invoice_not_found"                // Invoice not found
 	CodeInvoiceNotPayable             Code = "invoice_not_payable"              // Invoice not payable
+	CodeKeyUnsupported                Code = "key_unsupported"                  // Key not supported
 	CodeKindNotOffered                Code = "kind_not_offered"                 // Kind not offered
 	CodeLabelChanged                  Code = "label_changed"                    // Label changed
 	CodeLabelLimitReached             Code = "label_limit_reached"              // Too many labels
@@ -7504,14 +7505,16 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // or the client read too slowly.
 //
 // As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
-// unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
-// `source_changed`.
+// unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
+// order, 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a
+// 409 `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
-// rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
-// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
-// too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+// file_too_large, invalid_fields, key_unsupported, kind_not_offered, permission_denied, preview_rate_limited,
+// rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
+// source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
+// table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every
+// call can have.
 func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -7538,14 +7541,16 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // or the client read too slowly.
 //
 // As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
-// unique is mapped. If the file, the columns or the mapping have changed since, the next page is a 409
-// `source_changed`.
+// unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
+// order, 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a
+// 409 `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, rows_not_compared,
-// rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
-// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
-// too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+// file_too_large, invalid_fields, key_unsupported, kind_not_offered, permission_denied, preview_rate_limited,
+// rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
+// source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
+// table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every
+// call can have.
 func (s *DataSourcesService) RowsStream(ctx context.Context, sourceID string, query DataSourcesRowsStreamQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return lines[map[string]any](ctx, s.client, &call{name: "dataSources.rowsStream", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }

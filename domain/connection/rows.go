@@ -1,13 +1,20 @@
 package connection
 
-// RowsUnsupported is the Code of a kind of connection that cannot stream rows yet. It is no failure of a connection.
-const RowsUnsupported Code = "rows_unsupported"
+// Codes of reads of rows, which are no failures of a connection.
+const (
+	RowsUnsupported Code = "rows_unsupported" // the kind of connection cannot stream rows yet
+	KeyUnsupported  Code = "key_unsupported"  // the type of RowsQuery.Key has no order, or no exact text
+)
 
 // RowsQuery asks for the rows of a table, one after another.
 type RowsQuery struct {
 	Table   TableRef
 	Columns []string // in the order in which their values are returned
-	Key     string   // a column to order rows by, those without a value last; empty: the database's order
-	After   *string  // only rows whose key is greater, or missing; nil: all rows
-	Limit   int      // the most rows
+
+	// Key is a column to order rows by, in the order of its type and those without a value last; empty: the database's
+	// order. Rows then have one more value: where they are in this order, as After wants it; nil if none can follow. It
+	// is no text of the key.
+	Key   string
+	After *string // only rows behind this place; nil: all rows
+	Limit int     // the most rows
 }

@@ -16,6 +16,12 @@ var (
 		Code:   "rows_unsupported",
 		Detail: "The rows of this kind of data source cannot be read yet.",
 	}
+	ErrKeyUnsupported = &fault.Error{
+		Kind: fault.Invalid,
+		Code: "key_unsupported",
+		Detail: "Pages are in the order of the first mapped field that is unique, and its column has a type by which " +
+			"the database cannot order rows exactly. Stream the rows, or map another column to the field.",
+	}
 	ErrSourceChanged = &fault.Error{
 		Kind: fault.Conflict,
 		Code: "source_changed",

@@ -33,22 +33,30 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		chosen[i] = fields[slices.IndexFunc(fields, func(f field) bool { return f.Name == c.Name })]
 	}
-	sql := `SELECT ` + list(chosen, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table.Name)
+	sorted, place := ``, -1
 	var parameters []parameter
-	if i := slices.IndexFunc(fields, func(f field) bool { return f.Name == q.Key }); i >= 0 {
+	if q.Key != "" {
+		place = slices.IndexFunc(chosen, func(f field) bool { return f.Name == q.Key })
+		if place < 0 || !chosen[place].orders() {
+			return connection.KeyUnsupported
+		}
 		key := quote(q.Key)
 		if q.After != nil {
-			sql += ` WHERE ` + key + ` > CAST(@after AS ` + fields[i].sqlType() + `) OR ` + key + ` IS NULL`
+			sorted = ` WHERE ` + key + ` > CAST(@after AS ` + chosen[place].sqlType() + `) OR ` + key + ` IS NULL`
 			parameters = []parameter{textParameter("after", *q.After)}
 		}
-		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+		sorted += ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
-	page, err := s.job(sql+` LIMIT `+strconv.Itoa(q.Limit), pageRows, false, parameters...)
+	page, err := s.job(`SELECT `+list(chosen, warehouse.MaxValue)+` FROM `+s.quoted(q.Table.Name)+sorted+` LIMIT `+
+		strconv.Itoa(q.Limit), pageRows, false, parameters...)
 	for err == nil {
 		for _, r := range page.Rows {
 			values, err := r.values(chosen)
 			if err != nil {
 				return err
+			}
+			if place >= 0 {
+				values = append(values, warehouse.Place(values[place]))
 			}
 			if err := out.Add(values); err != nil {
 				return err

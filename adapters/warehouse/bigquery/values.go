@@ -59,6 +59,18 @@ func (f field) column() connection.Column {
 	return c
 }
 
+// orders reports whether rows can be ordered by f, and its text can be cast back to the same value.
+func (f field) orders() bool {
+	if f.Mode == "REPEATED" {
+		return false
+	}
+	switch f.sqlType() {
+	case "INT64", "NUMERIC", "BIGNUMERIC", "BOOL", "STRING", "DATE", "DATETIME", "TIME", "TIMESTAMP":
+		return true
+	}
+	return false
+}
+
 // row is one of tabledata.list and of jobs.query: {"f": [{"v": …}, …]}.
 type row struct {
 	Cells []struct {

@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,20 +31,24 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = cell(c, warehouse.MaxValue)
 	}
-	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name)
-	if q.Key != "" {
-		key := quote(q.Key)
-		if q.After != nil {
-			sql += ` WHERE ` + key + ` > CAST(` + literal(*q.After) + ` AS ` + typeOfKey(q.Key, have) + `) OR ` + key + ` IS NULL`
+	sorted := ``
+	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+		order, ok := rankOf(have[i])
+		if !ok {
+			return connection.KeyUnsupported
 		}
-		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+		if list = append(list, order.place); q.After != nil {
+			sorted = ` WHERE ` + order.beyond(*q.After)
+		}
+		sorted += order.sorted()
 	}
+	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) + sorted
 	rows, err := s.query(sql + ` LIMIT ` + strconv.Itoa(q.Limit))
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if len(row) != len(columns) {
+		if len(row) != len(list) {
 			return connection.NotThisDatabase
 		}
 		if err := out.Add(row); err != nil {
@@ -51,14 +56,4 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 	}
 	return nil
-}
-
-// typeOfKey returns the database's type of a column, without what may be missing from it.
-func typeOfKey(name string, have []connection.Column) string {
-	for _, c := range have {
-		if c.Name == name {
-			return inside(inside(c.DatabaseType, "LowCardinality"), "Nullable")
-		}
-	}
-	return "String"
 }

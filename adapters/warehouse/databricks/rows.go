@@ -50,10 +50,15 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	}
 	sql := `SELECT ` + list(columns, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table)
 	var parameters []parameter
-	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+	place := -1
+	if q.Key != "" {
+		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
+		if place < 0 || !orders(columns[place]) {
+			return connection.KeyUnsupported
+		}
 		key := quote(q.Key)
 		if q.After != nil {
-			sql += ` WHERE ` + key + ` > CAST(:after AS ` + have[i].DatabaseType + `) OR ` + key + ` IS NULL`
+			sql += ` WHERE ` + key + ` > CAST(:after AS ` + columns[place].DatabaseType + `) OR ` + key + ` IS NULL`
 			parameters = append(parameters, textParameter("after", *q.After))
 		}
 		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
@@ -63,6 +68,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 			return err
 		}
 		for _, row := range rows {
+			if place >= 0 {
+				row = append(row, warehouse.Place(row[place]))
+			}
 			if err := out.Add(row); err != nil {
 				return err
 			}

@@ -35,6 +35,16 @@ func typeOf(databaseType string) connection.Type {
 	return connection.Text
 }
 
+// orders reports whether rows can be ordered by a column, and its text can be cast back to the same value.
+func orders(c connection.Column) bool {
+	switch word(c.DatabaseType) {
+	case "tinyint", "smallint", "int", "bigint", "decimal", "boolean", "date", "timestamp", "timestamp_ntz", "string",
+		"char", "varchar":
+		return true
+	}
+	return false
+}
+
 // cell returns the expression for a column's value as text, cut to a length. Moments are microseconds, since texts of
 // them depend on the time zone of the warehouse.
 func cell(c connection.Column, most string) string {

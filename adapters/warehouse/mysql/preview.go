@@ -26,7 +26,8 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if q.Rows <= 0 || len(list) == 0 {
 		return p, nil
 	}
-	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` + quote(ref.Name) +
+	values, err := s.query(`SELECT ` + strings.Join(list,
+		`, `) + ` FROM ` + quote(s.database) + `.` + quote(ref.Name) +
 		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows)))
 	if err != nil {
 		return p, err
@@ -55,15 +56,16 @@ func (s *session) readable(ref connection.TableRef) ([]column, error) {
 	return columns, err
 }
 
-// column is a column with DATA_TYPE, which is only the name of its type.
+// column is a column with DATA_TYPE, which is only the name of its type. Texts have a character set and a collation.
 type column struct {
 	connection.Column
-	dataType string
+	dataType, charset, collation string
 }
 
 // columns lists the columns that the user may read.
 func (s *session) columns(table string) ([]column, error) {
-	rows, err := s.query(`SELECT COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE FROM information_schema.COLUMNS
+	rows, err := s.query(`SELECT COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE,
+		COALESCE(CHARACTER_SET_NAME, ''), COALESCE(COLLATION_NAME, '') FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)
 		AND FIND_IN_SET('select', PRIVILEGES) > 0
 		ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxListed), table, table)
@@ -72,12 +74,13 @@ func (s *session) columns(table string) ([]column, error) {
 	}
 	var columns []column
 	for _, row := range rows {
-		if !warehouse.Filled(row, 4) {
+		if !warehouse.Filled(row, 6) {
 			return nil, connection.NotThisDatabase
 		}
-		columns = append(columns, column{dataType: *row[2], Column: connection.Column{
-			Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[2], *row[1]), Nullable: *row[3] == "YES",
-		}})
+		columns = append(columns, column{dataType: *row[2], charset: *row[4], collation: *row[5],
+			Column: connection.Column{
+				Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[2], *row[1]), Nullable: *row[3] == "YES",
+			}})
 	}
 	return columns, nil
 }

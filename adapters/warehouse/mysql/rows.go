@@ -34,41 +34,27 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = find(c.Name).cell(warehouse.MaxValue)
 	}
-	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name), []string(nil)
+	sorted := ``
 	if q.Key != "" {
-		key, c := quote(q.Key), find(q.Key)
-		if q.After != nil {
-			sql, args = sql+` WHERE `+key+` > `+c.parameter()+` OR `+key+` IS NULL`, []string{*q.After}
+		order, err := s.rankOf(q.Table.Name, find(q.Key))
+		if err != nil {
+			return err
 		}
-		sql += ` ORDER BY ` + key + ` IS NULL, ` + key
-	}
-	return s.each(sql+` LIMIT `+strconv.Itoa(q.Limit), args, len(columns), out.Add)
-}
-
-// parameter returns the expression of a value that is compared with a column. MySQL would compare a text with a number
-// as floating-point numbers, which are not exact beyond 2^53.
-func (c column) parameter() string {
-	switch c.Type {
-	case connection.Integer:
-		return `CAST(? AS DECIMAL(65, 0))`
-	case connection.Number:
-		if c.dataType == "decimal" {
-			return `CAST(? AS DECIMAL(65, 30))`
+		if list = append(list, order.place); q.After != nil {
+			sorted = ` WHERE ` + order.beyond(*q.After)
 		}
+		sorted += ` ORDER BY ` + order.order()
 	}
-	return `?`
+	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+sorted+
+		` LIMIT `+strconv.Itoa(q.Limit), len(list), out.Add)
 }
 
 // each runs one statement and gives its rows to do, as text.
-func (s *session) each(sql string, args []string, width int, do func([]*string) error) error {
-	values := make([]driver.NamedValue, len(args))
-	for i, a := range args {
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
-	}
+func (s *session) each(sql string, width int, do func([]*string) error) error {
 	var handled error
 	s.running = sql
 	err := recoverPanics(func() error {
-		rows, err := s.conn.QueryContext(s.ctx, sql, values)
+		rows, err := s.conn.QueryContext(s.ctx, sql, nil)
 		if err != nil {
 			return err
 		}

@@ -176,7 +176,29 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err := r.keepCase(q.Table, append(columns, connection.Column{Name: q.Key})); err != nil {
 		return err
 	}
-	return r.stream(redshiftList(columns, column.MaxValue), nil, q, out)
+	list, order := redshiftList(columns, column.MaxValue), (*rank)(nil)
+	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+		if !redshiftOrders(have[i]) {
+			return connection.KeyUnsupported
+		}
+		order = &rank{key: `t.` + quote(q.Key), value: `$1`, nullable: have[i].Nullable}
+		list = append(list, redshiftList(have[i:i+1], column.MaxValue)...)
+	}
+	return r.stream(list, nil, q, order, out)
+}
+
+// redshiftOrders reports whether rows can be ordered by a column, and the text of a value loses nothing of it: texts of
+// floating-point numbers are rounded to 15 digits.
+func redshiftOrders(c connection.Column) bool {
+	switch c.Type {
+	case connection.Integer, connection.Boolean, connection.Date, connection.DateTime:
+		return true
+	}
+	switch redshiftBase(c.DatabaseType) {
+	case "numeric", "decimal", "character varying", "varchar", "string", "character", "char", "bpchar":
+		return true
+	}
+	return false
 }
 
 // keepCase makes names in double quotation marks keep their case, if one has upper case: Redshift changes it to lower

@@ -1,8 +1,12 @@
 package postgres
 
 import (
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -28,20 +32,68 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 				`, ` + maxValue + `) ELSE ` + name + ` END`
 		}
 	}
-	return s.stream(list, cut, q, out)
+	var order *rank
+	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+		key := `t.` + quote(q.Key)
+		order = &rank{key: key, text: key + `::pg_catalog.text`, value: `$1::` + have[i].DatabaseType,
+			nullable: have[i].Nullable, ties: hasTies(have[i])}
+		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
+	}
+	return s.stream(list, cut, q, order, out)
 }
 
-// stream sends the rows of a table t to out. list has an expression for each of q's columns, and cut one of its result,
-// if there is any: so that each value is computed once.
-func (s *session) stream(list, cut []string, q connection.RowsQuery, out *warehouse.Batches) error {
+// rank is how the rows of a table t are in the order of a column: by its type. The text only says which value it is.
+type rank struct {
+	key, text string // the column, and its value as a text that loses nothing
+	value     string // the expression of the value of the text $1
+	nullable  bool
+	ties      bool // different values may be equal, such as 1.0 and 1.00: then their texts decide
+}
+
+// place returns a text as where a row is: NULL if it is so long that it takes too much of a request.
+func place(text string) string {
+	return `CASE WHEN pg_catalog.octet_length(` + text + `) < ` + maxValue + ` THEN ` + text + ` END`
+}
+
+// hasTies reports whether values of a column can be equal and have different texts.
+func hasTies(c connection.Column) bool {
+	word, _, _ := strings.Cut(c.DatabaseType, "(")
+	switch word {
+	case "smallint", "integer", "bigint", "oid", "boolean", "uuid", "bytea", "name", "inet", "cidr", "macaddr", "date":
+		return false
+	}
+	return !strings.HasPrefix(word, "timestamp")
+}
+
+// tie orders rows whose keys are equal.
+func (r *rank) tie() string { return r.text + ` COLLATE pg_catalog."C"` }
+
+// beyond returns the condition that a row is behind the one with the key $1, which is $2 if its text decides.
+func (r *rank) beyond() string {
+	where, none := r.key+` > `+r.value, r.key+` IS NULL`
+	if r.ties {
+		none = r.key + ` IS NOT DISTINCT FROM NULL` // a row of NULLs is a value
+		where = r.key + ` >= ` + r.value + ` AND (` + where + ` OR ` + r.tie() + ` > $2::pg_catalog.text)`
+	}
+	if r.nullable {
+		where += ` OR ` + none
+	}
+	return where
+}
+
+// stream sends the rows of a table t to out, in an order unless it is nil. list has an expression for each of q's
+// columns, and for the place of a row, and cut one of its result, if there is any: so that each value is computed once.
+func (s *session) stream(list, cut []string, q connection.RowsQuery, order *rank, out *warehouse.Batches) error {
 	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(q.Table.Schema)+`.`+quote(q.Table.Name)+` AS t`,
 		[][]byte(nil)
-	if q.Key != "" {
-		key := `t.` + quote(q.Key)
+	if order != nil {
 		if q.After != nil {
-			sql, args = sql+` WHERE `+key+` > $1 OR `+key+` IS NULL`, [][]byte{[]byte(*q.After)}
+			sql, args = sql+` WHERE `+order.beyond(), [][]byte{[]byte(*q.After)}
 		}
-		sql += ` ORDER BY ` + key // NULL is the greatest
+		sql += ` ORDER BY ` + order.key // NULL is the greatest
+		if order.ties {
+			sql, args = sql+`, `+order.tie(), slices.Concat(args, args)
+		}
 	}
 	sql += ` LIMIT ` + strconv.Itoa(q.Limit)
 	if cut != nil { // the limit keeps the two from becoming one
@@ -58,8 +110,15 @@ func (s *session) stream(list, cut []string, q connection.RowsQuery, out *wareho
 		}
 	}
 	_, err := rows.Close()
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && order != nil && pg.Code == undefinedFunction &&
+		pg.Position > 0 && pg.Where == "" {
+		return connection.KeyUnsupported // the type has no operator to order by
+	}
 	return s.classifyRows(err)
 }
+
+// undefinedFunction is the SQLSTATE of a statement that uses an operator which a type does not have.
+const undefinedFunction = "42883"
 
 const maxValue = "65536" // column.MaxValue
 

@@ -79,6 +79,16 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
+// orders reports whether rows can be ordered by a column, and Snowflake converts its text to the same value.
+func orders(c connection.Column) bool {
+	word, _, _ := strings.Cut(c.DatabaseType, "(")
+	switch word {
+	case "NUMBER", "BOOLEAN", "DATE", "TIME", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP_TZ", "TEXT", "VARCHAR":
+		return true
+	}
+	return false
+}
+
 // cell returns the expression for a column's value as text, cut to the most characters. Bytes are written as
 // hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
 func cell(c connection.Column, most int, digits string) string {

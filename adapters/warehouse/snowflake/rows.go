@@ -34,7 +34,12 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		list[i] = cell(c, warehouse.MaxValue, "9")
 	}
 	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+s.quoted(q.Table), []string(nil)
+	place := -1
 	if q.Key != "" {
+		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
+		if place < 0 || !orders(columns[place]) {
+			return connection.KeyUnsupported
+		}
 		key := quote(q.Key)
 		if q.After != nil {
 			sql, args = sql+` WHERE `+key+` > ? OR `+key+` IS NULL`, []string{*q.After}
@@ -48,7 +53,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	r := rowReader{width: len(columns), left: s.to.Limits.Bytes, out: out}
+	r := rowReader{width: len(columns), place: place, left: s.to.Limits.Bytes, out: out}
 	about, err := r.read(answer)
 	if err != nil {
 		return err
@@ -132,6 +137,7 @@ func (s *session) partition(handle string, n int) (warehouse.Answer, error) {
 // rowReader passes rows of responses on.
 type rowReader struct {
 	width int
+	place int   // of the key among the columns; -1 for none
 	left  int64 // bytes that may still be read, after decompression
 	rows  int
 	out   *warehouse.Batches
@@ -200,7 +206,9 @@ func (r *rowReader) data(in *json.Decoder) error {
 		if len(row) != r.width {
 			return connection.NotThisDatabase
 		}
-		r.rows++
+		if r.rows++; r.place >= 0 {
+			row = append(row, warehouse.Place(row[r.place]))
+		}
 		if err := r.out.Add(row); err != nil {
 			return err
 		}

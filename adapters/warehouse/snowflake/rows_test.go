@@ -56,8 +56,8 @@ func TestRowsOfAllPartitionsAreRead(t *testing.T) {
 		want []string
 	}{
 		{connection.RowsQuery{}, []string{"|<é10>|10", "|<é9>|9", "|<é7>|7", "|<é8>|8", "||"}},
-		{connection.RowsQuery{Key: "NO"}, []string{"|<é7>|7", "|<é8>|8", "|<é9>|9", "|<é10>|10", "||"}},
-		{connection.RowsQuery{Key: "NO", After: &after}, []string{"|<é9>|9", "|<é10>|10", "||"}},
+		{connection.RowsQuery{Key: "NO"}, []string{"|<é7>|7|7", "|<é8>|8|8", "|<é9>|9|9", "|<é10>|10|10", "|||"}},
+		{connection.RowsQuery{Key: "NO", After: &after}, []string{"|<é9>|9|9", "|<é10>|10|10", "|||"}},
 	} {
 		if got, err := read(tt.q); err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%q, %v; want %q", got, err, tt.want)

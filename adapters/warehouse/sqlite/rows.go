@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -38,13 +40,52 @@ func rows(
 	for i, c := range columns {
 		list[i] = cell(c, column.MaxValue)
 	}
-	query, args := `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name), []any(nil)
+	sorted, args := ``, []any(nil)
 	if q.Key != "" {
-		key := quote(q.Key)
-		if q.After != nil { // the column's affinity converts it to a number
-			query, args = query+` WHERE `+key+` > ? OR `+key+` IS NULL`, []any{*q.After}
+		// Values of all types are in one order, by their bytes. A number may be equal to one of another type.
+		key := quote(q.Key) + ` COLLATE BINARY`
+		if list = append(list, place(quote(q.Key))); q.After != nil {
+			value, arg, err := valueOf(*q.After)
+			if err != nil {
+				return connection.KeyUnsupported
+			}
+			sorted = ` WHERE ` + key + ` >= ` + value + ` AND (` + key + ` > ` + value + ` OR typeof(` + key +
+				`) > typeof(` + value + `)) OR ` + key + ` IS NULL`
+			args = []any{arg}
 		}
-		query += ` ORDER BY ` + key + ` IS NULL, ` + key
+		sorted += ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
 	}
-	return read(ctx, db, query+` LIMIT `+strconv.Itoa(q.Limit), args, len(columns), out.Add)
+	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+sorted+` LIMIT `+
+		strconv.Itoa(q.Limit), args, len(list), out.Add)
+}
+
+// place returns the expression for a value as a text that loses nothing of it: the letter of its type, and a number or
+// its bytes in hexadecimal digits. NULL stands for one that takes too much of a request.
+func place(name string) string {
+	return `CASE typeof(` + name + `) WHEN 'integer' THEN 'i' || CAST(` + name + ` AS TEXT)
+		WHEN 'real' THEN 'r' || printf('%!.17g', ` + name + `)
+		WHEN 'text' THEN CASE WHEN length(CAST(` + name + ` AS BLOB)) < 16384 THEN 't' || hex(` + name + `) END
+		WHEN 'blob' THEN CASE WHEN length(` + name + `) < 16384 THEN 'b' || hex(` + name + `) END END`
+}
+
+// valueOf is the inverse of place: an expression of ?1, and what that is.
+func valueOf(place string) (value string, arg any, err error) {
+	if place == "" {
+		return "", nil, errors.New("no place")
+	}
+	value = `?1`
+	switch kind, text := place[0], place[1:]; kind {
+	case 'i':
+		arg, err = strconv.ParseInt(text, 10, 64)
+	case 'r':
+		arg, err = strconv.ParseFloat(text, 64)
+	case 't': // bytes in the file's encoding; the plus keeps other values from being compared as texts
+		value = `+CAST(?1 AS TEXT)`
+		arg, err = hex.DecodeString(text)
+	case 'b':
+		arg, err = hex.DecodeString(text)
+	default:
+		err = errors.New("a place of another kind")
+	}
+	return value, arg, err
 }

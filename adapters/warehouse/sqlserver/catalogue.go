@@ -113,6 +113,12 @@ func kindOf(letter string) connection.TableKind {
 	return connection.BaseTable
 }
 
+// isUnique is whether an index permits each value of the column c once.
+const isUnique = `EXISTS (SELECT 1 FROM sys.indexes AS i JOIN sys.index_columns AS k ON k.object_id = i.object_id
+	AND k.index_id = i.index_id WHERE i.object_id = c.object_id AND i.is_unique = 1 AND i.has_filter = 0
+	AND i.is_disabled = 0 AND k.column_id = c.column_id AND k.key_ordinal = 1 AND NOT EXISTS (SELECT 1
+	FROM sys.index_columns AS m WHERE m.object_id = i.object_id AND m.index_id = i.index_id AND m.key_ordinal > 1))`
+
 // columns lists the columns that the user may read, in their order; none if there is no such table. Columns of Always
 // Encrypted are bytes without the key, and are left out.
 func (s *session) columns(ref connection.TableRef) ([]column, error) {
@@ -121,7 +127,7 @@ func (s *session) columns(ref connection.TableRef) ([]column, error) {
 	}
 	rows, err := s.query(`SELECT TOP (`+strconv.Itoa(connection.MaxListed)+`) c.name, ISNULL(b.name, t.name),
 		CONVERT(int, t.is_assembly_type), CONVERT(int, c.max_length), CONVERT(int, c.precision), CONVERT(int, c.scale),
-		CONVERT(int, c.is_nullable), t.name`+
+		CONVERT(int, c.is_nullable), t.name, ISNULL(c.collation_name, ''), CASE WHEN `+isUnique+` THEN 1 ELSE 0 END`+
 		objects+` JOIN sys.columns AS c ON c.object_id = o.object_id
 		JOIN sys.types AS t ON t.user_type_id = c.user_type_id
 		LEFT JOIN sys.types AS b ON b.user_type_id = c.system_type_id AND t.is_assembly_type = 0`+isTable+
@@ -133,7 +139,7 @@ func (s *session) columns(ref connection.TableRef) ([]column, error) {
 	}
 	var columns []column
 	for _, row := range rows {
-		if !warehouse.Filled(row, 8) {
+		if !warehouse.Filled(row, 10) {
 			return nil, connection.NotThisDatabase
 		}
 		var n [5]int
@@ -142,7 +148,8 @@ func (s *session) columns(ref connection.TableRef) ([]column, error) {
 				return nil, connection.NotThisDatabase
 			}
 		}
-		c := column{base: *row[1], clr: n[0] == 1, size: n[1], width: [2]int{n[2], n[3]}}
+		c := column{base: *row[1], clr: n[0] == 1, size: n[1], width: [2]int{n[2], n[3]},
+			collation: *row[8], unique: *row[9] == "1"}
 		c.Column = connection.Column{Name: *row[0], DatabaseType: c.declared(), Type: typeOf(c.base),
 			Nullable: n[4] == 1}
 		if alias := *row[7]; alias != c.base && !c.clr {

@@ -26,11 +26,11 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 		return p, nil
 	}
 	var rows [][]*string
-	err = s.each(selected(q.Table, chosen.Columns, connection.MaxCell, min(q.Rows, connection.MaxSampleRows)), nil,
-		chosen.Columns, func(row []*string) error {
-			rows = append(rows, row)
-			return nil
-		})
+	sql := selected(q.Table, cells(chosen.Columns, connection.MaxCell), min(q.Rows, connection.MaxSampleRows))
+	err = s.each(sql, nil, chosen.Columns, func(row []*string) error {
+		rows = append(rows, row)
+		return nil
+	})
 	if err != nil {
 		return p, err
 	}
@@ -47,12 +47,17 @@ func (s *session) readable(ref connection.TableRef) ([]column, error) {
 	return columns, err
 }
 
-// selected returns the beginning of the statement that reads columns, each cut to at least size characters.
-func selected(ref connection.TableRef, columns []column, size, limit int) string {
+// cells returns the expressions that read columns, each cut to at least size characters.
+func cells(columns []column, size int) []string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
 		list[i] = c.cell(size)
 	}
+	return list
+}
+
+// selected returns the beginning of a statement that reads expressions.
+func selected(ref connection.TableRef, list []string, limit int) string {
 	return `SELECT TOP (` + strconv.Itoa(limit) + `) ` + strings.Join(list, `, `) + ` FROM ` + quote(ref.Schema) + `.` +
 		quote(ref.Name)
 }
@@ -77,17 +82,23 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, name := range q.Columns {
 		columns[i] = find(name)
 	}
-	sql, args := selected(q.Table, columns, warehouse.MaxValue, q.Limit), []string(nil)
-	if q.Key != "" {
-		key, c := quote(q.Key), find(q.Key)
-		empty, last := ``, ``
-		if c.Nullable { // the server puts them first, and could not use an index
-			empty, last = ` OR `+key+` IS NULL`, `CASE WHEN `+key+` IS NULL THEN 1 ELSE 0 END, `
-		}
-		if q.After != nil {
-			sql, args = sql+` WHERE `+key+` > `+c.parameter()+empty, []string{*q.After}
-		}
-		sql += ` ORDER BY ` + last + key
+	list := cells(columns, warehouse.MaxValue)
+	if q.Key == "" {
+		return s.each(selected(q.Table, list, q.Limit), nil, columns, out.Add)
 	}
-	return s.each(sql, args, columns, out.Add)
+	order, ok := find(q.Key).rank()
+	if !ok {
+		return connection.KeyUnsupported
+	}
+	sorted, args := ``, []string(nil)
+	if q.After != nil {
+		sorted, args = ` WHERE `+order.beyond(), []string{*q.After}
+	}
+	sql := selected(q.Table, append(list, order.place()), q.Limit) + sorted + ` ORDER BY ` + order.order()
+	return s.each(sql, args, append(columns, order.column), func(row []*string) error {
+		if place := row[len(columns)]; place != nil && !order.isWhole(*place) {
+			row[len(columns)] = nil
+		}
+		return out.Add(row)
+	})
 }

@@ -19,6 +19,9 @@ type column struct {
 	clr   bool // base is a type of the CLR, such as hierarchyid
 	size  int  // bytes; -1 for (max)
 	width [2]int
+
+	collation string // of a text; empty for other types
+	unique    bool   // an index permits each value once
 }
 
 // typeOf returns how values can be used.
@@ -90,20 +93,6 @@ func (c column) cell(most int) string {
 	}
 	// The server counts units of UTF-16, of which a character has one or two.
 	return `LEFT(CONVERT(nvarchar(max), ` + name + `), ` + strconv.Itoa(2*most) + `)`
-}
-
-// parameter returns the expression of a text that is compared with the column. A parameter of another type than the
-// column would keep the server from using an index.
-func (c column) parameter() string {
-	switch {
-	case c.isBytes():
-		return `CONVERT(varbinary(8000), @p1, 1)` // 0x…
-	case c.Type == connection.Date, c.Type == connection.DateTime:
-		return `CONVERT(` + c.declared() + `, @p1, 121)` // year-month-day, whatever the user's language
-	case c.base == "text", c.base == "ntext", c.base == "xml", c.base == "sql_variant", c.clr:
-		return `@p1`
-	}
-	return `CONVERT(` + c.declared() + `, @p1)`
 }
 
 // Layouts of moments. Trailing zeros of a second are not written.

@@ -91,6 +91,7 @@ Code = Union[
         "invitation_role_required",
         "invoice_not_found",
         "invoice_not_payable",
+        "key_unsupported",
         "kind_not_offered",
         "label_changed",
         "label_limit_reached",
@@ -12238,14 +12239,15 @@ class DataSourcesResource(Resource):
         slowly.
 
         As JSON, the response is a page. A page of a table can only be followed by another one if a field
-        that is unique is mapped. If the file, the columns or the mapping have changed since, the next
-        page is a 409 `source_changed`.
+        that is unique is mapped: pages are in the order of its column, as the database orders it. If its
+        type has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have
+        changed since, the next page is a 409 `source_changed`.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-        credential_changed, file_too_large, invalid_fields, kind_not_offered, permission_denied,
-        preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
-        sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-        source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+        credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered,
+        permission_denied, preview_rate_limited, rows_not_compared, rows_unsupported, scope_required,
+        sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found,
+        source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
         unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
@@ -12282,14 +12284,15 @@ class DataSourcesResource(Resource):
         slowly.
 
         As JSON, the response is a page. A page of a table can only be followed by another one if a field
-        that is unique is mapped. If the file, the columns or the mapping have changed since, the next
-        page is a 409 `source_changed`.
+        that is unique is mapped: pages are in the order of its column, as the database orders it. If its
+        type has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have
+        changed since, the next page is a 409 `source_changed`.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-        credential_changed, file_too_large, invalid_fields, kind_not_offered, permission_denied,
-        preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
-        sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused,
-        source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+        credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered,
+        permission_denied, preview_rate_limited, rows_not_compared, rows_unsupported, scope_required,
+        sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found,
+        source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
         unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
         """
         return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))

@@ -80,7 +80,7 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 						i+1 < len(rows) && rows[i+1][0] != nil && *rows[i+1][0] == *row[0] {
 						break
 					}
-					q.After = row[0]
+					q.After = row[1]
 					_, rest := collect(t, w, to, q)
 					if d := cmp.Diff(texts(rows[i+1:]), texts(rest)); d != "" {
 						t.Errorf("after row %d of %s (-want +got):\n%s", i, c.Name, d)

@@ -1,0 +1,68 @@
+package clickhouse_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
+)
+
+// keys are columns with values of which each is another one.
+var keys = map[string][]string{
+	"Int8":                      {"-128", "127", "0", "10", "9"},
+	"UInt64":                    {"18446744073709551615", "9223372036854775808", "9223372036854775807", "0", "10"},
+	"Nullable(Int64)":           {"9007199254740993", "9007199254740992", "-9223372036854775808", "9", "NULL"},
+	"Float32":                   {"0.1", "nan", "inf", "-inf", "52.520008"},
+	"Nullable(Float64)":         {"0.1", "nan", "0.30000000000000004", "0.3", "NULL"},
+	"Decimal(18,2)":             {"'10.10'", "'9'", "'-1'", "'0'", "'100'"},
+	"Date":                      {"'2024-02-29'", "'1970-01-02'", "'2100-01-01'", "'2024-03-01'", "'1999-12-31'"},
+	"DateTime('Europe/Berlin')": {"1729989000", "1729992600", "1729996200", "1", "1729989001"},
+	"Nullable(DateTime)":        {"1729989000", "1729992600", "1729996200", "1", "NULL"},
+	"String":                    {"'a'", "'A'", "'10'", "unhex('ff00fe')", "''"},
+	"Nullable(String)":          {"unhex('fe')", "unhex('ff')", "'é'", "'9'", "NULL"},
+	"FixedString(4)":            {"'a'", "unhex('ff')", "'abcd'", "''", "unhex('61000001')"},
+	"UUID": {"'61f0c404-5cb3-11e7-907b-a6006ad3dba0'",
+		"'00000000-0000-0000-0000-000000000001'", "'01000000-0000-0000-0000-000000000000'",
+		"'ffffffff-ffff-ffff-ffff-ffffffffffff'", "'61f0c405-5cb3-11e7-907b-a6006ad3dba0'"},
+	"Enum8('z' = -1, 'b' = 0, 'a' = 1, '' = 2, 'it\\'s' = 3)": {"'z'", "'b'", "'a'", "''", "'it\\'s'"},
+	"Array(String)":       {"['a']", "[]", "['b']", "['a','b']", "['\\'']"},
+	"Tuple(Int8, String)": {"(1,'a')", "(2,'a')", "(1,'b')", "(10,'')", "(9,'')"},
+}
+
+func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
+	s := shared(t)
+	columns, refused := []string{"n Int32"}, []string(nil)
+	rows := make([][]string, 5)
+	for i := range rows {
+		rows[i] = []string{fmt.Sprint(i + 1)}
+	}
+	for declared, values := range keys {
+		name := fmt.Sprintf("k%d?", len(columns))
+		if strings.HasPrefix(declared, "Array") || strings.HasPrefix(declared, "Tuple") {
+			refused = append(refused, name)
+		}
+		columns = append(columns, quoted(name)+" "+declared)
+		for i, v := range values {
+			rows[i] = append(rows[i], v)
+		}
+	}
+	all := make([]string, len(rows))
+	for i, row := range rows {
+		all[i] = "(" + strings.Join(row, ", ") + ")"
+	}
+	for _, sql := range []string{
+		"CREATE TABLE shop.keys (" + strings.Join(columns, ", ") + ") ENGINE = Log",
+		"INSERT INTO shop.keys VALUES " + strings.Join(all, ", "),
+	} {
+		if _, err := s.ask(sql); err != nil {
+			t.Fatalf("%.200s: %v", sql, err)
+		}
+	}
+	t.Cleanup(func() {
+		if _, err := s.ask("DROP TABLE shop.keys"); err != nil {
+			t.Error(err)
+		}
+	})
+	warehouses.Keys(t, direct(t), s.target(t, nil), ref("keys"), refused...)
+}

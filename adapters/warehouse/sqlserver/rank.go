@@ -1,0 +1,92 @@
+package sqlserver
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// maxKey is the maximum length of a key, in bytes, and in units of UTF-16 twice.
+const maxKey = 8000
+
+// rank is how rows are in the order of a column: by its type and collation, never by the text of its values.
+type rank struct {
+	column
+	key   string                    // the column
+	value string                    // the expression of the value of the place @p1
+	tie   func(value string) string // decides between values that are equal, such as a and A; nil if none are
+}
+
+var wordForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+
+// rank returns the order of a column: false if its type has none. The value of a place has the column's type: one of
+// another type would keep the server from using an index.
+func (c column) rank() (rank, bool) {
+	r := rank{column: c, key: quote(c.Name), value: `CONVERT(` + c.declared() + `, @p1)`}
+	switch {
+	case c.clr:
+		return r, false
+	case c.Type == connection.Date, c.Type == connection.DateTime, c.base == "time":
+		r.value = `CONVERT(` + c.declared() + `, @p1, 121)` // year-month-day, whatever the user's language
+	case c.Type == connection.Integer, c.Type == connection.Number, c.Type == connection.Boolean,
+		c.base == "uniqueidentifier":
+	case c.base == "binary", c.base == "varbinary", c.base == "timestamp": // zeros at the end do not count
+		r.value = `CONVERT(varbinary(8000), @p1, 1)`
+		r.tie = func(value string) string { return `DATALENGTH(` + value + `)` }
+	case c.base == "nchar", c.base == "nvarchar":
+		r.tie = bytesOf
+	case (c.base == "char" || c.base == "varchar") && wordForm.MatchString(c.collation): // in its code page
+		r.value = `CONVERT(` + c.declared() + `, @p1 COLLATE ` + c.collation + `)`
+		r.tie = bytesOf
+	default:
+		return r, false
+	}
+	if c.unique {
+		r.tie = nil
+	}
+	return r, true
+}
+
+func bytesOf(value string) string { return `CONVERT(varbinary(8000), ` + value + `)` }
+
+// beyond returns the condition that a row is behind the place @p1.
+func (r rank) beyond() string {
+	where := r.key + ` > ` + r.value
+	if r.tie != nil {
+		where += ` OR (` + r.key + ` = ` + r.value + ` AND ` + r.tie(r.key) + ` > ` + r.tie(r.value) + `)`
+	}
+	if r.Nullable {
+		where += ` OR ` + r.key + ` IS NULL`
+	}
+	return where
+}
+
+// order returns how rows are sorted.
+func (r rank) order() string {
+	order := r.key
+	if r.Nullable { // the server puts NULL first, and could not use an index
+		order = `CASE WHEN ` + r.key + ` IS NULL THEN 1 ELSE 0 END, ` + r.key
+	}
+	if r.tie != nil {
+		order += `, ` + r.tie(r.key)
+	}
+	return order
+}
+
+// place returns the expression for the value of a row, which may be cut.
+func (r rank) place() string {
+	if r.isBytes() {
+		return r.cell(2*maxKey + 4)
+	}
+	return r.cell(maxKey / 4)
+}
+
+// isWhole reports whether a text of place loses nothing of the value.
+func (r rank) isWhole(text string) bool {
+	if r.isBytes() {
+		return len(text) < 2*maxKey
+	}
+	return len(utf16.Encode([]rune(text))) < maxKey/2 && !strings.ContainsRune(text, '\uFFFD')
+}

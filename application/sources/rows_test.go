@@ -1,0 +1,66 @@
+package sources_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// readPage reads a page of two rows of a table whose unique field is id, when the warehouse sends cells for the
+// query that it gets: the id and the place of each row.
+func (s *env) readPage(after string, cells [][]*string) (asked connection.RowsQuery, end sources.RowsEnd, err error) {
+	s.types = []source.Type{{Key: "people", Fields: []column.Field{{Key: "id", Type: column.String, Unique: true}},
+		Accepts: []source.Backend{source.WarehouseBackend}}}
+	src := stored(s.t, table)
+	src.Mapping = []source.Pair{{Field: "id", Column: "Id"}}
+	s.expectGet(src)
+	s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).MaxTimes(1).DoAndReturn(
+		func(_ context.Context, _ ports.Target, q connection.RowsQuery, each func(column.Batch) error) error {
+			asked = q
+			if cells == nil {
+				return connection.KeyUnsupported
+			}
+			return each(column.Batch{Rows: column.RowsOf(cells)})
+		})
+	end, err = s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Pages: true, Limit: 2, After: after},
+		func(context.Context, sources.RowsStart) error { return nil }, func(sources.Row) error { return nil })
+	return asked, end, err
+}
+
+func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
+	row := func(id, place *string) []*string { return []*string{id, place} }
+	first := [][]*string{row(new("0x01"), new("01")), row(new("0x02"), new("02")), row(new("0x03"), new("03"))}
+	asked, end, err := newEnv(t).readPage("", first)
+	wantErr(t, err, nil)
+	if asked.Key != "Id" || asked.After != nil || !end.More || end.Next == "" {
+		t.Fatalf("asked for %+v; %+v", asked, end)
+	}
+	asked, last, err := newEnv(t).readPage(end.Next, first[2:])
+	wantErr(t, err, nil)
+	if asked.After == nil || *asked.After != "02" || last.More || last.Next != "" {
+		t.Errorf("asked for rows after %v; %+v", asked.After, last)
+	}
+	for name, cells := range map[string][][]*string{
+		"rows at the same place":    {first[0], first[1], first[1]},
+		"rows without a place":      {first[0], row(nil, nil), row(nil, nil)},
+		"a key that takes too much": {first[0], row(new("long"), nil), first[2]},
+	} {
+		if _, end, err := newEnv(t).readPage("", cells); err != nil || !end.More || end.Next != "" {
+			t.Errorf("%s: %+v, %v", name, end, err)
+		}
+	}
+	_, _, err = newEnv(t).readPage("", nil)
+	wantErr(t, err, source.ErrKeyUnsupported)
+	_, _, err = newEnv(t).readPage(strings.Replace(end.Next, "Place", "Key", 1), first) // of a version before
+	wantErr(t, err, source.ErrSourceChanged)
+	_, _, err = newEnv(t).readPage(`{"Shape":"of another mapping","Place":"02"}`, first)
+	wantErr(t, err, source.ErrSourceChanged)
+}

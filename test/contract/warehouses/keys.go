@@ -1,0 +1,91 @@
+package warehouses
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Keys checks a table by each of its columns as the key: pages of some sizes return every row once, and end. The table
+// has a column n with the numbers of its rows, from 1. Each other column has another value in each row, as its type
+// distinguishes values or as their texts do, and at most one NULL. refused are the columns whose types have no order:
+// they are refused as keys.
+func Keys(t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef, refused ...string) {
+	p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: table})
+	must(t, err)
+	for _, c := range p.Columns {
+		t.Run(fmt.Sprintf("by %s, a %s", c.Name, c.DatabaseType), func(t *testing.T) {
+			q := connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Key: c.Name, Limit: 1000}
+			if slices.Contains(refused, c.Name) {
+				if err := w.Rows(t.Context(), to, q, nil); !errors.Is(err, connection.KeyUnsupported) {
+					t.Errorf("error = %v, want %s", err, connection.KeyUnsupported)
+				}
+				return
+			}
+			_, rows := collect(t, w, to, q)
+			want := numbersOf(rows)
+			if len(want) < 3 { // of a boolean
+				t.Fatalf("%d rows", len(want))
+			}
+			for _, size := range []int{1, 3} {
+				if got := paged(t, w, to, q, size, len(want)); !slices.Equal(got, want) {
+					t.Errorf("in pages of %d: rows %v, want %v; values %v", size, got, want, rowTexts(rows))
+				}
+			}
+			if slices.Sort(want); !slices.Equal(want, sequence(len(want))) {
+				t.Errorf("rows %v", want)
+			}
+		})
+	}
+}
+
+// paged reads the rows of a query in pages, at most all of them and one more page. It returns their numbers.
+func paged(t *testing.T, w ports.Warehouse, to ports.Target, q connection.RowsQuery, size, all int) (numbers []int) {
+	t.Helper()
+	for q.Limit = size; len(numbers) <= all; {
+		_, rows := collect(t, w, to, q)
+		numbers = append(numbers, numbersOf(rows)...)
+		if len(rows) < size {
+			break
+		}
+		last := rows[len(rows)-1]
+		if q.After = last[len(last)-1]; q.After == nil {
+			break // the row without a key, which is the last one
+		}
+	}
+	return numbers
+}
+
+func numbersOf(rows [][]*string) (numbers []int) {
+	for _, row := range rows {
+		n, err := strconv.Atoi(*row[0])
+		if err != nil {
+			panic(err)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+func rowTexts(rows [][]*string) (out []string) {
+	for _, row := range rows {
+		if row[1] == nil {
+			out = append(out, "NULL")
+			continue
+		}
+		out = append(out, strconv.Quote(*row[1]))
+	}
+	return out
+}
+
+func sequence(n int) (all []int) {
+	for i := range n {
+		all = append(all, i+1)
+	}
+	return all
+}
