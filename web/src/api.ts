@@ -1,11 +1,10 @@
 import { Atrium, type Attempt, AtriumError, type ProbeCheck } from '@atrium-hq/client'
 import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
+import { forget, leave, person, proof } from './person'
 import { t } from './text'
 import { ShownError } from './ui/shown-error'
 
-// The session is a cookie that scripts cannot read, and this proof, which pages of other ports cannot read.
-export const PROOF = 'atrium_proof'
-export const RETURN = 'atrium_return'
+const RETURN = 'atrium_return'
 
 /** A call that the page has made. */
 export interface Made { name: string; method: string; path: string; status: number }
@@ -20,7 +19,7 @@ function tell() {
 }
 
 function observe(attempt: Attempt) {
-  const proof = localStorage.getItem(PROOF)
+  const sent = proof()
   return ({ status, retryIn }: { status: number; retryIn: number | undefined }) => {
     const key = attempt.call + attempt.path
     if (status === 429 && retryIn !== undefined) waiting.add(key)
@@ -28,7 +27,7 @@ function observe(attempt: Attempt) {
     const call = { name: attempt.call, method: attempt.method, path: attempt.path, status }
     made = [...made.filter((m) => m.name !== call.name || m.path !== call.path), call].slice(-12)
     // If another window has signed in meanwhile, the call was of the session before.
-    if (status === 401 && proof === localStorage.getItem(PROOF)) ended = true
+    if (status === 401 && sent === proof()) ended = true
     tell()
   }
 }
@@ -73,7 +72,7 @@ const again: typeof fetch = async (url, init) => {
   return new Response(body, { headers: response.headers })
 }
 
-const settings = { fetch: again, baseURL: base, proof: () => localStorage.getItem(PROOF), observe, maxRetries: 1 }
+const settings = { fetch: again, baseURL: base, proof, observe, maxRetries: 1 }
 
 export const atrium = new Atrium(settings)
 
@@ -106,8 +105,8 @@ export function watching(check: (c: ProbeCheck) => void) {
 
 /** Reads a text that the client does not read: CSV. */
 export async function download(path: string, workspace: string) {
-  const proof = localStorage.getItem(PROOF)
-  const response = await fetch(new URL(path, base), { headers: { 'Workspace-Id': workspace, ...(proof && { 'Atrium-Console': proof }) } })
+  const sent = proof()
+  const response = await fetch(new URL(path, base), { headers: { 'Workspace-Id': workspace, ...(sent && { 'Atrium-Console': sent }) } })
   if (!response.ok) {
     const problem = await response.json().catch(() => ({})) as { detail?: string } // a proxy in between may answer otherwise
     throw problem.detail ? new ShownError(problem.detail) : new TypeError(String(response.status))
@@ -131,9 +130,9 @@ export const queries = new QueryClient({
   },
 })
 
-/** Leads to the page where people sign in, which leads back. */
+/** Leads to the page where people sign in, which leads the same person back. */
 export function signIn() {
-  sessionStorage.setItem(RETURN, location.href)
+  sessionStorage.setItem(RETURN, JSON.stringify({ person: proof() && person, href: location.href }))
   location.assign(new URL('sign-in', document.baseURI))
 }
 
@@ -143,8 +142,8 @@ export async function signOut() {
   } catch (e) {
     if (!AtriumError.is(e, 'unauthenticated')) throw e
   }
-  localStorage.removeItem(PROOF)
-  location.assign(new URL('sign-in', document.baseURI))
+  forget()
+  leave()
 }
 
 // A new version of the server has other files: the page loads them.

@@ -6,9 +6,10 @@ import { AtriumError } from '@atrium-hq/client'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { t } from './text'
-import { atrium, calls, PROOF, queries, signIn } from './api'
+import { atrium, calls, queries, signIn } from './api'
 import { Failure } from './app/failure'
 import { NotFound, Shell } from './app/shell'
+import { adopt, person, proof } from './person'
 import { ShownError } from './ui/shown-error'
 import './app.css'
 
@@ -88,5 +89,6 @@ function show() {
 }
 
 // A visitor who has not signed in here has no session that could have ended.
-if (localStorage.getItem(PROOF)) show()
-else signIn()
+if (!proof()) signIn()
+else if (person) show()
+else void atrium.me.get().then((me) => adopt(me.user.id), signIn)

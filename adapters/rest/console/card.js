@@ -87,4 +87,8 @@ async function start() {
   })
 }
 
+// Another tab signs the person out, or somebody else in: the form may have the number of a card.
+addEventListener('storage', ({ key }) => { if (key === 'atrium_person') location.replace('sign-in') })
+addEventListener('pageshow', ({ persisted }) => { if (persisted) location.reload() })
+
 start().catch((problem) => say(problem.detail || 'Something went wrong on this page.', problem.code))

@@ -2,7 +2,7 @@
 'use strict'
 const $ = (id) => document.getElementById(id)
 const page = document.body.dataset.page
-const PROOF = 'atrium_proof', INVITATION = 'atrium_invitation', RETURN = 'atrium_return'
+const PROOF = 'atrium_proof', PERSON = 'atrium_person', INVITATION = 'atrium_invitation', RETURN = 'atrium_return'
 
 // What the sign-in at a provider can end with. Any other code has only its page.
 const FAILURES = {
@@ -63,7 +63,24 @@ function act(button, run) {
 }
 
 function keep(opened) {
+  belongsTo(opened.user)
   localStorage.setItem(PROOF, opened.proof)
+}
+
+// belongsTo notes who uses this browser. What an earlier person has left in it is removed.
+function belongsTo(user) {
+  if (localStorage.getItem(PERSON) === user.id) return
+  const proof = localStorage.getItem(PROOF)
+  forget(INVITATION, RETURN)
+  if (proof) localStorage.setItem(PROOF, proof)
+  localStorage.setItem(PERSON, user.id)
+}
+
+// forget removes what the console and these pages keep in this browser, except some keys.
+function forget(...except) {
+  for (const storage of [localStorage, sessionStorage]) {
+    for (const key of Object.keys(storage)) if (key.startsWith('atrium_') && !except.includes(key)) storage.removeItem(key)
+  }
 }
 
 // open swaps a token for a session.
@@ -101,14 +118,15 @@ async function enter(opened) {
   location.assign(sessionStorage.getItem(INVITATION) ? 'join' : consoleAddress())
 }
 
-// consoleAddress returns the address of the screen that led here, or of the console.
+// consoleAddress returns the address of the screen that led here, unless it was another person's, or of the console.
 function consoleAddress() {
   const home = new URL('./', location.href)
   let back
   try {
-    back = new URL(sessionStorage.getItem(RETURN) || home)
+    const left = JSON.parse(sessionStorage.getItem(RETURN))
+    back = new URL(left.person && left.person !== localStorage.getItem(PERSON) ? home : left.href)
   } catch {
-    return home
+    back = home
   }
   sessionStorage.removeItem(RETURN)
   return back.origin === home.origin && back.pathname.startsWith(home.pathname) && back.pathname !== location.pathname ? back : home
@@ -118,7 +136,9 @@ function consoleAddress() {
 async function me() {
   if (!localStorage.getItem(PROOF)) return null
   try {
-    return await call('GET', 'me')
+    const who = await call('GET', 'me')
+    belongsTo(who.user)
+    return who
   } catch (problem) {
     if (problem.code !== 'unauthenticated') throw problem
     localStorage.removeItem(PROOF)
@@ -224,7 +244,7 @@ $('accept-now').addEventListener('click', act($('accept-now'), async () => {
 for (const [id, path] of [['sign-out', 'auth/session'], ['sign-out-all', 'me/sessions']]) {
   $(id).addEventListener('click', act($(id), async () => {
     await call('DELETE', path)
-    localStorage.removeItem(PROOF)
+    forget(page === 'join' && INVITATION) // the invitation may be for another account
     await start()
     say('You are signed out.')
     $('heading').focus()
@@ -265,6 +285,13 @@ async function begin() {
   await start()
   if (error) say(FAILURES[error] || 'The sign-in did not succeed.', error)
 }
+
+// Another tab signs the person out, or somebody else in, or the browser shows this page again as it was.
+function change() {
+  if (!$('signed-in').hidden) location.reload()
+}
+addEventListener('storage', ({ key }) => { if (key === PERSON) change() })
+addEventListener('pageshow', ({ persisted }) => { if (persisted) change() })
 
 // Another link, in the same tab.
 addEventListener('hashchange', () => { if (location.hash) location.reload() })

@@ -1,6 +1,7 @@
+import { isTheirs } from '../person'
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 
-/** A text that somebody types and has not saved yet. It survives a reload of the page. */
+/** A text that somebody types and has not saved yet. It survives a reload of the page, until the person signs out. */
 export interface Draft {
   /** What was typed until the last pause. Undefined if there is nothing to save. */
   text: string | undefined
@@ -64,6 +65,7 @@ export function useDraft(key: string): Draft {
 }
 
 function keep(key: string, text: string | undefined) {
+  if (!isTheirs()) return // the person has signed out in another window, or somebody else has signed in there
   try {
     if (text === undefined) localStorage.removeItem(key)
     else localStorage.setItem(key, text)

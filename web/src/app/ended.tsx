@@ -1,17 +1,18 @@
 import { useEffect } from 'react'
-import { calls, PROOF, queries, signIn } from '../api'
+import { calls, queries, signIn } from '../api'
+import { isTheirs, PROOF } from '../person'
 import { t } from '../text'
 import { Button } from '../ui/basics'
 import { Dialog } from '../ui/overlays'
 
 /**
- * The sheet over a page whose session has ended elsewhere. The page below keeps everything that is typed: people sign in
- * in a window of its own, and the page goes on as soon as they have.
+ * The sheet over a page whose session has ended elsewhere. The page below keeps everything that is typed, and shows none of
+ * it to the next person: people sign in in a window of its own, and the page goes on as soon as they have.
  */
 export function Ended({ open }: { open: boolean }) {
   useEffect(() => {
     if (!open) return
-    const told = (e: StorageEvent) => { if (e.key === PROOF && e.newValue) resume() } // another window has signed in
+    const told = (e: StorageEvent) => { if (e.key === PROOF && e.newValue && isTheirs()) resume() } // another window has signed in
     addEventListener('storage', told)
     return () => removeEventListener('storage', told)
   }, [open])
@@ -20,7 +21,7 @@ export function Ended({ open }: { open: boolean }) {
   }
   return (
     <Dialog open={open} title={t.ended}>
-      <p className="mt-0">{t.endedAbout}</p>
+      <p data-ended className="mt-0">{t.endedAbout}</p>
       <div className="flex flex-wrap gap-2">
         <Button tone="act" onClick={elsewhere}>{t.signIn}</Button>
         <Button onClick={resume}>{t.signedInAgain}</Button>

@@ -8,6 +8,7 @@ import { useDraft } from '../app/draft'
 import { useMutation } from '../app/mutation'
 import { toast } from '../app/toast'
 import { useWorkspace } from '../app/workspace'
+import { keyOf } from '../person'
 import { t } from '../text'
 import { words } from '../text/chats'
 import { Button, fieldErrors, Problem } from '../ui/basics'
@@ -32,7 +33,7 @@ function resume(chat: ChatTemplate, draft: string | null): Begun {
 
 /** Edits what a chat is. What somebody else changes meanwhile never replaces what is typed, nor does a reload. */
 export function Configure({ latest, mayEdit }: { latest: ChatTemplate; mayEdit: boolean }) {
-  const key = `atrium_draft_chat_${latest.id}`
+  const key = keyOf('draft', latest.id)
   const { change, forget } = useDraft(key)
   const [begun, setBegun] = useState(() => resume(latest, mayEdit ? localStorage.getItem(key) : null))
   const [typed, setTyped] = useState(!!begun.typed)

@@ -3,13 +3,14 @@ import { useEffect, useRef, useState } from 'react'
 import { AtriumError } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { keyOf } from '../person'
 import { words } from '../text/connections'
 import { Button, Card, Heading, Loading, Problem } from '../ui/basics'
 
 /** What a person's consent is for: a new connection, or one whose credential it replaces. */
 interface Purpose { workspace: string; kind: string; name?: string; connection?: string }
 
-const KEPT = 'atrium_consent'
+const KEPT = keyOf('consent', 'purpose')
 
 /** Sends the browser to the service at which a person gives consent. It comes back to Consent. */
 export async function requestConsent(purpose: Purpose) {

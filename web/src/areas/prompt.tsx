@@ -8,6 +8,7 @@ import { useDraft } from '../app/draft'
 import { useShown } from '../app/shown'
 import { Up } from '../app/up'
 import { useList, useParam, usePermission, useWorkspace } from '../app/workspace'
+import { keyOf } from '../person'
 import { t } from '../text'
 import { words } from '../text/prompts'
 import { Button, Heading, Loading, Missing, Pill, Problem } from '../ui/basics'
@@ -68,7 +69,7 @@ function Messages({ messages, isBehind, onChange }: {
 }
 
 /** A draft belongs to the version that it began with. */
-const draftKeyOf = (prompt: string, version = 'none') => `atrium_draft_${prompt}_${version}`
+const draftKeyOf = (prompt: string, version = 'none') => keyOf('draft', `${prompt}_${version}`)
 
 export function Prompt() {
   const workspace = useWorkspace()

@@ -3,16 +3,17 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { atrium } from '../api'
 import { firstPage, usePermission, useWorkspace } from '../app/workspace'
+import { keyOf } from '../person'
 import { t } from '../text'
 import { Button, Card } from '../ui/basics'
 
 interface Step { title: string; about: string; path: string }
 
-/** What to do first: with what is there, or, in an empty workspace, to have something. Who dismisses it is not asked again. */
+/** What to do first: with what is there, or, in an empty workspace, to have something. Who dismisses it is not asked again until they sign out. */
 export function Start() {
   const workspace = useWorkspace()
   const may = usePermission()
-  const dismissed = `atrium_started_${workspace}`
+  const dismissed = keyOf('started', workspace)
   const [shown, setShown] = useState(localStorage.getItem(dismissed) === null)
   const o = { workspace }
   const there = useQuery({
