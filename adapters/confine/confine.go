@@ -30,7 +30,7 @@ const grace = 500 * time.Millisecond
 
 // Limits are the resource limits of a child.
 type Limits struct {
-	Memory int64 // bytes of data; a Go program needs about 40 MiB to do anything
+	Memory int64 // bytes that are really used, shared pages of the program left out; without a job about 10 MiB
 	CPU    int   // seconds
 	Files  int   // open at a time, sockets included
 }

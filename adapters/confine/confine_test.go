@@ -247,8 +247,8 @@ func TestRun(t *testing.T) {
 		want   error
 		most   time.Duration
 	}{
-		"who takes too much memory is ended":           {"memory", time.Hour, ports.ErrJobTooLarge, 9 * time.Minute},
-		"who calls itself for ever is ended":           {"deep", time.Hour, ports.ErrJobTooLarge, 9 * time.Minute},
+		"who takes too much memory is ended":           {"memory", time.Hour, ports.ErrJobOutOfMemory, 9 * time.Minute},
+		"who calls itself for ever is ended":           {"deep", time.Hour, ports.ErrJobOutOfMemory, 9 * time.Minute},
 		"who takes too much of the processor is ended": {"burn", time.Hour, ports.ErrJobTimeout, 9 * time.Minute},
 		"who outlives its deadline is killed": {"wait", 50 * time.Millisecond, ports.ErrJobTimeout,
 			3 * time.Second},

@@ -91,9 +91,14 @@ func bind(l Limits, needs ports.JobNeeds) error {
 }
 
 // limit sets resource limits. RLIMIT_DATA counts writable memory; RLIMIT_AS would count the address space that
-// Go reserves, and end the process early.
+// Go reserves, and end the process early. RLIMIT_DATA also counts memory that is never used: tables of Go's runtime and
+// of packages, some 70 MiB of this program. They are mapped before the job, so that they can be left out.
 func limit(l Limits) error {
-	cpu, data := uint64(max(l.CPU, 1)*slower), uint64(l.Memory+threadStacks) //nolint:gosec // from constants
+	unused, err := unusedData()
+	if err != nil {
+		return fmt.Errorf("limit memory: %w", err)
+	}
+	cpu, data := uint64(max(l.CPU, 1)*slower), uint64(l.Memory+unused+threadStacks) //nolint:gosec // from constants
 	limits := []struct {
 		name      string
 		resource  int
@@ -128,6 +133,31 @@ func limit(l Limits) error {
 		}
 	}
 	return nil
+}
+
+// unusedData returns how much of this process's writable memory it has not used yet, in bytes.
+func unusedData() (int64, error) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	data, err := sizeIn(status, "VmData")
+	if err != nil {
+		return 0, err
+	}
+	used, err := sizeIn(status, "RssAnon")
+	return max(data-used, 0), err
+}
+
+// sizeIn returns a size in a process's status, in bytes (proc_pid_status(5)).
+func sizeIn(status []byte, name string) (int64, error) {
+	_, after, _ := bytes.Cut(status, []byte("\n"+name+":"))
+	fields := bytes.Fields(after)
+	if len(fields) == 0 {
+		return 0, errors.New("there is no " + name)
+	}
+	n, err := strconv.ParseInt(string(fields[0]), 10, 64) // kB
+	return n << 10, err
 }
 
 // maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all threads of a user on the

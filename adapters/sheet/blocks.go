@@ -30,6 +30,16 @@ func readBlocks(r io.Reader) (*blocks, error) {
 	}
 }
 
+// errForgotten is the error of an archive two of whose parts are the same bytes.
+var errForgotten = errors.New("the bytes are forgotten")
+
+// Forget frees the memory of bytes that are not read again. It keeps blocks that have other bytes, too.
+func (b *blocks) Forget(from, to int64) {
+	for i := (from + blockSize - 1) / blockSize; i < to/blockSize; i++ {
+		b.all[i] = nil
+	}
+}
+
 // ReadAt is io.ReaderAt's.
 func (b *blocks) ReadAt(p []byte, off int64) (n int, err error) {
 	for n < len(p) {
@@ -37,7 +47,11 @@ func (b *blocks) ReadAt(p []byte, off int64) (n int, err error) {
 		if at >= b.size {
 			return n, io.EOF
 		}
-		n += copy(p[n:], b.all[at/blockSize][at%blockSize:min(blockSize, b.size-at/blockSize*blockSize)])
+		block := b.all[at/blockSize]
+		if block == nil {
+			return n, errForgotten
+		}
+		n += copy(p[n:], block[at%blockSize:min(blockSize, b.size-at/blockSize*blockSize)])
 	}
 	return n, nil
 }

@@ -21,9 +21,9 @@ import (
 // JobName is the name by which a child process knows Job.
 const JobName = "sheet"
 
-// ChildMemory is the memory that a child needs for Job, in bytes: the whole fetched file, and as much again for its
-// parser and for Go, which allocates memory in pieces of 64 MiB.
-const ChildMemory = 192 << 20
+// ChildMemory is the memory that a child needs for Job, in bytes: 64 MiB for a fetched file, which is forgotten while
+// its rows are read, or up to 88 MiB for the texts that its cells share, and the rest for its parser.
+const ChildMemory = 160 << 20
 
 // ChildCPU is the processor time of a child for Job, in seconds.
 const ChildCPU = 3
@@ -136,6 +136,8 @@ func failed(ctx context.Context, err error) error {
 		return connection.ErrTooManyReads
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return source.ErrFileTooLarge
+	case errors.Is(err, ports.ErrJobOutOfMemory):
+		return source.ErrOutOfMemory
 	case errors.Is(err, ports.ErrJobTimeout):
 		return source.ErrSheetTimeout
 	case errors.Is(err, ports.ErrJobCrashed):

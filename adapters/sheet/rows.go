@@ -126,12 +126,11 @@ func (d document) rows(
 		return err
 	}
 	s := selection.New(ctx, at.HeaderRow, version, q, each)
-	wanted := max(0, q.After-max(at.HeaderRow, 0)) + q.Limit
 	switch kind {
 	case openDocument:
 		err = ods.Rows(d, d.size, at, s.Add)
 	case workbook:
-		err = xlsx.Rows(d, d.size, at, wanted, s.Add)
+		err = xlsx.Rows(d.ReaderAt, d.size, at, s.Add)
 	case plainText:
 		err = csv.Rows(d, d.size, at, s.Add)
 	}

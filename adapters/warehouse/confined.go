@@ -193,6 +193,8 @@ func failed(ctx context.Context, err error) error {
 		return ports.ErrUnavailable
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return connection.ResponseTooLarge
+	case errors.Is(err, ports.ErrJobOutOfMemory):
+		return connection.OutOfMemory
 	case errors.Is(err, ports.ErrJobTimeout):
 		return connection.QueryTimeout
 	}

@@ -18,7 +18,7 @@ import (
 var ambiguous = []connection.Code{
 	connection.ConnectTimeout, connection.PortClosed, connection.HostUnreachable, connection.TLSUnsupported,
 	connection.NotThisDatabase, connection.TooManyConnections, connection.UnsupportedVersion,
-	connection.ResponseTooLarge, connection.Internal,
+	connection.ResponseTooLarge, connection.OutOfMemory, connection.Internal,
 }
 
 // recognise returns err, the failure of step, or connection.NotThisDatabase with the service that really listens at

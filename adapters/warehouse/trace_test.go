@@ -156,6 +156,7 @@ func TestConfined(t *testing.T) {
 	to := ports.Target{Workspace: "wsp_1", Credential: c, Limits: ports.DefaultLimits()}
 	for name, tt := range map[string]struct{ err, want error }{
 		"an answer that is too large":       {ports.ErrJobTooLarge, connection.ResponseTooLarge},
+		"too little memory":                 {ports.ErrJobOutOfMemory, connection.OutOfMemory},
 		"a child that was too slow":         {ports.ErrJobTimeout, connection.QueryTimeout},
 		"a child that crashed":              {ports.ErrJobCrashed, connection.Internal},
 		"a child that could not be started": {errors.New("fork: no memory"), connection.Internal},

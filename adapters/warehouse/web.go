@@ -69,24 +69,52 @@ func (w *Web) SpokeTLS() bool { return bytes.HasPrefix(w.recorder.First(), []byt
 // Silent reports whether the server has sent nothing.
 func (w *Web) Silent() bool { return w.recorder.Count() == 0 }
 
-// Do sends a request and reads the whole response. ctx must have a deadline; Do returns QueryTimeout if it passes,
-// NotThisDatabase if the response is not HTTP, and HostUnreachable if the server closes the connection early.
-func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
+// Do sends a request and reads the whole response. Its errors are those of Stream.
+func (w *Web) Do(ctx context.Context, r *http.Request) (answer Answer, err error) {
+	err = w.Stream(ctx, r, func(response *http.Response) error {
+		answer.Status, answer.Header = response.StatusCode, response.Header
+		answer.Body, err = io.ReadAll(response.Body) // limited by the network
+		return err
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	return answer, nil
+}
+
+// Stream sends a request, and passes the response to read while it arrives. The next request can only be sent if read
+// reads all of it. ctx must have a deadline; Stream returns QueryTimeout if it passes, NotThisDatabase if the response
+// is not HTTP, and HostUnreachable if the server closes the connection early; otherwise the error of read.
+func (w *Web) Stream(ctx context.Context, r *http.Request, read func(*http.Response) error) error {
 	defer Limit(ctx, w.conn)()
 	// a server that refuses may respond and close before it has read everything
 	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() {
-		return Answer{}, w.readFailure(ctx, err)
+		return w.readFailure(ctx, err)
 	}
-	response, err := http.ReadResponse(w.answers, r)
+	response, err := http.ReadResponse(w.answers, r) //nolint:bodyclose // it would read the rest of a stream
 	if err != nil {
-		return Answer{}, w.readFailure(ctx, err)
+		return w.readFailure(ctx, err)
 	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body) // limited by the network
-	if err != nil {
-		return Answer{}, w.readFailure(ctx, err)
+	body := &watchedBody{ReadCloser: response.Body}
+	response.Body = body
+	if err := read(response); body.err == nil {
+		return err
 	}
-	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
+	return w.readFailure(ctx, body.err)
+}
+
+// watchedBody is a body that keeps the error that its end was not read by.
+type watchedBody struct {
+	io.ReadCloser
+	err error
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
 }
 
 // readFailure returns the reason why no response could be read.

@@ -61,6 +61,8 @@ func answer(err error) error {
 			return fmt.Errorf("%w (%w)", ErrTableUnreadable.Because(unreadable.Hint()), unreadable)
 		}
 		return ErrTableUnreadable
+	case connection.OutOfMemory:
+		return source.ErrOutOfMemory
 	case connection.RowsUnsupported:
 		return source.ErrRowsUnsupported
 	case connection.KeyUnsupported:

@@ -125,12 +125,12 @@ func TestRead(t *testing.T) {
 		wantErr(t, err, source.ErrSheetNotShared)
 	})
 	for name, tt := range map[string]struct{ is, want error }{
-		"no table":            {connection.TableNotFound, sources.ErrTableNotFound},
-		"no grant":            {connection.PermissionDenied, sources.ErrPermissionDenied},
-		"no answer":           {connection.QueryTimeout, sources.ErrReadTimeout},
-		"a wrong password":    {connection.AuthFailed, sources.ErrReadFailed},
-		"an outage of ours":   {errOutage, errOutage},
-		"a caller who is off": {context.Canceled, context.Canceled},
+		"no table":          {connection.TableNotFound, sources.ErrTableNotFound},
+		"no grant":          {connection.PermissionDenied, sources.ErrPermissionDenied},
+		"no answer":         {connection.QueryTimeout, sources.ErrReadTimeout},
+		"too little memory": {connection.OutOfMemory, source.ErrOutOfMemory},
+		"a wrong password":  {connection.AuthFailed, sources.ErrReadFailed},
+		"an outage of ours": {errOutage, errOutage}, "a caller who is off": {context.Canceled, context.Canceled},
 	} {
 		t.Run("what went wrong is told: "+name, func(t *testing.T) {
 			s := newEnv(t)

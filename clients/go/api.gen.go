@@ -122,6 +122,7 @@ const (
 	CodeOnlyOwner                     Code = "only_owner"                       // Only owner
 	CodeOperatorByRules               Code = "operator_by_rules"                // Operator by claim rules
 	CodeOriginNotAllowed              Code = "origin_not_allowed"               // Site not allowed
+	CodeOutOfMemory                   Code = "out_of_memory"                    // Out of memory
 	CodeOwnerShare                    Code = "owner_share"                      // Owner needs no share
 	CodeOwnerStays                    Code = "owner_stays"                      // Owner cannot be removed
 	CodePasskeyExists                 Code = "passkey_exists"                   // Passkey exists
@@ -7360,10 +7361,10 @@ func (s *ConnectionsService) Verify(ctx context.Context, connectionID string, bo
 //
 // Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
 // credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
-// permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found,
-// sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found, table_unreadable,
-// too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
-// every call can have.
+// out_of_memory, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
+// sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
+// table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed;
+// and those that every call can have.
 func (s *DataSourcesService) Attach(ctx context.Context, body SourceAttach, opts ...Option) (*Source, error) {
 	return send[Source](ctx, s.client, &call{name: "dataSources.attach", method: "POST", path: []string{"/api/datasources"}, body: body, keyed: true}, opts)
 }
@@ -7416,11 +7417,11 @@ func (s *DataSourcesService) ListPage(ctx context.Context, query DataSourcesList
 // owner of the workspace can map it. Other callers get 409 `source_paused`.
 //
 // Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-// credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
-// preview_rate_limited, revision_mismatch, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
-// source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable, too_many_reads,
-// unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
-// have.
+// credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, out_of_memory,
+// permission_denied, preview_rate_limited, revision_mismatch, scope_required, sheet_not_found, sheet_not_shared,
+// source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable,
+// too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body SourceMap, opts ...Option) (*SourceMapped, error) {
 	return send[SourceMapped](ctx, s.client, &call{name: "dataSources.map", method: "PUT", path: []string{"/api/datasources/", sourceID}, body: body}, opts)
 }
@@ -7438,10 +7439,10 @@ func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body Sour
 // With a `type`, suggests which column holds each field of that type, and gives the reasons.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited, scope_required,
-// sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, tab_not_found, too_many_reads,
-// unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
-// have.
+// file_too_large, invalid_fields, kind_not_offered, not_a_sheet, out_of_memory, preview_rate_limited,
+// scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, tab_not_found,
+// too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) PreviewSheet(ctx context.Context, query DataSourcesPreviewSheetQuery, opts ...Option) (*SheetPreview, error) {
 	return send[SheetPreview](ctx, s.client, &call{name: "dataSources.previewSheet", method: "GET", path: []string{"/api/datasources/sheet-preview"}, query: query.values()}, opts)
 }
@@ -7470,8 +7471,9 @@ func (s *DataSourcesService) PreviewTransforms(ctx context.Context, body SourceT
 // With a `type`, suggests which column holds each field of that type, and gives the reasons.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, invalid_fields,
-// kind_not_offered, permission_denied, preview_rate_limited, scope_required, source_forbidden, table_not_found,
-// table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that every call can have.
+// kind_not_offered, out_of_memory, permission_denied, preview_rate_limited, scope_required, source_forbidden,
+// table_not_found, table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that every
+// call can have.
 func (s *DataSourcesService) PreviewWarehouse(ctx context.Context, query DataSourcesPreviewWarehouseQuery, opts ...Option) (*DataSourcesServicePreviewWarehouseResult, error) {
 	return send[DataSourcesServicePreviewWarehouseResult](ctx, s.client, &call{name: "dataSources.previewWarehouse", method: "GET", path: []string{"/api/datasources/warehouse-preview"}, query: query.values()}, opts)
 }
@@ -7510,11 +7512,11 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // 409 `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, key_unsupported, kind_not_offered, permission_denied, preview_rate_limited,
-// rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
-// source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
-// table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every
-// call can have.
+// file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
+// preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
+// source_changed, source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
+// table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
+// those that every call can have.
 func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -7546,11 +7548,11 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // 409 `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, key_unsupported, kind_not_offered, permission_denied, preview_rate_limited,
-// rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
-// source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
-// table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every
-// call can have.
+// file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
+// preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
+// source_changed, source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
+// table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
+// those that every call can have.
 func (s *DataSourcesService) RowsStream(ctx context.Context, sourceID string, query DataSourcesRowsStreamQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return lines[map[string]any](ctx, s.client, &call{name: "dataSources.rowsStream", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }

@@ -37,6 +37,7 @@ const (
 	PoolingUnsupported      Code = "pooling_unsupported" // a pooler without transactions
 	QueryTimeout            Code = "query_timeout"
 	ResponseTooLarge        Code = "response_too_large"
+	OutOfMemory             Code = "out_of_memory" // one read needs more than Atrium gives it
 	QuotaExceeded           Code = "quota_exceeded"
 	UnsupportedVersion      Code = "unsupported_version"
 	Internal                Code = "internal"
@@ -151,6 +152,8 @@ var causes = map[Code]cause{
 	QueryTimeout: {Transient, true, nothing,
 		"The server did not respond in time. Try again when it is less busy."},
 	ResponseTooLarge: {Config, false, nothing, "The result is larger than Atrium reads. Choose a narrower table."},
+	OutOfMemory: {Config, false, nothing,
+		"Reading this needs more memory than one read has. Map fewer columns, or shorten the longest texts by a view."},
 	QuotaExceeded: {Transient, true, nothing,
 		"A quota of the warehouse is used up. Try again later, or raise the quota."},
 	UnsupportedVersion: {Config, false, network,

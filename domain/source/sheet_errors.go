@@ -1,6 +1,9 @@
 package source
 
-import "github.com/atrium-hq/atrium/domain/fault"
+import (
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
 
 // Errors of reading a sheet.
 var (
@@ -40,6 +43,13 @@ var (
 		Kind:   fault.TooLarge,
 		Code:   "file_too_large",
 		Detail: "The file, its unpacked content or one of its lines is too large.",
+	}
+	// ErrOutOfMemory is also the error of a table: a read of rows needs the same memory however many there are.
+	ErrOutOfMemory = &fault.Error{
+		Kind: fault.TooLarge,
+		Code: string(connection.OutOfMemory),
+		Detail: "Reading this needs more memory than one read has. Map fewer columns, shorten the longest texts, or " +
+			"save the file as CSV.",
 	}
 	ErrUnsupportedFormat = &fault.Error{
 		Kind:   fault.UnsupportedMedia,

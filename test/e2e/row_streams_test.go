@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,17 +128,9 @@ func openRows(t *testing.T, as *client, path string) (io.Reader, func()) {
 // childrenOf returns the child processes of a server that run.
 func childrenOf(t *testing.T, s *server) (all []int) {
 	t.Helper()
-	parent := s.process.Process.Pid
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", parent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks { // a child belongs to the thread that started it
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", parent, task.Name())) // the thread may be gone
-		for _, field := range strings.Fields(string(text)) {
-			if pid, err := strconv.Atoi(field); err == nil && !isZombie(pid) {
-				all = append(all, pid)
-			}
+	for _, pid := range fixture.ChildrenOf(s.process.Process.Pid) {
+		if !isZombie(pid) {
+			all = append(all, pid)
 		}
 	}
 	return all

@@ -1,7 +1,7 @@
-// Package ods reads the first rows of OpenDocument spreadsheets (ISO/IEC 26300).
+// Package ods reads the rows of OpenDocument spreadsheets (ISO/IEC 26300), one row at a time.
 //
-// All tabs are in one part, one after the other, so a large tab can hide later ones: anything beyond 64 MiB of XML, or
-// beyond about half a second of reading, is ignored.
+// All tabs are in one part, one after the other, so a large tab can hide later ones from a preview: anything beyond
+// 64 MiB of XML, or beyond about half a second of reading, is ignored there.
 package ods
 
 import (
@@ -44,8 +44,10 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	}
 	defer func() { _ = part.Close() }() // it was read from
 	d := &document{in: pack.Decoder(part), hidden: map[string]bool{}, most: column.MaxCell}
-	d.skip, d.window = column.Window(at.HeaderRow)
-	err = zipfile.Broken(d.read())
+	skip, window := column.Window(at.HeaderRow)
+	err = zipfile.Broken(d.read(func(t *table) func(int, cells) error {
+		return func(number int, row cells) error { t.keep(number-skip, window, row); return nil }
+	}))
 	if err != nil && (!errors.Is(err, source.ErrFileTooLarge) || len(d.tables) == 0) {
 		return source.Sheet{}, err
 	}
@@ -56,11 +58,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if t.rows == nil && err != nil { // the limit was reached in it
 		return source.Sheet{}, err
 	}
-	rows := make([][]*string, len(t.rows))
-	for i, row := range t.rows {
-		rows[i] = row.shown
-	}
-	return source.Sheet{Tabs: d.tabs(), Tab: t.Tab, Preview: column.Examine(rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: d.tabs(), Tab: t.Tab, Preview: column.Examine(t.rows, at.HeaderRow)}, nil
 }
 
 func (d *document) tabs() []source.Tab {
@@ -86,10 +84,8 @@ type document struct {
 	in     *xml.Decoder
 	hidden map[string]bool // styles of tables that are not displayed
 	tables []*table
-	skip   int  // rows of each table before those that are kept
-	window int  // rows that are kept
-	most   int  // characters of a cell
-	exact  bool // whether what is stored in cells is kept too
+	most   int   // characters of a cell
+	failed error // of what tables and rows were passed to
 }
 
 // cells are those of a row: as they are shown, and those that are stored otherwise.
@@ -99,13 +95,26 @@ type cells struct {
 
 type table struct {
 	source.Tab
-	rows []cells // those of the window
-	next int     // the row that comes next, from 0
-	skip int
-	most int
+	rows [][]*string // those of a preview
 }
 
-func (d *document) read() error {
+// keep keeps a row of a preview if its number, counted from 1 within the window, is one of it.
+func (t *table) keep(number, window int, row cells) {
+	if number < 1 || number > window {
+		return
+	}
+	for len(t.rows) < number-1 {
+		t.rows = append(t.rows, nil)
+	}
+	t.rows = append(t.rows, row.shown)
+}
+
+// maxRows is the most rows of a spreadsheet.
+const maxRows = 1 << 20
+
+// read reads all tables. It passes the rows of each that are not empty to what begin returns for it, with their numbers
+// from 1; nil: they are not wanted.
+func (d *document) read(begin func(*table) func(number int, row cells) error) error {
 	style := ""
 	for {
 		token, err := d.in.Token()
@@ -137,7 +146,7 @@ func (d *document) read() error {
 			if len(d.tables) == source.MaxTabs {
 				return nil
 			}
-			if err := d.table(e); err != nil {
+			if err := d.table(e, begin); err != nil {
 				return err
 			}
 		}
@@ -145,13 +154,19 @@ func (d *document) read() error {
 }
 
 // table reads a tab.
-func (d *document) table(e xml.StartElement) error {
+func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells) error) error {
 	title := source.TabTitle(zipfile.Attribute(e, "name"))
 	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1,
 		Hidden: d.hidden[zipfile.Attribute(e, "style-name")]}}
-	t.skip, t.most = d.skip, d.window
 	d.tables = append(d.tables, t)
-	rows, columns := 0, 0
+	do := begin(t)
+	switch {
+	case d.failed != nil:
+		return d.failed
+	case do == nil:
+		return d.in.Skip()
+	}
+	next, rows, columns := 1, 0, 0
 	for {
 		token, err := d.in.Token()
 		if err != nil {
@@ -166,14 +181,21 @@ func (d *document) table(e xml.StartElement) error {
 		case xml.StartElement:
 			switch token.Name.Local {
 			case "table-row":
-				times := repeated(token, "number-rows-repeated", 1<<20)
+				times := repeated(token, "number-rows-repeated", maxRows)
 				row, width, err := d.row()
 				if err != nil {
 					return err
 				}
-				t.add(row, times)
-				if width > 0 {
-					rows, columns = t.next, max(columns, width)
+				if len(row.shown) > 0 { // there can be a million empty rows at the end
+					for number := next; number < next+times && number <= maxRows; number++ {
+						if err := do(number, row); err != nil {
+							d.failed = err
+							return err
+						}
+					}
+				}
+				if next += times; width > 0 {
+					rows, columns = next-1, max(columns, width)
 				}
 			case "table-header-rows", "table-rows", "table-row-group": // rows are within
 			default:
@@ -183,22 +205,6 @@ func (d *document) table(e xml.StartElement) error {
 			}
 		}
 	}
-}
-
-// add keeps a row as often as it is within the window.
-func (t *table) add(row cells, times int) {
-	if len(row.shown) == 0 { // there can be a million empty rows at the end
-		t.next += times
-		return
-	}
-	from, to := max(t.next, t.skip), min(t.next+times, t.skip+t.most)
-	for at := from; at < to; at++ {
-		for len(t.rows) < at-t.skip {
-			t.rows = append(t.rows, cells{})
-		}
-		t.rows = append(t.rows, row)
-	}
-	t.next += times
 }
 
 // row reads the cells of a row, and how many columns it takes up to its last one that is not empty.
@@ -219,9 +225,7 @@ func (d *document) row() (row cells, width int, err error) {
 			var cell, stored *string
 			switch token.Name.Local {
 			case "table-cell":
-				if d.exact {
-					stored = value(token)
-				}
+				stored = value(token)
 				if cell, err = d.cell(token); err != nil {
 					return cells{}, 0, err
 				}

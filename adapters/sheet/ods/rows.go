@@ -1,6 +1,7 @@
 package ods
 
 import (
+	"errors"
 	"io"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
@@ -8,36 +9,66 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// maxRows is the most rows of a spreadsheet.
-const maxRows = 1 << 20
-
 // Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and those of
-// numbers, dates and booleans also as they are stored. It holds all of them.
+// numbers, dates and booleans also as they are stored. It holds one row at a time.
+//
+// Which tab a location names can depend on the tabs after it: one that is spelled exactly so goes first, and so does one
+// that is not hidden. If the end of the document shows that the tab is an earlier one, it is read again.
 func Rows(
 	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
 ) error {
-	pack, err := zipfile.Open(r, size)
+	tabs, found, err := readFirst(r, size, at.HeaderRow, func(t source.Tab) bool {
+		return t.ID == at.Tab || at.Tab == "" && !t.Hidden
+	}, add)
+	if err != nil || found {
+		return err
+	}
+	tab, err := source.FindTab(tabs, at.Tab)
 	if err != nil {
 		return err
 	}
-	part, err := pack.Part("content.xml", maxContent)
+	_, _, err = readFirst(r, size, at.HeaderRow, func(t source.Tab) bool { return t.ID == tab.ID }, add)
+	return err
+}
+
+// errEnough ends the reading of a document after the wanted tab.
+var errEnough = errors.New("enough tabs")
+
+// readFirst reads the rows of the first tab that is the wanted one, and returns all tabs, and whether one is.
+func readFirst(
+	r io.ReaderAt, size int64, headerRow int, isWanted func(source.Tab) bool,
+	add func(number int, shown, stored []*string) error,
+) (tabs []source.Tab, found bool, err error) {
+	pack, err := zipfile.OpenWhole(r, size)
 	if err != nil {
-		return err
+		return nil, false, err
+	}
+	part, err := pack.Part("content.xml", zipfile.MaxWhole)
+	if err != nil {
+		return nil, false, err
 	}
 	defer func() { _ = part.Close() }() // it was read from
-	d := &document{in: pack.Decoder(part), hidden: map[string]bool{}, most: column.MaxValue,
-		skip: max(at.HeaderRow-1, 0), window: maxRows, exact: true}
-	if err := zipfile.Broken(d.read()); err != nil {
-		return err
-	}
-	t, err := d.find(at.Tab)
-	if err != nil {
-		return err
-	}
-	for i, row := range t.rows {
-		if err := add(t.skip+i+1, row.shown, row.stored); err != nil {
-			return err
+	d := &document{in: pack.Decoder(part), hidden: map[string]bool{}, most: column.MaxValue}
+	err = d.read(func(t *table) func(int, cells) error {
+		if found {
+			d.failed = errEnough
 		}
+		if found || !isWanted(t.Tab) {
+			return nil
+		}
+		found = true
+		return func(number int, row cells) error {
+			if number < headerRow {
+				return nil
+			}
+			return add(number, row.shown, row.stored)
+		}
+	})
+	if d.failed != nil && !errors.Is(d.failed, errEnough) {
+		return nil, found, d.failed
 	}
-	return nil
+	if d.failed != nil {
+		err = nil
+	}
+	return d.tabs(), found, zipfile.Broken(err)
 }

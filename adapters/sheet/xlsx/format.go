@@ -3,6 +3,7 @@ package xlsx
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,71 +11,110 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx/numfmt"
-	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// The parts of a workbook that contains only some cells and the styles of another one.
+// The parts of a workbook with only the styles of another one, and its only sheet.
 const (
 	contentTypes = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>`
 	rootParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
 	bookParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>`
 	book         = `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><workbookPr date1904="%t"/><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`
-	sheetBegin   = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>`
-	sheetEnd     = `</sheetData></worksheet>`
+	emptySheet   = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>`
+	onlySheet    = "S"
 )
 
-// format shows numbers, dates and booleans as Excel does in English, with the number formats of the workbook's styles.
-// excelize formats what numfmt does not support. Values that it cannot format are shown as stored.
-func (b *workbook) format(all []cell, put func(cell, string)) error {
-	if len(all) == 0 {
-		return nil
+// format shows a number, a date or a boolean as Excel does in English, with the number formats of the workbook's
+// styles. excelize formats what numfmt does not support. A value that it cannot format is shown as stored.
+func (b *workbook) format(c cell) (string, error) {
+	switch c.kind {
+	case "b":
+		return cmp.Or(map[string]string{"0": "FALSE", "1": "TRUE"}[c.value], c.value), nil
+	case "d":
+		c.value = b.serial(c.value)
 	}
-	styles, err := b.stylesXML()
-	if err != nil {
-		return err
-	}
-	codes := codesOf(styles, source.DateOf(b.locale))
-	var cells []cell
-	for _, c := range all {
-		shown, ok := b.show(c, codes)
-		if !ok {
-			cells = append(cells, c)
-			continue
+	if b.codes == nil {
+		styles, err := b.stylesXML()
+		if err != nil {
+			return "", err
 		}
-		b.store(c, shown)
-		put(c, shown)
+		b.codes = codesOf(styles, source.DateOf(b.locale))
 	}
-	if len(cells) == 0 {
-		return nil
+	v, err := strconv.ParseFloat(c.value, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return c.value, nil //nolint:nilerr // a text in the place of a number
 	}
-	document, err := b.extract(cells, styles)
-	if err != nil {
-		return err
+	style, err := strconv.Atoi(cmp.Or(c.style, "0"))
+	if err != nil || style < 0 {
+		return c.value, nil //nolint:nilerr // no style
 	}
-	f, err := excelize.OpenReader(bytes.NewReader(document),
-		excelize.Options{UnzipSizeLimit: maxHead, UnzipXMLSizeLimit: maxHead})
-	if err != nil {
-		return source.ErrUnsupportedFormat
-	}
-	defer func() { _ = f.Close() }() // it has no files
-	rows, err := f.GetRows("S")
-	if err != nil {
-		return source.ErrUnsupportedFormat
-	}
-	for _, c := range cells {
-		shown := c.value
-		if c.row < len(rows) && c.col < len(rows[c.row]) {
-			shown = rows[c.row][c.col]
+	if style < len(b.codes) && b.codes[style] != "" {
+		if shown, ok := numfmt.Show(b.codes[style], v, b.from1904()); ok {
+			return strings.TrimSpace(shown), nil // the spaces only align numbers
 		}
-		b.store(c, shown)
-		put(c, shown)
 	}
-	return nil
+	return b.byLibrary(c.value, style)
+}
+
+// onlyCell is the only one of the workbook that excelize has.
+const onlyCell = "A1"
+
+// byLibrary shows a number as excelize does.
+func (b *workbook) byLibrary(number string, style int) (string, error) {
+	if b.library == nil {
+		styles, err := b.stylesXML()
+		if err != nil {
+			return "", err
+		}
+		document, err := b.extract(styles)
+		if err != nil {
+			return "", err
+		}
+		if b.library, err = excelize.OpenReader(bytes.NewReader(document),
+			excelize.Options{UnzipSizeLimit: maxHead, UnzipXMLSizeLimit: maxHead}); err != nil {
+			return "", source.ErrUnsupportedFormat
+		}
+	}
+	err := b.library.SetCellStyle(onlySheet, onlyCell, onlyCell, style)
+	if err == nil {
+		err = b.library.SetCellDefault(onlySheet, onlyCell, number)
+	}
+	if err != nil {
+		return number, nil //nolint:nilerr // the styles lack this one
+	}
+	shown, err := b.library.GetCellValue(onlySheet, onlyCell)
+	if err != nil {
+		return number, nil //nolint:nilerr // it cannot
+	}
+	return shown, nil
+}
+
+// close frees what excelize has.
+func (b *workbook) close() {
+	if b.library != nil {
+		_ = b.library.Close() // it has no files
+	}
+}
+
+// serial returns a date in a form of ISO 8601, as a cell of type d has it (ECMA-376 part 1, 18.18.11), as the number
+// that Excel stores; a text that is none as it is.
+func (b *workbook) serial(date string) string {
+	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	if b.from1904() {
+		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04",
+		time.DateOnly} {
+		if at, err := time.Parse(layout, date); err == nil {
+			return strconv.FormatFloat(at.Sub(first).Hours()/24, 'f', -1, 64)
+		}
+	}
+	return date
 }
 
 // codesOf returns the format code of each style of cells; "" for one that is not known. It returns what could be read
@@ -107,29 +147,7 @@ func codesOf(styles []byte, local source.LocaleDate) []string {
 	return codes
 }
 
-// show shows a number by the code of its style; false if excelize must.
-func (b *workbook) show(c cell, codes []string) (string, bool) {
-	style := 0
-	if c.style != "" {
-		var err error
-		if style, err = strconv.Atoi(c.style); err != nil {
-			return "", false
-		}
-	}
-	if c.kind != "" && c.kind != "n" || style < 0 || style >= len(codes) || codes[style] == "" {
-		return "", false
-	}
-	v, err := strconv.ParseFloat(c.value, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return "", false
-	}
-	shown, ok := numfmt.Show(codes[style], v, b.from1904())
-	return strings.TrimSpace(shown), ok // the spaces only align numbers
-}
-
 func (b *workbook) from1904() bool { return b.dates == "1" || b.dates == "true" }
-
-func reference(c cell) string { return column.Letters(c.col) + strconv.Itoa(c.row+1) }
 
 // noStyles is a part that has no styles.
 const noStyles = `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`
@@ -157,8 +175,8 @@ func (b *workbook) stylesXML() ([]byte, error) {
 	return styles, nil // excelize reports its faults
 }
 
-// extract packs a workbook with only these cells.
-func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
+// extract packs a workbook with only the styles.
+func (b *workbook) extract(styles []byte) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	for _, part := range []struct {
@@ -170,7 +188,7 @@ func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
 		{"xl/workbook.xml", fmt.Appendf(nil, book, b.from1904())},
 		{"xl/_rels/workbook.xml.rels", []byte(bookParts)},
 		{"xl/styles.xml", styles},
-		{"xl/worksheets/sheet1.xml", sheetXML(cells)},
+		{"xl/worksheets/sheet1.xml", []byte(emptySheet)},
 	} {
 		w, err := archive.CreateHeader(&zip.FileHeader{Name: part.name, Method: zip.Store})
 		if err != nil {
@@ -182,31 +200,4 @@ func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
 	}
 	err := archive.Close() // which writes the directory
 	return out.Bytes(), err
-}
-
-func sheetXML(cells []cell) []byte {
-	out := bytes.NewBufferString(sheetBegin)
-	row := -1
-	for _, c := range cells {
-		if c.row != row {
-			if row >= 0 {
-				out.WriteString("</row>")
-			}
-			fmt.Fprintf(out, `<row r="%d">`, c.row+1)
-			row = c.row
-		}
-		fmt.Fprintf(out, `<c r="%s"`, reference(c))
-		for _, a := range []struct{ name, value string }{{"s", c.style}, {"t", c.kind}} {
-			if a.value != "" {
-				fmt.Fprintf(out, ` %s="`, a.name)
-				_ = xml.EscapeText(out, []byte(a.value)) // writing to a buffer never fails
-				out.WriteByte('"')
-			}
-		}
-		out.WriteString("><v>")
-		_ = xml.EscapeText(out, []byte(c.value))
-		out.WriteString("</v></c>")
-	}
-	out.WriteString("</row>" + sheetEnd)
-	return out.Bytes()
 }

@@ -1,8 +1,8 @@
 package xlsx
 
 import (
-	"cmp"
 	"encoding/xml"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,10 +14,10 @@ import (
 
 // cell is a cell of a sheet.
 type cell struct {
-	row, col int    // from 0, within what is read
-	kind     string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
-	style    string
-	value    string
+	col   int    // from 0
+	kind  string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
+	style string
+	value string
 }
 
 // extent is how much of a sheet was seen.
@@ -28,99 +28,114 @@ type extent struct {
 
 // rows reads n rows of a sheet after the first skip. Rows that are not there are empty.
 func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
-	cells, seen, err := b.cells(part, skip, n)
-	if err != nil {
-		return nil, extent{}, err
-	}
-	slices.SortStableFunc(cells, func(a, b cell) int { // the file may have them in any order, and format needs this one
-		return cmp.Or(a.row-b.row, a.col-b.col)
-	})
 	rows := make([][]*string, n)
-	put := func(c cell, shown string) {
-		for len(rows[c.row]) <= c.col {
-			rows[c.row] = append(rows[c.row], nil)
+	var seen extent
+	err := b.each(part, func(number int, cells []cell) error {
+		if number > skip+n {
+			return errEnough
 		}
-		rows[c.row][c.col] = column.CellOf(shown, b.most)
-	}
-	shared := map[int][]cell{}
-	var styled []cell
-	for _, c := range cells {
-		switch c.kind {
-		case "s":
-			if i, err := strconv.Atoi(c.value); err == nil && i >= 0 {
-				shared[i] = append(shared[i], c)
-			}
-		case "inlineStr", "str", "e":
-			put(c, unescape(c.value))
-		default:
-			styled = append(styled, c)
+		if number <= skip || len(cells) == 0 {
+			return nil
 		}
-	}
-	if err := b.sharedTexts(shared, put); err != nil {
+		seen.rows, seen.columns = max(seen.rows, number), max(seen.columns, cells[len(cells)-1].col+1)
+		shown, _, err := b.values(cells)
+		rows[number-skip-1] = shown
+		return err
+	})
+	if err != nil && !errors.Is(err, errEnough) {
 		return nil, extent{}, err
 	}
-	if err := b.format(styled, put); err != nil {
-		return nil, extent{}, err
-	}
+	seen.all = err == nil
 	for len(rows) > 0 && len(rows[len(rows)-1]) == 0 {
 		rows = rows[:len(rows)-1]
 	}
 	return rows, seen, nil
 }
 
-// cells reads n rows after the first skip, up to the last column that is shown.
-func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
-	r, err := b.pack.Part(part, maxHead)
+// errEnough ends the reading of a sheet when enough rows were read.
+var errEnough = errors.New("enough rows")
+
+// each passes the rows of a sheet to do, in the order of the file, each with its number and those cells that are not
+// empty, in order, up to the last column that is shown. It holds one row at a time.
+func (b *workbook) each(part string, do func(number int, cells []cell) error) error {
+	r, err := b.pack.LastPart(part, b.maxSheet)
 	if err != nil {
-		return nil, extent{}, err
+		return err
 	}
 	defer func() { _ = r.Close() }() // it was read from
 	var cells []cell
-	var seen extent
 	row, col := 0, 0 // of what was read last, from 1
 	in := b.pack.Decoder(r)
 	for {
 		token, err := in.Token()
 		if err != nil {
-			seen.all = notEnd(err) == nil
-			return cells, seen, zipfile.Broken(notEnd(err))
+			return zipfile.Broken(notEnd(err))
 		}
-		e, ok := token.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		switch e.Name.Local {
-		case "row":
-			row, col = row+1, 0
-			if at, err := strconv.Atoi(zipfile.Attribute(e, "r")); err == nil && at > 0 {
-				row = at
-			}
-			if row > skip+n {
-				return cells, seen, nil
-			}
-		case "c":
-			col++
-			if _, at, ok := parseCell(zipfile.Attribute(e, "r")); ok {
-				col = at
-			}
-			if row <= skip || col > column.MaxColumns {
+		switch e := token.(type) {
+		case xml.EndElement:
+			if e.Name.Local != "row" {
 				continue
 			}
-			c := cell{row: row - skip - 1, col: col - 1, kind: zipfile.Attribute(e, "t"),
-				style: zipfile.Attribute(e, "s")}
-			pending := false
-			if c.value, pending, err = value(in, c.kind == "str"); err != nil {
-				return nil, extent{}, zipfile.Broken(err)
+			slices.SortStableFunc(cells, func(a, b cell) int { return a.col - b.col }) // the file may have any order
+			if err := do(row, cells); err != nil {
+				return err
 			}
-			if pending {
-				c.kind, c.value = "e", notCalculated
-			}
-			if c.value != "" {
-				cells = append(cells, c)
-				seen.rows, seen.columns = max(seen.rows, row), max(seen.columns, col)
+			cells = cells[:0]
+		case xml.StartElement:
+			switch e.Name.Local {
+			case "row":
+				row, col = row+1, 0
+				if at, err := strconv.Atoi(zipfile.Attribute(e, "r")); err == nil && at > 0 {
+					row = at
+				}
+			case "c":
+				col++
+				if _, at, ok := parseCell(zipfile.Attribute(e, "r")); ok {
+					col = at
+				}
+				c, err := readCell(in, e)
+				if err != nil {
+					return zipfile.Broken(err)
+				}
+				if c.col = col - 1; c.value != "" && col <= column.MaxColumns {
+					cells = append(cells, c)
+				}
 			}
 		}
 	}
+}
+
+// readCell reads the rest of a cell.
+func readCell(in *xml.Decoder, e xml.StartElement) (c cell, err error) {
+	c.kind, c.style = zipfile.Attribute(e, "t"), zipfile.Attribute(e, "s")
+	pending := false
+	if c.value, pending, err = value(in, c.kind == "str"); pending {
+		c.kind, c.value = "e", notCalculated
+	}
+	return c, err
+}
+
+// values returns the cells of a row as they are shown, and those of numbers and dates also as they are stored.
+func (b *workbook) values(cells []cell) (shown, stored []*string, err error) {
+	width := cells[len(cells)-1].col + 1
+	shown, stored = make([]*string, width), make([]*string, width)
+	for _, c := range cells {
+		var text string
+		switch c.kind {
+		case "s":
+			text, err = b.sharedText(c.value)
+		case "inlineStr", "str", "e":
+			text = unescape(c.value)
+		default:
+			text, err = b.format(c)
+			stored[c.col] = b.stored(c, text)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		shown[c.col] = column.CellOf(text, b.most)
+	}
+	return shown, stored, nil
 }
 
 // notCalculated is shown for a formula that was written without its result, as libraries do that do not calculate.
@@ -194,52 +209,4 @@ func unescape(text string) string {
 		return string(rune(n))
 	})
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-}
-
-// sharedTexts sets the texts of the cells in wanted, which refer to shared strings by number.
-func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) error {
-	if len(wanted) == 0 || !b.pack.Has(b.texts) {
-		return nil
-	}
-	r, err := b.pack.Part(b.texts, maxTexts)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = r.Close() }() // it was read from
-	in := b.pack.Decoder(r)
-	for i := 0; len(wanted) > 0; {
-		token, err := in.Token()
-		if err != nil {
-			return zipfile.Broken(notEnd(err))
-		}
-		e, ok := token.(xml.StartElement)
-		if !ok || e.Name.Local != "si" {
-			continue
-		}
-		cells, ok := wanted[i]
-		i++
-		if !ok {
-			if err := in.Skip(); err != nil {
-				return zipfile.Broken(err)
-			}
-			continue
-		}
-		var text struct {
-			T string `xml:"t"`
-			R []struct {
-				T string `xml:"t"`
-			} `xml:"r"`
-		}
-		if err := in.DecodeElement(&text, &e); err != nil {
-			return zipfile.Broken(err)
-		}
-		for _, run := range text.R {
-			text.T += run.T
-		}
-		for _, c := range cells {
-			put(c, unescape(text.T))
-		}
-		delete(wanted, i-1)
-	}
-	return nil
 }

@@ -1,9 +1,12 @@
 package xlsx
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 
@@ -12,20 +15,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// The rows that Rows holds at a time.
-const (
-	leastRows = 1000
-	mostRows  = 50_000
-)
-
 // Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and those of
-// numbers and dates also as they are stored. It holds wanted rows at a time, within bounds, and reads the sheet again
-// for the next ones.
+// numbers and dates also as they are stored. It holds one row at a time, and the shared texts of those before:
+// source.ErrOutOfMemory if these are too many. The rows must be in order, as Excel requires.
 func Rows(
-	r io.ReaderAt, size int64, at source.SheetLocation, wanted int,
-	add func(number int, shown, stored []*string) error,
+	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
 ) error {
-	pack, err := zipfile.Open(r, size)
+	pack, err := zipfile.OpenWhole(r, size)
 	if err != nil {
 		return err
 	}
@@ -33,7 +29,8 @@ func Rows(
 	if err != nil {
 		return err
 	}
-	b.most, b.locale = column.MaxValue, at.Locale
+	defer b.close()
+	b.most, b.locale, b.maxSheet, b.maxTexts = column.MaxValue, at.Locale, zipfile.MaxWhole, zipfile.MaxWhole
 	tabs := make([]source.Tab, len(b.sheets))
 	for i, s := range b.sheets {
 		tabs[i] = s.Tab
@@ -42,47 +39,58 @@ func Rows(
 	if err != nil {
 		return err
 	}
-	part := b.sheets[slices.Index(tabs, tab)].part
-	n := min(max(wanted+column.SampleWindow+1, leastRows), mostRows)
-	for skip := max(at.HeaderRow-1, 0); ; skip += n {
-		b.stored = map[[2]int]string{}
-		rows, seen, err := b.rows(part, skip, n)
+	last := 0
+	return b.each(b.sheets[slices.Index(tabs, tab)].part, func(number int, cells []cell) error {
+		if len(cells) == 0 || number < at.HeaderRow {
+			return nil
+		}
+		if number <= last {
+			return source.ErrUnsupportedFormat.Because(fmt.Sprintf("Row %d of the tab follows row %d.", number, last))
+		}
+		last = number
+		shown, stored, err := b.values(cells)
 		if err != nil {
 			return err
 		}
-		for i, row := range rows {
-			stored := make([]*string, len(row))
-			for col := range row {
-				if v, ok := b.stored[[2]int{i, col}]; ok {
-					stored[col] = &v
-				}
-			}
-			if err := add(skip+i+1, row, stored); err != nil {
-				return err
-			}
-		}
-		if seen.all {
-			return nil
-		}
-	}
+		return add(number, shown, stored)
+	})
 }
 
-// store keeps what a number or a date is, which its format may show only in part.
-func (b *workbook) store(c cell, shown string) {
-	if b.stored == nil || c.kind != "" && c.kind != "n" {
-		return
+// stored returns what a number or a date is, which its format may show only in part; nil for other cells.
+func (b *workbook) stored(c cell, shown string) *string {
+	if c.kind != "" && c.kind != "n" {
+		return nil
 	}
 	serial, err := strconv.ParseFloat(c.value, 64)
 	if err != nil {
-		return
+		return nil
 	}
 	value := column.Stored(c.value)
-	if t := column.Infer([]*string{&shown}); t == column.Date || t == column.DateTime {
+	if b.isDate(c.style, shown) {
 		at, err := excelize.ExcelDateToTime(serial, b.from1904())
 		if err != nil {
-			return
+			return nil
 		}
 		value = at.Format("2006-01-02T15:04:05.999")
 	}
-	b.stored[[2]int{c.row, c.col}] = value
+	return &value
+}
+
+// isDate reports whether a number is shown as a date. One is enough to know it of all with its style.
+func (b *workbook) isDate(style, shown string) bool {
+	if b.dated[style] {
+		return true
+	}
+	i, err := strconv.Atoi(cmp.Or(style, "0"))
+	if err != nil || i < 0 || i >= len(b.codes) || b.codes[i] != "" && !strings.ContainsAny(b.codes[i], "dDyY") {
+		return false
+	}
+	if t := column.Infer([]*string{&shown}); t != column.Date && t != column.DateTime {
+		return false
+	}
+	if b.dated == nil {
+		b.dated = map[string]bool{}
+	}
+	b.dated[style] = true
+	return true
 }

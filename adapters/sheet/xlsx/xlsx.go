@@ -1,7 +1,7 @@
-// Package xlsx reads the first rows of Office Open XML workbooks (ECMA-376).
+// Package xlsx reads the rows of Office Open XML workbooks (ECMA-376).
 //
-// It reads only the first rows of a sheet, of any size. excelize formats the values of these cells, since it knows
-// Excel's number formats; it never gets more than those cells.
+// It reads sheets of any size row by row. excelize formats some of the numbers, since it knows Excel's number formats;
+// it never gets more than one cell and the styles.
 package xlsx
 
 import (
@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/xuri/excelize/v2"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/column"
@@ -30,12 +32,18 @@ const (
 type workbook struct {
 	pack   *zipfile.Package
 	sheets []sheet
-	styles string            // the part, "" if there is none
-	texts  string            // as styles
-	dates  string            // what the workbook says of its dates: 1904's attribute
-	most   int               // characters of a cell
-	locale string            // as in source.SheetLocation
-	stored map[[2]int]string // what is stored in a row and column, if that is wanted too
+	styles string // the part, "" if there is none
+	texts  string // as styles
+	dates  string // what the workbook says of its dates: 1904's attribute
+	most   int    // characters of a cell
+	locale string // as in source.SheetLocation
+
+	maxSheet, maxTexts int64 // bytes that are unpacked of these parts
+
+	dated   map[string]bool // the styles that show dates, as far as they are known
+	shared  *texts          // nil before the first one is asked for
+	codes   []string        // of numbers, by style; nil before the first number
+	library *excelize.File  // formats other numbers; nil before the first one
 }
 
 type sheet struct {
@@ -54,7 +62,8 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if err != nil {
 		return source.Sheet{}, err
 	}
-	b.most, b.locale = column.MaxCell, at.Locale
+	defer b.close()
+	b.most, b.locale, b.maxSheet, b.maxTexts = column.MaxCell, at.Locale, maxHead, maxTexts
 	var tabs []source.Tab
 	for _, s := range b.sheets {
 		tabs = append(tabs, s.Tab)

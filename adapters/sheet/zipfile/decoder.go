@@ -26,8 +26,11 @@ const (
 func (p *Package) Decoder(r io.Reader) *xml.Decoder { return p.decoder(r, 1) }
 
 // Affords returns the error that such a decoder would return for XML that another decoder is to read into values; nil
-// if it is within the limits.
+// if it is within the limits, which are the same for a read of all rows.
 func (p *Package) Affords(text []byte) error {
+	if p.work > maxWork {
+		p = &Package{work: maxWork}
+	}
 	for d := p.decoder(bytes.NewReader(text), perValue); ; {
 		_, err := d.Token()
 		switch {

@@ -8,27 +8,48 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
+	"slices"
 
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// MaxBytes is how much is unpacked of a document, all parts together.
-const MaxBytes = 192 << 20
+// How much is unpacked of a document, all parts together: for its first rows, and for all of them. The rest of the
+// latter's limits are time, and that only a part of a document is in memory.
+const (
+	MaxBytes = 192 << 20
+	MaxWhole = 16 << 30
+)
 
 // Package is an open zip archive. It must not be used concurrently.
 type Package struct {
 	archive *zip.Reader
+	from    *consumed // nil if nothing can be forgotten
 	left    int64
 	work    int64 // how much of maxWork is left
 }
 
 // Open reads an archive's directory. source.ErrUnsupportedFormat if it is none.
 func Open(r io.ReaderAt, size int64) (*Package, error) {
-	archive, err := zip.NewReader(r, size)
-	if err != nil {
+	p := &Package{left: MaxBytes, work: maxWork}
+	if memory, ok := r.(Forgetter); ok {
+		p.from = &consumed{Forgetter: memory}
+		r = p.from
+	}
+	var err error
+	if p.archive, err = zip.NewReader(r, size); err != nil {
 		return nil, source.ErrUnsupportedFormat
 	}
-	return &Package{archive: archive, left: MaxBytes, work: maxWork}, nil
+	return p, nil
+}
+
+// OpenWhole is Open for a read of all rows, which takes as long as there are rows: no XML is too much work.
+func OpenWhole(r io.ReaderAt, size int64) (*Package, error) {
+	p, err := Open(r, size)
+	if err == nil {
+		p.left, p.work = MaxWhole, math.MaxInt64
+	}
+	return p, err
 }
 
 // Has reports whether there is a part.
@@ -39,6 +60,16 @@ func (p *Package) Has(name string) bool {
 		}
 	}
 	return false
+}
+
+// LastPart is Part for a part that is not opened again: a Forgetter may forget it while it is read.
+func (p *Package) LastPart(name string, most int64) (io.ReadCloser, error) {
+	r, err := p.Part(name, most)
+	if err == nil && p.from != nil {
+		i := slices.IndexFunc(p.archive.File, func(f *zip.File) bool { return f.Name == name })
+		p.from.add(p.archive.File[i])
+	}
+	return r, err
 }
 
 // Part opens an XML part. Reading fails with source.ErrFileTooLarge after most bytes, and after maxRun bytes without

@@ -63,6 +63,11 @@ func refusal(a warehouse.Answer) connection.Code {
 			return connection.NotThisDatabase
 		}
 	}
+	return codeOf(text)
+}
+
+// codeOf returns the error with a number.
+func codeOf(text string) connection.Code {
 	number, err := strconv.Atoi(text)
 	if err != nil {
 		return connection.NotThisDatabase

@@ -9,8 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Rows implements warehouse.RowSession. The answer is read as a whole before its first row, since an error can come at
-// its end.
+// Rows implements warehouse.RowSession. The server streams the rows of one statement.
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	database := s.to.Credential.Text(connection.FieldDatabase)
 	if q.Table.Schema != database || q.Table.Name == "" || !isText(q.Table.Name) {
@@ -43,17 +42,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		sorted += order.sorted()
 	}
 	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) + sorted
-	rows, err := s.query(sql + ` LIMIT ` + strconv.Itoa(q.Limit))
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
+	return s.each(sql+` LIMIT `+strconv.Itoa(q.Limit), func(row []*string) error {
 		if len(row) != len(list) {
 			return connection.NotThisDatabase
 		}
-		if err := out.Add(row); err != nil {
-			return err
-		}
-	}
-	return nil
+		return out.Add(row)
+	})
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -76,11 +76,15 @@ func speaksTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 // begin asks for the server's version and the settings that the user may change, without sending settings: a user who
 // may change none would be refused.
 func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
-	rows, err := s.ask(ctx, `SELECT version(),
+	var rows [][]*string
+	err := s.ask(ctx, `SELECT version(),
 		(SELECT value FROM system.settings WHERE name = 'readonly'),
 		(SELECT toString(count()) FROM system.databases WHERE name = currentDatabase()),
 		(SELECT toString(count()) FROM system.columns WHERE database = 'system' AND table = 'tables'
-		AND name = 'total_rows')`)
+		AND name = 'total_rows')`, nil, func(row []*string) error {
+		rows = append(rows, row)
+		return nil
+	})
 	if err != nil {
 		err = s.atStart(err)
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
@@ -104,18 +108,12 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 	s.settings = url.Values{
 		"max_execution_time":    {strconv.Itoa(max(1, int(s.to.Limits.Statement.Seconds())))}, // fractions are newer
 		"timeout_overflow_mode": {"throw"},
-		"max_result_rows":       {strconv.Itoa(maxRows)},
-		"max_result_bytes":      {strconv.FormatInt(s.to.Limits.Bytes, 10)},
-		"result_overflow_mode":  {"throw"},
 	}
 	if !s.server.readonly {
 		s.settings.Set("readonly", "2") // 1 would refuse the other settings
 	}
 	return nil
 }
-
-// maxRows is more than any of our statements returns.
-const maxRows = connection.MaxTables + connection.MaxListed
 
 // atStart returns why a session did not begin.
 func (s *session) atStart(err error) error {
@@ -135,12 +133,20 @@ func (s *session) atStart(err error) error {
 // grace is the time after a statement's limit in which the server can report the timeout itself.
 const grace = 500 * time.Millisecond
 
-// query runs one statement under the session's settings.
-func (s *session) query(sql string) ([][]*string, error) {
+// query runs one statement under the session's settings, and returns its rows.
+func (s *session) query(sql string) (rows [][]*string, err error) {
+	return rows, s.each(sql, func(row []*string) error {
+		rows = append(rows, row)
+		return nil
+	})
+}
+
+// each runs one statement under the session's settings, and passes its rows to do as they arrive.
+func (s *session) each(sql string, do func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
 	defer cancel()
 	id := rand.Text()
-	rows, err := s.askAs(ctx, sql, url.Values{"query_id": {id}})
+	err := s.ask(ctx, sql, url.Values{"query_id": {id}}, do)
 	if errors.Is(s.ctx.Err(), context.Canceled) {
 		s.end(id)
 	}
@@ -150,7 +156,7 @@ func (s *session) query(sql string) ([][]*string, error) {
 	case errors.Is(err, connection.DatabaseNotFound): // as before
 		err = connection.TableNotFound
 	}
-	return rows, warehouse.UnlessCanceled(s.ctx, err)
+	return warehouse.UnlessCanceled(s.ctx, err)
 }
 
 // end makes the server end a statement, which would otherwise run until its timeout: another one with the same
@@ -173,43 +179,35 @@ func (s *session) end(id string) {
 	defer web.Close()
 	other := *s
 	other.web = web
-	_, _ = other.askAs(ctx, `SELECT '1'`, url.Values{"query_id": {id}, "replace_running_query": {"1"}})
+	_ = other.ask(ctx, `SELECT '1'`, url.Values{"query_id": {id}, "replace_running_query": {"1"}},
+		func([]*string) error { return nil })
 }
 
-// ask sends one statement and returns its rows; nil for NULL. All its columns must be texts.
-func (s *session) ask(ctx context.Context, sql string) ([][]*string, error) {
-	return s.askAs(ctx, sql, nil)
-}
-
-// askAs is ask with more parameters of the request.
-func (s *session) askAs(ctx context.Context, sql string, more url.Values) ([][]*string, error) {
+// ask sends one statement, with more parameters of the request, and passes its rows to do; nil for NULL. All its columns
+// must be texts.
+func (s *session) ask(ctx context.Context, sql string, more url.Values, do func([]*string) error) error {
 	request, err := s.request(ctx, sql, more)
 	if err != nil {
-		return nil, connection.Internal
+		return connection.Internal
 	}
-	answer, err := s.web.Do(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Status != http.StatusOK {
-		return nil, refusal(answer)
-	}
-	var rows struct {
-		Data [][]*string `json:"data"`
-	}
-	if err := json.Unmarshal(answer.Body, &rows); err != nil || rows.Data == nil {
-		return nil, connection.NotThisDatabase
-	}
-	return rows.Data, nil
+	return s.web.Stream(ctx, request, func(response *http.Response) error {
+		if response.StatusCode == http.StatusOK {
+			return readRows(response.Body, do)
+		}
+		text, err := io.ReadAll(response.Body) // limited by the network
+		if err != nil {
+			return err
+		}
+		return refusal(warehouse.Answer{Status: response.StatusCode, Header: response.Header, Body: text})
+	})
 }
 
 // request sends the statement in its body, since URLs are limited in length and end up in logs.
 func (s *session) request(ctx context.Context, sql string, more url.Values) (*http.Request, error) {
 	c := s.to.Credential
 	values := url.Values{
-		"database":          {c.Text(connection.FieldDatabase)},
-		"default_format":    {"JSONCompact"},
-		"wait_end_of_query": {"1"}, // otherwise an error can follow the status
+		"database":       {c.Text(connection.FieldDatabase)},
+		"default_format": {"JSONCompact"}, // its end shows that no error has ended the rows
 	}
 	for name, v := range s.settings {
 		values[name] = slices.Clone(v)

@@ -118,6 +118,7 @@ Code = Union[
         "only_owner",
         "operator_by_rules",
         "origin_not_allowed",
+        "out_of_memory",
         "owner_share",
         "owner_stays",
         "passkey_exists",
@@ -12025,11 +12026,11 @@ class DataSourcesResource(Resource):
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
         consent_ended, credential_changed, file_too_large, header_uncertain, invalid_fields,
-        kind_not_offered, mapping_invalid, permission_denied, plan_limit_reached, preview_rate_limited,
-        quota_exceeded, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
-        source_limit_reached, tab_not_found, table_not_found, table_unreadable, too_many_reads,
-        unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every
-        call can have.
+        kind_not_offered, mapping_invalid, out_of_memory, permission_denied, plan_limit_reached,
+        preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared,
+        source_forbidden, source_limit_reached, tab_not_found, table_not_found, table_unreadable,
+        too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and
+        those that every call can have.
         """
         return cast("Source", self._caller.send("dataSources.attach", "POST", path("/api/datasources"), body=body, keyed=True, options=options))
 
@@ -12099,10 +12100,11 @@ class DataSourcesResource(Resource):
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
         consent_ended, credential_changed, file_too_large, invalid_fields, kind_not_offered,
-        mapping_invalid, permission_denied, preview_rate_limited, revision_mismatch, scope_required,
-        sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, source_paused,
-        tab_not_found, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
-        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+        mapping_invalid, out_of_memory, permission_denied, preview_rate_limited, revision_mismatch,
+        scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found,
+        source_paused, tab_not_found, table_not_found, table_unreadable, too_many_reads,
+        unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every
+        call can have.
         """
         return cast("SourceMapped", self._caller.send("dataSources.map", "PUT", path("/api/datasources/{}", source_id), body=body, options=options))
 
@@ -12133,7 +12135,7 @@ class DataSourcesResource(Resource):
         With a `type`, suggests which column holds each field of that type, and gives the reasons.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-        credential_changed, file_too_large, invalid_fields, kind_not_offered, not_a_sheet,
+        credential_changed, file_too_large, invalid_fields, kind_not_offered, not_a_sheet, out_of_memory,
         preview_rate_limited, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
         source_not_found, tab_not_found, too_many_reads, unknown_source_type, unsupported_format,
         upstream_timeout, url_not_allowed; and those that every call can have.
@@ -12182,9 +12184,9 @@ class DataSourcesResource(Resource):
         With a `type`, suggests which column holds each field of that type, and gives the reasons.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-        invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, scope_required,
-        source_forbidden, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
-        upstream_timeout; and those that every call can have.
+        invalid_fields, kind_not_offered, out_of_memory, permission_denied, preview_rate_limited,
+        scope_required, source_forbidden, table_not_found, table_unreadable, too_many_reads,
+        unknown_source_type, upstream_timeout; and those that every call can have.
         """
         return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"limit": limit, "connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "table_query": table_query, "column_query": column_query, "type": type}, options=options))
 
@@ -12245,10 +12247,11 @@ class DataSourcesResource(Resource):
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
         credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered,
-        permission_denied, preview_rate_limited, rows_not_compared, rows_unsupported, scope_required,
-        sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found,
-        source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
-        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+        out_of_memory, permission_denied, preview_rate_limited, rows_not_compared, rows_unsupported,
+        scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
+        source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
+        table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
+        those that every call can have.
         """
         return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
@@ -12290,10 +12293,11 @@ class DataSourcesResource(Resource):
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
         credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered,
-        permission_denied, preview_rate_limited, rows_not_compared, rows_unsupported, scope_required,
-        sheet_not_found, sheet_not_shared, source_changed, source_forbidden, source_not_found,
-        source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable, too_many_reads,
-        unsupported_format, upstream_timeout, url_not_allowed; and those that every call can have.
+        out_of_memory, permission_denied, preview_rate_limited, rows_not_compared, rows_unsupported,
+        scope_required, sheet_not_found, sheet_not_shared, source_changed, source_forbidden,
+        source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
+        table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
+        those that every call can have.
         """
         return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
 

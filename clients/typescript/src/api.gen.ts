@@ -111,6 +111,7 @@ export type Code =
   | 'only_owner'
   | 'operator_by_rules'
   | 'origin_not_allowed'
+  | 'out_of_memory'
   | 'owner_share'
   | 'owner_stays'
   | 'passkey_exists'
@@ -9237,7 +9238,7 @@ export class DataSourcesResource extends Resource {
    *
    * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
    * credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
-   * permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
+   * out_of_memory, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
    * sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
    * table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
    * url_not_allowed; and those that every call can have.
@@ -9301,11 +9302,11 @@ export class DataSourcesResource extends Resource {
    * owner of the workspace can map it. Other callers get 409 `source_paused`.
    *
    * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-   * credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, permission_denied,
-   * preview_rate_limited, revision_mismatch, scope_required, sheet_not_found, sheet_not_shared,
-   * source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable,
-   * too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
-   * every call can have.
+   * credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, out_of_memory,
+   * permission_denied, preview_rate_limited, revision_mismatch, scope_required, sheet_not_found,
+   * sheet_not_shared, source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found,
+   * table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
+   * url_not_allowed; and those that every call can have.
    */
   map(sourceId: string, body: SourceMap, options?: Options): Promise<SourceMapped> {
     return this.caller.send({ name: 'dataSources.map', method: 'PUT', path: path`/api/datasources/${sourceId}`, body }, options)
@@ -9325,10 +9326,10 @@ export class DataSourcesResource extends Resource {
    * With a `type`, suggests which column holds each field of that type, and gives the reasons.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-   * file_too_large, invalid_fields, kind_not_offered, not_a_sheet, preview_rate_limited, scope_required,
-   * sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, tab_not_found, too_many_reads,
-   * unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every call can
-   * have.
+   * file_too_large, invalid_fields, kind_not_offered, not_a_sheet, out_of_memory, preview_rate_limited,
+   * scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found, tab_not_found,
+   * too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   previewSheet(query?: {
       /** The URL of the sheet. */
@@ -9396,7 +9397,7 @@ export class DataSourcesResource extends Resource {
    * With a `type`, suggests which column holds each field of that type, and gives the reasons.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, invalid_fields,
-   * kind_not_offered, permission_denied, preview_rate_limited, scope_required, source_forbidden,
+   * kind_not_offered, out_of_memory, permission_denied, preview_rate_limited, scope_required, source_forbidden,
    * table_not_found, table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that
    * every call can have.
    */
@@ -9459,11 +9460,11 @@ export class DataSourcesResource extends Resource {
    * 409 `source_changed`.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-   * file_too_large, invalid_fields, key_unsupported, kind_not_offered, permission_denied, preview_rate_limited,
-   * rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
-   * source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
-   * table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
-   * every call can have.
+   * file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
+   * preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
+   * sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
+   * tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
+   * url_not_allowed; and those that every call can have.
    */
   rows(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -9535,11 +9536,11 @@ export class DataSourcesResource extends Resource {
    * 409 `source_changed`.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-   * file_too_large, invalid_fields, key_unsupported, kind_not_offered, permission_denied, preview_rate_limited,
-   * rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared, source_changed,
-   * source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found,
-   * table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
-   * every call can have.
+   * file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
+   * preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
+   * sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
+   * tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
+   * url_not_allowed; and those that every call can have.
    */
   rowsStream(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
