@@ -106,27 +106,16 @@ func saveChain(d event.Digest, c *event.Chain) write {
 // sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the
 // rest still verifies from its new beginning.
 func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
-	for {
-		removed, err := db.exec(ctx, `
-			DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? AND chain_seq = 0
-			LIMIT 1000)`, micros(before))
-		if err != nil {
-			return err
-		}
-		if removed == 0 {
-			break
-		}
-	}
+	failed := []error{db.remove(ctx, owned{"events", "id", "", nil}, "created_at < ? AND chain_seq = 0", micros(before))}
 	d := db.digester()
 	if d == nil {
-		return nil
+		return errors.Join(failed...)
 	}
 	var chains []chainKey
 	if err := db.list(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ?
 		AND chain_seq > 0`, micros(before)); err != nil {
-		return err
+		return errors.Join(append(failed, err)...)
 	}
-	var failed []error
 	for _, key := range chains {
 		for {
 			removed, err := db.cutChain(ctx, d, key, before)
@@ -141,7 +130,7 @@ func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
 	return errors.Join(failed...)
 }
 
-// cutChain removes up to 1000 of the first links of a chain that are older than before.
+// cutChain removes up to sweepBatch of the first links of a chain that are older than before.
 func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64, err error) {
 	err = db.inTx(ctx, func(tx *DB) error {
 		removed = 0
@@ -149,14 +138,15 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 		if err != nil {
 			return err
 		}
-		stays := c.Seq + 1
+		end := min(c.Seq, c.BaseSeq+sweepBatch) + 1
+		stays := end
 		if _, err := tx.get(ctx, &stays, `
 			SELECT COALESCE(MIN(chain_seq), ?) FROM events
-			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
-			AND created_at >= ?`, c.Seq+1, key.Workspace, key.Org, micros(before)); err != nil {
+			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq < ?
+			AND created_at >= ?`, end, key.Workspace, key.Org, end, micros(before)); err != nil {
 			return err
 		}
-		last := min(stays-1, c.BaseSeq+1000)
+		last := stays - 1
 		if last <= c.BaseSeq {
 			return nil
 		}

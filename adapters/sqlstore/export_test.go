@@ -110,3 +110,21 @@ func WaitingPrefetches(db *DB) int {
 	}
 	return n
 }
+
+// SweepBatch is the most rows that one transaction of the sweep removes.
+const SweepBatch = sweepBatch
+
+// RemovedFirst returns the tables whose rows the sweep removes before those of a table that they refer to.
+func RemovedFirst() map[string][]string {
+	found := map[string][]string{"workspaces": {}}
+	var add func(table string, rows []owned)
+	add = func(table string, rows []owned) {
+		for _, o := range rows {
+			found[table] = append(found[table], o.table)
+			add(o.table, o.rows)
+		}
+	}
+	add("workspaces", workspaceRows)
+	add("workspaces", peopleRows)
+	return found
+}

@@ -103,10 +103,12 @@ func (db *DB) sweepSessions(ctx context.Context, now time.Time) error {
 			Org  identity.OrgID  `db:"org_id"`
 			User identity.UserID `db:"user_id"`
 		}
-		if err := db.list(ctx, &owners, `SELECT DISTINCT t.org_id, t.user_id FROM sessions t WHERE `+over+` LIMIT ?`,
+		if err := db.list(ctx, &owners, `SELECT org_id, user_id FROM sessions WHERE ended_at = 0
+			AND expires_at <= ? UNION SELECT org_id, user_id FROM sessions WHERE ended_at = 0 AND last_seen_at <= ? LIMIT ?`,
 			micros(now), micros(idle), sweptUsers); err != nil || len(owners) == 0 {
 			return err
 		}
+		var failed []error
 		for _, o := range owners {
 			by := identity.System(o.Org, "", "sweep", now)
 			where := newConditions(`t.user_id = ? AND `+over, o.User, micros(now), micros(idle))
@@ -117,8 +119,11 @@ func (db *DB) sweepSessions(ctx context.Context, now time.Time) error {
 					})
 				return err
 			}); err != nil {
-				return err
+				failed = append(failed, err)
 			}
+		}
+		if len(failed) == len(owners) { // those that fail are found again
+			return errors.Join(failed...)
 		}
 	}
 }

@@ -157,14 +157,15 @@ func wakeNext(of webhook.ID, subject string, now time.Time) write {
 // wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
 // and deliveries are removed when they are older than webhook.KeptFor.
 func (db *DB) wakeWaiting(ctx context.Context, now time.Time) error {
-	if _, err := db.exec(ctx, `UPDATE webhook_deliveries AS t SET due_at = ? WHERE t.state = 'pending' AND t.due_at = ?
-		AND `+isFirst, micros(now), int64(never)); err != nil {
+	if err := db.inBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
+		FROM webhooks w CROSS JOIN webhook_deliveries t WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ?
+		AND `+isFirst+` LIMIT ?)`, micros(now),
+		int64(never)); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE enabled AND due_at > ? AND EXISTS (SELECT 1
-		FROM webhook_deliveries t WHERE t.webhook_id = webhooks.id AND t.state = 'pending' AND t.due_at = ?)`,
-		micros(now), micros(now), micros(now))
-	return err
+	return db.inBatches(ctx, `UPDATE webhooks SET due_at = ? WHERE id IN (SELECT w.id FROM webhooks w WHERE w.enabled
+		AND w.due_at > ? AND EXISTS (SELECT 1 FROM webhook_deliveries t WHERE t.webhook_id = w.id
+		AND t.state = 'pending' AND t.due_at = ?) LIMIT ?)`, micros(now), micros(now), micros(now))
 }
 
 // Settle implements ports.WebhookQueue.

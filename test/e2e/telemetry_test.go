@@ -77,7 +77,8 @@ func TestMetrics(t *testing.T) {
 		`atrium_build_info{engine="sqlite"`, `go_sql_open_connections{db_name="atrium"}`, "go_goroutines",
 		"go_gc_gogc_percent 400", "go_gc_gomemlimit_bytes 5.36870912e+08",
 		`atrium_presence_streams 0`, `atrium_people_online{org="default"} 0`, "atrium_job_queue_age_seconds",
-		"atrium_jobs_queued", "atrium_database_size_bytes", "atrium_authentications_total", "atrium_clock_offset_seconds",
+		"atrium_jobs_queued", "atrium_database_size_bytes", `atrium_removals_overdue{kind="workspace"} 0`,
+		"atrium_authentications_total", "atrium_clock_offset_seconds",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not there", want)

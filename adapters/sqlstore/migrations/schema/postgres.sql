@@ -17,6 +17,7 @@ CREATE TABLE keyring (
     check_value bytea NOT NULL,
     fingerprint_key bytea NOT NULL DEFAULT '\x'::bytea,
     derived_at bigint NOT NULL DEFAULT 0,
+    swept_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT keyring_one_check CHECK ((one = 1)),
     CONSTRAINT keyring_pkey PRIMARY KEY (one)
 );
@@ -1627,6 +1628,10 @@ CREATE INDEX key_requests_day ON key_requests USING btree (day);
 CREATE INDEX consent_states_expiry ON consent_states USING btree (expires_at);
 CREATE INDEX prompt_shares_end ON prompt_shares USING btree (expires_at) WHERE (expires_at > 0);
 CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares USING btree (expires_at) WHERE (expires_at > 0);
+CREATE INDEX workspaces_deleted ON workspaces USING btree (deleted_at) WHERE (deleted_at > 0);
+CREATE INDEX prompt_templates_deleted ON prompt_templates USING btree (deleted_at) WHERE (deleted_at > 0);
+CREATE INDEX chat_templates_deleted ON chat_templates USING btree (deleted_at) WHERE (deleted_at > 0);
+CREATE INDEX probe_attempts_last ON probe_attempts USING btree (last_at);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1747,4 +1752,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (163, true),
     (168, true),
     (169, true),
-    (186, true);
+    (186, true),
+    (197, true);

@@ -12,7 +12,7 @@ CREATE TABLE orgs (
 CREATE TABLE keyring (
     one         INTEGER PRIMARY KEY CHECK (one = 1),
     check_value BLOB NOT NULL
-, fingerprint_key BLOB NOT NULL DEFAULT '', derived_at BIGINT NOT NULL DEFAULT 0);
+, fingerprint_key BLOB NOT NULL DEFAULT '', derived_at BIGINT NOT NULL DEFAULT 0, swept_at BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE users (
     id                   TEXT PRIMARY KEY,
     org_id               TEXT NOT NULL REFERENCES orgs (id),
@@ -1262,6 +1262,10 @@ CREATE INDEX prompt_shares_end ON prompt_shares (expires_at) WHERE expires_at > 
 CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares (expires_at) WHERE expires_at > 0;
 CREATE INDEX memberships_user ON memberships (user_id, workspace_id, role, by_hand, grouped);
 CREATE INDEX prompt_labels_version ON prompt_labels (version_id, label);
+CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at > 0;
+CREATE INDEX prompt_templates_deleted ON prompt_templates (deleted_at) WHERE deleted_at > 0;
+CREATE INDEX chat_templates_deleted ON chat_templates (deleted_at) WHERE deleted_at > 0;
+CREATE INDEX probe_attempts_last ON probe_attempts (last_at);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1341,3 +1345,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (163, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (168, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (169, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (186, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);

@@ -76,7 +76,7 @@ func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Find
 		findings = append(findings, checkConnections(ctx, c, db))
 	}
 	return append(findings, checkClock(ctx, db), checkPeople(ctx, db, createPerson), checkRules(ctx, c, db),
-		checkJobs(ctx, db))
+		checkJobs(ctx, db), checkRemovals(ctx, db))
 }
 
 // checkKeyring checks that a keyring opens the secrets of the database. The keyring is nil if there is no key file.
@@ -166,6 +166,21 @@ func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
 			b.Failed, b.LastFailed.Kind, b.LastFailed.Subject, b.LastFailure, b.LastFailedAt.Format(time.RFC3339))
 	}
 	return Finding{Check: "jobs", OK: true, Note: note}
+}
+
+// checkRemovals reports deleted objects that the hourly removal should have removed.
+func checkRemovals(ctx context.Context, db *sqlstore.DB) Finding {
+	found, err := db.Overdue(ctx, time.Now())
+	switch {
+	case err != nil:
+		return Failed("removals", err)
+	case found == sqlstore.Overdue{}:
+		return Passed("removals", "no deleted object is overdue")
+	}
+	return Finding{Check: "removals", OK: true, Warning: true, Note: fmt.Sprintf(
+		"%s, %s and %s should have been removed more than a day ago: look for \"old records were not removed\" in the "+
+			"log of serve", node.Count(found.Workspaces, "deleted workspace"),
+		node.Count(found.Prompts, "prompt template"), node.Count(found.Chats, "chat template"))}
 }
 
 // checkRules checks that the workspaces that claim rules name exist.

@@ -214,7 +214,7 @@ const (
 	sweepFirst = time.Minute // after the start, which has enough to do and may be one of many
 )
 
-// sweep removes expired records, once an hour.
+// sweep removes expired records, once an hour. Nodes with the same database take turns.
 func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 	for wait := sweepFirst; ; wait = sweepEvery {
 		select {
@@ -225,7 +225,11 @@ func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 		if err := app.DB.IndexPeople(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
 			log.Warn("people of an earlier release cannot be found by name yet", "error", err)
 		}
-		if err := app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention); err != nil && ctx.Err() == nil {
+		claimed, err := app.DB.ClaimSweep(ctx, time.Now(), sweepEvery-5*time.Minute)
+		if claimed {
+			err = app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention)
+		}
+		if err != nil && ctx.Err() == nil {
 			log.Warn("old records were not removed", "error", err)
 		}
 		if err := app.DB.ReleaseSpace(ctx); err != nil && ctx.Err() == nil {

@@ -10,10 +10,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// vitals measures values that are in the database: its size, the queue, and the number of people online.
+// vitals measures values that are in the database: its size, the queue, the number of people online, and
+// deleted objects that should have been removed.
 type vitals struct {
 	app                        *Core
 	size, waiting, age, people *prometheus.Desc
+	overdue                    *prometheus.Desc
 }
 
 func newVitals(app *Core) *vitals {
@@ -25,12 +27,14 @@ func newVitals(app *Core) *vitals {
 			"How long the first queued job has been due, in seconds; 0 if none is due.", nil, nil),
 		people: prometheus.NewDesc("atrium_people_online",
 			"How many people of an org others see as online, away or dnd.", []string{"org"}, nil),
+		overdue: prometheus.NewDesc("atrium_removals_overdue",
+			"How many deleted objects should have been removed more than a day ago.", []string{"kind"}, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (v *vitals) Describe(all chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{v.size, v.waiting, v.age, v.people} {
+	for _, d := range []*prometheus.Desc{v.size, v.waiting, v.age, v.people, v.overdue} {
 		all <- d
 	}
 }
@@ -53,6 +57,11 @@ func (v *vitals) Collect(all chan<- prometheus.Metric) {
 		}
 		gauge(v.waiting, float64(b.Queued))
 		gauge(v.age, age)
+	}
+	if o, err := v.app.DB.Overdue(ctx, now); err == nil {
+		gauge(v.overdue, float64(o.Workspaces), "workspace")
+		gauge(v.overdue, float64(o.Prompts), "prompt_template")
+		gauge(v.overdue, float64(o.Chats), "chat_template")
 	}
 	for _, org := range v.app.Orgs.Directory().All() {
 		if counts, _, err := v.app.DB.Stores().Presences.Counts(ctx, org.ID); err == nil {
