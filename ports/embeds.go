@@ -40,8 +40,11 @@ type Embeds interface {
 	// template or workspace was deleted. The result is never older than the call.
 	BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*chat.Embedding, error)
 
-	// ByID is BySecret by the token's id.
-	ByID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error)
+	// ByIDs returns the tokens of org with these ids, and what they show, in one statement. Those that BySecret would
+	// not find are missing.
+	ByIDs(
+		ctx context.Context, org identity.OrgID, ids []chat.EmbedTokenID,
+	) (map[chat.EmbedTokenID]*chat.Embedding, error)
 
 	// Expected reports whether any token of org lists an origin, for a template that is not deleted. The token may be
 	// disabled or expired: its sites can still read why the chat is not available.

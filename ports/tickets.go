@@ -24,8 +24,9 @@ type Tickets interface {
 	Resume(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error)
 
 	// Proven returns the principal behind each proof in org, in order. For a key, revoked and expired
-	// ones included, it is the key's user with its membership. For a sign-in, it has no key and no
-	// membership. It is nil if there is none. The caller must check whether the proof is still valid. The
+	// ones included, it is the key's user with its membership. For a sign-in, it has no key. If the proof names a
+	// workspace, the membership is the present one there; it is empty if the user is no member, or the workspace was
+	// deleted. The principal is nil if there is none. The caller must check whether the proof is still valid. The
 	// result is never older than the call, which runs a few statements however many proofs there are.
 	Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error)
 }

@@ -23,7 +23,7 @@ func (a *API) accountOperations() []operation {
 		{http.MethodGet, "/api/events", cachedQuery(a.listEvents)},
 		{http.MethodGet, "/api/events/verification", query(a.verifyEvents)},
 		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
-		{http.MethodGet, eventsPath, streaming(a.streamEvents)},
+		{http.MethodGet, eventsPath, streamEvents},
 	}
 }
 

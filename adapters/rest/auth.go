@@ -293,21 +293,21 @@ func sessionActor(p *account.Principal, obs *observed, at time.Time) identity.Ac
 	return by
 }
 
-// proof returns what identifies the valid credential of a request.
+// proof returns what identifies the valid credential of a request, and the workspace of the request.
 func (r *request) proof() (account.Proof, error) {
 	org := observation(r.Request).org
 	token, _, _ := r.api.credential(r.Request, org)
 	if key, ok := account.ParseToken(token); ok {
-		return account.Proof{Key: key.Hash()}, nil
+		return account.Proof{Key: key.Hash(), Workspace: r.by.Workspace}, nil
 	}
 	if cookie, ok := account.ParseSessionCookie(token); ok {
-		return account.Proof{Session: cookie.Hash()}, nil
+		return account.Proof{Session: cookie.Hash(), Workspace: r.by.Workspace}, nil
 	}
 	c, err := r.api.Verifier.Verify(r.Context(), org.Issuers, token, r.by.At)
 	if err != nil {
 		return account.Proof{}, err
 	}
-	return account.Proof{Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt}, nil
+	return account.Proof{Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt, Workspace: r.by.Workspace}, nil
 }
 
 // resolveProof returns the caller behind a proof, if the proof is still valid in the org as it is configured
@@ -321,17 +321,15 @@ func (a *API) resolveProof(ctx context.Context, obs *observed, p account.Proof, 
 	if err != nil {
 		return identity.Actor{}, err
 	}
-	principal := found[0]
+	return actorOf(found[0], obs, at)
+}
+
+// actorOf returns the caller of a resolved proof, whose principal is nil if the proof is no longer valid.
+func actorOf(principal *account.Principal, obs *observed, at time.Time) (identity.Actor, error) {
 	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	by := sessionActor(principal, obs, at)
-	if principal.Key.ID == "" {
-		return by, nil
-	}
-	if err := by.CheckAddress(); err != nil {
-		return identity.Actor{}, err
-	}
-	by.Workspace, by.Role = principal.Membership.Workspace.ID, min(principal.Membership.Role, by.Ceiling)
-	return by, nil
+	by, m := sessionActor(principal, obs, at), principal.Membership
+	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
+	return by, by.CheckAddress()
 }

@@ -44,7 +44,11 @@ func (a *API) copyChat(r *request) (reply, error) {
 }
 
 func (a *API) previewChat(r *request) (reply, error) {
-	s, err := r.Embeds.Preview(r.Context(), r.by, chatID(r))
+	proof, err := r.proof()
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := r.Embeds.Preview(r.Context(), r.by, proof, chatID(r))
 	if err != nil {
 		return reply{}, err
 	}

@@ -114,12 +114,17 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 	return reply{}, nil
 }
 
-// streamAnswer relays an answer until it ends, or the visitor is gone or reads too slowly, or the server stops.
+// streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or the
+// server stops.
 func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking *chats.Asking) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(a.streams, cancel)()
-	s := &sseStream{request: r, to: http.NewResponseController(w)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	pass := asking.Pass()
+	s := &openStream{
+		request: r, obs: observation(r.Request), proof: pass.Proof, pass: &pass, cancel: cancel,
+		to: http.NewResponseController(w),
+	}
+	defer a.trackStream(s)()
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
 	setStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
@@ -148,14 +153,12 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 			s.out.WriteString(":\n\n")
 		}
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		return // the visitor is gone
-	}
+	cancel(nil)
+	<-ended
 }
 
 // endAnswer writes how an answer ended.
-func (s *sseStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err error) {
+func (s *openStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err error) {
 	if err == nil {
 		s.event("done", struct{}{})
 	} else if f, ok := errors.AsType[chat.ReplyFailure](err); ok {
@@ -167,13 +170,4 @@ func (s *sseStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err e
 		return // the visitor is gone, or the server stops
 	}
 	_ = s.flush(w)
-}
-
-// event collects an event. Its data is in one line.
-func (s *sseStream) event(name string, data any) {
-	s.out.WriteString("event: " + name + "\ndata: ")
-	if err := encode(&s.out, data); err != nil { // texts always encode
-		panic(err)
-	}
-	s.out.WriteString("\n")
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // visitPaths is the prefix of paths that pages of other sites call.
@@ -53,7 +55,7 @@ type visitor struct {
 func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
 	op, _ := a.contract.Operation(method, path) // route finds out if there is none
 	produces := ""
-	if path == messagesPath {
+	if op != nil && op.Stream {
 		produces = eventStream
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
@@ -112,7 +114,10 @@ func (a *API) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
 }
 
 func (a *API) newVisit(r *http.Request) chats.Visit {
-	v := chats.Visit{Org: observation(r).org.ID, At: a.now()}
+	now := a.now()
+	v := chats.Visit{Org: observation(r).org.ID, At: now, Caller: func(p account.Proof) (identity.Actor, error) {
+		return a.resolveProof(r.Context(), observation(r), p, now)
+	}}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
 		v.Origin = chat.NoOrigin

@@ -1,74 +1,69 @@
 package rest
 
 import (
-	"errors"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/event"
-	"github.com/atrium-hq/atrium/domain/fault"
-	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 const (
 	eventsPath      = "/api/events/stream"
 	eventStreamPart = 100         // events that are read at once
-	eventStreamPoll = time.Second // between reads for the events of other nodes, and checks of the caller's role
+	eventStreamPoll = time.Second // between reads for the events of other nodes
 	lastPlace       = 1<<53 - 1   // higher than any Seq
 )
 
-// streamEvents is handle for the stream of events.
-func (a *API) streamEvents(op *openapi.Operation) http.Handler {
-	return a.handleStream(op, func(s *sseStream) sseHandler { return &followedEvents{sseStream: s} })
+var streamEvents = streaming{
+	media:   always(eventStream),
+	reserve: (*openStream).asSubscription,
+	open:    func(s *openStream) streamBody { return &followedEvents{openStream: s} },
 }
 
 // followedEvents is one open stream of events. The id of each is its Seq.
 type followedEvents struct {
-	*sseStream
-	caller identity.Actor  // with its current role
-	query  event.FeedQuery // After is the last position that the reader knows
-	reset  bool            // the reader does not know what it could have missed
-	news   <-chan struct{}
-	stop   func()
+	*openStream
+	query event.FeedQuery // After is the last position that the reader knows
+	reset bool            // the reader does not know what it could have missed
+	news  <-chan struct{}
+	stop  func()
 }
 
 func (s *followedEvents) close() { s.stop() }
 
 // open finds where the reader continues.
-func (s *followedEvents) open(w http.ResponseWriter) (err error) {
-	s.caller, s.query = s.by, event.FeedQuery{Limit: eventStreamPart}
-	if types := s.sseStream.query.Get("types"); types != "" {
+func (s *followedEvents) open() (err error) {
+	s.query = event.FeedQuery{Limit: eventStreamPart}
+	if types := s.openStream.query.Get("types"); types != "" {
 		s.query.Types = strings.Split(types, ",")
 	}
 	from := s.Header.Get("Last-Event-ID")
 	if from == "" {
-		from = s.sseStream.query.Get("after")
+		from = s.openStream.query.Get("after")
 	}
 	s.query.After, err = strconv.ParseInt(from, 10, 64)
 	if isNew := from == ""; isNew || err != nil || s.query.After < 0 || s.query.After > lastPlace {
-		end, err := s.Accounts.EventFeed(s.Context(), s.caller, event.FeedQuery{After: math.MaxInt64, Limit: 1})
+		end, err := s.Accounts.EventFeed(s.Context(), s.by, event.FeedQuery{After: math.MaxInt64, Limit: 1})
 		if err != nil {
 			return err
 		}
 		s.query.After, s.reset = end.Last, !isNew
 	}
-	if s.news, s.stop, err = s.Accounts.FollowEvents(s.caller); err != nil {
+	if s.news, s.stop, err = s.Accounts.FollowEvents(s.by); err != nil {
 		return err
 	}
-	setStreamHeaders(w.Header())
-	w.WriteHeader(http.StatusOK)
+	setStreamHeaders(s.answer)
 	return nil
 }
 
-// run sends events until the reader is gone or too slow, the caller has left the workspace, or the server stops.
-func (s *followedEvents) run(w http.ResponseWriter) {
+// run sends events until the reader is gone or too slow, or the stream is ended.
+func (s *followedEvents) run(w http.ResponseWriter) error {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
-		return
+		return nil
 	}
 	s.out.WriteString(retryStream)
 	if s.reset {
@@ -81,18 +76,15 @@ func (s *followedEvents) run(w http.ResponseWriter) {
 	for s.send(w) {
 		select {
 		case <-s.Context().Done():
-			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // for the end event
-			return
+			return nil
 		case <-s.news:
 		case <-poll.C:
-			if !s.stays() {
-				return
-			}
 		case <-comment.C:
 			s.out.WriteString(":\n")
 			s.writePlace()
 		}
 	}
+	return nil
 }
 
 // writeReset tells the reader that it may have missed events.
@@ -123,12 +115,12 @@ func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 // turn does not come, the stream continues at its next poll.
 func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
 	if isBehind {
-		if s.api.catchingUp.enter(s.Context(), s.caller) != nil {
+		if s.api.catchingUp.enter(s.Context(), s.by) != nil {
 			return false, true
 		}
-		defer s.api.catchingUp.leave(s.caller)
+		defer s.api.catchingUp.leave(s.by)
 	}
-	part, err := s.Accounts.EventFeed(s.Context(), s.caller, s.query)
+	part, err := s.Accounts.EventFeed(s.Context(), s.current(), s.query)
 	if err != nil {
 		return false, s.survives(err)
 	}
@@ -151,19 +143,9 @@ func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
 	return part.More, true
 }
 
-// stays reports whether the caller is still in the workspace, and updates their role.
-func (s *followedEvents) stays() bool {
-	now, err := s.Accounts.Now(s.Context(), s.caller)
-	if err != nil {
-		return s.survives(err)
-	}
-	s.caller, s.caller.At = now, time.Now().UTC()
-	return true
-}
-
 // survives reports whether the stream continues after an error: an outage does not end it, a refusal does.
 func (s *followedEvents) survives(err error) bool {
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
+	if !isOutage(err) {
 		return false
 	}
 	if s.Context().Err() == nil {

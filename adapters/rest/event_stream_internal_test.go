@@ -46,10 +46,10 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 		for range streams {
 			go func() {
 				w := &client{header: http.Header{}}
-				s := &followedEvents{caller: by, query: event.FeedQuery{Limit: part}, sseStream: &sseStream{
+				s := &followedEvents{query: event.FeedQuery{Limit: part}, openStream: &openStream{
 					request: &request{Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), api: a,
 						Services: services, by: by},
-					to: http.NewResponseController(w),
+					to: http.NewResponseController(w), caller: by,
 				}}
 				for s.query.After < trail {
 					if !s.send(w) {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,43 +11,83 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-func (a *API) exportPerson(r *request) (reply, error) {
-	id := memberID(r)
-	if _, err := r.Accounts.Person(r.Context(), r.by, id); err != nil { // before the response begins
-		return reply{}, err
-	}
-	return r.exports(id, func(emit func(account.ExportSection) error) error {
-		return r.Accounts.ExportPerson(r.Context(), r.by, id, emit)
-	}), nil
+// download is a file that is read while it is sent, within the timeout of a request.
+type download struct {
+	*openStream
+	prepare func(*openStream) (write func(ctx context.Context, w io.Writer) error, err error) // sets the header
+	write   func(ctx context.Context, w io.Writer) error
 }
 
-func (a *API) exportMe(r *request) (reply, error) {
-	if err := account.MayExportSelf(r.by); err != nil {
-		return reply{}, err
+// downloading returns a streaming operation whose response is the file that prepare returns.
+func downloading(
+	media func(*http.Request) string,
+	prepare func(*openStream) (write func(ctx context.Context, w io.Writer) error, err error),
+) streaming {
+	return streaming{
+		media:   media,
+		reserve: (*openStream).asDownload,
+		open:    func(s *openStream) streamBody { return &download{openStream: s, prepare: prepare} },
 	}
-	return r.exports(r.by.User, func(emit func(account.ExportSection) error) error {
-		return r.Accounts.ExportMe(r.Context(), r.by, emit)
-	}), nil
 }
 
-// exports responds with the sections that load emits, each written before the next is read.
-func (r *request) exports(id identity.UserID, load func(func(account.ExportSection) error) error) reply {
-	r.stream = func(w io.Writer) error {
-		head, err := json.Marshal(map[string]any{"user_id": id, "exported_at": openapi.Time(r.by.At)})
+func (s *download) open() (err error) {
+	s.answer["Cache-Control"] = privateNoCache
+	s.write, err = s.prepare(s.openStream)
+	return err
+}
+
+func (s *download) run(w http.ResponseWriter) error {
+	if s.Method == http.MethodHead {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), s.api.config.RequestTimeout)
+	defer cancel()
+	return s.write(ctx, w)
+}
+
+var exportPerson = downloading(always(jsonType), func(s *openStream) (func(context.Context, io.Writer) error, error) {
+	id := memberID(s.request)
+	if _, err := s.Accounts.Person(s.Context(), s.by, id); err != nil { // before the response begins
+		return nil, err
+	}
+	return s.sections(id, func(ctx context.Context, emit func(account.ExportSection) error) error {
+		return s.Accounts.ExportPerson(ctx, s.by, id, emit)
+	}), nil
+})
+
+var exportMe = downloading(always(jsonType), func(s *openStream) (func(context.Context, io.Writer) error, error) {
+	if err := account.MayExportSelf(s.by); err != nil {
+		return nil, err
+	}
+	return s.sections(s.by.User, func(ctx context.Context, emit func(account.ExportSection) error) error {
+		return s.Accounts.ExportMe(ctx, s.by, emit)
+	}), nil
+})
+
+// sections writes the sections that load emits, each before the next is read.
+func (s *openStream) sections(
+	id identity.UserID, load func(context.Context, func(account.ExportSection) error) error,
+) func(context.Context, io.Writer) error {
+	s.answer.Set("Content-Type", jsonType)
+	s.answer.Set("Content-Disposition", `attachment; filename="person.json"`)
+	return func(ctx context.Context, w io.Writer) error {
+		head, err := json.Marshal(map[string]any{"user_id": id, "exported_at": openapi.Time(s.by.At)})
 		if err != nil {
 			return err
 		}
 		separator := string(head[:len(head)-1]) + `,"sections":[`
-		if err := load(func(s account.ExportSection) error {
-			rows := s.Rows
+		if err := load(ctx, func(section account.ExportSection) error {
+			rows := section.Rows
 			if rows == nil {
 				rows = []map[string]any{}
 			}
-			section, err := json.Marshal(map[string]any{"name": s.Name, "truncated": s.Truncated, "rows": rows})
+			text, err := json.Marshal(map[string]any{
+				"name": section.Name, "truncated": section.Truncated, "rows": rows,
+			})
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(w, separator+string(section))
+			_, err = io.WriteString(w, separator+string(text))
 			separator = ","
 			return err
 		}); err != nil {
@@ -54,18 +95,5 @@ func (r *request) exports(id identity.UserID, load func(func(account.ExportSecti
 		}
 		_, err = io.WriteString(w, "]}\n")
 		return err
-	}
-	r.answer.Set("Content-Type", "application/json")
-	r.answer.Set("Content-Disposition", `attachment; filename="person.json"`)
-	return reply{status: http.StatusOK}
-}
-
-// download writes the body that an operation streams. Since the response has begun, an error closes the connection, so
-// that the client notices.
-func (a *API) download(w http.ResponseWriter, r *request) {
-	if err := r.stream(w); err != nil {
-		a.Log.ErrorContext(r.Context(), "a download was not completed", "request_id", observation(r.Request).id,
-			"route", r.op.Path, "error", err)
-		panic(http.ErrAbortHandler)
 	}
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
@@ -51,6 +53,44 @@ func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 	}
 	if w := h.call(http.MethodGet, path, ""); w.Code != http.StatusOK {
 		t.Errorf("afterwards: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
+	const path = sourcesPath + "/src_01jb4rqnx1e0g8w5t2m7k4y6zc"
+	h := newEnv(t, func(c *Config) {
+		c.Concurrency = Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
+	})
+	h.sources.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, source.ErrNotFound)
+	caller := identity.Actor{User: "usr_1"}
+	for name, full := range map[string]*gates{"requests": h.gates, "downloads": h.downloading} {
+		for _, call := range []struct{ path, accept string }{
+			{path + "/rows", linesOfJSON}, {path + "/rows", csvMedia}, {path + "/validation/failing-rows", csvMedia},
+		} {
+			if err := full.enter(t.Context(), caller); err != nil {
+				t.Fatal(err)
+			}
+			if got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code; got != http.StatusTooManyRequests {
+				t.Errorf("%s %s: %d while all slots of %s are taken", call.path, call.accept, got, name)
+			}
+			full.leave(caller)
+			if got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code; got != http.StatusNotFound {
+				t.Errorf("%s %s: %d afterwards", call.path, call.accept, got)
+			}
+		}
+	}
+}
+
+func TestOnlyTrackedStreamsCanBeSentInParts(t *testing.T) {
+	w := httptest.NewRecorder()
+	obs := &observed{}
+	to := http.NewResponseController(&recorder{ResponseWriter: w, obs: obs})
+	if err := to.Flush(); !errors.Is(err, errUntracked) || w.Flushed {
+		t.Errorf("a response that no one tracks is flushed: %v", err)
+	}
+	obs.tracked = true
+	if err := to.Flush(); err != nil || !w.Flushed {
+		t.Errorf("a stream is not flushed: %v", err)
 	}
 }
 

@@ -84,8 +84,6 @@ type request struct {
 	answer   http.Header // the header of the response, also of an error
 
 	watch func(connection.Check) // called with each check of a probe; may be nil
-
-	stream func(io.Writer) error // writes the body of a download; set by the operation
 }
 
 // person returns the person that the credential belongs to; nil until it is verified.
@@ -103,14 +101,19 @@ func (r *request) withStores(stores ports.Stores) *request {
 	return &bound
 }
 
+// isWorkspaceOptional reports whether a request need not name a workspace in its header: for operations about the
+// caller, and for those that name it in the path.
+func isWorkspaceOptional(op *openapi.Operation) bool {
+	return op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
+}
+
 // handle returns the handler of an operation that runs as one request. It authenticates the caller, checks the request
 // against the contract, and runs it.
 func (a *API) handle(op *openapi.Operation, run perform) http.Handler { return a.handleAs(op, "", run) }
 
 // handleAs is handle for a response that can also have another media type than JSON.
 func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http.Handler {
-	// The header is optional for operations about the caller, and for those that name the workspace in the path.
-	workspaceOptional := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
+	workspaceOptional := isWorkspaceOptional(op)
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		x := exchangeOf(hr)
 		x.limit(a.config.RequestTimeout)
@@ -139,14 +142,7 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 		if err == nil {
 			answer, replayed, err = r.runWithinLimits(run)
 		}
-		downloads := err == nil && r.stream != nil && hr.Method == http.MethodGet
-		if downloads {
-			if err = a.enter(r.Context(), a.downloading, r.by); err == nil {
-				defer a.downloading.leave(r.by)
-			}
-		}
 		if err != nil {
-			w.Header().Del("Content-Disposition") // of the download
 			r.recordRefusal(err)
 			a.problem(w, hr, err)
 			return
@@ -155,9 +151,6 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 			w.Header().Set("Idempotency-Replayed", "true")
 		}
 		write(w, hr, answer)
-		if downloads {
-			a.download(w, r)
-		}
 	})
 }
 

@@ -32,8 +32,13 @@ type dryRunnable struct {
 	dryRun query
 }
 
-// streaming writes to the response for as long as the client wants, so it outlasts every timeout of a request.
-type streaming func(op *openapi.Operation) http.Handler
+// streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
+type streaming struct {
+	media   func(*http.Request) string // the media type of the stream that a request wants; empty: plain responds
+	plain   kind                       // nil if each response is a stream
+	reserve func(*openStream) (release func(), err error)
+	open    func(*openStream) streamBody
+}
 
 func (q query) handler(a *API, op *openapi.Operation) http.Handler    { return a.handle(op, q.perform) }
 func (c command) handler(a *API, op *openapi.Operation) http.Handler  { return a.handle(op, c.perform) }
@@ -41,7 +46,24 @@ func (o outbound) handler(a *API, op *openapi.Operation) http.Handler { return a
 func (d dryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handle(op, d.perform)
 }
-func (s streaming) handler(_ *API, op *openapi.Operation) http.Handler { return s(op) }
+func (s streaming) handler(a *API, op *openapi.Operation) http.Handler {
+	var plain http.Handler
+	if s.plain != nil {
+		plain = s.plain.handler(a, op)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if media := s.media(r); media != "" {
+			a.stream(s, op, media, w, r)
+			return
+		}
+		plain.ServeHTTP(w, r)
+	})
+}
+
+// always is the media of a streaming operation whose responses all have one media type.
+func always(media string) func(*http.Request) string {
+	return func(*http.Request) string { return media }
+}
 
 // perform runs one request and returns its response, and whether it is that of an earlier request with the same
 // Idempotency-Key.
@@ -109,14 +131,24 @@ func respond(out reply) command {
 
 // checkKind returns an error if an operation of the contract cannot be of kind k.
 func checkKind(op *openapi.Operation, k kind) error {
-	isOutbound := false
+	isOutbound, isStream := false, false
 	switch k.(type) {
 	case query, cachedQuery, prefetching:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}
-	case outbound, dryRunnable, probing:
+	case outbound, dryRunnable:
 		isOutbound = true
+	case probing:
+		isOutbound, isStream = true, true
+	case streaming:
+		isStream = true
+	}
+	if isStream != op.Stream {
+		return fmt.Errorf("rest: %s is a stream in one of its route and openapi.yaml, and not in the other", op.ID)
+	}
+	if area := op.Access.Area; isStream && area != "workspace" && area != "self" && area != "operator" {
+		return fmt.Errorf("rest: %s is a stream, but only a role in the workspace is checked while it is open", op.ID)
 	}
 	if isOutbound != op.Outbound {
 		return fmt.Errorf("rest: %s is outbound in one of its route and openapi.yaml, and not in the other", op.ID)

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -32,6 +33,7 @@ type observed struct {
 	noted     bool   // the credential is in knownTokens, as one that was valid lately
 	trace     string // the id of the client's trace, or of the server's own; empty for none
 	streaming bool   // a stream, whose duration says nothing about the server
+	tracked   bool   // an openStream, which ends with the access of its reader
 }
 
 // observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
@@ -53,10 +55,9 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	defer func() {
-		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler { //nolint:errorlint // net/http also compares it directly
-				panic(p)
-			}
+		p := recover()
+		isAborted := p == http.ErrAbortHandler //nolint:errorlint // net/http also compares it directly
+		if p != nil && !isAborted {
 			a.Log.ErrorContext(
 				r.Context(), "panic", "request_id", o.id, "route", o.route, "panic", p, "stack", string(debug.Stack()),
 			)
@@ -65,6 +66,9 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		a.logRequest(r, x)
+		if isAborted {
+			panic(p)
+		}
 	}()
 	a.dispatch(rec, r)
 }
@@ -223,6 +227,17 @@ func (r *recorder) Write(b []byte) (int, error) {
 	r.obs.bytes += n
 	return n, err
 }
+
+// FlushError serves http.ResponseController. Only a stream that ends with the access of its reader can be sent in
+// parts.
+func (r *recorder) FlushError() error {
+	if !r.obs.tracked {
+		return errUntracked
+	}
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+var errUntracked = errors.New("rest: a response is sent in parts, and is no tracked stream")
 
 // Unwrap serves http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

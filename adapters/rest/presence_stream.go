@@ -13,17 +13,15 @@ import (
 
 const streamPath = "/api/presence/stream"
 
-// streamPresences is handle for the stream of presences.
-func (a *API) streamPresences(op *openapi.Operation) http.Handler {
-	return a.handleStream(op, func(s *sseStream) sseHandler {
-		s.workspaceOptional = true
-		return &stream{sseStream: s}
-	})
+var streamPresences = streaming{
+	media:   always(eventStream),
+	reserve: (*openStream).asSubscription,
+	open:    func(s *openStream) streamBody { return &stream{openStream: s} },
 }
 
 // stream is one open stream of presences.
 type stream struct {
-	*sseStream
+	*openStream
 	watch     *presences.Watch
 	reset     bool
 	resumedAt int64  // the last Seq that the reader knew at the beginning
@@ -38,7 +36,7 @@ func (s *stream) close() { s.watch.Close() }
 func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		return s.sseStream.authenticate(w)
+		return s.openStream.authenticate(w)
 	}
 	at := s.api.now()
 	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
@@ -61,7 +59,7 @@ func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 }
 
 // open starts to watch, from the reader's last event if the request names one.
-func (s *stream) open(w http.ResponseWriter) error {
+func (s *stream) open() error {
 	var users []identity.UserID
 	if named := s.query.Get("user_id"); named != "" {
 		for id := range strings.SplitSeq(named, ",") {
@@ -81,8 +79,7 @@ func (s *stream) open(w http.ResponseWriter) error {
 		s.watch.Close()
 		return err
 	}
-	setStreamHeaders(w.Header())
-	w.WriteHeader(http.StatusOK)
+	setStreamHeaders(s.answer)
 	return nil
 }
 
@@ -94,10 +91,10 @@ func (s *stream) device() string {
 }
 
 // run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
-func (s *stream) run(w http.ResponseWriter) {
+func (s *stream) run(w http.ResponseWriter) error {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
-		return
+		return nil
 	}
 	// A reader that is disconnected before the first event can also resume.
 	s.out.WriteString("id: " + eventID{s.key, s.resumedAt, s.receipt}.String() + "\n" + retryStream)
@@ -109,15 +106,14 @@ func (s *stream) run(w http.ResponseWriter) {
 	defer attend.Stop()
 	for {
 		if s.flush(w) != nil {
-			return
+			return nil
 		}
 		select {
 		case <-s.Context().Done():
-			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end, which the last event's would cut off
-			return
+			return nil
 		case <-s.watch.Ready:
 			if !s.next() {
-				return
+				return nil
 			}
 		case <-s.watch.Regrouped:
 			changed, err := s.watch.Recheck(s.Context())

@@ -22,7 +22,7 @@ func (a *API) presenceOperations() []operation {
 	return []operation{
 		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, so that the router finds it soonest
 		{http.MethodGet, "/api/presence", query(a.listPresences)},
-		{http.MethodGet, streamPath, streaming(a.streamPresences)},
+		{http.MethodGet, streamPath, streamPresences},
 		{http.MethodPost, "/api/presence/stream-tickets", command(a.issueStreamTicket)},
 		{http.MethodGet, one, query(a.getPresence)},
 		{http.MethodDelete, one, command(a.deletePresence)},

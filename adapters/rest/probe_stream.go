@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"sync"
@@ -21,19 +22,38 @@ type probing struct {
 
 func (p probing) handler(a *API, op *openapi.Operation) http.Handler {
 	plain := a.handle(op, p.kind.perform)
-	isStream := func(media string) bool { return media == eventStream }
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if preferred(hr.Header.Get("Accept"), isStream) == "" {
+		if eventsWanted(hr) == "" {
 			plain.ServeHTTP(w, hr)
 			return
 		}
 		s := &probeStream{ResponseWriter: w, header: http.Header{}}
 		a.handleAs(op, eventStream, func(r *request) (ports.Answer, bool, error) {
 			r.watch = s.check
-			return p.kind.perform(r)
+			return p.performWatched(w, r)
 		}).ServeHTTP(s, hr)
 		s.end()
 	})
+}
+
+// performWatched runs the operation as long as its caller has the access. The result is the refusal if they lose it.
+func (p probing) performWatched(w http.ResponseWriter, r *request) (ports.Answer, bool, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	proof, err := r.proof()
+	if err != nil {
+		return ports.Answer{}, false, err
+	}
+	r.Request = r.WithContext(ctx)
+	s := &openStream{
+		request: r, obs: observation(r.Request), proof: proof, cancel: cancel, to: http.NewResponseController(w),
+	}
+	defer r.api.trackStream(s)()
+	answer, replayed, err := p.kind.perform(r)
+	if ended := s.endedBy(); ended != nil {
+		err = ended
+	}
+	return answer, replayed, err
 }
 
 // probeStream is the response of a probe that is watched. Until the first check it is an ordinary response, so that a

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,50 +43,42 @@ type promptArchive interface {
 // exportFormats are the formats of an export, by their media types.
 var exportFormats = map[string]string{jsonType: "json", linesType: "ndjson", zipType: "zip"}
 
-// exportPrompts is handle for an export, in the format of the parameter format, or the one that Accept names, or JSON.
-func (a *API) exportPrompts(op *openapi.Operation) http.Handler {
-	byMedia := map[string]http.Handler{}
-	for media := range exportFormats {
-		byMedia[media] = a.handleAs(op, media, query(func(r *request) (reply, error) {
-			return r.exportPrompts(media)
-		}).perform)
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		media := preferred(hr.Header.Get("Accept"), func(media string) bool { return exportFormats[media] != "" })
-		format := hr.URL.Query().Get("format")
-		for m, f := range exportFormats {
-			if f == format {
-				media = m
+// exportPrompts streams the files of prompts, in the format of the parameter format, or the one that Accept names, or
+// JSON.
+var exportPrompts = downloading(
+	func(r *http.Request) string {
+		format := r.URL.Query().Get("format")
+		for media, name := range exportFormats {
+			if name == format {
+				return media
 			}
 		}
-		byMedia[cmp.Or(media, jsonType)].ServeHTTP(w, hr)
-	})
-}
-
-// exportPrompts streams the files of prompts.
-func (r *request) exportPrompts(media string) (reply, error) {
-	ref := refOr(r.query.Get("ref"), "latest")
-	r.stream = func(w io.Writer) error {
-		var to promptArchive = &jsonArchive{to: w, lines: media == linesType}
-		if media == zipType {
-			to = &zipArchive{zip.NewWriter(w)}
-		}
-		if err := r.Prompts.Export(r.Context(), r.by, strings.TrimSuffix(r.query.Get("folder"), "/"), ref,
-			func(t *prompt.Template, of *prompt.Reading, v *prompt.Version) error {
-				path, file, err := promptFile(t, of, v)
-				if err != nil {
-					return err
-				}
-				return to.add(path, file)
-			}); err != nil {
-			return err
-		}
-		return to.end()
-	}
-	r.answer.Set("Content-Type", media)
-	r.answer.Set("Content-Disposition", `attachment; filename="prompts.`+exportFormats[media]+`"`)
-	return reply{status: http.StatusOK}, nil
-}
+		offered := func(media string) bool { return exportFormats[media] != "" }
+		return cmp.Or(preferred(r.Header.Get("Accept"), offered), jsonType)
+	},
+	func(s *openStream) (func(context.Context, io.Writer) error, error) {
+		media, ref := s.produces, refOr(s.query.Get("ref"), "latest")
+		s.answer.Set("Content-Type", media)
+		s.answer.Set("Content-Disposition", `attachment; filename="prompts.`+exportFormats[media]+`"`)
+		return func(ctx context.Context, w io.Writer) error {
+			var to promptArchive = &jsonArchive{to: w, lines: media == linesType}
+			if media == zipType {
+				to = &zipArchive{zip.NewWriter(w)}
+			}
+			if err := s.Prompts.Export(ctx, s.by, strings.TrimSuffix(s.query.Get("folder"), "/"), ref,
+				func(t *prompt.Template, of *prompt.Reading, v *prompt.Version) error {
+					path, file, err := promptFile(t, of, v)
+					if err != nil {
+						return err
+					}
+					return to.add(path, file)
+				}); err != nil {
+				return err
+			}
+			return to.end()
+		}, nil
+	},
+)
 
 // promptFile returns the file of a version, and its path.
 func promptFile(t *prompt.Template, of *prompt.Reading, v *prompt.Version) (path string, file []byte, err error) {

@@ -24,7 +24,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodGet, "/api/prompt-templates/folders/shares/{folder_share_id}", query(a.getFolderShare)},
 		{http.MethodPatch, "/api/prompt-templates/folders/shares/{folder_share_id}", command(a.updateFolderShare)},
 		{http.MethodDelete, "/api/prompt-templates/folders/shares/{folder_share_id}", command(a.deleteFolderShare)},
-		{http.MethodGet, "/api/prompt-templates/export", streaming(a.exportPrompts)},
+		{http.MethodGet, "/api/prompt-templates/export", exportPrompts},
 		{http.MethodPost, "/api/prompt-templates/import", command(a.importPrompts)},
 		{http.MethodGet, "/api/prompt-templates/tags", query(a.listTags)},
 		{http.MethodGet, "/api/prompt-templates/resolve", cachedQuery(a.resolvePrompt)},

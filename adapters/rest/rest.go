@@ -192,6 +192,9 @@ func (a *API) route(areas []area) error {
 	}
 	for _, op := range slices.Concat(public, a.signInOperations(), a.providerOperations(), a.visitOperations(),
 		a.webhookOperations()) {
+		if declared, ok := a.contract.Operation(op.method, op.path); ok && declared.Stream && op.path != messagesPath {
+			return fmt.Errorf("rest: %s is a stream without a credential, which handleVisit serves", declared.ID)
+		}
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

@@ -2,11 +2,13 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,13 +73,14 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 	mock := gomock.NewController(t)
 	token := account.NewToken()
 	keys := mocks.NewMockKeys(mock)
-	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), token.Hash()).AnyTimes().Return(&account.Principal{
+	principal := &account.Principal{
 		User: account.User{ID: "usr_1", Org: "org_1"},
 		Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"},
 			Role: identity.Owner},
 		Key: account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner,
 			LastUsedAt: time.Now()},
-	}, nil)
+	}
+	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), token.Hash()).AnyTimes().Return(principal, nil)
 	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), gomock.Not(token.Hash())).AnyTimes().Return(nil,
 		identity.ErrUnauthenticated)
 	h := &env{
@@ -88,6 +91,11 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		idempotency: mocks.NewMockIdempotency(mock), sessions: mocks.NewMockSessions(mock), changes: &changes{},
 		webhooks: mocks.NewMockWebhooks(mock), log: new(bytes.Buffer),
 	}
+	tickets := mocks.NewMockTickets(mock) // a test on a busy machine can last until its streams are checked
+	tickets.EXPECT().Proven(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+			return slices.Repeat([]*account.Principal{principal}, len(proofs)), nil
+		})
 	notes := mocks.NewMockNotes(mock)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Digest("probe target", gomock.Any()).AnyTimes()
@@ -100,6 +108,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		PromptLists: h.lists,
 		Keys:        keys,
 		Sessions:    h.sessions,
+		Tickets:     tickets,
 		Webhooks:    h.webhooks,
 		Connections: h.connections,
 		Sources:     h.sources,
@@ -188,9 +197,13 @@ func TestRoutesAndContract(t *testing.T) {
 	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
 		h := newEnv(t)
 		for want, op := range map[string]operation{
-			"createAPIKey is a query":             {http.MethodPost, "/api/api-keys", query(h.createKey)},
-			"listAPIKeys is outbound in one":      {http.MethodGet, "/api/api-keys", outbound(h.createConnection)},
-			"createConnection is outbound in one": {http.MethodPost, "/api/connections", command(h.createKey)},
+			"createAPIKey is a query":        {http.MethodPost, "/api/api-keys", query(h.createKey)},
+			"listAPIKeys is outbound in one": {http.MethodGet, "/api/api-keys", outbound(h.createConnection)},
+			"verifyConnection is a stream in one": {http.MethodPost, "/api/connections/{connection_id}/verify",
+				outbound(h.verifyConnection)},
+			"getMe is a stream in one":        {http.MethodGet, "/api/me", exportMe},
+			"exportMe is a stream in one":     {http.MethodGet, "/api/me/export", query(h.getMe)},
+			"copyChatTemplate is outbound in": {http.MethodPost, "/api/chat-templates/{template_id}/copy", outbound(nil)},
 		} {
 			if err := h.route([]area{{"/api/", []operation{op}}}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error = %v, want %q", err, want)

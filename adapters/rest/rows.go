@@ -1,13 +1,11 @@
 package rest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
@@ -20,16 +18,14 @@ const (
 	filterBegin = "filter[" // of the parameters filter[field]
 )
 
-// readRows is handle for the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
-func (a *API) readRows(op *openapi.Operation) http.Handler {
-	page := a.handle(op, query(a.listRows).perform)
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if media := preferred(hr.Header.Get("Accept"), isRowFormat); media != "" {
-			a.streamRows(op, media, (*request).rowsQuery, w, hr)
-			return
-		}
-		page.ServeHTTP(w, hr)
-	})
+// rows returns the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
+func (a *API) rows() streaming {
+	return streaming{
+		media:   func(r *http.Request) string { return preferred(r.Header.Get("Accept"), isRowFormat) },
+		plain:   query(a.listRows),
+		reserve: (*openStream).asDownload,
+		open:    func(s *openStream) streamBody { return &rowStream{openStream: s, parse: (*request).rowsQuery} },
+	}
 }
 
 func isRowFormat(media string) bool {
@@ -107,142 +103,91 @@ func (a *API) listRows(r *request) (reply, error) {
 	return ok(encoded(text)), err
 }
 
-// streamRows writes the rows as they are read. The usual timeout of a request applies until the caller is known, then
-// only the limits of the org: a client that reads too slowly is disconnected. An error after the first byte closes the
-// connection, so that the client notices.
-func (a *API) streamRows(
-	op *openapi.Operation, media string, query func(*request) (sources.RowsQuery, error), w http.ResponseWriter,
-	hr *http.Request,
-) {
-	obs := observation(hr)
-	obs.route = op.Path
-	ctx, cancel := context.WithCancel(hr.Context())
-	defer cancel()
-	to := http.NewResponseController(w)
-	defer context.AfterFunc(a.streams, func() {
-		cancel()
-		_ = to.SetWriteDeadline(time.Now()) // ends a write that waits for the client
-	})()
-	hr = hr.WithContext(ctx)
-	r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header(), produces: media}
-	opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
-	var q sources.RowsQuery
-	var err error
-	if r.by, r.owner, err = a.authenticate(w, hr.WithContext(opening), obs, op, false); err == nil {
-		err = r.parse(w)
-	}
-	opened()
-	if err == nil {
-		q, err = query(r)
-	}
-	if err != nil {
-		r.recordRefusal(err)
-		a.problem(w, hr, err)
-		return
-	}
-	s := &rowStream{w: w, to: to, media: media, head: hr.Method == http.MethodHead}
-	begin := func(reading context.Context, at sources.RowsStart) error {
-		s.reading = reading
-		context.AfterFunc(reading, func() {
-			if s.isRevoked() {
-				_ = s.to.SetWriteDeadline(time.Now())
-			}
-		})
-		s.format = rowFormats[media](&s.out, at.Fields, rowOptions{
-			report: q.OnInvalid == sources.ReportInvalid || q.OnInvalid == sources.OnlyInvalid,
-			number: q.OnInvalid == sources.OnlyInvalid, raw: q.Raw})
-		if err := s.format.begin(); err != nil {
-			return err
-		}
-		return s.removed(at.Removed)
-	}
-	end, err := r.Sources.ReadRows(ctx, r.by, sourceID(r), q, begin, s.row)
-	if err == nil && end.More && q.Limit == 0 {
+// rowStream is one stream of rows, which are sent as they are read, within the limits of the org. An error after the
+// first byte closes the connection, so that the client notices.
+type rowStream struct {
+	*openStream
+	parse  func(*request) (sources.RowsQuery, error)
+	query  sources.RowsQuery
+	format rowFormat
+	begun  bool // the header is set
+	w      http.ResponseWriter
+}
+
+func (s *rowStream) open() (err error) {
+	s.query, err = s.parse(s.request)
+	return err
+}
+
+func (s *rowStream) run(w http.ResponseWriter) error {
+	s.w = w
+	end, err := s.Sources.ReadRows(s.Context(), s.by, sourceID(s.request), s.query, s.begin, s.row)
+	if err == nil && end.More && s.query.Limit == 0 {
 		err = errRowsCut
 	}
 	if err == nil {
-		if err = s.format.end(); err == nil {
-			err = s.flush()
-		}
+		err = s.format.end()
 	}
-	switch {
-	case err != nil && !s.begun:
-		r.recordRefusal(err)
-		a.problem(w, hr, err)
-	case err != nil:
-		if ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "a stream of rows was not completed", "request_id", obs.id, "error", err)
-		}
-		panic(http.ErrAbortHandler)
+	if err == nil {
+		err = s.send()
 	}
+	return err
 }
 
-// rowStream is one stream of rows.
-type rowStream struct {
-	w      http.ResponseWriter
-	to     *http.ResponseController
-	media  string
-	head   bool
-	format rowFormat
-	out    bytes.Buffer
-	begun  bool // the status is sent
-
-	reading context.Context //nolint:containedctx // of the read; when it ends, so does a write that waits for the client
+// begin prepares the stream. If the read ends, such as when the connection of the source is revoked, so does a write
+// that waits for the client.
+func (s *rowStream) begin(reading context.Context, start sources.RowsStart) error {
+	context.AfterFunc(reading, func() {
+		if cause := context.Cause(reading); !errors.Is(cause, context.Canceled) {
+			s.end(cause)
+		}
+	})
+	s.format = rowFormats[s.produces](&s.out, start.Fields, rowOptions{
+		report: s.query.OnInvalid == sources.ReportInvalid || s.query.OnInvalid == sources.OnlyInvalid,
+		number: s.query.OnInvalid == sources.OnlyInvalid, raw: s.query.Raw})
+	if err := s.format.begin(); err != nil {
+		return err
+	}
+	return s.removed(start.Removed)
 }
 
 func (s *rowStream) row(row sources.Row) error {
 	if err := s.format.row(row); err != nil {
 		return err
 	}
-	return s.flushFull()
+	return s.sendFull()
 }
 
 // removed writes the ids of removed rows, as lines of JSON.
 func (s *rowStream) removed(ids []string) error {
 	for _, id := range ids {
 		s.out.WriteString(`{"` + removedMember + `":"` + id + `"}` + "\n") // ids are base64url
-		if err := s.flushFull(); err != nil {
+		if err := s.sendFull(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *rowStream) flushFull() error {
+func (s *rowStream) sendFull() error {
 	if s.out.Len() < rowsWrite {
 		return nil
 	}
-	return s.flush()
+	return s.send()
 }
 
-// isRevoked reports whether the read was ended by something other than its own end or that of the request.
-func (s *rowStream) isRevoked() bool {
-	cause := context.Cause(s.reading)
-	return cause != nil && !errors.Is(cause, context.Canceled)
-}
-
-// flush sends the collected rows.
-func (s *rowStream) flush() error {
+// send sends the collected rows.
+func (s *rowStream) send() error {
 	if !s.begun {
 		s.begun = true
-		h := s.w.Header()
-		h.Set("Content-Type", s.media)
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // nginx would keep parts of it
+		s.answer.Set("Content-Type", s.produces)
+		s.answer.Set("Cache-Control", "no-store")
+		s.answer.Set("X-Accel-Buffering", "no") // nginx would keep parts of it
 		s.w.WriteHeader(http.StatusOK)
 	}
-	if s.head {
+	if s.Method == http.MethodHead {
 		s.out.Reset()
-		return nil
+		return s.endedBy()
 	}
-	if err := s.to.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
-		return err
-	}
-	if s.isRevoked() {
-		return context.Cause(s.reading)
-	}
-	if _, err := s.out.WriteTo(s.w); err != nil {
-		return err
-	}
-	return s.to.Flush()
+	return s.flush(s.w)
 }

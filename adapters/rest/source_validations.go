@@ -27,17 +27,14 @@ func (a *API) validateSource(r *request) (reply, error) {
 	return out, nil
 }
 
-// validation is handle for the last validation: as JSON, or as a stream of its progress.
-func (a *API) validation(op *openapi.Operation) http.Handler {
-	plain := a.handle(op, query(a.getValidation).perform)
-	stream := a.handleStream(op, func(s *sseStream) sseHandler { return &followedValidation{sseStream: s} })
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if preferred(hr.Header.Get("Accept"), func(media string) bool { return media == eventStream }) != "" {
-			stream.ServeHTTP(w, hr)
-			return
-		}
-		plain.ServeHTTP(w, hr)
-	})
+// validation returns the last validation: as JSON, or as a stream of its progress.
+func (a *API) validation() streaming {
+	return streaming{
+		media:   eventsWanted,
+		plain:   query(a.getValidation),
+		reserve: (*openStream).asSubscription,
+		open:    func(s *openStream) streamBody { return &followedValidation{openStream: s} },
+	}
 }
 
 func (a *API) getValidation(r *request) (reply, error) {
@@ -50,71 +47,62 @@ func (a *API) getValidation(r *request) (reply, error) {
 
 // followedValidation is one open stream of the progress of a validation, which ends with its report.
 type followedValidation struct {
-	*sseStream
+	*openStream
 	last     source.Validation
 	revision int64
 }
 
-func (*followedValidation) close() {}
-
 // open finds the validation.
-func (s *followedValidation) open(w http.ResponseWriter) (err error) {
-	if s.last, s.revision, err = s.Sources.Validation(s.Context(), s.by, sourceID(s.request)); err != nil {
-		return err
+func (s *followedValidation) open() (err error) {
+	s.last, s.revision, err = s.Sources.Validation(s.Context(), s.by, sourceID(s.request))
+	if err == nil {
+		setStreamHeaders(s.answer)
 	}
-	setStreamHeaders(w.Header())
-	w.WriteHeader(http.StatusOK)
-	return nil
+	return err
 }
 
 // run sends each progress until the report, or until the caller can no longer read it.
-func (s *followedValidation) run(w http.ResponseWriter) {
+func (s *followedValidation) run(w http.ResponseWriter) error {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
-		return
+		return nil
 	}
 	poll, comment := time.NewTicker(validationPoll), time.NewTicker(streamComment)
 	defer poll.Stop()
 	defer comment.Stop()
 	for isNew := true; ; {
 		if isNew {
-			s.out.WriteString("event: validation\ndata: ")
-			if encode(&s.out, toValidation(&s.last, s.revision)) != nil { // which ends the line
-				return
-			}
-			s.out.WriteString("\n")
+			s.event("validation", toValidation(&s.last, s.revision))
 		}
 		if s.flush(w) != nil || s.last.HasEnded() {
-			return
+			return nil
 		}
 		isNew = false
 		select {
 		case <-s.Context().Done():
-			return
+			return nil
 		case <-comment.C:
 			s.out.WriteString(":\n\n")
 		case <-poll.C:
-			by, err := s.Accounts.Now(s.Context(), s.by)
+			latest, revision, err := s.Sources.Validation(s.Context(), s.current(), sourceID(s.request))
 			if err != nil {
-				return
+				return nil //nolint:nilerr // the stream ends, as when its reader is gone
 			}
-			now, revision, err := s.Sources.Validation(s.Context(), by, sourceID(s.request))
-			if err != nil {
-				return
-			}
-			isNew = now.UpdatedAt != s.last.UpdatedAt || now.State != s.last.State
-			s.last, s.revision = now, revision
+			isNew = latest.UpdatedAt != s.last.UpdatedAt || latest.State != s.last.State
+			s.last, s.revision = latest, revision
 		}
 	}
 }
 
-// failingRows is handle for the rows that fail, which are read as they are sent.
-func (a *API) failingRows(op *openapi.Operation) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		a.streamRows(op, csvMedia, func(*request) (sources.RowsQuery, error) {
+// failingRows returns the rows that fail, which are read as they are sent.
+var failingRows = streaming{
+	media:   always(csvMedia),
+	reserve: (*openStream).asDownload,
+	open: func(s *openStream) streamBody {
+		return &rowStream{openStream: s, parse: func(*request) (sources.RowsQuery, error) {
 			return sources.RowsQuery{OnInvalid: sources.OnlyInvalid, Distinct: true}, nil
-		}, w, hr)
-	})
+		}}
+	},
 }
 
 // toValidation returns a validation of a source that now has a revision.

@@ -28,11 +28,11 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodPut, one, outbound(a.mapSource)},
 		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
 		{http.MethodGet, one + "/jobs", query(a.listSourceJobs)},
-		{http.MethodGet, one + "/rows", streaming(a.readRows)},
+		{http.MethodGet, one + "/rows", a.rows()},
 		{http.MethodGet, one + "/changes", query(a.listSourceChanges)},
 		{http.MethodPost, one + "/validate", command(a.validateSource)},
-		{http.MethodGet, one + "/validation", streaming(a.validation)},
-		{http.MethodGet, one + "/validation/failing-rows", streaming(a.failingRows)},
+		{http.MethodGet, one + "/validation", a.validation()},
+		{http.MethodGet, one + "/validation/failing-rows", failingRows},
 	}
 }
 

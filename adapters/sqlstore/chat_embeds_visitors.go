@@ -22,29 +22,24 @@ var embeddingQuery = `SELECT ` + columns(`t.% AS "t.%"`, embedColumns) + `,
 	LEFT JOIN chat_versions v ON v.id = c.published_version_id
 	WHERE c.deleted_at = 0 AND w.deleted_at = 0 AND t.org_id = ? AND `
 
-func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.Embedding, error) {
-	var row struct {
-		Token     embedRow    `db:"t"`
-		Status    chat.Status `db:"status"`
-		Name      string      `db:"name"`
-		AvatarURL string      `db:"avatar_url"`
-		Greeting  string      `db:"greeting"`
-		Starters  string      `db:"starters"`
-		Tools     string      `db:"tools"`
-		Reply     string      `db:"reply"`
-		Theme     string      `db:"theme"`
-	}
-	found, err := db.get(ctx, &row, embeddingQuery+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, chat.ErrEmbedTokenInvalid
-	}
+type embeddingRow struct {
+	Token     embedRow    `db:"t"`
+	Status    chat.Status `db:"status"`
+	Name      string      `db:"name"`
+	AvatarURL string      `db:"avatar_url"`
+	Greeting  string      `db:"greeting"`
+	Starters  string      `db:"starters"`
+	Tools     string      `db:"tools"`
+	Reply     string      `db:"reply"`
+	Theme     string      `db:"theme"`
+}
+
+func (row *embeddingRow) embedding() (*chat.Embedding, error) {
 	e := &chat.Embedding{Template: chat.Embedded{
 		ID: row.Token.Template, Workspace: row.Token.Workspace, Status: row.Status,
 		Name: row.Name, AvatarURL: row.AvatarURL, Greeting: row.Greeting,
 	}}
+	var err error
 	if e.Token, err = row.Token.token(); err != nil {
 		return nil, err
 	}
@@ -57,6 +52,18 @@ func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.E
 		fromJSON(row.Starters, &e.Template.Starters))
 }
 
+func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.Embedding, error) {
+	var row embeddingRow
+	found, err := db.get(ctx, &row, embeddingQuery+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, chat.ErrEmbedTokenInvalid
+	}
+	return row.embedding()
+}
+
 // BySecret implements ports.Embeds. It first looks for the current secret, which nearly every call has: one OR
 // over both secrets would make both engines read two indexes each time.
 func (s *Embeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*chat.Embedding, error) {
@@ -67,9 +74,28 @@ func (s *Embeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash
 	return e, err
 }
 
-// ByID implements ports.Embeds.
-func (s *Embeds) ByID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error) {
-	return s.db.embedding(ctx, `t.id = ?`, org, id)
+// ByIDs implements ports.Embeds. A node has at most some thousand visitors at a time.
+func (s *Embeds) ByIDs(
+	ctx context.Context, org identity.OrgID, ids []chat.EmbedTokenID,
+) (map[chat.EmbedTokenID]*chat.Embedding, error) {
+	found := map[chat.EmbedTokenID]*chat.Embedding{}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	where := &conditions{values: []any{org}}
+	oneOf(where, `t.id`, ids)
+	var rows []embeddingRow
+	if err := s.db.list(ctx, &rows, embeddingQuery+where.sql(), where.args()...); err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		e, err := rows[i].embedding()
+		if err != nil {
+			return nil, err
+		}
+		found[e.Token.ID] = e
+	}
+	return found, nil
 }
 
 // Expected implements ports.Embeds.

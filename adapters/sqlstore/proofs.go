@@ -58,7 +58,52 @@ func (s *Tickets) Proven(
 			out[i] = byKey[p.Key]
 		}
 	}
-	return out, nil
+	return out, s.joinMemberships(ctx, org, proofs, out)
+}
+
+// joinMemberships gives principals their memberships in the workspaces of their proofs, where these are not theirs yet.
+func (s *Tickets) joinMemberships(
+	ctx context.Context, org identity.OrgID, proofs []account.Proof, principals []*account.Principal,
+) error {
+	type seat struct {
+		user identity.UserID
+		in   identity.WorkspaceID
+	}
+	lacking := map[seat][]int{}
+	var users []identity.UserID
+	for i, p := range principals {
+		if p == nil || proofs[i].Workspace == "" || p.Membership.Workspace.ID == proofs[i].Workspace {
+			continue
+		}
+		own := *p // others can have the same proof in other workspaces
+		own.Membership = account.Membership{}
+		principals[i] = &own
+		key := seat{p.User.ID, proofs[i].Workspace}
+		if lacking[key] == nil {
+			users = append(users, p.User.ID)
+		}
+		lacking[key] = append(lacking[key], i)
+	}
+	slices.Sort(users)
+	for some := range slices.Chunk(slices.Compact(users), provenAtOnce) {
+		where := newConditions(`t.org_id = ? AND t.deleted_at = 0`, org)
+		oneOf(where, `m.user_id`, some)
+		var rows []struct {
+			User identity.UserID `db:"user_id"`
+			membershipRow
+		}
+		if err := s.db.forCredentials().list(ctx, &rows, `SELECT m.user_id, `+membershipColumns+
+			` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id WHERE `+where.sql(),
+			where.args()...); err != nil {
+			return err
+		}
+		for i := range rows {
+			for _, at := range lacking[seat{rows[i].User, rows[i].ID}] {
+				principals[at].Membership = rows[i].membership()
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,

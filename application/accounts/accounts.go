@@ -218,21 +218,6 @@ func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop fu
 	return news, stop, nil
 }
 
-// Now returns by with its present role in its workspace. identity.ErrWorkspaceNotFound if by is no longer a member.
-func (s *Service) Now(ctx context.Context, by identity.Actor) (identity.Actor, error) {
-	_, memberships, err := s.users.Get(ctx, by.Org, by.User)
-	if err != nil {
-		return by, err
-	}
-	for _, m := range memberships {
-		if m.Workspace.ID == by.Workspace {
-			by.Role, by.Grouped = min(m.Role, by.Ceiling), m.Grouped
-			return by, nil
-		}
-	}
-	return by, identity.ErrWorkspaceNotFound
-}
-
 // NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused says so.
 // deletes says whether the operation deletes something. It must be called outside of the transaction that was undone.
 func (s *Service) NoteRefusal(ctx context.Context, by identity.Actor, operation string, deletes bool, err error) {

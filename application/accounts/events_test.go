@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -80,22 +79,5 @@ func TestEvents(t *testing.T) {
 		if stop(); !stopped {
 			t.Error("it still follows")
 		}
-	})
-	t.Run("a caller's role is what it is now, within the ceiling of the credential", func(t *testing.T) {
-		s := newEnv(t)
-		in := []account.Membership{{Workspace: account.Workspace{ID: "other"}, Role: identity.Owner},
-			{Workspace: account.Workspace{ID: "acme"}, Role: identity.Member}}
-		s.users.EXPECT().Get(s.ctx, admin.Org, admin.User).Return(&account.User{}, in, nil).Times(2)
-		if now, err := s.Now(s.ctx, admin); err != nil || now.Role != identity.Member {
-			t.Errorf("Now = %v, %v", now.Role, err)
-		}
-		viewer := admin
-		viewer.Ceiling = identity.Viewer
-		if now, err := s.Now(s.ctx, viewer); err != nil || now.Role != identity.Viewer {
-			t.Errorf("Now = %v, %v", now.Role, err)
-		}
-		s.users.EXPECT().Get(s.ctx, admin.Org, admin.User).Return(&account.User{}, in[:1], nil)
-		_, err := s.Now(s.ctx, admin)
-		wantErr(t, err, identity.ErrWorkspaceNotFound)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -25,6 +26,10 @@ type Visit struct {
 	Origin chat.Origin
 	Ours   bool // Origin is that of Atrium's own pages
 	At     time.Time
+
+	// Caller returns the person who has shown a proof, as they are now. identity.ErrUnauthenticated if it is no longer
+	// valid.
+	Caller func(account.Proof) (identity.Actor, error)
 }
 
 // Limit counts a call against the limits of a token. It returns an error if one of them is reached.
@@ -177,7 +182,7 @@ func (s *Embeds) Verify(ctx context.Context, by identity.Actor, session string) 
 	if !ok {
 		return nil, chat.ErrSessionNotFound
 	}
-	e, err := s.embeds.ByID(ctx, by.Org, pass.Token)
+	e, err := s.byID(ctx, by.Org, pass.Token)
 	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
 		return nil, chat.ErrSessionNotFound
 	}
@@ -203,7 +208,7 @@ func (s *Embeds) resume(
 	if p.Draft != "" {
 		return s.resumePreview(ctx, v, p, limit)
 	}
-	e, err = s.embeds.ByID(ctx, v.Org, p.Token)
+	e, err = s.byID(ctx, v.Org, p.Token)
 	if err == nil {
 		err = e.Usable(p.OpenedBy, v.At)
 	}
@@ -224,6 +229,15 @@ func (s *Embeds) resume(
 
 func (s *Embeds) session(p chat.EmbedPass, e *chat.Embedding, text secret.String) *Session {
 	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(&e.Template), Text: text}
+}
+
+// byID returns a token of org, and what it shows. Returns chat.ErrEmbedTokenInvalid if there is none.
+func (s *Embeds) byID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error) {
+	found, err := s.embeds.ByIDs(ctx, org, []chat.EmbedTokenID{id})
+	if err == nil && found[id] == nil {
+		err = chat.ErrEmbedTokenInvalid
+	}
+	return found[id], err
 }
 
 // NoteUse records that a token opened a session. It writes at most once a minute.

@@ -19,8 +19,10 @@ func (s *embedService) expectBySecret() {
 }
 
 func (s *embedService) expectByID() {
-	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"),
-		s.token.ID).DoAndReturn(func(any, any, any) (*chat.Embedding, error) { return s.embedding(), nil })
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []chat.EmbedTokenID{s.token.ID}).DoAndReturn(
+		func(any, any, any) (map[chat.EmbedTokenID]*chat.Embedding, error) {
+			return map[chat.EmbedTokenID]*chat.Embedding{s.token.ID: s.embedding()}, nil
+		})
 }
 
 // session opens a session for the site, or with a ticket.
@@ -196,7 +198,7 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		_, err := s.Resume(t.Context(), shopVisit(), session,
 			func(*chat.EmbedToken, chat.Counted) error { return errLimit })
 		wantErr(t, err, errLimit)
-		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
+		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err = s.Resume(t.Context(), shopVisit(), session, unlimited)
 		wantErr(t, err, errOutage)
 	})
@@ -264,7 +266,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 	for outage, want := range map[error]error{
 		errOutage: errOutage, chat.ErrEmbedTokenInvalid: chat.ErrSessionNotFound,
 	} {
-		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
+		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
 		_, err := s.Verify(t.Context(), ann, session)
 		wantErr(t, err, want)
 	}

@@ -2,24 +2,29 @@ package chats
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Preview opens a session in which Atrium's own page shows the draft of a template. Requires the viewer role. It lasts
-// chat.PreviewLasts, even if by's role changes in the meantime.
-func (s *Embeds) Preview(ctx context.Context, by identity.Actor, of chat.ID) (*Session, error) {
+// chat.PreviewLasts, and ends with by's credential, which proof identifies, and by's access to the template.
+func (s *Embeds) Preview(
+	ctx context.Context, by identity.Actor, proof account.Proof, of chat.ID,
+) (*Session, error) {
 	t, err := s.chats.Get(ctx, by, of)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Allow(by, access.Viewer); err != nil {
+	pass, err := chat.PreviewPass(by, proof, t)
+	if err != nil {
 		return nil, err
 	}
-	pass := chat.PreviewPass(t, by.At)
 	text, err := s.seal(by.Org, sessionPrefix, pass)
 	if err != nil {
 		return nil, err
@@ -31,24 +36,61 @@ func (s *Embeds) Preview(ctx context.Context, by identity.Actor, of chat.ID) (*S
 func (s *Embeds) resumePreview(
 	ctx context.Context, v Visit, p chat.EmbedPass, limit Limit,
 ) (chat.EmbedPass, *chat.Embedding, error) {
-	t, err := s.chats.Get(ctx, previewer(v.Org, p, v.At), p.Draft)
+	by, err := v.Caller(p.Proof)
 	if err != nil {
-		return p, nil, err
+		return p, nil, previewEnded(err)
+	}
+	t, err := s.chats.Get(ctx, by, p.Draft)
+	if err != nil {
+		return p, nil, previewEnded(err)
 	}
 	e := chat.PreviewOf(t, v.Org)
 	if err := limit(&e.Token, chat.Counted{}); err != nil {
 		return p, nil, err
 	}
-	switch {
-	case !t.DeletedAt.IsZero():
-		return p, nil, chat.ErrEmbedSessionInvalid
-	case !p.IsFrom(v.Origin, v.Ours):
+	if err := t.MayPreview(by); err != nil {
+		return p, nil, previewEnded(err)
+	}
+	if !p.IsFrom(v.Origin, v.Ours) {
 		return p, nil, chat.ErrOriginNotAllowed
 	}
 	return p, e, nil
 }
 
-// previewer is the actor that reads the template of a preview; the person who opened it could see it.
-func previewer(org identity.OrgID, p chat.EmbedPass, at time.Time) identity.Actor {
-	return identity.System(org, p.Workspace, "chat preview", at)
+// previewEnded returns the error of a preview whose opener has lost the access for a reason, if it is one.
+func previewEnded(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
+		return chat.ErrEmbedSessionInvalid
+	}
+	return err
+}
+
+// MayPreview returns an error if by, who opened a preview, may no longer see it.
+func (s *Embeds) MayPreview(ctx context.Context, by identity.Actor, p chat.EmbedPass) error {
+	t, err := s.chats.Get(ctx, by, p.Draft)
+	if err != nil {
+		return err
+	}
+	return t.MayPreview(by)
+}
+
+// Continue reports, for each session of a token, whether its page would still be served.
+func (s *Embeds) Continue(
+	ctx context.Context, org identity.OrgID, passes []chat.EmbedPass, now time.Time,
+) ([]bool, error) {
+	tokens := make([]chat.EmbedTokenID, len(passes))
+	for i, p := range passes {
+		tokens[i] = p.Token
+	}
+	slices.Sort(tokens)
+	found, err := s.embeds.ByIDs(ctx, org, slices.Compact(tokens))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(passes))
+	for i, p := range passes {
+		e := found[p.Token]
+		out[i] = e != nil && e.Continues(p, now)
+	}
+	return out, nil
 }

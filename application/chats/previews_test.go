@@ -1,14 +1,18 @@
 package chats_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -20,13 +24,23 @@ func preview(t *testing.T, s *replyStage) (*chat.Template, string) {
 	draft.Reply = chat.Reply{Kind: chat.CompatibleReply, Connection: "con"}
 	draft.Published = &chat.Version{Content: chat.Content{Instructions: "published"}}
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(draft, nil).AnyTimes()
-	made, err := s.Preview(t.Context(), embedder("ann"), "ctpl")
+	made, err := s.Preview(t.Context(), embedder("ann"), annsKey, "ctpl")
 	wantErr(t, err, nil)
 	return draft, made.Text.Reveal()
 }
 
+// annsKey is what opens a preview.
+var annsKey = account.Proof{Key: secret.Hash{1}, Workspace: "acme"}
+
+// own is a visit of Atrium's own page while the key of ann is valid.
 func own(at time.Time) chats.Visit {
-	return chats.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: at}
+	return chats.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: at,
+		Caller: func(p account.Proof) (identity.Actor, error) {
+			if p != annsKey {
+				return identity.Actor{}, identity.ErrUnauthenticated
+			}
+			return embedder("ann"), nil
+		}}
 }
 
 func TestAPreviewShowsTheDraft(t *testing.T) {
@@ -52,14 +66,15 @@ func TestAPreviewShowsTheDraft(t *testing.T) {
 func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
 	s := newReplyStage(t, chat.Reply{})
 	draft, session := preview(t, s)
-	_, err := s.Resume(t.Context(), shopVisit(), session, unlimited)
+	foreign := own(embedAt)
+	foreign.Origin, foreign.Ours = "https://shop.example", false
+	_, err := s.Resume(t.Context(), foreign, session, unlimited)
 	wantErr(t, err, chat.ErrOriginNotAllowed)
 	_, err = s.Resume(t.Context(), own(embedAt.Add(chat.PreviewLasts)), session, unlimited)
 	wantErr(t, err, chat.ErrEmbedSessionInvalid)
 	_, err = s.RenewSession(t.Context(), own(embedAt), session, unlimited)
 	wantErr(t, err, chat.ErrEmbedSessionInvalid)
-	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"), chat.EmbedTokenID("")).
-		Return(nil, chat.ErrEmbedTokenInvalid)
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []chat.EmbedTokenID{""}).Return(nil, nil)
 	_, err = s.Verify(t.Context(), embedder("ann"), session)
 	wantErr(t, err, chat.ErrSessionNotFound)
 	draft.DeletedAt = embedAt
@@ -67,11 +82,66 @@ func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
 	wantErr(t, err, chat.ErrEmbedSessionInvalid)
 }
 
+func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
+	outage := errors.New("the database is away")
+	lost := embedder("ann")
+	lost.Role = identity.NoRole
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		err  error
+		want error
+	}{
+		"whose credential ended":       {err: identity.ErrUnauthenticated, want: chat.ErrEmbedSessionInvalid},
+		"whose address is not allowed": {err: identity.ErrAddressNotAllowed, want: chat.ErrEmbedSessionInvalid},
+		"who lost their role":          {by: lost, want: chat.ErrEmbedSessionInvalid},
+		"who cannot be looked up":      {err: outage, want: outage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newReplyStage(t, chat.Reply{})
+			_, session := preview(t, s)
+			visit := own(embedAt)
+			visit.Caller = func(account.Proof) (identity.Actor, error) { return tt.by, tt.err }
+			_, err := s.Resume(t.Context(), visit, session, unlimited)
+			wantErr(t, err, tt.want)
+			_, err = s.Ask(t.Context(), visit, session, chat.Question{Text: "Where?"}, unlimited)
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestVisitorsContinueWhileTheirTokenAdmitsThem(t *testing.T) {
+	s := newReplyStage(t, chat.Reply{})
+	live := chat.Embedding{
+		Token: chat.EmbedToken{ID: "live", Hash: secret.Hash{7}, EmbedSettings: chat.EmbedSettings{
+			Enabled: true, Origins: []chat.OriginPattern{"https://shop.example"}}},
+		Template: chat.Embedded{Status: chat.StatusPublished},
+	}
+	off, draft := live, live
+	off.Token.Enabled, draft.Template.Status = false, chat.StatusDraft
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"),
+		[]chat.EmbedTokenID{"deleted", "draft", "live", "off"}).Return(
+		map[chat.EmbedTokenID]*chat.Embedding{"live": &live, "off": &off, "draft": &draft}, nil)
+	pass := func(token chat.EmbedTokenID, by secret.Hash, origin chat.Origin) chat.EmbedPass {
+		return chat.EmbedPass{Token: token, OpenedBy: by, Origin: origin}
+	}
+	got, err := s.Continue(t.Context(), "org", []chat.EmbedPass{
+		pass("live", secret.Hash{7}, "https://shop.example"),
+		pass("off", secret.Hash{7}, "https://shop.example"),
+		pass("live", secret.Hash{6}, "https://shop.example"),
+		pass("live", secret.Hash{7}, "https://removed.example"),
+		pass("deleted", secret.Hash{7}, "https://shop.example"),
+		pass("draft", secret.Hash{7}, "https://shop.example"),
+	}, embedAt)
+	if want := []bool{true, false, false, false, false, false}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("Continue = %v, %v; want %v", got, err, want)
+	}
+}
+
 func TestAStrangerSeesNoPreview(t *testing.T) {
 	s := newReplyStage(t, chat.Reply{})
 	hidden := s.template()
 	hidden.Visibility, hidden.Owner = "private", "bob"
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(hidden, nil)
-	_, err := s.Preview(t.Context(), embedder("sam"), "ctpl")
+	_, err := s.Preview(t.Context(), embedder("sam"), account.Proof{}, "ctpl")
 	wantErr(t, err, chat.ErrNotFound)
 }

@@ -52,6 +52,7 @@ type Asking struct {
 	by      identity.Actor
 	reply   chat.Reply
 	request ports.ReplyRequest
+	pass    chat.EmbedPass
 }
 
 // Ask admits a visitor's message and counts it. Everything that the endpoint gets besides the message comes from the
@@ -78,7 +79,7 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 		served.Content = t.Served()
 	}
 	t = &served
-	a := &Asking{replies: s, by: by, reply: t.Reply, request: ports.ReplyRequest{
+	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, request: ports.ReplyRequest{
 		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
 		Signed: pass.Signed,
 		Model:  t.Reply.Model, Config: t.Model, Question: q,
@@ -127,6 +128,9 @@ func (s *Replies) effective(
 	e, err := t.Reply.Effective(whole.Content, values)
 	return v, e, err
 }
+
+// Pass returns the session of the visitor, which must continue as long as the answer.
+func (a *Asking) Pass() chat.EmbedPass { return a.pass }
 
 // Connection returns the connection that replies, for the log.
 func (a *Asking) Connection() connection.ID { return a.reply.Connection }

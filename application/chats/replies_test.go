@@ -62,7 +62,8 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 func (s *replyStage) ask(ctx context.Context, content chat.Content) (*chats.Asking, error) {
 	e := s.embedding()
 	e.Template.Reply = s.reply
-	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"), s.token.ID).Return(e, nil)
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []chat.EmbedTokenID{s.token.ID}).Return(
+		map[chat.EmbedTokenID]*chat.Embedding{s.token.ID: e}, nil)
 	t := s.template()
 	t.Content = content
 	t.Reply = s.reply

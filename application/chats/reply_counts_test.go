@@ -61,7 +61,8 @@ func TestAQuietTokenIsCountedOneByOne(t *testing.T) {
 	for i := range 3 {
 		e := s.embedding()
 		e.Template.Reply = s.reply
-		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(e, nil)
+		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(
+			map[chat.EmbedTokenID]*chat.Embedding{e.Token.ID: e}, nil)
 		template := s.template()
 		template.Reply = s.reply
 		s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(template, nil)

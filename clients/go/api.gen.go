@@ -7504,7 +7504,7 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
 // float64, booleans bool, dates date32, and all other values texts. If the connection is closed before the end
 // of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
-// or the client read too slowly.
+// the caller lost the access, or the client read too slowly.
 //
 // As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
 // unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
@@ -7540,7 +7540,7 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
 // float64, booleans bool, dates date32, and all other values texts. If the connection is closed before the end
 // of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
-// or the client read too slowly.
+// the caller lost the access, or the client read too slowly.
 //
 // As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
 // unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such

@@ -26,12 +26,18 @@ type Proof struct {
 	Session         Hash // of the session's cookie; zero for another credential
 	Issuer, Subject string
 	Until           time.Time // when the token of a sign-in ends; a key has its own end
+
+	Workspace identity.WorkspaceID // where the caller acts; empty: nowhere, or where the key does
 }
 
-// Valid reports whether p is still valid in org. principal is its current one; nil if there is none.
+// Valid reports whether p is still valid in org, and its bearer still a member of its workspace. principal is its current
+// one; nil if there is none.
 func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) bool {
 	switch {
 	case principal == nil || !principal.User.Enabled():
+		return false
+	case p.Workspace != "" && (principal.Membership.Workspace.ID != p.Workspace ||
+		principal.Membership.Role == identity.NoRole):
 		return false
 	case p.Session != Hash{}:
 		return principal.LiveSession(org, now)

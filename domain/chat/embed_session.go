@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -65,9 +66,11 @@ type EmbedPass struct {
 
 	ID string `json:"i,omitempty"` // of the session, also after it is renewed; empty: a ticket, or from an older release
 
-	// Of a preview, which has no token: the template whose draft it shows, and its workspace.
+	// Of a preview, which has no token: the template whose draft it shows, its workspace, and by which credential it
+	// was opened.
 	Draft     ID                   `json:"p,omitempty"`
 	Workspace identity.WorkspaceID `json:"w,omitempty"`
+	Proof     account.Proof        `json:"c,omitzero"`
 }
 
 // Counted identifies the visitor for the limits of a token: a visitor that the site's backend signed, or a session. If

@@ -3,6 +3,8 @@ package chat
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -11,9 +13,19 @@ const PreviewLasts = 10 * time.Minute
 
 const previewPerMinute = 10 // sixth of the calls of each kind from an address, which is all that is known
 
-// PreviewPass returns a session for Atrium's own page, which shows the draft of t.
-func PreviewPass(t *Template, now time.Time) EmbedPass {
-	return EmbedPass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: now.Add(PreviewLasts)}
+// PreviewPass returns a session for Atrium's own page, which shows the draft of t to by. It ends with the credential of
+// by, and with by's access to t.
+func PreviewPass(by identity.Actor, with account.Proof, t *Template) (EmbedPass, error) {
+	return EmbedPass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: by.At.Add(PreviewLasts), Proof: with},
+		t.MayPreview(by)
+}
+
+// MayPreview returns an error if by may not see the draft of t in a preview. Requires the viewer role.
+func (t *Template) MayPreview(by identity.Actor) error {
+	if !t.DeletedAt.IsZero() {
+		return ErrNotFound
+	}
+	return t.Allow(by, access.Viewer)
 }
 
 // PreviewOf returns what a preview shows of t. It has no token; an id in its place separates its limits from others.

@@ -53,19 +53,19 @@ func (mr *MockEmbedsMockRecorder) Add(ctx, by, of, change interface{}) *gomock.C
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockEmbeds)(nil).Add), ctx, by, of, change)
 }
 
-// ByID mocks base method.
-func (m *MockEmbeds) ByID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error) {
+// ByIDs mocks base method.
+func (m *MockEmbeds) ByIDs(ctx context.Context, org identity.OrgID, ids []chat.EmbedTokenID) (map[chat.EmbedTokenID]*chat.Embedding, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "ByID", ctx, org, id)
-	ret0, _ := ret[0].(*chat.Embedding)
+	ret := m.ctrl.Call(m, "ByIDs", ctx, org, ids)
+	ret0, _ := ret[0].(map[chat.EmbedTokenID]*chat.Embedding)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// ByID indicates an expected call of ByID.
-func (mr *MockEmbedsMockRecorder) ByID(ctx, org, id interface{}) *gomock.Call {
+// ByIDs indicates an expected call of ByIDs.
+func (mr *MockEmbedsMockRecorder) ByIDs(ctx, org, ids interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ByID", reflect.TypeOf((*MockEmbeds)(nil).ByID), ctx, org, id)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ByIDs", reflect.TypeOf((*MockEmbeds)(nil).ByIDs), ctx, org, ids)
 }
 
 // BySecret mocks base method.

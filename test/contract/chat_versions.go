@@ -29,7 +29,7 @@ func chatVersions(t *testing.T, a Adapter) {
 	})
 	served := func(t *testing.T, greeting string) {
 		t.Helper()
-		e, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		e, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
 		got, err := a.Chats.Get(ctx, team.Member, made.ID)
 		must(t, err)

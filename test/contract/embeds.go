@@ -120,7 +120,7 @@ func embedReads(t *testing.T, a Adapter) {
 				chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
 			return made, errors.Join(err, errBoom)
 		}), errBoom)
-		_, err := a.Embeds.ByID(ctx, team.Org, made.ID)
+		_, err := byID(ctx, a, team.Org, made.ID)
 		wantErr(t, err, chat.ErrEmbedTokenInvalid)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {

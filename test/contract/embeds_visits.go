@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -30,8 +31,8 @@ func embedVisits(t *testing.T, a Adapter) {
 		"BySecret": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
 			return a.Embeds.BySecret(ctx, org, token.Hash)
 		},
-		"ByID": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
-			return a.Embeds.ByID(ctx, org, token.ID)
+		"ByIDs": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+			return byID(ctx, a, org, token.ID)
 		},
 	}
 	gone := func(t *testing.T, token *chat.EmbedToken) {
@@ -92,7 +93,7 @@ func embedVisits(t *testing.T, a Adapter) {
 		gone(t, token)
 		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
 			func(c *chat.Template) error { return c.Restore(team.Member) })
-		_, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		_, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
 	})
 	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
@@ -176,7 +177,7 @@ func embedUsed(t *testing.T, a Adapter) {
 	used := func(org identity.OrgID, origin chat.Origin, after time.Duration) chat.EmbedToken {
 		t.Helper()
 		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
-		e, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		e, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
 		return e.Token
 	}
@@ -270,4 +271,13 @@ func embedReplies(t *testing.T, a Adapter) {
 			t.Errorf("%d were counted", counted.Load())
 		}
 	})
+}
+
+// byID returns a token that is read together with another one, which does not exist.
+func byID(ctx context.Context, a Adapter, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error) {
+	found, err := a.Embeds.ByIDs(ctx, org, []chat.EmbedTokenID{"etok_other", id})
+	if err == nil && len(found) == 0 {
+		err = chat.ErrEmbedTokenInvalid
+	}
+	return found[id], err
 }

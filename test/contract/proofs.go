@@ -66,6 +66,37 @@ func proven(t *testing.T, a Adapter) {
 			t.Errorf("%+v\n%+v", who[0], who[1])
 		}
 	})
+	t.Run("Proven returns the membership in the workspace of each proof, as it is now", func(t *testing.T) {
+		in := func(ws identity.WorkspaceID, p account.Proof) account.Proof {
+			p.Workspace = ws
+			return p
+		}
+		user := ask(a.Stores, team.Org, bySignIn)[0].User.ID
+		here := team.Workspace.ID
+		change := func(change func(*account.Workspace) error) {
+			t.Helper()
+			must(t, changeWorkspace(t, a.Stores, team.Owner, here, []identity.UserID{user}, change))
+		}
+		change(func(w *account.Workspace) error {
+			return w.Admit(identity.System(team.Org, "", "test", fixture.At), user, identity.Member)
+		})
+		who := ask(a.Second(), team.Org, in(here, bySignIn), bySignIn, in("wsp_other", bySignIn), in(here, byMember),
+			in("wsp_other", byMember))
+		for i, want := range []identity.Role{identity.Member, identity.NoRole, identity.NoRole, identity.Member,
+			identity.NoRole} {
+			m := who[i].Membership
+			if m.Role != want || (m.Workspace.ID == here) != (want != identity.NoRole) {
+				t.Errorf("proof %d has the role %s in %q", i, m.Role, m.Workspace.ID)
+			}
+		}
+		change(func(w *account.Workspace) error {
+			_, err := w.ChangeRole(team.Owner, nil, user, identity.Viewer, false)
+			return err
+		})
+		if who := ask(a.Second(), team.Org, in(here, bySignIn)); who[0].Membership.Role != identity.Viewer {
+			t.Errorf("the role is %s", who[0].Membership.Role)
+		}
+	})
 	t.Run("Proven accepts more proofs than one statement can hold", func(t *testing.T) {
 		many := make([]account.Proof, 10_000)
 		for i := range many {

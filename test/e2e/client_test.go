@@ -52,8 +52,8 @@ func (c *client) do(t *testing.T, method, path string, body any, headers ...stri
 	return a
 }
 
-// try is do for calls that may find no server, and for goroutines other than the test's.
-func (c *client) try(t *testing.T, method, path string, body any, headers ...string) (*answer, error) {
+// request returns the request of do.
+func (c *client) request(t *testing.T, method, path string, body any, headers ...string) (*http.Request, error) {
 	t.Helper()
 	var content io.Reader
 	switch b := body.(type) {
@@ -98,6 +98,16 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 		if value != "" {
 			req.Header.Add(name, value)
 		}
+	}
+	return req, nil
+}
+
+// try is do for calls that may find no server, and for goroutines other than the test's.
+func (c *client) try(t *testing.T, method, path string, body any, headers ...string) (*answer, error) {
+	t.Helper()
+	req, err := c.request(t, method, path, body, headers...)
+	if err != nil {
+		return nil, err
 	}
 	resp, err := (&http.Client{
 		Transport: conformance.ValidatingTransport(t),

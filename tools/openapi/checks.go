@@ -45,7 +45,7 @@ func checks(document []byte) ([]byte, error) {
 type reducer struct{ schemas, responses, used object }
 
 func (r reducer) operation(o object) object {
-	kept := only(o, "operationId", "x-access", "x-scope", "x-outbound")
+	kept := only(o, "operationId", "x-access", "x-scope", "x-outbound", "x-stream")
 	kept["x-codes"] = r.codes(o)
 	if o["parameters"] != nil {
 		kept["parameters"] = r.parameters(o["parameters"])

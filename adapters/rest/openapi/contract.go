@@ -71,6 +71,9 @@ type Operation struct {
 	// Outbound says that the operation reaches another system before it stores anything.
 	Outbound bool
 
+	// Stream says that the response can be sent in parts, and so outlast the access of its caller: it ends with that.
+	Stream bool
+
 	body    check
 	plain   func() *plainObject // accepts most bodies without body
 	query   map[string]parameter

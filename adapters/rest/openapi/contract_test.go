@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/schema"
 )
 
 var load = sync.OnceValues(openapi.Load)
@@ -107,6 +108,29 @@ func TestDocument(t *testing.T) {
 		}
 		if strings.Contains(text, `"x-go-`) {
 			t.Error("there are hints")
+		}
+	})
+	t.Run("operations whose responses are sent in parts are marked as streams", func(t *testing.T) {
+		n := 0
+		for _, o := range contract(t).Operations() {
+			at := "/paths/" + schema.Token(o.Path) + "/" + strings.ToLower(o.Method)
+			responses, _ := find(doc, at+"/responses").(object)
+			for status, response := range responses {
+				content, _ := follow(doc, response.(object))["content"].(object)
+				for media := range content {
+					inParts := status < "300" && !slices.Contains([]string{"application/json", "application/scim+json",
+						"text/html", "text/javascript"}, media)
+					if inParts && !o.Stream {
+						t.Errorf("%s returns %s, and is no x-stream", o.ID, media)
+					}
+					if inParts {
+						n++
+					}
+				}
+			}
+		}
+		if n < 8 {
+			t.Errorf("only %d media types were seen", n)
 		}
 	})
 	t.Run("every reference leads somewhere", func(t *testing.T) {

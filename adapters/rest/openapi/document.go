@@ -46,6 +46,7 @@ type operation struct {
 	Access     Access         `json:"x-access"`
 	Scope      identity.Scope `json:"x-scope"`
 	Outbound   bool           `json:"x-outbound"`
+	Stream     bool           `json:"x-stream"`
 }
 
 type requestBody struct {
@@ -90,7 +91,7 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 // compile creates the checks of requests.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
 	o := &Operation{ID: declared.ID, Method: method, Path: path, Codes: declared.Codes, Access: declared.Access,
-		Scope: declared.Scope, Outbound: declared.Outbound, query: map[string]parameter{}}
+		Scope: declared.Scope, Outbound: declared.Outbound, Stream: declared.Stream, query: map[string]parameter{}}
 	at := "/paths/" + schema.Token(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {

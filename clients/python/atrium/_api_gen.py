@@ -12237,8 +12237,8 @@ class DataSourcesResource(Resource):
         response streams all rows from one snapshot, or the first `limit` rows, without a cursor. In
         Arrow, integers are int64, numbers float64, booleans bool, dates date32, and all other values
         texts. If the connection is closed before the end of the body, the rows are incomplete: the
-        limits of the organisation were reached, the connection was revoked, or the client read too
-        slowly.
+        limits of the organisation were reached, the connection was revoked, the caller lost the access,
+        or the client read too slowly.
 
         As JSON, the response is a page. A page of a table can only be followed by another one if a field
         that is unique is mapped: pages are in the order of its column, as the database orders it. If its
@@ -12283,8 +12283,8 @@ class DataSourcesResource(Resource):
         response streams all rows from one snapshot, or the first `limit` rows, without a cursor. In
         Arrow, integers are int64, numbers float64, booleans bool, dates date32, and all other values
         texts. If the connection is closed before the end of the body, the rows are incomplete: the
-        limits of the organisation were reached, the connection was revoked, or the client read too
-        slowly.
+        limits of the organisation were reached, the connection was revoked, the caller lost the access,
+        or the client read too slowly.
 
         As JSON, the response is a page. A page of a table can only be followed by another one if a field
         that is unique is mapped: pages are in the order of its column, as the database orders it. If its

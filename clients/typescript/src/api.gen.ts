@@ -9452,7 +9452,7 @@ export class DataSourcesResource extends Resource {
    * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
    * int64, numbers float64, booleans bool, dates date32, and all other values texts. If the connection is closed
    * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
-   * connection was revoked, or the client read too slowly.
+   * connection was revoked, the caller lost the access, or the client read too slowly.
    *
    * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
    * unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
@@ -9528,7 +9528,7 @@ export class DataSourcesResource extends Resource {
    * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
    * int64, numbers float64, booleans bool, dates date32, and all other values texts. If the connection is closed
    * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
-   * connection was revoked, or the client read too slowly.
+   * connection was revoked, the caller lost the access, or the client read too slowly.
    *
    * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
    * unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
