@@ -2,7 +2,9 @@ package warehouse
 
 import (
 	"context"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -69,6 +71,14 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []conn
 		return nil
 	}
 	return found
+}
+
+// FloatText returns a floating-point number of 32 or 64 bits as the shortest text that loses nothing of it.
+func FloatText(v float64, bits int) string {
+	if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.FormatFloat(v, 'f', -1, bits)
+	}
+	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
 // Place returns the text of a key as the place of its row, for kinds whose texts lose nothing: nil if it was cut or is

@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -63,4 +65,35 @@ func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 	wantErr(t, err, source.ErrSourceChanged)
 	_, _, err = newEnv(t).readPage(`{"Shape":"of another mapping","Place":"02"}`, first)
 	wantErr(t, err, source.ErrSourceChanged)
+}
+
+func TestTheErrorOfAFormulaIsReportedInAFieldOfAnyType(t *testing.T) {
+	fields := []column.Field{{Key: "id", Type: column.String}, {Key: "note", Type: column.Text},
+		{Key: "amount", Type: column.Number}, {Key: "paid", Type: column.Boolean}, {Key: "due", Type: column.Date}}
+	names := []string{"Id", "Note", "Amount", "Paid", "Due"}
+	cells := [][]*string{{new("1"), new("n/a"), new("n/a"), new("-"), nil}, nil, {new("#REF!"), new("#NAME?"),
+		new("#DIV/0!"), new("#VALUE!"), new("#N/A")}}
+	cells[1] = []*string{new("2"), new("#hashtag!"), new("NaN"), new("maybe"), new("#NUM!")}
+	s := newEnv(t)
+	s.types = []source.Type{{Key: "people", Fields: fields, Accepts: []source.Backend{source.SheetBackend}}}
+	src := stored(t, sheetAt)
+	src.Mapping = nil
+	for i, f := range fields {
+		src.Mapping = append(src.Mapping, source.Pair{Field: f.Key, Column: names[i]})
+	}
+	s.expectGet(src)
+	s.sheets.EXPECT().Rows(gomock.Any(), acme, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ ports.SheetTarget, _ source.RowsQuery,
+			each func(column.Batch) error) error {
+			return each(column.Batch{Version: "1", Sample: cells, Numbers: []int{2, 3, 4},
+				Rows: column.RowsOf(cells)})
+		})
+	got := s.readAll(sources.RowsQuery{OnInvalid: sources.ReportInvalid})
+	want := []string{"[1 n/a <nil> <nil> <nil>] []",
+		"[2 #hashtag! <nil> <nil> <nil>] [amount wrong_type paid wrong_type due wrong_type]",
+		"[<nil> <nil> <nil> <nil> <nil>] [id wrong_type note wrong_type amount wrong_type paid wrong_type " +
+			"due wrong_type]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -16,7 +16,7 @@ import (
 const maxLine = 100
 
 // Infer returns the type of a column's values. All values must fit it. Placeholders for no value (n/a,
-// NULL, NaN, a dash) do not count. A column without values is String.
+// NULL, a dash), NaN and errors of a spreadsheet (#REF!) do not count. A column without values is String.
 //
 // Digits with leading zeros, or more than 18 of them, are codes, not numbers. Dates are of the years 1
 // to 9999, and all must have the same order of day and month. Numbers can have thousands separators (a
@@ -28,7 +28,7 @@ func Infer(cells []*string) Type {
 		if c == nil {
 			continue
 		}
-		if v := strings.TrimSpace(*c); !placeholders[strings.ToLower(v)] {
+		if v := strings.TrimSpace(*c); !isPlaceholder(v) && !isSheetError(v) && !strings.EqualFold(v, "nan") {
 			values = append(values, v)
 		}
 	}
@@ -60,13 +60,31 @@ func Infer(cells []*string) Type {
 }
 
 // placeholders are texts that mean no value, in lower case.
-var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?",
-	"#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
+var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "null", "nil", "none", "(none)", "(empty)", "?")
 
 // isPlaceholder reports whether a text means that there is no value.
 func isPlaceholder(text string) bool {
-	const longest = len("#div/0!")
+	const longest = len("(empty)")
 	return len(text) <= longest && placeholders[strings.ToLower(text)]
+}
+
+// sheetErrors are what spreadsheet programs show for a formula that failed, in upper case: those of Excel's function
+// ERROR.TYPE, and #ERROR! of Google Sheets.
+var sheetErrors = setOf("#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#GETTING_DATA",
+	"#SPILL!",
+	"#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!", "#BUSY!", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!",
+	"#ERROR!")
+
+// isSheetError reports whether a text is the error of a formula. LibreOffice writes some as Err:502.
+func isSheetError(text string) bool {
+	switch {
+	case strings.HasPrefix(text, "#"):
+		const longest = len("#GETTING_DATA")
+		return len(text) <= longest && sheetErrors[strings.ToUpper(text)]
+	case len(text) == len("Err:502") && strings.HasPrefix(text, "Err:5"):
+		return integerForm.MatchString(text[len("Err:"):])
+	}
+	return false
 }
 
 // booleans are the words for true and false in several languages of spreadsheet programs.

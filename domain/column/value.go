@@ -2,6 +2,7 @@ package column
 
 import (
 	"encoding/json"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +32,13 @@ const (
 
 // Style says how the dates and numbers of a column are written.
 type Style struct {
-	Dates   DateOrder
-	Decimal string // "." or ","; empty if it is unknown
+	Dates    DateOrder
+	Decimal  string // "." or ","; empty if it is unknown
+	Database bool   // whether texts are values of a database, where #REF! is no error of a formula, and n/a a value
 }
 
 // Warehouse is the style of databases.
-var Warehouse = Style{Decimal: "."} //nolint:gochecknoglobals // a constant
+var Warehouse = Style{Decimal: ".", Database: true} //nolint:gochecknoglobals // a constant
 
 // StyleOf returns the style that a column's first cells show: what all of them have in common.
 func StyleOf(cells []*string) Style {
@@ -96,18 +98,25 @@ func decimalOf(bare string) string {
 	return ""
 }
 
-// Value returns a text as a value of a field, Null if it is empty. The value of an Enum is the one of the field that
-// equals the text, whatever its case. A text that is none has a reason.
+// Value returns a text as a value of a field, Null if it is empty or, in a file, a placeholder for no value. The value
+// of an Enum is the one of the field that equals the text, whatever its case. A text that is none has a reason. No other
+// function decides this, and no other text becomes Null without a reason.
 func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	if cell == nil || *cell == "" {
 		return Value{}, ""
 	}
-	text := *cell
-	if f.Type == String || f.Type == Text {
-		return TextValue(text), ""
+	isText := f.Type == String || f.Type == Text
+	if isText && s.Database {
+		return TextValue(*cell), ""
 	}
-	text = strings.TrimSpace(text)
-	if f.Type != Enum && isPlaceholder(text) {
+	text := strings.TrimSpace(*cell)
+	switch {
+	case !s.Database && isSheetError(text):
+		return Value{}, WrongType
+	case isText:
+		return TextValue(*cell), ""
+	}
+	if f.Type != Enum && (text == "" || !s.Database && isPlaceholder(text)) {
 		return Value{}, ""
 	}
 	switch f.Type {
@@ -220,14 +229,32 @@ func numeric(text string, whole bool, s Style) (Value, Invalid) {
 	if !whole {
 		return Value{Numeral, plain}, ""
 	}
-	if before, fraction, found := strings.Cut(plain, "."); found && strings.Trim(fraction, "0") == "" {
-		plain = before // 5.00 is whole
-	}
-	n, err := strconv.ParseInt(plain, 10, 64)
-	if err != nil {
+	n, ok := wholeNumber(plain)
+	if !ok {
 		return Value{}, WrongType
 	}
 	return Value{Numeral, strconv.FormatInt(n, 10)}, ""
+}
+
+// wholeNumber reads a number of 64 bits without a fraction, such as 5.00 and 1e6.
+func wholeNumber(plain string) (int64, bool) {
+	if at := strings.IndexAny(plain, "eE"); at >= 0 {
+		const most = 100 // of an exponent, so that the number stays small
+		exponent, err := strconv.Atoi(plain[at+1:])
+		if err != nil || exponent < -most || exponent > most {
+			return 0, false
+		}
+		r, ok := new(big.Rat).SetString(plain)
+		if !ok || !r.IsInt() || !r.Num().IsInt64() {
+			return 0, false
+		}
+		return r.Num().Int64(), true
+	}
+	if before, fraction, found := strings.Cut(plain, "."); found && strings.Trim(fraction, "0") == "" {
+		plain = before
+	}
+	n, err := strconv.ParseInt(plain, 10, 64)
+	return n, err == nil
 }
 
 // isLong reports whether digits count as a code only because of their length: a database has numbers of more than 18

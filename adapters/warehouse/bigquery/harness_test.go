@@ -208,7 +208,7 @@ func previews() map[connection.TableRef]connection.Preview {
 			{text("1"), text("Ada"), text("12.5"), text("0.5"), text("true"), text("1815-12-10"),
 				text("2026-01-02 03:04:05.123456 UTC"), text("2026-01-02T03:04:05"),
 				text(`{"a":1}`), text("0x00ff"), text(`["x","y"]`), text("POINT(1 2)"),
-				text(`[{"at":"1970-01-01 00:00:00 UTC","n":"1"}]`)},
+				text(`[{"at":"1970-01-01 00:00:00 UTC","n":1}]`)},
 			{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil,
 				text("[]"), nil, text("[]")},
 			{text("9223372036854775807"), text("tab\t\"quote\""), text("-1"), text("NaN"), text("false"),

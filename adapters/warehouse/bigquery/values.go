@@ -132,7 +132,7 @@ func (f field) value(raw json.RawMessage) (any, error) {
 		one.Mode = ""
 		for i, item := range items {
 			var err error
-			if values[i], err = one.value(item.Value); err != nil {
+			if values[i], err = one.inner(item.Value); err != nil {
 				return nil, err
 			}
 		}
@@ -146,7 +146,7 @@ func (f field) value(raw json.RawMessage) (any, error) {
 		values := map[string]any{}
 		for i, part := range f.Fields {
 			var err error
-			if values[part.Name], err = part.value(inner.Cells[i].Value); err != nil {
+			if values[part.Name], err = part.inner(inner.Cells[i].Value); err != nil {
 				return nil, err
 			}
 		}
@@ -157,6 +157,20 @@ func (f field) value(raw json.RawMessage) (any, error) {
 		return nil, connection.NotThisDatabase
 	}
 	return f.text(text), nil
+}
+
+// inner is value for a part of another value, whose type JSON has, too.
+func (f field) inner(raw json.RawMessage) (any, error) {
+	v, err := f.value(raw)
+	text, ok := v.(string)
+	if !ok || !json.Valid([]byte(text)) {
+		return v, err
+	}
+	switch f.sqlType() {
+	case "INT64", "FLOAT64", "NUMERIC", "BIGNUMERIC", "BOOL", "JSON":
+		return json.RawMessage(text), err
+	}
+	return v, err
 }
 
 // text formats for people a value that the API has as a number or in base64.

@@ -33,7 +33,7 @@ var keys = map[string][]string{
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := shared(t)
 	columns, refused := []string{"n Int32"}, []string(nil)
-	rows := make([][]string, 5)
+	rows, nulls, same := make([][]string, 5), map[string][]int{}, []string(nil)
 	for i := range rows {
 		rows[i] = []string{fmt.Sprint(i + 1)}
 	}
@@ -42,9 +42,15 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		if strings.HasPrefix(declared, "Array") || strings.HasPrefix(declared, "Tuple") {
 			refused = append(refused, name)
 		}
+		if strings.Contains(declared, "DateTime") || strings.Contains(declared, "String") {
+			// An hour of a year has the texts of another, and bytes that are no text are replaced.
+			same = append(same, name)
+		}
 		columns = append(columns, quoted(name)+" "+declared)
 		for i, v := range values {
-			rows[i] = append(rows[i], v)
+			if rows[i] = append(rows[i], v); v == "NULL" {
+				nulls[name] = append(nulls[name], i+1)
+			}
 		}
 	}
 	all := make([]string, len(rows))
@@ -65,4 +71,5 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		}
 	})
 	warehouses.Keys(t, direct(t), s.target(t, nil), ref("keys"), refused...)
+	warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), nulls, same...)
 }

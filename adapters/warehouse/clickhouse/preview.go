@@ -36,6 +36,9 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
+	for _, row := range values {
+		exact(row, p.Columns)
+	}
 	p.Rows, err = warehouse.Cells(values, len(p.Columns))
 	return p, err
 }
@@ -79,7 +82,7 @@ func typeOf(name string) (t connection.Type, nullable bool) {
 		return connection.Date, nullable
 	case strings.HasPrefix(word, "DateTime"):
 		return connection.DateTime, nullable
-	case word == "JSON", word == "Object":
+	case word == "JSON", word == "Object", isNested(word):
 		return connection.JSON, nullable
 	}
 	return connection.Text, nullable

@@ -46,6 +46,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		if len(row) != len(list) {
 			return connection.NotThisDatabase
 		}
+		exact(row, columns)
 		return out.Add(row)
 	})
 }

@@ -58,18 +58,24 @@ var keys = map[string][]string{
 
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := shared(t)
-	columns, rows, refused := []string{"n int"}, make([][]string, 6), []string(nil)
+	columns, rows, refused, nulls := []string{"n int"}, make([][]string, 6), []string(nil), map[string][]int{}
+	var same []string
 	for i := range rows {
 		rows[i] = []string{fmt.Sprint(i + 1)}
 	}
 	for declared, values := range keys {
-		name := quoted(fmt.Sprintf("k%d?", len(columns)))
+		name := fmt.Sprintf("k%d?", len(columns))
 		if declared == "point" {
-			refused = append(refused, fmt.Sprintf("k%d?", len(columns)))
+			refused = append(refused, name)
 		}
-		columns = append(columns, name+" "+declared)
+		if strings.HasPrefix(declared, "enum") { // the value that is none has the text of an empty one
+			same = append(same, name)
+		}
+		columns = append(columns, quoted(name)+" "+declared)
 		for i, v := range values {
-			rows[i] = append(rows[i], v)
+			if rows[i] = append(rows[i], v); v == "NULL" {
+				nulls[name] = append(nulls[name], i+1)
+			}
 		}
 	}
 	all := make([]string, len(rows))
@@ -97,4 +103,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	for _, name := range []string{"keys", "keys_seen"} {
 		t.Run(name, func(t *testing.T) { warehouses.Keys(t, direct(t), s.target(t, nil), ref(name), refused...) })
 	}
+	t.Run("and no value is lost", func(t *testing.T) {
+		warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), nulls, same...)
+	})
 }

@@ -32,8 +32,23 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
+	for _, row := range values {
+		if err := exact(row, chosen.Columns); err != nil {
+			return p, err
+		}
+	}
 	p.Rows, err = warehouse.Cells(values, len(p.Columns))
 	return p, err
+}
+
+// exact changes the texts of a row that cell's expressions returned.
+func exact(row []*string, columns []column) (err error) {
+	for i, c := range columns[:min(len(columns), len(row))] {
+		if row[i], err = c.exact(row[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readable returns the columns of a table that the catalogue confirms and the user may read.
@@ -85,7 +100,7 @@ func (s *session) columns(table string) ([]column, error) {
 	return columns, nil
 }
 
-// typeOf returns how values can be used. tinyint(1) is MySQL's BOOLEAN.
+// typeOf returns how values can be used. tinyint(1) is MySQL's BOOLEAN, but can have any number of its size.
 func typeOf(dataType, columnType string) connection.Type {
 	switch dataType {
 	case "tinyint":
@@ -120,12 +135,23 @@ func (c column) cell(most int) string {
 		return `CONCAT('0x', LOWER(HEX(LEFT(` + name + `, ` + strconv.Itoa(shown) + `))))`
 	case "bit":
 		return as(name + ` + 0`)
+	case "float": // as a text of its own it has six digits
+		return as(name + ` + 0E0`)
 	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
 		"geometrycollection", "geomcollection":
 		return as(`ST_AsText(` + name + `)`)
 	}
-	if c.Type == connection.Boolean {
-		return `CASE ` + name + ` WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE ` + as(name) + ` END`
-	}
 	return as(name)
+}
+
+// exact returns what cell's expression is for a value, as a text that loses nothing of it.
+func (c column) exact(text *string) (*string, error) {
+	if c.dataType != "float" || text == nil {
+		return text, nil
+	}
+	v, err := strconv.ParseFloat(*text, 64)
+	if err != nil {
+		return nil, connection.NotThisDatabase
+	}
+	return new(warehouse.FloatText(v, 32)), nil
 }

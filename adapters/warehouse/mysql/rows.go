@@ -30,9 +30,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	find := func(name string) column {
 		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]
 	}
-	list := make([]string, len(columns))
+	chosen, list := make([]column, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
-		list[i] = find(c.Name).cell(warehouse.MaxValue)
+		chosen[i] = find(c.Name)
+		list[i] = chosen[i].cell(warehouse.MaxValue)
 	}
 	sorted := ``
 	if q.Key != "" {
@@ -46,7 +47,12 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		sorted += ` ORDER BY ` + order.order()
 	}
 	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+sorted+
-		` LIMIT `+strconv.Itoa(q.Limit), len(list), out.Add)
+		` LIMIT `+strconv.Itoa(q.Limit), len(list), func(row []*string) error {
+		if err := exact(row, chosen); err != nil {
+			return err
+		}
+		return out.Add(row)
+	})
 }
 
 // each runs one statement and gives its rows to do, as text.

@@ -37,9 +37,11 @@ func composeSample(q connection.PreviewQuery) statement {
 	name := `'"' || replace(a.attname::text, '"', '""') || '"'`
 	return statement{`SELECT set_config('` + composed + `',
 			$3::text || string_agg(a.item, ', ' ORDER BY a.attnum) || $4::text, true)
-		FROM (SELECT a.attnum, replace($5::text, '?', ` + name + `) AS item` + fromColumns + `
+		FROM (SELECT a.attnum, replace(CASE WHEN ` + isNested + ` THEN $6::text ELSE $5::text END, '?',
+			` + name + `) AS item` + fromColumns + typesOf + `
 			WHERE a.attnum IS NOT NULL ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxColumns) + `) a`,
-		[]string{q.Table.Schema, q.Table.Name, aheadBegin, aheadEnd + fromSample(q) + `) AS s`, cut(`?`)}}
+		[]string{q.Table.Schema, q.Table.Name, aheadBegin, aheadEnd + fromSample(q) + `) AS s`, cutForm(plainText),
+			cutForm(nestedText)}}
 }
 
 // runSample runs what the server composed, by the only function that runs a text and returns its rows. It finds names

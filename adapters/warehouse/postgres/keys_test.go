@@ -78,7 +78,11 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		table := connection.TableRef{Schema: "keyed", Name: "by " + declared}
 		name := `keyed."` + strings.ReplaceAll(table.Name, `"`, `""`) + `"`
 		exec(`CREATE TABLE ` + name + ` (n integer, key ` + declared + `)`)
+		nulls := map[string][]int{}
 		for i, v := range values {
+			if v == "NULL" {
+				nulls["key"] = append(nulls["key"], i+1)
+			}
 			exec(fmt.Sprintf(`INSERT INTO %s VALUES (%d, %s)`, name, i+1, v))
 		}
 		exec(`GRANT SELECT ON ` + name + ` TO with_token`)
@@ -87,5 +91,6 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 			refused = []string{"key"}
 		}
 		warehouses.Keys(t, direct(t), to, table, refused...)
+		warehouses.Lossless(t, direct(t), to, table, nulls)
 	}
 }

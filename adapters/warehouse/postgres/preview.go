@@ -27,7 +27,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	}
 	list := make([]string, len(p.Columns))
 	for i, c := range p.Columns {
-		list[i] = cut(quote(c.Name))
+		list[i] = cut(c)
 	}
 	if rows == nil {
 		p.Rows, err = s.sample(list, q)
@@ -37,9 +37,29 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, err
 }
 
+// The forms of a value as a text; ? stands for its name. Arrays and composite values are JSON: their texts cannot be
+// told from others.
+const (
+	plainText  = `?::pg_catalog.text`
+	nestedText = `pg_catalog.to_json(?)::pg_catalog.text`
+)
+
+// textOf returns the form of a column's value as a text.
+func textOf(c connection.Column) string {
+	if c.Type == connection.JSON && c.DatabaseType != "json" && c.DatabaseType != "jsonb" {
+		return nestedText
+	}
+	return plainText
+}
+
+// named puts a name into a form.
+func named(form, name string) string { return strings.Replace(form, `?`, name, 1) }
+
 // cut is a value of a preview, as a text that the server cuts.
-func cut(name string) string {
-	return `pg_catalog.left(` + name + `::pg_catalog.text, ` + strconv.Itoa(connection.MaxCell) + `)`
+func cut(c connection.Column) string { return named(cutForm(textOf(c)), quote(c.Name)) }
+
+func cutForm(form string) string {
+	return `pg_catalog.left(` + form + `, ` + strconv.Itoa(connection.MaxCell) + `)`
 }
 
 // sample returns the rows of a preview. list has an expression for each of its columns.
@@ -95,11 +115,21 @@ var fromColumns = ` FROM (SELECT t.oid, ` + readable + ` AS readable
 	LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
 	AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')`
 
+// typesOf are the types y of the columns a, and b that domains restrict.
+const typesOf = ` LEFT JOIN pg_type y ON y.oid = a.atttypid
+	LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype`
+
+// isNested is whether a type is an array or a composite type, and nested is what stands for the name of such a type.
+const (
+	isNested = `(y.typcategory = 'A' OR coalesce(b.typtype, y.typtype) = 'c')`
+	nested   = `[]`
+)
+
 // columnsOf lists the columns of a table. A domain has the type that it restricts.
 func columnsOf(ref connection.TableRef) statement {
 	return statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
-		coalesce(b.typname, y.typname)::text, NOT a.attnotnull` + fromColumns + `
-		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
+		CASE WHEN ` + isNested + ` THEN '` + nested + `' ELSE coalesce(b.typname, y.typname)::text END,
+		NOT a.attnotnull` + fromColumns + typesOf + `
 		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}}
 }
 
@@ -142,7 +172,7 @@ func typeOf(name string) connection.Type {
 		return connection.Date
 	case "timestamp", "timestamptz":
 		return connection.DateTime
-	case "json", "jsonb":
+	case "json", "jsonb", nested:
 		return connection.JSON
 	}
 	return connection.Text

@@ -25,7 +25,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	list, cut := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
 		name := `c` + strconv.Itoa(i)
-		list[i] = `t.` + quote(c.Name) + `::pg_catalog.text AS ` + name
+		list[i] = named(textOf(c), `t.`+quote(c.Name)) + ` AS ` + name
 		cut[i] = name
 		if !isShort(c.Type) { // the length in bytes is known without counting characters
 			cut[i] = `CASE WHEN pg_catalog.octet_length(` + name + `) > ` + maxValue + ` THEN pg_catalog.left(` + name +

@@ -87,17 +87,12 @@ func readable(ctx context.Context, db *sql.Conn, ref connection.TableRef) ([]con
 	return columns(ctx, db, ref.Name)
 }
 
-// cell returns the expression for a column's value, cut to length characters. Bytes are written as hexadecimal
-// digits, and 1 and 0 in a column of a boolean type as true and false.
+// cell returns the expression for a column's value. Bytes are written as hexadecimal digits, cut to a length. SQLite
+// would round a number that it writes as a text, and cut a text at a NUL.
 func cell(c connection.Column, length int) string {
 	name := quote(c.Name)
-	most := strconv.Itoa(length)
-	other := `substr(CAST(` + name + ` AS TEXT), 1, ` + most + `)`
-	if c.Type == connection.Boolean {
-		other = `CASE ` + name + ` WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE ` + other + ` END`
-	}
-	return `CASE typeof(` + name + `) WHEN 'blob' THEN hex(substr(` + name + `, 1, ` + most + ` / 2)) ELSE ` +
-		other + ` END`
+	return `CASE typeof(` + name + `) WHEN 'blob' THEN hex(substr(` + name + `, 1, ` + strconv.Itoa(length) +
+		` / 2)) ELSE ` + name + ` END`
 }
 
 // read passes the rows of a query to each.
@@ -110,8 +105,7 @@ func read(
 	}
 	defer rows.Close()
 	for rows.Next() {
-		values := make([]sql.NullString, width)
-		into := make([]any, width)
+		values, into := make([]any, width), make([]any, width)
 		for i := range values {
 			into[i] = &values[i]
 		}
@@ -120,15 +114,28 @@ func read(
 		}
 		cells := make([]*string, width)
 		for i, v := range values {
-			if v.Valid {
-				cells[i] = &v.String
-			}
+			cells[i] = textOf(v)
 		}
 		if err := each(cells); err != nil {
 			return err
 		}
 	}
 	return classify(ctx, rows.Err())
+}
+
+// textOf returns a value of the driver as a text that loses nothing of it.
+func textOf(v any) *string {
+	switch v := v.(type) {
+	case string:
+		return &v
+	case []byte:
+		return new(string(v))
+	case int64:
+		return new(strconv.FormatInt(v, 10))
+	case float64:
+		return new(warehouse.FloatText(v, 64))
+	}
+	return nil
 }
 
 // columns lists a table's columns, generated ones included.

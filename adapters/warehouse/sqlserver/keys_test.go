@@ -61,7 +61,16 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		if slices.Contains(none, declared) {
 			refused = []string{"a ]key]"}
 		}
-		t.Run(declared, func(t *testing.T) { warehouses.Keys(t, direct(t), to, ref(table.Name), refused...) })
+		nulls := map[string][]int{}
+		for i, v := range values {
+			if v == nil {
+				nulls["a ]key]"] = append(nulls["a ]key]"], i+1)
+			}
+		}
+		t.Run(declared, func(t *testing.T) {
+			warehouses.Keys(t, direct(t), to, ref(table.Name), refused...)
+			warehouses.Lossless(t, direct(t), to, ref(table.Name), nulls)
+		})
 	}
 	t.Run("by an index that permits each value once, without anything else", func(t *testing.T) {
 		table := fixture.SQLServerTable{Schema: "dbo", Name: "unique", Type: "U",

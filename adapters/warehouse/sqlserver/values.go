@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -118,7 +119,7 @@ func (c column) text(v driver.Value) (string, bool) {
 		if c.base == "real" {
 			bits = 32
 		}
-		return strconv.FormatFloat(v, 'g', -1, bits), true
+		return warehouse.FloatText(v, bits), true
 	case time.Time:
 		return c.moment(v), true
 	case []byte:

@@ -1,0 +1,4 @@
+package clickhouse
+
+// ToJSON is toJSON.
+var ToJSON = toJSON

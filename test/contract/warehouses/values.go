@@ -1,0 +1,87 @@
+package warehouses
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Lossless checks that no value of a table of Keys is lost: the texts of different values differ, but in the columns
+// same, and each text is a value of each type of field or has a reason why it is none. nulls are the numbers of the
+// rows without a value, by column.
+func Lossless(
+	t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef, nulls map[string][]int, same ...string,
+) {
+	t.Helper()
+	p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: table})
+	must(t, err)
+	q := connection.RowsQuery{Table: table, Limit: 1000}
+	for _, c := range p.Columns {
+		q.Columns = append(q.Columns, c.Name)
+	}
+	_, rows := collect(t, w, to, q)
+	numbers := numbersOf(rows)
+	for at, c := range p.Columns[1:] {
+		seen := map[string]int{}
+		for i, row := range rows {
+			text := row[at+1]
+			if (text == nil) != slices.Contains(nulls[c.Name], numbers[i]) {
+				t.Errorf("%s, a %s: row %d has %v", c.Name, c.DatabaseType, numbers[i], text)
+			}
+			if text == nil {
+				continue
+			}
+			if seen[*text]++; seen[*text] > 1 && !slices.Contains(same, c.Name) {
+				t.Errorf("%s, a %s: two values are %q", c.Name, c.DatabaseType, *text)
+			}
+			neverSilentlyNull(t, c, *text)
+		}
+	}
+}
+
+// neverSilentlyNull checks a text as each type of field. A text without characters is no value.
+func neverSilentlyNull(t *testing.T, c connection.Column, text string) {
+	t.Helper()
+	for _, kind := range []column.Type{column.String, column.Text, column.Integer, column.Number, column.Boolean,
+		column.Date, column.DateTime, column.URL, column.Email, column.Enum, column.JSON} {
+		f := column.Field{Type: kind}
+		value, reason := f.Value(&text, column.Warehouse)
+		if value.IsNull() && reason == "" && strings.TrimSpace(text) != "" || !value.IsNull() && reason != "" {
+			t.Errorf("%s, a %s: %q as a %s is %+v, %q", c.Name, c.DatabaseType, text, kind, value, reason)
+		}
+	}
+}
+
+// Values are what the rows of a column are as values of a field of a type, in the order of the table's numbers n: as
+// JSON, or the reason why they are none after an exclamation mark.
+type Values struct {
+	Column string
+	Field  column.Type
+	Want   []string
+}
+
+// Exact checks the values of a table, whose column n has the numbers of its rows.
+func Exact(t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef, all []Values) {
+	t.Helper()
+	for _, one := range all {
+		var got []string
+		_, rows := collect(t, w, to, connection.RowsQuery{Table: table, Columns: []string{"n", one.Column}, Key: "n",
+			Limit: 1000})
+		f := column.Field{Type: one.Field}
+		for _, row := range rows {
+			value, reason := f.Value(row[1], column.Warehouse)
+			if text := string(value.AppendJSON(nil)); reason == "" {
+				got = append(got, text)
+			} else {
+				got = append(got, "!"+string(reason))
+			}
+		}
+		if !slices.Equal(got, one.Want) {
+			t.Errorf("%s as %s: %q, want %q", one.Column, one.Field, got, one.Want)
+		}
+	}
+}
