@@ -18,7 +18,7 @@ func TestGatewayKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	user, key, workspace := id.New("usr"), id.New("key"), id.New("wsp")
-	of := func(method, template, path, idempotency string) string {
+	with := func(method, template, path, idempotency, body string) string {
 		t.Helper()
 		op, there := contract.Operation(method, template)
 		if !there {
@@ -28,10 +28,14 @@ func TestGatewayKey(t *testing.T) {
 		if idempotency != "" {
 			r.Header.Set("Idempotency-Key", idempotency)
 		}
-		return (&request{Request: r, api: &API{Deps: Deps{Digester: fixture.Digester{}}}, op: op, by: identity.Actor{
+		return (&request{Request: r, body: []byte(body), api: &API{Deps: Deps{Digester: fixture.Digester{}}}, op: op, by: identity.Actor{
 			User: identity.UserID(user), Key: identity.KeyID(key), Workspace: identity.WorkspaceID(workspace),
 			Ceiling: identity.Owner,
 		}}).gatewayKey()
+	}
+	of := func(method, template, path, idempotency string) string {
+		t.Helper()
+		return with(method, template, path, idempotency, "")
 	}
 	const pay = paymentPaths + "/invoices/{invoice_id}/pay"
 	paying := func(idempotency string) string {
@@ -56,11 +60,11 @@ func TestGatewayKey(t *testing.T) {
 			t.Error("the same for another request")
 		}
 	})
-	t.Run("it is another one each time where the header is ignored", func(t *testing.T) {
+	t.Run("another body under the same Idempotency-Key is another request", func(t *testing.T) {
 		for _, method := range []string{http.MethodPatch, http.MethodDelete} {
-			if k := of(method, mySubscription, mySubscription, "one"); k == of(method, mySubscription, mySubscription,
-				"one") {
-				t.Errorf("%s: the same for two requests", method)
+			key := func(body string) string { return with(method, mySubscription, mySubscription, "one", body) }
+			if key("{}") != key("{}") || key("{}") == key(`{"quantity":2}`) {
+				t.Errorf("%s: %s, %s, %s", method, key("{}"), key("{}"), key(`{"quantity":2}`))
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -25,6 +26,23 @@ func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 			fault.ErrInvalid.WithFields(wrong...))
 		if kept != want {
 			t.Errorf("kept = %v for %d fields in %d bytes", kept, n, len(answer.Body))
+		}
+	}
+}
+
+func TestAResponseThatAsksToWaitIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
+	contract, err := openapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &API{contract: contract}
+	for _, kind := range []fault.Kind{fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired} {
+		for wait, want := range map[time.Duration]bool{0: true, time.Second: false} {
+			refusal := &fault.Error{Kind: kind, Code: "payment_pending", Detail: "Wait.", RetryAfter: wait}
+			_, kept := a.outcome(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil), refusal)
+			if kept != want {
+				t.Errorf("kept = %v for a refusal of kind %d that asks to wait for %s", kept, kind, wait)
+			}
 		}
 	}
 }

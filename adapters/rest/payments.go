@@ -1,8 +1,10 @@
 package rest
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
@@ -35,9 +37,9 @@ func (a *API) paymentOperations() []operation {
 		{http.MethodPost, paymentPaths + "/checkout-session", outbound(a.createCheckoutSession)},
 		{http.MethodPost, subscriptionPath, outbound(a.createSubscription)},
 		{http.MethodGet, mySubscription, query(a.getSubscription)},
-		{http.MethodPatch, mySubscription, command(a.updateSubscription)},
+		{http.MethodPatch, mySubscription, outbound(a.updateSubscription)},
 		{http.MethodPost, mySubscription + "/preview", query(a.previewSubscriptionChange)},
-		{http.MethodDelete, mySubscription, command(a.cancelSubscription)},
+		{http.MethodDelete, mySubscription, outbound(a.cancelSubscription)},
 		{http.MethodGet, paymentPaths + "/entitlements", cachedQuery(a.getEntitlements)},
 		{http.MethodPost, paymentPaths + "/usage", command(a.reportUsage)},
 		{http.MethodPost, sandboxIntent + "/confirm", outbound(a.confirmSandboxIntent)},
@@ -46,14 +48,15 @@ func (a *API) paymentOperations() []operation {
 }
 
 // gatewayKey names what this request asks of the gateway: the same for each attempt under an Idempotency-Key (ADR 15),
-// and for nothing else. It is a digest, because gateways limit the length of their keys (Stripe to 255 bytes), and do
-// not need to learn whose request it is.
+// and for nothing else, not even for another request under that key. It is a digest, because gateways limit the length
+// of their keys (Stripe to 255 bytes), and do not need to learn whose request it is.
 func (r *request) gatewayKey() string {
 	key, ok := r.idempotencyKey()
-	if !ok { // the operation ignores the header: then a second request with it is not an attempt of the first one
+	if !ok {
 		return id.New("atrium")
 	}
-	return "atrium_" + base64.RawURLEncoding.EncodeToString(key.Scope[:])
+	sum := sha256.Sum256(slices.Concat(key.Scope[:], key.Request[:]))
+	return "atrium_" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 func methodID(r *request) billing.MethodID {
@@ -198,10 +201,10 @@ func (a *API) getSubscription(r *request) (reply, error) {
 	return subscriptionReply(v, err)
 }
 
-func (a *API) updateSubscription(r *request) (reply, error) {
+func (a *API) updateSubscription(r *request) (command, error) {
 	in, err := decode[openapi.SubscriptionPatch](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	changes := billing.Changes{
 		Plan:              (*billing.PlanID)(in.PlanID),
@@ -211,13 +214,11 @@ func (a *API) updateSubscription(r *request) (reply, error) {
 		Feedback:          (*billing.Feedback)(in.CancellationFeedback),
 		Comment:           in.CancellationComment,
 		Code:              in.PromotionCode,
+		Preview:           in.Preview,
 	}
-	if in.Preview != "" {
-		return subscriptionReply(
-			r.Payments.ChangeAsPreviewed(r.Context(), r.by, r.gatewayKey(), r.match, changes, in.Preview),
-		)
-	}
-	return subscriptionReply(r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, changes))
+	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, changes)
+	out, err := subscriptionReply(v, err)
+	return respond(out), err
 }
 
 func subscriptionReply(v *payments.View, err error) (reply, error) {
@@ -231,9 +232,9 @@ func subscriptionReply(v *payments.View, err error) (reply, error) {
 	return out, nil
 }
 
-func (a *API) cancelSubscription(r *request) (reply, error) {
+func (a *API) cancelSubscription(r *request) (command, error) {
 	why := billing.Cancellation{
 		Feedback: billing.Feedback(r.query.Get("cancellation_feedback")), Comment: r.query.Get("cancellation_comment"),
 	}
-	return noContent, r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match, why)
+	return respond(noContent), r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match, why)
 }

@@ -70,6 +70,9 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 		}
 		defer s.keepReserved(ctx, a)()
 		err = before(ctx)
+		var cancel context.CancelFunc
+		ctx, cancel = outlast(ctx) // what the other system has answered is recorded if the client has gone away, too
+		defer cancel()
 	}
 	if err == nil {
 		answer, replayed, err = s.record(ctx, a, fn)
@@ -167,6 +170,15 @@ func settledBy(ctx context.Context, now time.Time) time.Time {
 		return later(deadline.Add(engine.Grace), now.Add(engine.Grace/4))
 	}
 	return by
+}
+
+// outlast returns a context that does not end with ctx, but a moment after its deadline.
+func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), later(deadline, settledBy(ctx, time.Now())))
 }
 
 func later(a, b time.Time) time.Time {

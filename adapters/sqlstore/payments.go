@@ -21,7 +21,7 @@ const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.exter
 	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at,
 	t.surplus,
 	t.credit, t.credit_currency, t.notices, t.details_entered, t.details_given, t.details_key, t.checkout_until,
-	t.checking_out, t.checkout_trial`
+	t.checking_out, t.checkout_trial, t.done`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -53,6 +53,7 @@ type customerRow struct {
 	CheckoutUntil  int64                `db:"checkout_until"`
 	CheckingOut    int64                `db:"checking_out"`
 	CheckoutTrial  string               `db:"checkout_trial"`
+	Done           string               `db:"done"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
@@ -68,7 +69,7 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 	}
 	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts),
 		decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices),
-		decodeColumn(r.Entered, &c.Entered), decodeColumn(r.Given, &c.Given))
+		decodeColumn(r.Entered, &c.Entered), decodeColumn(r.Given, &c.Given), decodeColumn(r.Done, &c.Done))
 }
 
 // decodeColumn reads JSON; an empty column leaves into as it is.
@@ -176,6 +177,10 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	if err != nil {
 		return err
 	}
+	done, err := encodeList(c.Done)
+	if err != nil {
+		return err
+	}
 	entered, given, err := customerDetails(c)
 	if err != nil {
 		return err
@@ -185,11 +190,11 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 		wallet_at = ?, subscription_at = ?, invoices_at = ?,
 			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency =
 			?, notices = ?, details_entered = ?, details_given = ?, details_key = ?, checkout_until = ?,
-			checking_out = ?, checkout_trial = ?
+			checking_out = ?, checkout_trial = ?, done = ?
 		WHERE workspace_id = ? AND account = ?`,
 		c.ID, c.Key, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
 		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency,
-		notices, entered, given, c.Giving, micros(c.CheckoutUntil), micros(c.CheckingOut), c.CheckoutTrial,
+		notices, entered, given, c.Giving, micros(c.CheckoutUntil), micros(c.CheckingOut), c.CheckoutTrial, done,
 		c.Workspace, c.Account); err != nil {
 		return err
 	}

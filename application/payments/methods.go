@@ -29,6 +29,8 @@ func (s *Service) SetDefault(
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
+	ctx, callCtx, end := outlast(ctx, callCtx)
+	defer end()
 	from := c.Look()
 	if err := s.makeDefault(callCtx, t, c.ID, id); err != nil {
 		return nil, now, err
@@ -110,6 +112,8 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 // calls set a state, so they can be repeated at any time.
 func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, next,
 	m billing.MethodID) error {
+	ctx, callCtx, cancel := outlast(ctx, callCtx)
+	defer cancel()
 	var err error
 	if next != "" {
 		err = s.makeDefault(callCtx, t, c.ID, next)

@@ -140,8 +140,11 @@ func newMocked(t *testing.T) *mockedService {
 }
 
 // update runs a change twice, on fresh aggregates, as stores do after a conflict.
-func (s *mockedService) update(_ context.Context, _ identity.Actor, _ string,
+func (s *mockedService) update(ctx context.Context, _ identity.Actor, _ string,
 	change func(*billing.Customer) error) (*billing.Customer, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	s.store.Lock()
 	defer s.store.Unlock()
 	if s.kept == nil {

@@ -23,12 +23,14 @@ type result struct {
 	paid          billing.InvoicePayment // of a Pay
 }
 
-// settle performs the pending operation at the gateway, and records the outcome. An operation with an unknown outcome
-// stays pending for the job.
+// settle performs the pending operation at the gateway, and records the outcome, even if the caller goes away. An
+// operation with an unknown outcome stays pending for the job.
 func (s *Service) settle(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, result, error) {
 	op, from := c.Pending, c.Look()
+	ctx, callCtx, cancel := outlast(ctx, callCtx)
+	defer cancel()
 	out, err := s.outcome(callCtx, by, t, c, op)
 	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
 		return nil, result{}, err

@@ -111,6 +111,7 @@ func (t Terms) now(ctx context.Context, by identity.Actor) (time.Time, error) {
 const (
 	budget    = 8 * time.Second // for all calls of a use case together
 	tryFor    = 5 * time.Second // for one call
+	storeFor  = 2 * time.Second // for storing an outcome whose caller has gone away
 	maxTries  = 3
 	firstWait = 250 * time.Millisecond
 )
@@ -118,6 +119,15 @@ const (
 // outbound returns a context for the gateway calls of one use case.
 func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, budget)
+}
+
+// outlast returns contexts to call the gateway and to store the outcome that do not end when the caller goes away: what
+// has begun is not left open because no one waits for it. callCtx is that of outbound.
+func outlast(ctx, callCtx context.Context) (storing, calling context.Context, cancel context.CancelFunc) {
+	left := timeLeft(callCtx)
+	calling, end := context.WithTimeout(context.WithoutCancel(callCtx), left)
+	storing, endStoring := context.WithTimeout(context.WithoutCancel(ctx), left+storeFor)
+	return storing, calling, func() { end(); endStoring() }
 }
 
 // callWithRetry calls the gateway, and retries if the outcome is unknown. The retry uses the same key, which is

@@ -10,7 +10,6 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // ChangePreview is what a change of the subscription would cost.
@@ -49,11 +48,11 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 		}
 		c = r.customer
 	}
-	plans, err := s.verifiedChange(ctx, callCtx, by, t, ch.Plan)
+	plans, err := s.verifiedChange(callCtx, t, c, ch.Plan)
 	if err != nil {
 		return nil, err
 	}
-	if ch, err = s.changeWithPromotion(ctx, callCtx, by, t, ch); err != nil {
+	if ch, err = s.changeWithPromotion(ctx, callCtx, by, t, c, ch); err != nil {
 		return nil, err
 	}
 	op, err := c.PreviewChange(by, ch, plans)
@@ -91,38 +90,18 @@ func (s *Service) preview(
 	return &p, err
 }
 
-// ChangeAsPreviewed is ChangeSubscription at the price of the preview with a signature, or not at all.
-// billing.ErrPreviewNotFound, billing.ErrPreviewOutdated.
-func (s *Service) ChangeAsPreviewed(
-	ctx context.Context, by identity.Actor, key string, at revision.Match, ch billing.Changes, signature string,
-) (*View, error) {
-	t, err := s.termsForManager(by)
-	if err != nil {
-		return nil, err
-	}
-	now, err := t.now(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	if ch.Offer, err = s.openOffer(by, t, signature, now); err != nil {
-		return nil, err
-	}
-	return s.ChangeSubscription(ctx, by, key, at, ch)
-}
-
-// checkOffer returns billing.ErrPreviewOutdated unless a change still costs what its offer says.
+// checkOffer returns billing.ErrPreviewOutdated unless the offer of a change is valid, and the change still costs what
+// it says.
 func (s *Service) checkOffer(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, key string, ch billing.Changes, plans billing.Plans,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, ch billing.Changes,
+	plans billing.Plans,
 ) error {
-	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
-		return billing.ErrNoSubscription
-	}
+	now, err := t.now(ctx, by)
 	if err != nil {
 		return err
 	}
-	if p := c.Pending; p != nil && p.Kind == billing.Change && p.Key == key { // it was checked when it began
-		return nil
+	if err := ch.Offer.Valid(now); err != nil {
+		return err
 	}
 	op, err := c.PreviewChange(by, ch, plans)
 	if err == nil {
@@ -148,7 +127,7 @@ func (s *Service) signOffer(by identity.Actor, o *billing.Offer) (string, error)
 	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-func (s *Service) openOffer(by identity.Actor, t Terms, signature string, now time.Time) (*billing.Offer, error) {
+func (s *Service) openOffer(by identity.Actor, t Terms, signature string) (*billing.Offer, error) {
 	encoded, sum, _ := strings.Cut(signature, ".")
 	text, bad := base64.RawURLEncoding.DecodeString(encoded)
 	got, worse := base64.RawURLEncoding.DecodeString(sum)
@@ -156,5 +135,5 @@ func (s *Service) openOffer(by identity.Actor, t Terms, signature string, now ti
 	if bad != nil || worse != nil || !hmac.Equal(got, want[:]) {
 		return nil, billing.ErrPreviewNotFound
 	}
-	return billing.ParseOffer(by, t.Account, text, now)
+	return billing.ParseOffer(by, t.Account, text)
 }

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // expectPreviews expects previews of an upgrade, which cost some amount.
@@ -22,6 +25,13 @@ func (s *mockedService) expectPreviews(t *testing.T, times int, amount int64, er
 			return billing.Preview{Today: billing.Money{Amount: amount, Currency: "usd"}, NextAt: now.AddDate(0, 1, 0)},
 				err
 		})
+}
+
+func (s *mockedService) changeAsPreviewed(
+	by identity.Actor, key string, at revision.Match, ch billing.Changes, signature string,
+) (*payments.View, error) {
+	ch.Preview = signature
+	return s.ChangeSubscription(s.ctx, by, key, at, ch)
 }
 
 func TestAChangeAsPreviewed(t *testing.T) {
@@ -56,7 +66,7 @@ func TestAChangeAsPreviewed(t *testing.T) {
 				}
 				return h, nil
 			})
-		v, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		v, err := s.changeAsPreviewed(later, "k", nil, change, signature)
 		if wantErr(t, err, nil); v.Plan != "pro" {
 			t.Errorf("%+v", v)
 		}
@@ -69,12 +79,12 @@ func TestAChangeAsPreviewed(t *testing.T) {
 		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
 		lost := amend(any, "k", any, any, any).Times(3).Return(billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
 		amend(any, "k", any, any, any).After(lost).Return(h, nil)
-		_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
 		wantErr(t, err, billing.ErrGatewayTimeout)
-		_, err = s.ChangeAsPreviewed(s.ctx, later, "another", nil, change, signature)
+		_, err = s.changeAsPreviewed(later, "another", nil, change, signature)
 		wantErr(t, err, billing.ErrPending)
 		s.has(h)
-		v, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		v, err := s.changeAsPreviewed(later, "k", nil, change, signature)
 		if wantErr(t, err, nil); v.Plan != "pro" {
 			t.Errorf("%+v", v)
 		}
@@ -82,7 +92,7 @@ func TestAChangeAsPreviewed(t *testing.T) {
 	t.Run("is refused at another price", func(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 2001, nil)
-		_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
 		if wantErr(t, err, billing.ErrPreviewOutdated); s.kept.Pending != nil {
 			t.Errorf("%+v", s.kept.Pending)
 		}
@@ -90,27 +100,27 @@ func TestAChangeAsPreviewed(t *testing.T) {
 	t.Run("is refused while the gateway does not say the price", func(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 0, &billing.Rejection{Reason: "down"})
-		_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
 		wantErr(t, err, billing.ErrGateway)
 	})
 	t.Run("is refused when the preview has expired", func(t *testing.T) {
 		s, signature := previewed(t)
 		late := owner
 		late.At = now.Add(15 * time.Minute)
-		_, err := s.ChangeAsPreviewed(s.ctx, late, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(late, "k", nil, change, signature)
 		wantErr(t, err, billing.ErrPreviewOutdated)
 	})
 	t.Run("is not found with another signature, org or workspace", func(t *testing.T) {
 		s, signature := previewed(t)
 		text, sum, _ := strings.Cut(signature, ".")
-		for _, forged := range []string{"", ".", text, text + ".", text + "." + sum[1:], "e30." + sum,
+		for _, forged := range []string{".", text, text + ".", text + "." + sum[1:], "e30." + sum,
 			"e30" + signature} {
-			_, err := s.ChangeAsPreviewed(s.ctx, later, "k", nil, change, forged)
+			_, err := s.changeAsPreviewed(later, "k", nil, change, forged)
 			wantErr(t, err, billing.ErrPreviewNotFound)
 		}
 		elsewhere := later
 		elsewhere.Workspace = "other"
-		_, err := s.ChangeAsPreviewed(s.ctx, elsewhere, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(elsewhere, "k", nil, change, signature)
 		wantErr(t, err, billing.ErrPreviewNotFound)
 	})
 	t.Run("requires a manager and a subscription", func(t *testing.T) {

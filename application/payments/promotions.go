@@ -51,18 +51,8 @@ func (s *Service) withPromotion(
 
 // changeWithPromotion returns changes with the promotion of their code.
 func (s *Service) changeWithPromotion(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, ch billing.Changes,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, ch billing.Changes,
 ) (billing.Changes, error) {
-	if ch.Code == "" {
-		return ch, nil
-	}
-	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
-		return ch, nil // the caller reports it
-	}
-	if err != nil {
-		return ch, err
-	}
 	id, quantity, uses := c.ChangeUsesCode(ch)
 	if !uses {
 		return ch, nil

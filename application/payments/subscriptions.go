@@ -239,52 +239,71 @@ func (s *Service) verified(callCtx context.Context, t Terms, wanted billing.Plan
 	return t.Plans.Replace(now[0]), nil
 }
 
-// verifiedChange is verified for a change to another plan.
-func (s *Service) verifiedChange(ctx, callCtx context.Context, by identity.Actor, t Terms,
-	wanted *billing.PlanID) (billing.Plans, error) {
-	if wanted == nil {
+// verifiedChange is verified for a change of c to another plan.
+func (s *Service) verifiedChange(
+	callCtx context.Context, t Terms, c *billing.Customer, wanted *billing.PlanID,
+) (billing.Plans, error) {
+	if wanted == nil || c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted {
 		return t.Plans, nil
-	}
-	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) || err == nil &&
-		(c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted) {
-		return t.Plans, nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	return s.verified(callCtx, t, *wanted)
 }
 
-// ChangeSubscription changes the live subscription. key as for Subscribe.
+// checkChange asks the gateway for what a change needs: whether the plan is sold at its price, the promotion of a code,
+// and whether the change still costs what its preview says.
+func (s *Service) checkChange(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, ch billing.Changes,
+) (billing.Changes, billing.Plans, error) {
+	plans, err := s.verifiedChange(callCtx, t, c, ch.Plan)
+	if err != nil {
+		return ch, nil, err
+	}
+	if ch, err = s.changeWithPromotion(ctx, callCtx, by, t, c, ch); err != nil || ch.Offer == nil {
+		return ch, plans, err
+	}
+	return ch, plans, s.checkOffer(ctx, callCtx, by, t, c, ch, plans)
+}
+
+// ChangeSubscription changes the live subscription: at the price of a preview or not at all, if ch has one. key as for
+// Subscribe. If the change was made by an earlier call that had the same key, or the same preview and changes, it
+// returns the subscription. billing.ErrPreviewNotFound, billing.ErrPreviewOutdated.
 func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match,
 	ch billing.Changes) (*View, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
-	callCtx, cancel := outbound(ctx)
-	defer cancel()
-	plans, err := s.verifiedChange(ctx, callCtx, by, t, ch.Plan)
+	if ch.Preview != "" {
+		if ch.Offer, err = s.openOffer(by, t, ch.Preview); err != nil {
+			return nil, err
+		}
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return nil, billing.ErrNoSubscription
+	}
 	if err != nil {
 		return nil, err
 	}
-	if ch, err = s.changeWithPromotion(ctx, callCtx, by, t, ch); err != nil {
-		return nil, err
+	if c.HasDone(by.At, key, ch) {
+		return s.viewWithAction(ctx, by, t, reading{customer: c})
 	}
-	if ch.Offer != nil {
-		if err := s.checkOffer(ctx, callCtx, by, t, key, ch, plans); err != nil {
+	callCtx, cancel := outbound(ctx)
+	defer cancel()
+	plans, checked := t.Plans, c.Pending == nil // otherwise it was checked when it began, or has to wait
+	if checked {
+		if ch, plans, err = s.checkChange(ctx, callCtx, by, t, c, ch); err != nil {
 			return nil, err
 		}
 	}
 	nothing := false
-	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
+	c, err = s.update(ctx, by, t, func(c *billing.Customer) error {
+		if !checked && c.Pending == nil && !c.HasDone(by.At, key, ch) { // it has just ended
+			return billing.ErrPending.WithRetryAfter(time.Second)
+		}
 		nothing, err = c.ChangeSubscription(by, key, at, ch, plans)
 		return err
 	})
-	if errors.Is(err, billing.ErrNoCustomer) {
-		return nil, billing.ErrNoSubscription
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +332,7 @@ func (s *Service) CancelSubscription(
 	if errors.Is(err, billing.ErrNoCustomer) {
 		return billing.ErrNoSubscription
 	}
-	if err != nil {
+	if err != nil || c.Pending == nil { // an earlier call with the key has done it
 		return err
 	}
 	callCtx, cancel := outbound(ctx)

@@ -8301,10 +8301,13 @@ func (s *PaymentsSetupIntentsService) Create(ctx context.Context, body *SetupInt
 // `cancellation_feedback` and `cancellation_comment` say why, for the seller. Proxies may log them, because they
 // are part of the address; `PATCH` takes them in its body.
 //
+// A repeated call with the same `Idempotency-Key` returns 204 if the subscription has ended by the first one,
+// also if the first one returned 502, 503 or 504.
+//
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, no_active_subscription, payment_pending,
 // payments_not_configured, revision_mismatch, scope_required; and those that every call can have.
 func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query PaymentsSubscriptionCancelQuery, opts ...Option) error {
-	return sendOnly(ctx, s.client, &call{name: "payments.subscription.cancel", method: "DELETE", path: []string{"/api/payments/subscriptions/me"}, query: query.values()}, opts)
+	return sendOnly(ctx, s.client, &call{name: "payments.subscription.cancel", method: "DELETE", path: []string{"/api/payments/subscriptions/me"}, keyed: true, query: query.values()}, opts)
 }
 
 // Create: Create a subscription.
@@ -8411,13 +8414,17 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // takes effect together with the change; without another change, or with a `pending_change`, from the next
 // invoice on.
 //
+// If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
+// same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
+// charged twice. A call with the same `preview` and the same changes does so without a key, too.
+//
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
 // payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
 // preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited, revision_mismatch,
 // scope_required, subscription_ends, subscription_not_active, subscription_paused; and those that every call can
 // have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
-	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, merge: true}, opts)
+	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }
 
 // Report: Report usage of a feature.

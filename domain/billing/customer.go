@@ -100,8 +100,9 @@ type Customer struct {
 	// Notices are the last notices that the workspace was given.
 	Notices []Notice
 
-	// Pending is the operation that the gateway has not answered yet.
+	// Pending is the operation that the gateway has not answered yet. Done are the last ones that were made.
 	Pending *Operation
+	Done    []DoneCall
 
 	Revision  int64 // counts every change except reads of the mirror
 	CreatedAt time.Time

@@ -61,6 +61,8 @@ type Operation struct {
 	ProrateAt         time.Time      `json:"prorate_at,omitzero"` // of the preview that the caller has agreed to
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
 
+	Request string `json:"request,omitempty"` // of a Change with a preview, as Changes.request returns it
+
 	Pause        *bool         `json:"pause,omitempty"`        // true pauses, false resumes
 	PaidUntil    time.Time     `json:"paid_until,omitzero"`    // of the paused subscription that is resumed
 	Cancellation *Cancellation `json:"cancellation,omitempty"` // replaces why it is cancelled; nil leaves that
@@ -185,7 +187,8 @@ type Changes struct {
 	Feedback *Feedback // why it is cancelled; with CancelAtPeriodEnd only
 	Comment  *string   // likewise
 
-	Offer     *Offer     // the price that the caller has agreed to; nil if the caller has not asked for it
+	Preview   string     // the signature of the preview with the price that the caller has agreed to; "" for none
+	Offer     *Offer     // of Preview; nil if there is none
 	Code      string     // a promotion code; "" for none
 	Promotion *Promotion // that the gateway has for Code, if ChangeUsesCode
 }
@@ -195,11 +198,17 @@ type Changes struct {
 // (https://docs.stripe.com/customer-management/configure-portal). What is left of a shorter period that
 // was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
 // During a trial every change takes effect at once, because nothing was paid. If there is nothing to
-// do, done is true and err is nil.
+// do, or if the change was made before (HasDone), done is true and err is nil.
 func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes,
 	plans Plans) (done bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
+	}
+	if c.HasDone(by.At, key, ch) {
+		if c.Subscription == nil {
+			return false, ErrNoSubscription
+		}
+		return true, nil
 	}
 	if resumed, err := c.resumes(by, Change, key); resumed || err != nil {
 		return false, err
@@ -217,7 +226,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 		if err := ch.Offer.Check(c, op); err != nil {
 			return false, err
 		}
-		op.ProrateAt = ch.Offer.Preview.At
+		op.ProrateAt, op.Request = ch.Offer.Preview.At, ch.request()
 	}
 	data := map[string]any{"plan_id": op.Plan, "quantity": op.Quantity, "at_renewal": op.AtRenewal}
 	if op.CancelAtPeriodEnd != nil {
@@ -317,10 +326,14 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	return nil
 }
 
-// CancelSubscription starts to end the subscription, and all other live ones, at once, under key.
+// CancelSubscription starts to end the subscription, and all other live ones, at once, under key. It changes nothing if
+// that was done before (HasDone).
 func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match, why Cancellation) error {
 	if err := c.allow(by); err != nil {
 		return err
+	}
+	if c.HasDone(by.At, key, Changes{}) {
+		return nil
 	}
 	if resumed, err := c.resumes(by, Cancel, key); resumed || err != nil {
 		return err
@@ -342,40 +355,6 @@ func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision
 func (c *Customer) begin(by identity.Actor, op *Operation, event, subject string, data map[string]any) {
 	c.Pending = op
 	c.Record(by, event, subject, data)
-	c.touch(by)
-}
-
-// Settle ends the operation of a key, and updates the mirror with the gateway's state after it, which is as old as a
-// look. It returns false, and changes nothing, if the mirror has changed since: then the subscriptions must be read
-// again. If the operation is settled already, it changes nothing either.
-func (c *Customer) Settle(by identity.Actor, key string, from Look, held []GatewaySubscription, plans Plans) bool {
-	if c.Pending == nil || c.Pending.Key != key {
-		return true
-	}
-	if !c.unchanged(from, Seen{Subscriptions: &held}) {
-		return false
-	}
-	op := c.Pending
-	c.Pending = nil
-	c.touch(by)
-	if op.Kind == Subscribe && op.Method != "" && c.method(op.Method) != nil {
-		c.Default = op.Method
-	}
-	if op.Kind == Cancel && op.Cancellation != nil && c.Subscription != nil {
-		c.Subscription.Cancellation = *op.Cancellation
-	}
-	c.applySubscriptions(by, held, plans)
-	return true
-}
-
-// Abandon ends the operation of a key that had no effect at the gateway. The subscriptions must be read again: a look
-// during the operation may have seen what was undone.
-func (c *Customer) Abandon(by identity.Actor, key string, why string) {
-	if c.Pending == nil || c.Pending.Key != key {
-		return
-	}
-	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": why})
-	c.Pending, c.SubscriptionAt = nil, time.Time{}
 	c.touch(by)
 }
 

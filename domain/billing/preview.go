@@ -66,16 +66,21 @@ func (c *Customer) NewOffer(op *Operation, p Preview) *Offer {
 func (o *Offer) Bytes() ([]byte, error) { return json.Marshal(o) }
 
 // ParseOffer is the inverse of Bytes, for a text with a valid signature. ErrPreviewNotFound if the offer is not for
-// by's workspace, ErrPreviewOutdated if it has expired at now, the time at the gateway.
-func ParseOffer(by identity.Actor, account string, text []byte, now time.Time) (*Offer, error) {
+// by's workspace.
+func ParseOffer(by identity.Actor, account string, text []byte) (*Offer, error) {
 	o := new(Offer)
 	if json.Unmarshal(text, o) != nil || o.Workspace != by.Workspace || o.Account != account {
 		return nil, ErrPreviewNotFound
 	}
-	if !now.Before(o.Preview.ExpiresAt()) || now.Before(o.Preview.At) {
-		return nil, ErrPreviewOutdated
-	}
 	return o, nil
+}
+
+// Valid returns ErrPreviewOutdated if o has expired at now, the time at the gateway.
+func (o *Offer) Valid(now time.Time) error {
+	if !now.Before(o.Preview.ExpiresAt()) || now.Before(o.Preview.At) {
+		return ErrPreviewOutdated
+	}
+	return nil
 }
 
 // Check returns ErrPreviewOutdated unless an operation is what o offers.

@@ -90,20 +90,20 @@ func TestPreviewsOfChanges(t *testing.T) {
 		wantErr(t, err, nil)
 		elsewhere := owner
 		elsewhere.Workspace = "other"
-		_, err = billing.ParseOffer(elsewhere, o.Account, text, now)
+		_, err = billing.ParseOffer(elsewhere, o.Account, text)
 		wantErr(t, err, billing.ErrPreviewNotFound)
-		_, err = billing.ParseOffer(owner, "stripe test", text, now)
+		_, err = billing.ParseOffer(owner, "stripe test", text)
 		wantErr(t, err, billing.ErrPreviewNotFound)
-		_, err = billing.ParseOffer(owner, o.Account, []byte("{"), now)
+		_, err = billing.ParseOffer(owner, o.Account, []byte("{"))
 		wantErr(t, err, billing.ErrPreviewNotFound)
 		for age, want := range map[time.Duration]error{
 			-time.Second: billing.ErrPreviewOutdated, 0: nil, 15*time.Minute - 1: nil,
 			15 * time.Minute: billing.ErrPreviewOutdated,
 		} {
-			_, err = billing.ParseOffer(owner, o.Account, text, now.Add(age))
+			err = o.Valid(now.Add(age))
 			wantErr(t, err, want)
 		}
-		read, err := billing.ParseOffer(owner, o.Account, text, now)
+		read, err := billing.ParseOffer(owner, o.Account, text)
 		wantErr(t, err, nil)
 		wantErr(t, read.Check(subscribed("basic", billing.Active), op), nil)
 		same := read.Preview

@@ -67,6 +67,20 @@ func otherSystems(t *testing.T, a Adapter) {
 			before = untouched
 		}
 	})
+	t.Run("the response is stored though the caller went away during the call of the other system", func(t *testing.T) {
+		refusal := ports.Answer{Status: 422, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
+		refuse := func(error) (ports.Answer, bool) { return refusal, true }
+		for want, failure := range map[*ports.Answer]error{new(answer("first")): nil, &refusal: errBoom} {
+			r := newRequests(t, a)
+			leaving, leave := context.WithCancel(ctx)
+			before := func(context.Context) error { leave(); return failure }
+			_, _, _ = a.Idempotency.Once(leaving, r.key("k", "", 0), before, r.make(t, "first"), refuse)
+			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
+			must(t, err)
+			same(t, "answer", got, *want)
+			same(t, "replayed", replayed, true)
+		}
+	})
 	t.Run("a request whose key was taken over meanwhile has no effect", func(t *testing.T) {
 		r := newRequests(t, a)
 		slow := func(context.Context) error {

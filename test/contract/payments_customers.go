@@ -33,6 +33,7 @@ func customersAreKept(t *testing.T, a Adapter) {
 		c.Entered, c.Given, c.Giving = given, &given, "k3"
 		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
 			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
+		c.Done = []billing.DoneCall{{Key: "k1", Request: "r1", At: fixture.At}}
 	})
 	for _, s := range []ports.Stores{a.Stores, a.Second()} {
 		got, err := s.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
@@ -42,7 +43,7 @@ func customersAreKept(t *testing.T, a Adapter) {
 	same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, "sub_1")), []string{"subscription.started"})
 	t.Run("and so is what takes its place", func(t *testing.T) {
 		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-			c.Pending, c.Entered, c.Given, c.Giving = nil, billing.Details{}, nil, ""
+			c.Pending, c.Done, c.Entered, c.Given, c.Giving = nil, nil, billing.Details{}, nil, ""
 			seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
 			seeSubscriptions(c, by, nil, plansForSale)
 		})

@@ -10841,11 +10841,14 @@ class PaymentsSubscriptionResource(Resource):
         `cancellation_feedback` and `cancellation_comment` say why, for the seller. Proxies may log them,
         because they are part of the address; `PATCH` takes them in its body.
 
+        A repeated call with the same `Idempotency-Key` returns 204 if the subscription has ended by the
+        first one, also if the first one returned 502, 503 or 504.
+
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, no_active_subscription,
         payment_pending, payments_not_configured, revision_mismatch, scope_required; and those that every
         call can have.
         """
-        self._caller.send("payments.subscription.cancel", "DELETE", path("/api/payments/subscriptions/me"), query={"cancellation_feedback": cancellation_feedback, "cancellation_comment": cancellation_comment}, options=options)
+        self._caller.send("payments.subscription.cancel", "DELETE", path("/api/payments/subscriptions/me"), query={"cancellation_feedback": cancellation_feedback, "cancellation_comment": cancellation_comment}, keyed=True, options=options)
 
     def create(
         self,
@@ -10975,13 +10978,18 @@ class PaymentsSubscriptionResource(Resource):
         /api/payments/subscriptions`. It takes effect together with the change; without another change,
         or with a `pending_change`, from the next invoice on.
 
+        If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call
+        with the same `Idempotency-Key`, now or later: it returns the subscription if the change was
+        made, and nothing is charged twice. A call with the same `preview` and the same changes does so
+        without a key, too.
+
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
         no_active_subscription, payment_pending, payments_not_configured, payments_paused,
         plan_not_found, plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid,
         promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
         subscription_not_active, subscription_paused; and those that every call can have.
         """
-        return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, merge=True, options=options))
+        return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, keyed=True, merge=True, options=options))
 
 
 class PaymentsSetupIntentsResource(Resource):

@@ -8120,6 +8120,9 @@ export class PaymentsSubscriptionResource extends Resource {
    * `cancellation_feedback` and `cancellation_comment` say why, for the seller. Proxies may log them, because
    * they are part of the address; `PATCH` takes them in its body.
    *
+   * A repeated call with the same `Idempotency-Key` returns 204 if the subscription has ended by the first one,
+   * also if the first one returned 502, 503 or 504.
+   *
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, no_active_subscription,
    * payment_pending, payments_not_configured, revision_mismatch, scope_required; and those that every call can
    * have.
@@ -8130,7 +8133,7 @@ export class PaymentsSubscriptionResource extends Resource {
       /** Why the subscription is cancelled, in the payer's own words. */
       cancellation_comment?: string
     }, options?: Options): Promise<void> {
-    return this.caller.send({ name: 'payments.subscription.cancel', method: 'DELETE', path: path`/api/payments/subscriptions/me`, query }, options)
+    return this.caller.send({ name: 'payments.subscription.cancel', method: 'DELETE', path: path`/api/payments/subscriptions/me`, query, keyed: true }, options)
   }
 
   /**
@@ -8245,6 +8248,10 @@ export class PaymentsSubscriptionResource extends Resource {
    * takes effect together with the change; without another change, or with a `pending_change`, from the next
    * invoice on.
    *
+   * If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
+   * same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
+   * charged twice. A call with the same `preview` and the same changes does so without a key, too.
+   *
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
    * payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
    * preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited, revision_mismatch,
@@ -8252,7 +8259,7 @@ export class PaymentsSubscriptionResource extends Resource {
    * can have.
    */
   update(body: SubscriptionPatch, options?: Options): Promise<Subscription> {
-    return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, merge: true }, options)
+    return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, keyed: true, merge: true }, options)
   }
 }
 

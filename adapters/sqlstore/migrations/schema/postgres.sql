@@ -489,6 +489,7 @@ CREATE TABLE payment_customers (
     checkout_until bigint NOT NULL DEFAULT 0,
     checking_out bigint NOT NULL DEFAULT 0,
     checkout_trial text NOT NULL DEFAULT ''::text,
+    done text NOT NULL DEFAULT ''::text,
     CONSTRAINT payment_customers_pkey PRIMARY KEY (workspace_id, account),
     CONSTRAINT payment_customers_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
@@ -1752,5 +1753,6 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (163, true),
     (168, true),
     (169, true),
+    (183, true),
     (186, true),
     (197, true);

@@ -1,0 +1,153 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// TestASettledChangeAnswersItsRepetition makes a change whose responses are lost. The job finds out that it was made.
+func TestASettledChangeAnswersItsRepetition(t *testing.T) {
+	dear := billing.PlanID("pro")
+	upgraded := held(billing.Active)
+	upgraded.PriceRef = "price_pro"
+	settled := func(t *testing.T, s *mockedService, change billing.Changes) {
+		t.Helper()
+		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
+		lost := amend(any, "k", any, any, any).Times(3).Return(billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
+		amend(any, "k", any, any, any).After(lost).Return(upgraded, nil)
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, change)
+		wantErr(t, err, billing.ErrGatewayTimeout)
+		_, err = s.ChangeSubscription(s.ctx, owner, "another", nil, change)
+		wantErr(t, err, billing.ErrPending)
+		s.has(upgraded)
+		wantErr(t, s.Reconcile(s.ctx, system), nil)
+	}
+	later := owner
+	later.At = now.Add(20 * time.Minute) // when a preview has expired
+	repeat := func(t *testing.T, s *mockedService, key string, change billing.Changes) {
+		t.Helper()
+		v, err := s.ChangeSubscription(s.ctx, later, key, []int64{5}, change) // the revision was that of before
+		if wantErr(t, err, nil); v.Plan != "pro" || s.kept.Pending != nil {
+			t.Errorf("%+v, %+v", v, s.kept.Pending)
+		}
+	}
+	t.Run("under its key", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, change := newMocked(t), billing.Changes{Plan: &dear}
+			s.kept = subscribed("pm_1")
+			settled(t, s, change)
+			repeat(t, s, "k", change)
+			_, err := s.ChangeSubscription(s.ctx, later, "another", []int64{5}, change)
+			if err == nil {
+				t.Error("another call with the revision of before succeeded")
+			}
+		})
+	})
+	t.Run("with its preview, which has expired meanwhile", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, change := newMocked(t), billing.Changes{Plan: &dear}
+			s.kept = subscribed("pm_1")
+			s.expectPreviews(t, 2, 2000, nil)
+			p, err := s.PreviewChange(s.ctx, owner, change)
+			wantErr(t, err, nil)
+			change.Preview = p.Signature
+			settled(t, s, change)
+			repeat(t, s, "another", change)
+			more := 7
+			change.Quantity = &more
+			_, err = s.ChangeSubscription(s.ctx, later, "another", nil, change)
+			wantErr(t, err, billing.ErrPreviewOutdated)
+		})
+	})
+	t.Run("with what the payer has to do", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, change := newMocked(t), billing.Changes{Plan: &dear}
+			s.kept = subscribed("pm_1")
+			upgraded.Confirming = true
+			upgraded.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
+			settled(t, s, change)
+			v, err := s.ChangeSubscription(s.ctx, later, "k", nil, change)
+			if wantErr(t, err, nil); v.Action == nil {
+				t.Errorf("%+v", v)
+			}
+		})
+	})
+}
+
+func TestASettledCancellationAnswersItsRepetition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMocked(t)
+		s.kept = subscribed("pm_1")
+		end := s.gateway.MockGatewaySubscriptions.EXPECT().Cancel
+		lost := end(any, "k", any, any, any).Times(3).Return(billing.ErrGatewayTimeout)
+		end(any, "k", any, any, any).After(lost).Return(nil)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrGatewayTimeout)
+		wantErr(t, s.Reconcile(s.ctx, system), nil)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", []int64{5}, billing.Cancellation{}), nil)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "another", nil, billing.Cancellation{}), billing.ErrNoSubscription)
+	})
+}
+
+// TestAnOutcomeIsStoredThoughTheClientHasGoneAway has a client that hangs up during the call of the gateway. Nothing
+// stays pending when the gateway has answered, so that the next call need not wait.
+func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
+	declined := &billing.DeclinedError{DeclineCode: "generic_decline"}
+	for name, tt := range map[string]struct {
+		kept    *billing.Customer
+		gateway func(s *mockedService, hangUp func())
+		call    func(s *mockedService, ctx context.Context) error
+		want    func(c *billing.Customer) bool
+	}{
+		"a purchase that is declined": {customer("pm_1"), func(s *mockedService, hangUp func()) {
+			s.has()
+			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
+			s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, any, any, any).DoAndReturn(
+				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Order) (billing.GatewaySubscription, error) {
+					hangUp()
+					return billing.GatewaySubscription{}, errors.Join(declined, ctx.Err())
+				})
+		}, func(s *mockedService, ctx context.Context) error {
+			_, err := s.Subscribe(ctx, owner, "k", wanted)
+			return err
+		}, func(c *billing.Customer) bool { return c.Subscription == nil }},
+		"a change that is made": {subscribed("pm_1"), func(s *mockedService, hangUp func()) {
+			h := held(billing.Active)
+			h.Quantity = 2
+			s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, any, any, any, any).DoAndReturn(
+				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
+					_ billing.Amendment) (billing.GatewaySubscription, error) {
+					hangUp()
+					return h, ctx.Err()
+				})
+		}, func(s *mockedService, ctx context.Context) error {
+			two := 2
+			_, err := s.ChangeSubscription(ctx, owner, "k", nil, billing.Changes{Quantity: &two})
+			return err
+		}, func(c *billing.Customer) bool { return c.Subscription.Quantity == 2 }},
+		"a removal of a payment method": {customer("pm_1"), func(s *mockedService, hangUp func()) {
+			s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, any).DoAndReturn(
+				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.MethodID) error {
+					hangUp()
+					return ctx.Err()
+				})
+		}, func(s *mockedService, ctx context.Context) error { return s.RemoveMethod(ctx, owner, "pm_1", "") },
+			func(c *billing.Customer) bool { return len(c.Methods) == 0 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMocked(t)
+			s.kept = tt.kept
+			ctx, hangUp := context.WithCancel(s.ctx)
+			tt.gateway(s, hangUp)
+			_ = tt.call(s, ctx) // no one reads the response
+			if !s.kept.Settled() || !tt.want(s.kept) || s.queued[billing.ReconcileJob].Subject != "" {
+				t.Errorf("%+v, pending %+v", s.kept, s.kept.Pending)
+			}
+		})
+	}
+}
