@@ -117,6 +117,7 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 		db := open(engine.PrepareRepeated(pooled))
 		pooled.Limit(db)
 		db.SetConnMaxIdleTime(5 * time.Minute)
+		db.SetConnMaxLifetime(maxConnAge)
 		return sqlx.NewDb(db, "postgres"), pooled
 	}
 	kept := keptForCredentials(c.MaxConns)
@@ -127,6 +128,9 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	}
 	return nil
 }
+
+// maxConnAge is how long a connection to PostgreSQL is used: none stays with a server that its name no longer leads to.
+const maxConnAge = 30 * time.Minute
 
 // maxPrefetches is how many statements look up API keys and read the same version at the same time, before others wait
 // and share a statement. There is no limit on SQLite, which has no round trip to share.
@@ -240,7 +244,8 @@ func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 
 // Ready reports whether the database responds and has the schema of this binary, or a later one: while nodes are
 // replaced one by one, the first new one migrates, and the others must continue to work. So every migration is
-// compatible with the previous binary. On PostgreSQL it also checks that the connection has kept its backend.
+// compatible with the previous binary. On PostgreSQL it also checks that the connection has kept its backend, and that
+// the server is no standby.
 func (db *DB) Ready(ctx context.Context) error {
 	if err := db.reader.PingContext(ctx); err != nil {
 		return db.wrapErr(ctx, err)

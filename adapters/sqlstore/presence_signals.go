@@ -27,7 +27,7 @@ var _ ports.PresenceSignals = (*PresenceSignals)(nil)
 // NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
 // has none.
 func NewPresenceSignals(db *DB, c Config) *PresenceSignals {
-	return &PresenceSignals{db: db, url: engine.NormalURL(c.URL.Reveal())}
+	return &PresenceSignals{db: db, url: engine.PrimaryURL(c.URL.Reveal())}
 }
 
 // Announce implements ports.PresenceSignals.

@@ -49,6 +49,11 @@ func TestATroubledDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy := fixture.NewProxy(t, u.Host)
+	primary := u.Host
+	standby, err := url.Parse(server.Standby().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
 	direct := *u
 	u.Host = proxy.Addr()
 	d := deploy(t, u.String(), "ATRIUM_METRICS_ADDR=127.0.0.1:0", "ATRIUM_LOG_LEVEL=info",
@@ -60,8 +65,25 @@ func TestATroubledDatabase(t *testing.T) {
 	}
 	behindTheProxy := &program.Deployment{Folder: d.Folder, Database: direct.String()}
 
+	// In a failover the connections end, and for a while the address still leads to the standby.
+	toStandby := func() {
+		proxy.Lead(standby.Host)
+		proxy.Cut()
+		proxy.Restore()
+	}
+	toPrimary := func() {
+		for late := time.Now().Add(patience); get(t, n.URL+"/api/health/ready") != http.StatusServiceUnavailable; {
+			if time.Now().After(late) {
+				t.Error("the node is ready on a standby")
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		proxy.Lead(primary)
+	}
 	only503, late := map[int]bool{503: true}, map[int]bool{503: true, 504: true}
 	for _, tr := range []trouble{
+		{"its address leads to a standby", 4 * time.Second, toStandby, toPrimary, only503, refusedWithin, false},
 		{"it is stopped", 4 * time.Second, func() { server.Down(false) }, server.Up, only503, refusedWithin, false},
 		{"it crashes", 4 * time.Second, func() { server.Down(true) }, server.Up, only503, refusedWithin, false},
 		{"it is cut off", 10 * time.Second, proxy.Cut, proxy.Restore, only503, refusedWithin, false},
@@ -89,6 +111,17 @@ func TestATroubledDatabase(t *testing.T) {
 			t.Logf("%d acknowledged writes are there", l.ledger.acked)
 		})
 	}
+}
+
+// get returns the status of a response.
+func get(t *testing.T, address string) int {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
 }
 
 // suffer runs a load through the trouble and checks every response. usual is the latency of health under the same load

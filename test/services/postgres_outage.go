@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,6 +62,43 @@ func StartOwnPostgres(t testing.TB) *OwnPostgres {
 	}
 	t.Cleanup(server.Stop)
 	return &OwnPostgres{server, t}
+}
+
+// standbyScript keeps a streaming standby of the server at a port.
+const standbyScript = `
+end=QUIT
+prepare() {
+	"$1/pg_basebackup" -D "$folder/data" -R --checkpoint=fast -h 127.0.0.1 -p "$2" -U postgres
+}
+serve() {
+	exec "$1/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 -c fsync=off
+}
+`
+
+// Standby starts a standby of the server, which ends with the test. It accepts connections, and refuses writes.
+func (p *OwnPostgres) Standby() *Server {
+	p.t.Helper()
+	bin, err := postgresBin()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	primary, err := url.Parse(p.URL)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	standby := program{
+		name: "a standby of postgres", script: standbyScript, args: []string{bin, primary.Port()},
+		url: func(port int) string {
+			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+		},
+		ready: answers,
+	}
+	server, err := standby.start()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(server.Stop)
+	return server
 }
 
 // Down stops the server, and returns once it is gone: at once as a crash does, or after it has thrown

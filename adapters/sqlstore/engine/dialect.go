@@ -77,9 +77,12 @@ var Postgres = Dialect{
 		return errors.As(err, &e) && e.Code == "23505" && e.Constraint == index
 	},
 	Outage: func(err error) bool {
+		if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, ErrStandby) || isLost(err) {
+			return true
+		}
 		switch code := PostgresCode(err); {
 		// connection, shutdown
-		case len(code) == 5 && code[:2] == "08", code == "57P01", code == "57P02", code == "57P03",
+		case len(code) == 5 && code[:2] == "08", code == "57P01", code == "57P02",
 			code == "53300", code == "53100", code == "53200", // too many connections, disk full, out of memory
 			code == "57014": // statement_timeout
 			return true
@@ -88,6 +91,18 @@ var Postgres = Dialect{
 		return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) ||
 			errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 	},
+}
+
+// isLost reports whether an error of PostgreSQL says that its connection must not be used again: it leads to a server
+// that cannot be written, and another connection may not.
+func isLost(err error) bool {
+	switch PostgresCode(err) {
+	case "25006", // read_only_sql_transaction, such as of a primary that has become a standby
+		"57P03", // cannot_connect_now
+		"0A000": // feature_not_supported: a read-write transaction in recovery, or a plan of before a migration
+		return true
+	}
+	return false
 }
 
 // SQLiteCode returns the result code of an error of SQLite; 0 if err is none.

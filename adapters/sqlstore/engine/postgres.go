@@ -45,9 +45,15 @@ type postgresConnector struct {
 	budget           int64         // bytes of one answer
 }
 
-// NewPostgres returns a connector for a postgres:// URL. A statement is ended by the
-// server after statementTimeout, and by the connection's deadline a second later; a context
-// that is done ends it within half a second. A result set must be read within the same time.
+// connectError is an error of connecting: the database cannot be reached now, whatever the reason.
+type connectError struct{ error }
+
+// Unwrap returns the reason.
+func (e *connectError) Unwrap() error { return e.error }
+
+// NewPostgres returns a connector for a postgres:// URL. It refuses a standby (ErrStandby). A statement is ended by the
+// server after statementTimeout, and by the connection's deadline a second later; a context that is done ends it within
+// half a second. A result set must be read within the same time.
 //
 // Unless the URL says otherwise, connecting takes at most 3 s, statement_timeout is
 // statementTimeout, binary_parameters is on (one round trip for an unprepared statement) and
@@ -61,6 +67,9 @@ func NewPostgres(rawURL string, statementTimeout time.Duration) (driver.Connecto
 	config, err := pq.NewConfig(NormalURL(rawURL))
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: the database URL: %w", err)
+	}
+	if a := config.TargetSessionAttrs; len(config.Multi) > 0 && (a == "" || a == pq.TargetSessionAttrsAny) {
+		config.TargetSessionAttrs = pq.TargetSessionAttrsPrimary // a single host is checked by begin
 	}
 	if !u.Query().Has("binary_parameters") {
 		config.BinaryParameters = true
@@ -94,7 +103,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	connector.Dialer(dialer)
 	opened, err := connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, &connectError{err}
 	}
 	conn, ok := opened.(pqConn)
 	if !ok {
@@ -240,6 +249,15 @@ func WithLimit(ctx context.Context, limit time.Duration) context.Context {
 // arm sets the deadline of the operation that is about to start.
 func (c *postgresConn) arm(ctx context.Context) { c.armFor(ctx, c.limit) }
 
+// examine returns the error of an operation. If it says that the connection leads to the wrong server, the pool drops
+// the connection.
+func (c *postgresConn) examine(err error) error {
+	if isLost(err) {
+		c.line.broken.Store(true)
+	}
+	return err
+}
+
 func (c *postgresConn) armFor(ctx context.Context, limit time.Duration) {
 	now := time.Now()
 	deadline := now.Add(limit)
@@ -255,7 +273,8 @@ func (c *postgresConn) armFor(ctx context.Context, limit time.Duration) {
 // QueryContext implements driver.QueryerContext. Its rows must be read under its deadline.
 func (c *postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	c.arm(ctx)
-	return c.pqConn.QueryContext(ctx, query, args)
+	rows, err := c.pqConn.QueryContext(ctx, query, args)
+	return rows, c.examine(err)
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -265,7 +284,8 @@ func (c *postgresConn) ExecContext(ctx context.Context, query string, args []dri
 		limit = c.limit
 	}
 	c.armFor(ctx, limit)
-	return c.pqConn.ExecContext(ctx, query, args)
+	result, err := c.pqConn.ExecContext(ctx, query, args)
+	return result, c.examine(err)
 }
 
 // PrepareContext implements driver.ConnPrepareContext.
@@ -273,7 +293,7 @@ func (c *postgresConn) PrepareContext(ctx context.Context, query string) (driver
 	c.arm(ctx)
 	prepared, err := c.pqConn.PrepareContext(ctx, query)
 	if err != nil {
-		return nil, err
+		return nil, c.examine(err)
 	}
 	stmt, ok := prepared.(pqStmt)
 	if !ok { // of COPY, which we do not use: it would have no deadline
@@ -290,6 +310,9 @@ func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driv
 	stop := context.AfterFunc(ctx, c.line.abandon) // lib/pq respects ctx only after BEGIN
 	tx, err := c.pqConn.BeginTx(ctx, opts)
 	stop()
+	if isLost(c.examine(err)) { // nothing was done: database/sql begins on another connection
+		return nil, fmt.Errorf("%w: %w", driver.ErrBadConn, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -323,13 +346,15 @@ type postgresStmt struct {
 // ExecContext implements driver.StmtExecContext.
 func (s *postgresStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	s.conn.arm(ctx)
-	return s.pqStmt.ExecContext(ctx, args)
+	result, err := s.pqStmt.ExecContext(ctx, args)
+	return result, s.conn.examine(err)
 }
 
 // QueryContext implements driver.StmtQueryContext. Its rows must be read under its deadline.
 func (s *postgresStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	s.conn.arm(ctx)
-	return s.pqStmt.QueryContext(ctx, args)
+	rows, err := s.pqStmt.QueryContext(ctx, args)
+	return rows, s.conn.examine(err)
 }
 
 // Close implements driver.Stmt.

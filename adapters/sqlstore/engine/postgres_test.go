@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -289,5 +291,86 @@ func TestNoOptionalInterfaceIsLost(t *testing.T) {
 				t.Errorf("our %s is no %v, lib/pq's is", name, i)
 			}
 		}
+	}
+}
+
+func TestAStandbyIsRefused(t *testing.T) {
+	server := services.StartOwnPostgres(t)
+	standby := server.Standby()
+	_, err := connector(t, standby.URL, proof.Patience).Connect(t.Context())
+	if !errors.Is(err, ErrStandby) || !Postgres.Outage(err) {
+		t.Errorf("error = %v", err)
+	}
+	t.Run("of several hosts the primary is used", func(t *testing.T) {
+		primary, err := url.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := url.Parse(standby.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Host += "," + primary.Host
+		conn, err := connector(t, second.String(), proof.Patience).Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.(*postgresConn).Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAConnectionWhoseServerBecameAStandbyIsDropped(t *testing.T) {
+	db := pool(t, connector(t, services.Postgres(t), proof.Patience))
+	db.SetMaxOpenConns(1)
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{ // for this connection, the server is in recovery
+		`CREATE FUNCTION public.pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`,
+		`SET search_path = public, pg_catalog`,
+	} {
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.PingContext(t.Context()); !errors.Is(err, ErrStandby) {
+		t.Errorf("error = %v, want ErrStandby", err)
+	}
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Errorf("the next connection: %v", err)
+	}
+}
+
+// TestAConnectionThatCannotWriteIsDropped provokes the errors of a server that has become a standby.
+func TestAConnectionThatCannotWriteIsDropped(t *testing.T) {
+	db := pool(t, connector(t, services.Postgres(t), proof.Patience))
+	db.SetMaxOpenConns(1)
+	backend := func() int { return scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`)) }
+	for name, tt := range map[string]struct {
+		code    pqerror.Code
+		queries []string // the last fails
+		dropped bool
+	}{
+		"a read-only transaction": {"25006", []string{
+			`SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`, `CREATE TABLE t ()`}, true},
+		"a feature that the server does not have": {"0A000", []string{`SELECT COUNT(*) FROM pg_class FOR UPDATE`}, true},
+		"a mistake in a statement":                {"42601", []string{`SELEC`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := backend()
+			var err error
+			for _, query := range tt.queries {
+				_, err = db.ExecContext(t.Context(), query)
+			}
+			if PostgresCode(err) != tt.code || Postgres.Outage(err) != tt.dropped {
+				t.Errorf("error = %v, an outage: %v", err, Postgres.Outage(err))
+			}
+			if dropped := backend() != before; dropped != tt.dropped {
+				t.Errorf("dropped: %v", dropped)
+			}
+		})
 	}
 }

@@ -5,6 +5,21 @@ import (
 	"strings"
 )
 
+// PrimaryURL returns a postgres:// URL for lib/pq with which it connects only to a primary, unless the URL asks for
+// another kind of server.
+func PrimaryURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	query := u.Query()
+	if wanted := query.Get("target_session_attrs"); wanted == "" || wanted == "any" {
+		query.Set("target_session_attrs", "primary")
+	}
+	u.RawQuery = query.Encode()
+	return NormalURL(u.String())
+}
+
 // NormalURL returns a postgres:// URL as lib/pq reads it. libpq also reads host:port,host:port, which tools such as
 // Patroni print; lib/pq needs the ports of several hosts in the parameter port. Other URLs stay as they are.
 func NormalURL(raw string) string {

@@ -22,6 +22,19 @@ func TestNormalURL(t *testing.T) {
 	}
 }
 
+func TestPrimaryURL(t *testing.T) {
+	for raw, want := range map[string]string{
+		"postgres://u:p%40@h1/db":                          "postgres://u:p%40@h1/db?target_session_attrs=primary",
+		"postgres://h1,h2/db?target_session_attrs=any":     "postgres://h1,h2/db?port=5432%2C5432&target_session_attrs=primary",
+		"postgres://h1/db?target_session_attrs=read-write": "postgres://h1/db?target_session_attrs=read-write",
+		"mysql://%zz": "mysql://%zz",
+	} {
+		if got := PrimaryURL(raw); got != want {
+			t.Errorf("%s becomes %s, want %s", raw, got, want)
+		}
+	}
+}
+
 func TestPostgresConnectsToTheHostThatListens(t *testing.T) {
 	u, err := url.Parse(services.Postgres(t))
 	if err != nil {
