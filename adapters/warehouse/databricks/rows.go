@@ -27,8 +27,10 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
-	if err := shown(rows, p.Columns); err != nil {
-		return p, err
+	for _, row := range rows {
+		if err := shown(row, p.Columns); err != nil {
+			return p, err
+		}
 	}
 	p.Rows, err = warehouse.Cells(rows, len(p.Columns))
 	return p, err
@@ -63,19 +65,14 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
-	return s.run(sql+` LIMIT `+strconv.Itoa(q.Limit), parameters, func(rows [][]*string) error {
-		if err := shown(rows, columns); err != nil {
+	return s.run(sql+` LIMIT `+strconv.Itoa(q.Limit), parameters, func(row []*string) error {
+		if err := shown(row, columns); err != nil {
 			return err
 		}
-		for _, row := range rows {
-			if place >= 0 {
-				row = append(row, warehouse.Place(row[place]))
-			}
-			if err := out.Add(row); err != nil {
-				return err
-			}
+		if place >= 0 {
+			row = append(row, warehouse.Place(row[place]))
 		}
-		return nil
+		return out.Add(row)
 	})
 }
 

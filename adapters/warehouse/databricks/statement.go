@@ -70,22 +70,46 @@ type response struct {
 
 // chunk is a part of a result.
 type chunk struct {
-	Next *int        `json:"next_chunk_index"`
-	Data [][]*string `json:"data_array"`
+	Next *int            `json:"next_chunk_index"`
+	Data json.RawMessage `json:"data_array"` // as values, short ones would take ten times as much memory
+}
+
+// each passes the rows of a chunk to do.
+func (c chunk) each(do func([]*string) error) error {
+	if len(c.Data) == 0 || string(c.Data) == "null" {
+		return nil // a result without rows
+	}
+	in := json.NewDecoder(bytes.NewReader(c.Data))
+	if token, err := in.Token(); err != nil || token != json.Delim('[') {
+		return connection.NotThisDatabase
+	}
+	for in.More() {
+		var row []*string
+		if in.Decode(&row) != nil {
+			return connection.NotThisDatabase // without the error, which may quote a value
+		}
+		if err := do(row); err != nil {
+			return err
+		}
+	}
+	if _, err := in.Token(); err != nil {
+		return connection.NotThisDatabase
+	}
+	return nil
 }
 
 // query runs one statement and returns its rows; nil for NULL. All its columns must be texts.
 func (s *session) query(sql string, parameters ...parameter) (rows [][]*string, err error) {
-	err = s.run(sql, parameters, func(part [][]*string) error {
-		rows = append(rows, part...)
+	err = s.run(sql, parameters, func(row []*string) error {
+		rows = append(rows, row)
 		return nil
 	})
 	return rows, err
 }
 
-// run runs one statement, and passes its rows to each in parts. Whatever ends the call, the statement has ended at the
+// run runs one statement, and passes its rows to do. Whatever ends the call, the statement has ended at the
 // server, or has been told to: the API has no timeout that the server applies.
-func (s *session) run(sql string, parameters []parameter, each func([][]*string) error) error {
+func (s *session) run(sql string, parameters []parameter, do func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement)
 	defer cancel()
 	r, err := s.send(ctx, order{
@@ -104,7 +128,7 @@ func (s *session) run(sql string, parameters []parameter, each func([][]*string)
 	}
 	part := r.Result
 	for index := 1; ; index++ {
-		if err := each(part.Data); err != nil {
+		if err := part.each(do); err != nil {
 			return err
 		}
 		if part.Next == nil {

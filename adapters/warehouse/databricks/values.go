@@ -62,24 +62,22 @@ func cell(c connection.Column, most string) string {
 	return `LEFT(CAST(` + name + ` AS STRING), ` + most + `)`
 }
 
-// shown formats moments in rows for people. It returns connection.NotThisDatabase if a row does not have a value for
+// shown formats moments in a row for people. It returns connection.NotThisDatabase if the row does not have a value for
 // each column.
-func shown(rows [][]*string, columns []connection.Column) error {
-	for _, row := range rows {
-		if len(row) != len(columns) {
+func shown(row []*string, columns []connection.Column) error {
+	if len(row) != len(columns) {
+		return connection.NotThisDatabase
+	}
+	for i, c := range columns {
+		if row[i] == nil || word(c.DatabaseType) != "timestamp" {
+			continue
+		}
+		micros, err := strconv.ParseInt(*row[i], 10, 64)
+		if err != nil {
 			return connection.NotThisDatabase
 		}
-		for i, c := range columns {
-			if row[i] == nil || word(c.DatabaseType) != "timestamp" {
-				continue
-			}
-			micros, err := strconv.ParseInt(*row[i], 10, 64)
-			if err != nil {
-				return connection.NotThisDatabase
-			}
-			text := time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999") + " UTC"
-			row[i] = &text
-		}
+		text := time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999") + " UTC"
+		row[i] = &text
 	}
 	return nil
 }

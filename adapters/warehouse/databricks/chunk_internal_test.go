@@ -1,0 +1,51 @@
+package databricks
+
+import (
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// TestTheLargestResultOfShortValuesTakesLittleMemory decodes a result of the largest size, whose values have one
+// letter: as values they would take more memory than a child has.
+func TestTheLargestResultOfShortValuesTakesLittleMemory(t *testing.T) {
+	const row = `["a","b","c",null,"e"],`
+	n := maxResult / len(row)
+	text := []byte(`{"result": {"data_array": [` + strings.TrimSuffix(strings.Repeat(row, n), ",") + `]}}`)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var r response
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	if err := r.Result.each(func(row []*string) error {
+		if rows++; len(row) != 5 || *row[0] != "a" || row[3] != nil {
+			t.Fatalf("row %d is %v", rows, row)
+		}
+		return nil
+	}); err != nil || rows != n {
+		t.Errorf("%d rows of %d, %v", rows, n, err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2*maxResult { //nolint:gosec // some MB
+		t.Errorf("%d bytes take %d", len(text), grown)
+	}
+	runtime.KeepAlive(r)
+}
+
+func TestAChunkThatIsNoneHasNoRows(t *testing.T) {
+	for data, want := range map[string]error{"": nil, "null": nil, "[]": nil, "{}": connection.NotThisDatabase,
+		`["a"]`: connection.NotThisDatabase, `[["a"]`: connection.NotThisDatabase} {
+		err := chunk{Data: json.RawMessage(data)}.each(func([]*string) error { return nil })
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", data, err, want)
+		}
+	}
+}
