@@ -7471,9 +7471,8 @@ func (s *DataSourcesService) PreviewTransforms(ctx context.Context, body SourceT
 // With a `type`, suggests which column holds each field of that type, and gives the reasons.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, invalid_fields,
-// kind_not_offered, out_of_memory, permission_denied, preview_rate_limited, scope_required, source_forbidden,
-// table_not_found, table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that every
-// call can have.
+// kind_not_offered, permission_denied, preview_rate_limited, scope_required, source_forbidden, table_not_found,
+// table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that every call can have.
 func (s *DataSourcesService) PreviewWarehouse(ctx context.Context, query DataSourcesPreviewWarehouseQuery, opts ...Option) (*DataSourcesServicePreviewWarehouseResult, error) {
 	return send[DataSourcesServicePreviewWarehouseResult](ctx, s.client, &call{name: "dataSources.previewWarehouse", method: "GET", path: []string{"/api/datasources/warehouse-preview"}, query: query.values()}, opts)
 }

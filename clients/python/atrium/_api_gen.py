@@ -12192,9 +12192,9 @@ class DataSourcesResource(Resource):
         With a `type`, suggests which column holds each field of that type, and gives the reasons.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed,
-        invalid_fields, kind_not_offered, out_of_memory, permission_denied, preview_rate_limited,
-        scope_required, source_forbidden, table_not_found, table_unreadable, too_many_reads,
-        unknown_source_type, upstream_timeout; and those that every call can have.
+        invalid_fields, kind_not_offered, permission_denied, preview_rate_limited, scope_required,
+        source_forbidden, table_not_found, table_unreadable, too_many_reads, unknown_source_type,
+        upstream_timeout; and those that every call can have.
         """
         return cast("Union[TablePreview, WarehouseTableList]", self._caller.send("dataSources.previewWarehouse", "GET", path("/api/datasources/warehouse-preview"), query={"limit": limit, "connection_id": connection_id, "schema": schema, "table": table, "sample_rows": sample_rows, "table_query": table_query, "column_query": column_query, "type": type}, options=options))
 

@@ -9404,7 +9404,7 @@ export class DataSourcesResource extends Resource {
    * With a `type`, suggests which column holds each field of that type, and gives the reasons.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, credential_changed, invalid_fields,
-   * kind_not_offered, out_of_memory, permission_denied, preview_rate_limited, scope_required, source_forbidden,
+   * kind_not_offered, permission_denied, preview_rate_limited, scope_required, source_forbidden,
    * table_not_found, table_unreadable, too_many_reads, unknown_source_type, upstream_timeout; and those that
    * every call can have.
    */
