@@ -89,6 +89,15 @@ func orders(c connection.Column) bool {
 	return false
 }
 
+// compared returns the expression of a text that is compared with a column: a text would become a number with only five
+// digits behind the point.
+func compared(c connection.Column) string {
+	if strings.HasPrefix(c.DatabaseType, "NUMBER(") {
+		return `CAST(? AS ` + c.DatabaseType + `)`
+	}
+	return `?`
+}
+
 // cell returns the expression for a column's value as text, cut to the most characters. Bytes are written as
 // hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
 func cell(c connection.Column, most int, digits string) string {

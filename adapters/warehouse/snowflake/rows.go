@@ -42,7 +42,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		key := quote(q.Key)
 		if q.After != nil {
-			sql, args = sql+` WHERE `+key+` > ? OR `+key+` IS NULL`, []string{*q.After}
+			sql, args = sql+` WHERE `+key+` > `+compared(columns[place])+` OR `+key+` IS NULL`, []string{*q.After}
 		}
 		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
