@@ -97,6 +97,21 @@ func TestALoopOverAListReadsNoPageThatItDoesNotNeed(t *testing.T) {
 	}
 }
 
+func TestALoopOverRowsWithoutANextPageEndsWithAnError(t *testing.T) {
+	c := clientOf(t, func(*http.Request) (*http.Response, error) {
+		return response(200, `{"data": [{"id": "a"}], "next_cursor": null, "has_more": true}`), nil
+	})
+	items, failed := 0, error(nil)
+	for _, err := range c.Events.List(t.Context(), EventsListQuery{}) {
+		if failed = err; err == nil {
+			items++
+		}
+	}
+	if items != 1 || !errors.Is(failed, errNoNextPage) {
+		t.Errorf("%d items, %v", items, failed)
+	}
+}
+
 func TestEventsResumeWhereTheyEnded(t *testing.T) {
 	var ids []string
 	c := clientOf(t, func(r *http.Request) (*http.Response, error) {

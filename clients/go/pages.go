@@ -3,9 +3,13 @@ package atrium
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/url"
 )
+
+// errNoNextPage is the error at the end of rows that are not all: no unique field says where a next page would begin.
+var errNoNextPage = errors.New("atrium: there are more items, and no next page: stream them")
 
 // list returns the items of all pages. A page is read when the loop needs it.
 func list[T any](ctx context.Context, client *Client, c *call, options []Option) iter.Seq2[T, error] {
@@ -19,6 +23,7 @@ func list[T any](ctx context.Context, client *Client, c *call, options []Option)
 			page, err := send[struct {
 				Data []T     `json:"data"`
 				Next *string `json:"next_cursor"`
+				More bool    `json:"has_more"`
 			}](ctx, client, &one, options)
 			if err != nil {
 				var none T
@@ -31,6 +36,10 @@ func list[T any](ctx context.Context, client *Client, c *call, options []Option)
 				}
 			}
 			if page.Next == nil {
+				if page.More {
+					var none T
+					yield(none, errNoNextPage)
+				}
 				return
 			}
 			one.query.Set("cursor", *page.Next)

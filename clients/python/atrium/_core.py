@@ -133,6 +133,8 @@ class Pages(Generic[T, P]):
             page = self._read(cursor)
             yield page
             cursor = page["next_cursor"]
+            if cursor is None and page.get("has_more"):  # no unique field of a table says where a next page would begin
+                raise ValueError("there are more items, and no next page: stream them")
             if cursor is None:
                 return
 

@@ -53,6 +53,14 @@ class ClientTest(unittest.TestCase):
                 break
         self.assertIn("limit=2&cursor=more", self.requests[2].url)
 
+    def test_a_loop_over_rows_without_a_next_page_ends_with_an_error(self):
+        client = self.client(lambda n: answer({"data": [{"id": 1}], "next_cursor": None, "has_more": True}))
+        items = []
+        with self.assertRaisesRegex(ValueError, "no next page"):
+            for item in client.events.list():
+                items.append(item)
+        self.assertEqual(len(items), 1)
+
     def test_events_resume_where_they_ended(self):
         text = b': comment\n\nid: 1\nevent: snapshot\ndata: {"more":\ndata: true}\n\nid: 2\r\nevent: reset\r\n\r\nid: 3\n'
         client = self.client(lambda n: answer(text))

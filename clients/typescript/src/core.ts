@@ -131,13 +131,15 @@ export class Core implements Caller {
   }
 
   list<T, P>(request: Request, options?: Options): Page<T, P> {
-    type Body = P & { data: T[]; next_cursor: string | null }
+    type Body = P & { data: T[]; next_cursor: string | null; has_more?: boolean }
     const read = (cursor?: string) =>
       this.send<Body>({ ...request, query: cursor ? { ...request.query, cursor } : request.query }, options)
     async function* pages(): AsyncIterableIterator<Body> {
       for (let cursor: string | undefined; ; ) {
         const page = await read(cursor)
         yield page
+        // No unique field of a table says where a next page would begin.
+        if (!page.next_cursor && page.has_more) throw new Error('there are more items, and no next page: stream them')
         if (!page.next_cursor) return
         cursor = page.next_cursor
       }

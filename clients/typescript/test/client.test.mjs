@@ -77,6 +77,16 @@ test('a loop over a list reads no page that it does not need', async () => {
   assert.match(requests[2].url, /limit=2&cursor=more/)
 })
 
+test('a loop over rows without a next page ends with an error', async () => {
+  const { atrium } = clientOf(() => json({ data: [{ id: 1 }], next_cursor: null, has_more: true }))
+  let items = 0
+  const loop = async () => {
+    for await (const item of atrium.events.list()) items += item.id
+  }
+  await assert.rejects(loop(), /no next page/)
+  assert.equal(items, 1)
+})
+
 test('events are read from any chunks, and the stream resumes', async () => {
   const text = ': comment\n\nid: 1\nevent: snapshot\ndata: {"more":\ndata: true}\n\nid: 2\r\nevent: reset\r\n\r\nid: 3\nevent: lost\n'
   const chunks = (n) =>
