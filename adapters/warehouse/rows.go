@@ -75,7 +75,7 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []conn
 
 // FloatText returns a floating-point number of 32 or 64 bits as the shortest text that loses nothing of it.
 func FloatText(v float64, bits int) string {
-	if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 {
+	if size := math.Abs(v); size == 0 || (size >= 1e-6 && size < 1e21) {
 		return strconv.FormatFloat(v, 'f', -1, bits)
 	}
 	return strconv.FormatFloat(v, 'g', -1, bits)

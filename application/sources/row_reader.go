@@ -134,7 +134,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	}
 	if q.After != "" {
 		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape ||
-			src.Location.Backend() == source.WarehouseBackend && r.from.Place == nil {
+			(src.Location.Backend() == source.WarehouseBackend && r.from.Place == nil) {
 			return nil, source.ErrSourceChanged
 		}
 	}

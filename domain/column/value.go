@@ -116,7 +116,7 @@ func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	case isText:
 		return TextValue(*cell), ""
 	}
-	if f.Type != Enum && (text == "" || !s.Database && isPlaceholder(text)) {
+	if f.Type != Enum && (text == "" || (!s.Database && isPlaceholder(text))) {
 		return Value{}, ""
 	}
 	switch f.Type {

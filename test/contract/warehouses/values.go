@@ -50,7 +50,7 @@ func neverSilentlyNull(t *testing.T, c connection.Column, text string) {
 		column.Date, column.DateTime, column.URL, column.Email, column.Enum, column.JSON} {
 		f := column.Field{Type: kind}
 		value, reason := f.Value(&text, column.Warehouse)
-		if value.IsNull() && reason == "" && strings.TrimSpace(text) != "" || !value.IsNull() && reason != "" {
+		if (value.IsNull() && reason == "" && strings.TrimSpace(text) != "") || (!value.IsNull() && reason != "") {
 			t.Errorf("%s, a %s: %q as a %s is %+v, %q", c.Name, c.DatabaseType, text, kind, value, reason)
 		}
 	}
