@@ -175,7 +175,8 @@ func largeMySQL(t *testing.T, ann *client, rows int) object {
 }
 
 // readNumbered streams a source whose rows are numbered from 1 in their e-mail addresses, and checks that each arrives
-// once, in any order: ClickHouse reads the parts of a table at the same time. It returns the most that a child of the server had meanwhile: data, as the kernel limits it, and memory.
+// once, in any order: ClickHouse reads the parts of a table at the same time. It returns the most that a child of the
+// server had meanwhile: data, as the kernel limits it, and memory.
 func readNumbered(t *testing.T, as *client, path string, rows int) (data, resident int64) {
 	t.Helper()
 	in, end := openRows(t, as, path)
