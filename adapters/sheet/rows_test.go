@@ -35,7 +35,8 @@ func TestTheRowsOfAnOpenDocumentAreThoseOfItsTab(t *testing.T) {
 		return fixture.Tab{Title: title, Hidden: hidden, Rows: [][]string{{"Head"}, {cell}}}
 	}
 	books := map[string]fixture.Workbook{
-		"several":    {Tabs: []fixture.Tab{tab("Old", "hidden", true), tab("people", "lower", false), tab("People", "upper", false)}},
+		"several": {Tabs: []fixture.Tab{tab("Old", "hidden", true), tab("people", "lower", false),
+			tab("People", "upper", false)}},
 		"all hidden": {Tabs: []fixture.Tab{tab("A", "first", true), tab("B", "second", true)}},
 	}
 	for _, tt := range []struct{ book, tab, want string }{
@@ -81,8 +82,10 @@ func TestRowsOfAWorkbookThatAreNotInOrderAreNotLost(t *testing.T) {
 	for _, tt := range []struct {
 		numbers []any
 		want    error
-	}{{[]any{1, 5, 6}, nil}, {[]any{1, 6, 5}, source.ErrUnsupportedFormat}, {[]any{1, 5, 5}, source.ErrUnsupportedFormat}} {
-		content := workbook(t, sheetBegin+"<sheetData>"+fmt.Sprintf(strings.Repeat(row, 3), tt.numbers...)+"</sheetData></worksheet>")
+	}{{[]any{1, 5, 6}, nil}, {[]any{1, 6, 5}, source.ErrUnsupportedFormat},
+		{[]any{1, 5, 5}, source.ErrUnsupportedFormat}} {
+		rows := fmt.Sprintf(strings.Repeat(row, 3), tt.numbers...)
+		content := workbook(t, sheetBegin+"<sheetData>"+rows+"</sheetData></worksheet>")
 		var got []string
 		err := xlsx.Rows(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1}, firstCells(&got))
 		if !errors.Is(err, tt.want) || err == nil && len(got) != 3 {
@@ -92,7 +95,9 @@ func TestRowsOfAWorkbookThatAreNotInOrderAreNotLost(t *testing.T) {
 }
 
 // readRows reads the columns of a file, and returns the most memory that was resident of a child meanwhile.
-func readRows(t *testing.T, sheets *sheet.Confined, to ports.SheetTarget, names ...string) (n int, resident int64, err error) {
+func readRows(
+	t *testing.T, sheets *sheet.Confined, to ports.SheetTarget, names ...string,
+) (n int, resident int64, err error) {
 	t.Helper()
 	to.Location.HeaderRow, to.Within = 1, 10*time.Minute
 	batches := 0

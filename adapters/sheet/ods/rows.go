@@ -12,8 +12,8 @@ import (
 // Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and those of
 // numbers, dates and booleans also as they are stored. It holds one row at a time.
 //
-// Which tab a location names can depend on the tabs after it: one that is spelled exactly so goes first, and so does one
-// that is not hidden. If the end of the document shows that the tab is an earlier one, it is read again.
+// Which tab a location names can depend on the tabs after it: one that is spelled exactly so goes first, and so does
+// one that is not hidden. If the end of the document shows that the tab is an earlier one, it is read again.
 func Rows(
 	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
 ) error {

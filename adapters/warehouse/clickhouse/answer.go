@@ -13,8 +13,8 @@ const (
 	maxException = 64 << 10 // bytes of an answer that are searched for an error
 )
 
-// answer is a response in the format JSONCompact, while it arrives. An error can follow the rows, since the server sends
-// the status before it has computed them all: as text after the last row (ClickHouse's documentation, "HTTP response
+// answer is a response in the format JSONCompact, while it arrives. An error can follow the rows, since the server
+// sends the status before it has computed them all: as text after the last row (ClickHouse's documentation, "HTTP response
 // codes caveats"), or as the member exception (its setting http_write_exception_in_output_format). Rows are JSON, so
 // that no text in them can be taken for it.
 type answer struct {

@@ -16,11 +16,15 @@ func TestAnErrorAmongRowsIsNoRow(t *testing.T) {
 		rows int
 		want error
 	}{
-		"an answer with all its rows":      {begin + `], "rows": 2, "statistics": {"elapsed": 0.1}}`, 2, nil},
-		"rows that read like an error":     {`{"data": [["Code: 241, e.displayText() = DB::Exception"]]}`, 1, nil},
-		"an error after a row":             {begin + thrown + ", e.displayText() = DB::Exception: c4n4ry", 2, connection.TableUnreadable},
-		"an error after a comma":           {begin + ",\n" + thrown + ". DB::Exception: c4n4ry (X)", 2, connection.TableUnreadable},
-		"an error with its tags":           {begin + ",\r\n__exception__\r\nabcdefghijklmnop\r\n" + thrown + ". DB::Exception: c4n4ry\r\n48 abcdefghijklmnop\r\n__exception__\r\n", 2, connection.TableUnreadable},
+		"an answer with all its rows":  {begin + `], "rows": 2, "statistics": {"elapsed": 0.1}}`, 2, nil},
+		"rows that read like an error": {`{"data": [["Code: 241, e.displayText() = DB::Exception"]]}`, 1, nil},
+		"an error after a row": {begin + thrown + ", e.displayText() = DB::Exception: c4n4ry", 2,
+			connection.TableUnreadable},
+		"an error after a comma": {begin + ",\n" + thrown + ". DB::Exception: c4n4ry (X)", 2,
+			connection.TableUnreadable},
+		"an error with its tags": {begin + ",\r\n__exception__\r\nabcdefghijklmnop\r\n" + thrown +
+			". DB::Exception: c4n4ry\r\n48 abcdefghijklmnop\r\n__exception__\r\n", 2,
+			connection.TableUnreadable},
 		"an error as a member":             {begin + `], "rows": 2, "exception": "` + thrown + `. DB::Exception: c4n4ry"}`, 2, connection.TableUnreadable},
 		"an error of memory":               {begin + "Code: 241. DB::Exception", 2, connection.QuotaExceeded},
 		"an error before the first row":    {`{"meta": [], "data": [` + thrown, 0, connection.TableUnreadable},

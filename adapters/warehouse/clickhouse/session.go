@@ -183,8 +183,8 @@ func (s *session) end(id string) {
 		func([]*string) error { return nil })
 }
 
-// ask sends one statement, with more parameters of the request, and passes its rows to do; nil for NULL. All its columns
-// must be texts.
+// ask sends one statement, with more parameters of the request, and passes its rows to do; nil for NULL. All its
+// columns must be texts.
 func (s *session) ask(ctx context.Context, sql string, more url.Values, do func([]*string) error) error {
 	request, err := s.request(ctx, sql, more)
 	if err != nil {
