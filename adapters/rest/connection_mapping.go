@@ -36,6 +36,7 @@ func toConnection(c *connection.Connection, sources []openapi.ConnectionSource) 
 		NextVerifyAt:        nextVerify(c),
 		Sources:             nonNil(sources),
 		CreatedBy:           openapi.OrNull(string(c.CreatedBy)),
+		Ownerless:           c.Ownerless,
 		RevokedAt:           orNullTime(c.RevokedAt),
 		Revision:            c.Revision,
 		CreatedAt:           openapi.Time(c.CreatedAt),

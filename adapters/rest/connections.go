@@ -17,6 +17,7 @@ func (a *API) connectionOperations() []operation {
 		{http.MethodGet, one, cachedQuery(a.getConnection)},
 		{http.MethodPatch, one, command(a.updateConnection)},
 		{http.MethodDelete, one, command(a.revokeConnection)},
+		{http.MethodPost, one + "/confirm", command(a.confirmConnection)},
 		{http.MethodPost, one + "/erase", command(a.eraseConnection)},
 		{http.MethodPost, one + "/verify", probing{outbound(a.verifyConnection)}},
 	}
@@ -130,6 +131,10 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 		PausedSources: mapSlice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: orNullPtr(out.Withdrawn),
 	}).withRevision(out.Connection.Revision), nil
+}
+
+func (a *API) confirmConnection(r *request) (reply, error) {
+	return r.connection(r.Connections.Confirm(r.Context(), r.by, connectionID(r), r.match))
 }
 
 func (a *API) updateConnection(r *request) (reply, error) {

@@ -20,6 +20,7 @@ func (a *API) endpointOperations() []operation {
 		{http.MethodGet, path, query(a.getWebhook)},
 		{http.MethodPatch, path, command(a.updateWebhook)},
 		{http.MethodDelete, path, command(a.deleteWebhook)},
+		{http.MethodPost, path + "/confirm", command(a.confirmWebhook)},
 		{http.MethodPost, path + "/rotate", command(a.rotateWebhook)},
 		{http.MethodPost, path + "/test", outbound(a.testWebhook)},
 		{http.MethodPost, path + "/replay", command(a.replayWebhook)},
@@ -67,6 +68,14 @@ func (a *API) updateWebhook(r *request) (reply, error) {
 	}
 	e, err := r.Webhooks.Change(r.Context(), r.by, webhookID(r), r.match, webhook.Changes{URL: in.URL,
 		Description: in.Description, Events: in.Events, Enabled: in.Enabled}, in.Headers)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toWebhook(e)).withRevision(e.Revision), nil
+}
+
+func (a *API) confirmWebhook(r *request) (reply, error) {
+	e, err := r.Webhooks.Confirm(r.Context(), r.by, webhookID(r), r.match)
 	if err != nil {
 		return reply{}, err
 	}
@@ -154,6 +163,7 @@ func toWebhook(e *webhook.Endpoint) openapi.Webhook {
 		FailingSince:        orNullTime(e.FailingSince),
 		LastSuccessAt:       orNullTime(e.SucceededAt),
 		CreatedBy:           openapi.OrNull(string(e.CreatedBy)),
+		Ownerless:           e.Ownerless,
 		Revision:            e.Revision,
 		CreatedAt:           openapi.Time(e.CreatedAt),
 		UpdatedAt:           openapi.Time(e.UpdatedAt),
@@ -166,7 +176,7 @@ func toWebhookCreated(e *webhook.Endpoint, key []byte) openapi.WebhookCreated {
 		ID: w.ID, URL: w.URL, Description: w.Description, Events: w.Events, HeaderNames: w.HeaderNames,
 		Enabled: w.Enabled, Status: w.Status, DisabledReason: w.DisabledReason,
 		ConsecutiveFailures: w.ConsecutiveFailures, FailingSince: w.FailingSince, LastSuccessAt: w.LastSuccessAt,
-		CreatedBy: w.CreatedBy, Revision: w.Revision, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+		CreatedBy: w.CreatedBy, Ownerless: w.Ownerless, Revision: w.Revision, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 		Secret: "whsec_" + base64.StdEncoding.EncodeToString(key),
 	}
 }

@@ -44,6 +44,9 @@ func toRoleLoss(l account.Loss) openapi.RoleLoss {
 		ServiceKeysEnded:     idsOf(l.Ended),
 		ServiceKeysKept:      idsOf(l.Kept),
 		ServiceKeysSuspended: idsOf(l.Suspended),
+
+		WebhooksOwnerless:       l.OwnerlessIDs(account.Webhook),
+		ReplyEndpointsOwnerless: l.OwnerlessIDs(account.ReplyEndpoint),
 	}
 }
 

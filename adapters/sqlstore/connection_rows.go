@@ -13,7 +13,8 @@ import (
 const connectionColumns = `t.id, t.org_id, t.workspace_id, t.kind, t.name, t.status, t.config, t.secrets, t.fingerprint,
 	t.secret_updated_at, t.credential_revision,
 	t.server_product, t.server_version, t.server_can_write, t.checks, t.failed, t.failed_at, t.failures,
-	t.last_verified_at, t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at,
+	t.last_verified_at, t.created_by, COALESCE(NULLIF(t.owner_id, ''), t.created_by) AS owner_id, t.ownerless,
+	t.revoked_at, t.revision, t.created_at, t.updated_at,
 	COALESCE((SELECT j.due_at FROM jobs j WHERE j.workspace_id = t.workspace_id AND j.subject = t.id
 	AND j.kind = 'connection.check' AND j.state = 'queued' AND j.ended_at = 0), 0) AS next_check_at`
 
@@ -38,6 +39,8 @@ type connectionRow struct {
 	Failures           int                  `db:"failures"`
 	LastVerifiedAt     int64                `db:"last_verified_at"`
 	CreatedBy          identity.UserID      `db:"created_by"`
+	Owner              identity.UserID      `db:"owner_id"`
+	Ownerless          bool                 `db:"ownerless"`
 	RevokedAt          int64                `db:"revoked_at"`
 	Revision           int64                `db:"revision"`
 	CreatedAt          int64                `db:"created_at"`
@@ -71,7 +74,7 @@ func (r *connectionRow) fill(c *connection.Connection) (err error) {
 		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
 		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures,
 		LastVerifiedAt: fromMicros(r.LastVerifiedAt),
-		CreatedBy:      r.CreatedBy, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision,
+		CreatedBy:      r.CreatedBy, Owner: r.Owner, Ownerless: r.Ownerless, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision,
 		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), NextCheckAt: fromMicros(r.NextCheckAt),
 	}
 	if !json.Valid(c.Config) {

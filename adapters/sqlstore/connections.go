@@ -37,13 +37,13 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 			INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint,
 			secret_updated_at, credential_revision,
 				server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at,
-				created_by, revoked_at, revision, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				created_by, owner_id, revoked_at, revision, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.ID, c.Org, c.Workspace, c.Kind, c.Name, c.Status, config, secrets, c.Fingerprint,
 			micros(c.SecretUpdatedAt), c.CredentialRevision,
 			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
 			micros(c.LastVerifiedAt),
-			c.CreatedBy, micros(c.RevokedAt), c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			c.CreatedBy, c.Owner, micros(c.RevokedAt), c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
 			return err
 		}
 		return tx.keepCredential(ctx, c)
@@ -194,7 +194,7 @@ func connectionValues(c *connection.Connection) ([]any, error) {
 	return []any{
 		c.Name, c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
 		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
-		micros(c.LastVerifiedAt), micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt),
+		micros(c.LastVerifiedAt), micros(c.RevokedAt), c.Owner, c.Ownerless, c.Revision, micros(c.UpdatedAt),
 	}, err
 }
 
@@ -208,7 +208,8 @@ func (db *DB) saveConnection(ctx context.Context, before []any, c *connection.Co
 		UPDATE connections SET name = ?, status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?,
 		credential_revision = ?,
 			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?,
-			failures = ?, last_verified_at = ?, revoked_at = ?, revision = ?, updated_at = ?
+			failures = ?, last_verified_at = ?, revoked_at = ?, owner_id = ?, ownerless = ?, revision = ?,
+			updated_at = ?
 		WHERE workspace_id = ? AND id = ?`, append(values, c.Workspace, c.ID)...)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -26,7 +27,29 @@ func (db *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...ide
 func (db *DB) powers(
 	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
 ) (p account.Powers, err error) {
-	p.Keys, err = db.keysMadeBy(ctx, ws, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user, user)
+	if p.Keys, err = db.keysMadeBy(ctx, ws, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user,
+		user); err != nil {
+		return p, err
+	}
+	var rows []struct {
+		Kind  account.EndpointKind `db:"kind"`
+		ID    string               `db:"id"`
+		Owner identity.UserID      `db:"owner"`
+	}
+	err = db.list(ctx, &rows, `
+		WITH RECURSIVE made (id, user_id) AS (
+			SELECT r.id, r.user_id FROM api_keys r WHERE r.workspace_id = ? AND r.created_by = ? AND r.service
+			UNION SELECT c.id, c.user_id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
+		), endpoints AS (
+			SELECT 'webhook' AS kind, w.id, COALESCE(NULLIF(w.owner_id, ''), w.created_by) AS owner FROM webhooks w
+			WHERE w.workspace_id = ? AND NOT w.ownerless
+			UNION ALL SELECT 'reply_endpoint', c.id, COALESCE(NULLIF(c.owner_id, ''), c.created_by) FROM connections c
+			WHERE c.workspace_id = ? AND NOT c.ownerless AND c.revoked_at = 0 AND c.kind IN (?, ?)
+		) SELECT kind, id, owner FROM endpoints WHERE owner = ? OR owner IN (SELECT user_id FROM made) ORDER BY id`,
+		ws, user, ws, ws, connection.ReplyEndpoint, connection.OpenAICompatible, user)
+	for _, r := range rows {
+		p.Endpoints = append(p.Endpoints, &account.Endpoint{Kind: r.Kind, ID: r.ID, Owner: r.Owner})
+	}
 	return p, err
 }
 
@@ -35,6 +58,16 @@ func (db *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
 	for _, p := range powers {
 		for _, k := range p.Keys {
 			if err := db.saveKey(ctx, k); err != nil {
+				return err
+			}
+		}
+		for _, e := range p.Endpoints {
+			if e.LostAt.IsZero() {
+				continue
+			}
+			table := map[account.EndpointKind]string{account.Webhook: "webhooks", account.ReplyEndpoint: "connections"}
+			if _, err := db.exec(ctx, `UPDATE `+table[e.Kind]+` SET ownerless = TRUE, revision = revision + 1,
+				updated_at = ? WHERE id = ?`, micros(e.LostAt), e.ID); err != nil {
 				return err
 			}
 		}
@@ -47,8 +80,12 @@ func (db *DB) makersAmong(
 	ctx context.Context, ws identity.WorkspaceID, users map[identity.UserID]account.Member,
 ) ([]identity.UserID, error) {
 	var makers []identity.UserID
-	if err := db.list(ctx, &makers, `SELECT DISTINCT created_by FROM api_keys
-		WHERE workspace_id = ? AND revoked_at = 0 AND service ORDER BY created_by`, ws); err != nil {
+	if err := db.list(ctx, &makers, `
+		SELECT created_by FROM api_keys WHERE workspace_id = ? AND service
+		UNION SELECT COALESCE(NULLIF(owner_id, ''), created_by) FROM webhooks WHERE workspace_id = ? AND NOT ownerless
+		UNION SELECT COALESCE(NULLIF(owner_id, ''), created_by) FROM connections
+		WHERE workspace_id = ? AND NOT ownerless AND revoked_at = 0 AND kind IN (?, ?) ORDER BY 1`,
+		ws, ws, ws, connection.ReplyEndpoint, connection.OpenAICompatible); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(makers, func(id identity.UserID) bool { return users[id].Role == identity.NoRole }), nil

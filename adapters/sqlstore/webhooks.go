@@ -22,7 +22,8 @@ const never = math.MaxInt64
 
 const webhookColumns = `t.id, t.org_id, t.workspace_id, t.url, t.description, t.events, t.headers, t.sealed, t.enabled,
 	t.reason, t.failures, t.failing_since, t.told, t.succeeded_at, t.secret, t.previous_until, t.place, t.created_by,
-	t.revision, t.created_at, t.updated_at, t.leased_until`
+	COALESCE(NULLIF(t.owner_id, ''), t.created_by) AS owner_id, t.ownerless, t.revision, t.created_at, t.updated_at,
+	t.leased_until`
 
 type webhookRow struct {
 	ID            webhook.ID           `db:"id"`
@@ -43,6 +44,8 @@ type webhookRow struct {
 	PreviousUntil int64                `db:"previous_until"`
 	Place         int64                `db:"place"`
 	CreatedBy     identity.UserID      `db:"created_by"`
+	Owner         identity.UserID      `db:"owner_id"`
+	Ownerless     bool                 `db:"ownerless"`
 	Revision      int64                `db:"revision"`
 	CreatedAt     int64                `db:"created_at"`
 	UpdatedAt     int64                `db:"updated_at"`
@@ -54,8 +57,8 @@ func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, URL: r.URL, Description: r.Description, Sealed: r.Sealed,
 		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: fromMicros(r.FailingSince),
 		Told: r.Told, SucceededAt: fromMicros(r.SucceededAt), Secret: r.Secret,
-		PreviousUntil: fromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), LeasedUntil: fromMicros(r.LeasedUntil),
+		PreviousUntil: fromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Owner: r.Owner,
+		Ownerless: r.Ownerless, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), LeasedUntil: fromMicros(r.LeasedUntil),
 	}
 	if err := json.Unmarshal([]byte(r.Events), &e.Events); err != nil {
 		return nil, err
@@ -86,8 +89,8 @@ func webhookArgs(e *webhook.Endpoint) ([]any, error) {
 		return nil, err
 	}
 	return []any{e.URL, e.Description, string(events), string(headers), e.Sealed, e.Enabled, e.Reason, e.Failures,
-		micros(e.FailingSince), e.Told, micros(e.SucceededAt), e.Secret, micros(e.PreviousUntil), e.Place, e.Revision,
-		micros(e.UpdatedAt)}, nil
+		micros(e.FailingSince), e.Told, micros(e.SucceededAt), e.Secret, micros(e.PreviousUntil), e.Place, e.Owner,
+		e.Ownerless, e.Revision, micros(e.UpdatedAt)}, nil
 }
 
 // List implements ports.Webhooks.
@@ -149,9 +152,9 @@ func (s *Webhooks) Add(
 			return err
 		}
 		if _, err := tx.exec(ctx, `INSERT INTO webhooks (url, description, events, headers, sealed, enabled, reason,
-			failures, failing_since, told, succeeded_at, secret, previous_until, place, revision, updated_at, id,
-			org_id, workspace_id, due_at, leased_until, created_by, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			failures, failing_since, told, succeeded_at, secret, previous_until, place, owner_id, ownerless, revision,
+			updated_at, id, org_id, workspace_id, due_at, leased_until, created_by, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
 			append(args, e.ID, e.Org, e.Workspace, int64(never), e.CreatedBy, micros(e.CreatedAt))...); err != nil {
 			return err
 		}
@@ -197,7 +200,7 @@ func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 	}
 	if _, err := db.exec(ctx, `UPDATE webhooks SET url = ?, description = ?, events = ?, headers = ?, sealed = ?,
 		enabled = ?, reason = ?, failures = ?, failing_since = ?, told = ?, succeeded_at = ?, secret = ?,
-		previous_until = ?, place = ?, revision = ?, updated_at = ? WHERE id = ?`, append(args, e.ID)...); err != nil {
+		previous_until = ?, place = ?, owner_id = ?, ownerless = ?, revision = ?, updated_at = ? WHERE id = ?`, append(args, e.ID)...); err != nil {
 		return err
 	}
 	return db.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))

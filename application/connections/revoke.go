@@ -77,12 +77,20 @@ func (s *Service) Revoke(
 	return out, nil
 }
 
-// Rename gives a connection another name. Requires the admin role, unless by created it.
+// Rename gives a connection another name. Requires the admin role, unless by owns it.
 func (s *Service) Rename(
 	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match, name string,
 ) (*connection.Connection, error) {
 	return s.connections.Update(ctx, by.Workspace, id,
 		func(c *connection.Connection, _ int) error { return c.Rename(by, at, name) })
+}
+
+// Confirm makes by the owner of a connection whose owner has lost the role.
+func (s *Service) Confirm(
+	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match,
+) (*connection.Connection, error) {
+	return s.connections.Update(ctx, by.Workspace, id,
+		func(c *connection.Connection, _ int) error { return c.Confirm(by, at) })
 }
 
 // Erase removes the remaining data of a revoked connection about its server.

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// MailNotice mails the admin who created an endpoint that it is failing or was disabled, if it still is, and they are
+// MailNotice mails the owner of an endpoint that it is failing or was disabled, if it still is, and they are
 // still an admin. by is the system.
 func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.ID) error {
 	e, err := s.webhooks.Get(ctx, by.Workspace, of)
@@ -32,7 +32,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.
 	default:
 		return nil // it has recovered, or a user disabled it
 	}
-	m, err := s.workspaces.Member(ctx, e.Org, e.Workspace, e.CreatedBy)
+	m, err := s.workspaces.Member(ctx, e.Org, e.Workspace, e.Owner)
 	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role < identity.Admin || m.Email == "") {
 		return nil
 	}

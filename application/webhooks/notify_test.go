@@ -50,7 +50,7 @@ func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 			s, e := newMocked(t), endpoint()
 			tt.change(e)
 			s.store.EXPECT().Get(gomock.Any(), e.Workspace, e.ID).Return(e, nil)
-			s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.CreatedBy).Return(tt.member, tt.err).AnyTimes()
+			s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.Owner).Return(tt.member, tt.err).AnyTimes()
 			s.people.EXPECT().Find(gomock.Any(), e.Org, string(e.Workspace)).
 				Return(&account.Workspace{Slug: "shop"}, nil).AnyTimes()
 			var mails []ports.Mail
@@ -77,7 +77,7 @@ func TestANoticeThatTheMailServerRefusesIsAnErrorSoThatItsJobTriesAgain(t *testi
 	e.Enabled, e.Reason = false, webhook.Gone
 	refused := errors.New("refused")
 	s.store.EXPECT().Get(gomock.Any(), e.Workspace, e.ID).Return(e, nil)
-	s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.CreatedBy).
+	s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.Owner).
 		Return(account.Member{Role: identity.Admin, Email: "ann@example.com"}, nil)
 	s.people.EXPECT().Find(gomock.Any(), e.Org, string(e.Workspace)).Return(&account.Workspace{Slug: "shop"}, nil)
 	s.mailer.EXPECT().Send(gomock.Any(), gomock.Any()).Return(refused)

@@ -152,6 +152,13 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, of webhook.ID, 
 	})
 }
 
+// Confirm makes by the owner of an endpoint whose owner has lost the role.
+func (s *Service) Confirm(
+	ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match,
+) (*webhook.Endpoint, error) {
+	return s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error { return e.Confirm(by, at) })
+}
+
 // Delete ends an endpoint, and its deliveries.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match) error {
 	_, err := s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error { return e.Delete(by, at) })

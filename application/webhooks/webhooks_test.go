@@ -64,7 +64,8 @@ func newMocked(t *testing.T) *mockedService {
 
 func endpoint() *webhook.Endpoint {
 	return &webhook.Endpoint{ID: "whk_1", Org: "org_a", Workspace: "wsp_a", URL: "https://app.example.com/hook",
-		Events: []string{"member.*"}, Enabled: true, Secret: 1, Place: 3, CreatedBy: "usr_a", Revision: 1}
+		Events: []string{"member.*"}, Enabled: true, Secret: 1, Place: 3, CreatedBy: "usr_first", Owner: "usr_a",
+		Revision: 1}
 }
 
 // holds lets the store have an endpoint, which updates change.

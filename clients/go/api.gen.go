@@ -1399,11 +1399,21 @@ type Connection struct {
 	// The data sources that read through the connection.
 	Sources []ConnectionSource `json:"sources"`
 	// Id of the user who created the connection. `null` if Atrium created it.
-	CreatedBy *string    `json:"created_by"`
+	CreatedBy *string `json:"created_by"`
+	// Whether a connection that replies to visitors of chats has no owner any more: who created it, replaced its
+	// credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
+	Ownerless bool       `json:"ownerless"`
 	RevokedAt *time.Time `json:"revoked_at"`
 	Revision  int64      `json:"revision"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// ConnectionConfirmedData is a type of the API. The data of connection.confirmed: An admin became the owner of a
+// connection that had none.
+type ConnectionConfirmedData struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 }
 
 // ConnectionConsent is a type of the API. What the service gave the browser on its way back from
@@ -2615,10 +2625,12 @@ type MemberPatch struct {
 // MemberRemovedData is a type of the API. The data of member.removed: A membership of the workspace ended.
 type MemberRemovedData struct {
 	// An id.
-	UserID           string   `json:"user_id"`
-	Role             string   `json:"role"`
-	ServiceKeysKept  []string `json:"service_keys_kept,omitzero"`
-	ServiceKeysEnded []string `json:"service_keys_ended,omitzero"`
+	UserID                  string   `json:"user_id"`
+	Role                    string   `json:"role"`
+	ServiceKeysKept         []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded        []string `json:"service_keys_ended,omitzero"`
+	WebhooksOwnerless       []string `json:"webhooks_ownerless,omitzero"`
+	ReplyEndpointsOwnerless []string `json:"reply_endpoints_ownerless,omitzero"`
 }
 
 // MemberUpdatedData is a type of the API. The data of member.updated: A member got another role.
@@ -2628,9 +2640,11 @@ type MemberUpdatedData struct {
 	Role      *ChangedText `json:"role,omitzero"`
 	GrantedBy []string     `json:"granted_by,omitzero"`
 	// An id.
-	GroupID          *string  `json:"group_id,omitzero"`
-	ServiceKeysKept  []string `json:"service_keys_kept,omitzero"`
-	ServiceKeysEnded []string `json:"service_keys_ended,omitzero"`
+	GroupID                 *string  `json:"group_id,omitzero"`
+	ServiceKeysKept         []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded        []string `json:"service_keys_ended,omitzero"`
+	WebhooksOwnerless       []string `json:"webhooks_ownerless,omitzero"`
+	ReplyEndpointsOwnerless []string `json:"reply_endpoints_ownerless,omitzero"`
 }
 
 // MessageRole is a type of the API.
@@ -3964,6 +3978,11 @@ type RoleLoss struct {
 	ServiceKeysKept []string `json:"service_keys_kept"`
 	// Those that wait until the account is enabled.
 	ServiceKeysSuspended []string `json:"service_keys_suspended"`
+	// Ids of the webhooks that the person, or a program of those keys, owned. They still get events: confirm them,
+	// or delete them.
+	WebhooksOwnerless []string `json:"webhooks_ownerless"`
+	// Ids of such connections that reply to visitors of chats. They still do: confirm them, or revoke them.
+	ReplyEndpointsOwnerless []string `json:"reply_endpoints_ownerless"`
 }
 
 // RoleSource is a type of the API. What gives the caller their role: the template was shared with them (`share`)
@@ -5141,10 +5160,12 @@ type UserCreatedData struct {
 
 // UserDisabledData is a type of the API. The data of user.disabled: The account of a person was disabled.
 type UserDisabledData struct {
-	Reason               *string  `json:"reason,omitzero"`
-	ServiceKeysKept      []string `json:"service_keys_kept,omitzero"`
-	ServiceKeysEnded     []string `json:"service_keys_ended,omitzero"`
-	ServiceKeysSuspended []string `json:"service_keys_suspended,omitzero"`
+	Reason                  *string  `json:"reason,omitzero"`
+	ServiceKeysKept         []string `json:"service_keys_kept,omitzero"`
+	ServiceKeysEnded        []string `json:"service_keys_ended,omitzero"`
+	WebhooksOwnerless       []string `json:"webhooks_ownerless,omitzero"`
+	ReplyEndpointsOwnerless []string `json:"reply_endpoints_ownerless,omitzero"`
+	ServiceKeysSuspended    []string `json:"service_keys_suspended,omitzero"`
 }
 
 // UserEnabledData is a type of the API. The data of user.enabled: A disabled account was enabled.
@@ -5292,7 +5313,10 @@ type Webhook struct {
 	FailingSince        *time.Time `json:"failing_since"`
 	LastSuccessAt       *time.Time `json:"last_success_at"`
 	// Id of the user who created it.
-	CreatedBy *string   `json:"created_by"`
+	CreatedBy *string `json:"created_by"`
+	// Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin role.
+	// Confirm it with `confirmWebhook`, or delete it.
+	Ownerless bool      `json:"ownerless"`
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -5311,6 +5335,12 @@ type WebhookAttempt struct {
 	// The first 512 bytes of the response.
 	Answer     string `json:"answer"`
 	DurationMs int64  `json:"duration_ms"`
+}
+
+// WebhookConfirmedData is a type of the API. The data of webhook.confirmed: An admin became the owner of a
+// webhook that had none.
+type WebhookConfirmedData struct {
+	Host string `json:"host"`
 }
 
 // WebhookCreate is a type of the API.
@@ -5617,6 +5647,7 @@ const (
 	EventTypeChatTemplateUpdated               = "chat_template.updated"
 	EventTypeChatWorkflowAttached              = "chat_workflow.attached"
 	EventTypeChatWorkflowDetached              = "chat_workflow.detached"
+	EventTypeConnectionConfirmed               = "connection.confirmed"
 	EventTypeConnectionCreated                 = "connection.created"
 	EventTypeConnectionCredentialReplaced      = "connection.credential_replaced"
 	EventTypeConnectionErased                  = "connection.erased"
@@ -5719,6 +5750,7 @@ const (
 	EventTypeUserSignedIn                      = "user.signed_in"
 	EventTypeUserUnlinked                      = "user.unlinked"
 	EventTypeUserUpdated                       = "user.updated"
+	EventTypeWebhookConfirmed                  = "webhook.confirmed"
 	EventTypeWebhookCreated                    = "webhook.created"
 	EventTypeWebhookDeleted                    = "webhook.deleted"
 	EventTypeWebhookDisabled                   = "webhook.disabled"
@@ -5784,6 +5816,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(ChatWorkflowAttachedData)
 	case EventTypeChatWorkflowDetached:
 		data = new(ChatWorkflowDetachedData)
+	case EventTypeConnectionConfirmed:
+		data = new(ConnectionConfirmedData)
 	case EventTypeConnectionCreated:
 		data = new(ConnectionCreatedData)
 	case EventTypeConnectionCredentialReplaced:
@@ -5988,6 +6022,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(UserUnlinkedData)
 	case EventTypeUserUpdated:
 		data = new(UserUpdatedData)
+	case EventTypeWebhookConfirmed:
+		data = new(WebhookConfirmedData)
 	case EventTypeWebhookCreated:
 		data = new(WebhookCreatedData)
 	case EventTypeWebhookDeleted:
@@ -7220,6 +7256,17 @@ func (s *ChatTemplatesWorkflowsService) Detach(ctx context.Context, templateID s
 	return sendOnly(ctx, s.client, &call{name: "chatTemplates.workflows.detach", method: "DELETE", path: []string{"/api/chat-templates/", templateID, "/workflows/", workflowID}}, opts)
 }
 
+// Confirm: Confirm a connection that has no owner.
+//
+// Makes the caller the owner of a connection that is `ownerless`: check first that its URL is one that may get
+// the messages of visitors. Requires the admin role, and a person: a service key gets 403 `forbidden`.
+// Confirming a connection that has an owner changes nothing.
+//
+// Errors: connection_not_found, revision_mismatch, scope_required; and those that every call can have.
+func (s *ConnectionsService) Confirm(ctx context.Context, connectionID string, opts ...Option) (*Connection, error) {
+	return send[Connection](ctx, s.client, &call{name: "connections.confirm", method: "POST", path: []string{"/api/connections/", connectionID, "/confirm"}, keyed: true}, opts)
+}
+
 // Create: Create a connection.
 //
 // Requires the member role in the workspace. The server first tests the credential step by step, and stores the
@@ -7244,7 +7291,7 @@ func (s *ConnectionsService) Create(ctx context.Context, body ConnectionCreate, 
 
 // Erase: Erase a revoked connection.
 //
-// Requires the admin role in the workspace, unless the caller created the connection.
+// Requires the admin role in the workspace, unless the caller owns the connection.
 //
 // Removes what a revoked connection still says about its server: the host, the database, the user, the name and
 // the results of probes. The connection stays in the list as "Erased", with its id and its times. Events keep
@@ -7296,7 +7343,7 @@ func (s *ConnectionsService) RequestConsent(ctx context.Context, body Connection
 
 // Revoke: Revoke a connection.
 //
-// Requires the admin role in the workspace, unless the caller created the connection.
+// Requires the admin role in the workspace, unless the caller owns the connection.
 //
 // In one transaction, the server erases the credential, pauses the data sources that read through the
 // connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
@@ -7316,7 +7363,7 @@ func (s *ConnectionsService) Revoke(ctx context.Context, connectionID string, op
 
 // Update: Rename a connection.
 //
-// Requires the admin role in the workspace, unless the caller created the connection.
+// Requires the admin role in the workspace, unless the caller owns the connection.
 //
 // Errors: connection_forbidden, connection_not_found, invalid_fields, revision_mismatch, scope_required; and
 // those that every call can have.
@@ -7327,13 +7374,13 @@ func (s *ConnectionsService) Update(ctx context.Context, connectionID string, bo
 // Verify: Verify a connection.
 //
 // Without a `credential`, tests the stored credential and returns the connection with its new status, even if
-// that is `failing`. Requires the member role in the workspace, unless the caller created the connection.
+// that is `failing`. Requires the member role in the workspace, unless the caller owns the connection.
 //
 // With a `credential`, tests that one. If the test succeeds, it replaces the stored credential. A revoked
 // connection becomes active again, and its data sources resume; they stay paused if the new credential leads to
 // another host, port or database. Sources that could not be read are read again at once. If the test fails,
 // returns 422 `probe_failed` and changes nothing. Requires the admin role in the workspace, unless the caller
-// created the connection.
+// owns the connection.
 //
 // A `consent` can take the place of the `credential`, as in `createConnection`.
 //
@@ -9347,6 +9394,17 @@ func (s *SystemService) GetLiveness(ctx context.Context, opts ...Option) (*Healt
 // Errors: those that every call can have.
 func (s *SystemService) GetReadiness(ctx context.Context, opts ...Option) (*Health, error) {
 	return send[Health](ctx, s.client, &call{name: "system.getReadiness", method: "GET", path: []string{"/api/health/ready"}}, opts)
+}
+
+// Confirm: Confirm a webhook that has no owner.
+//
+// Makes the caller the owner of a webhook that is `ownerless`: check first that its URL is one that may get the
+// events of the workspace. Requires the admin role, and a person: a service key gets 403 `forbidden`. Confirming
+// a webhook that has an owner changes nothing.
+//
+// Errors: revision_mismatch, scope_required, webhook_not_found; and those that every call can have.
+func (s *WebhooksService) Confirm(ctx context.Context, webhookID string, opts ...Option) (*Webhook, error) {
+	return send[Webhook](ctx, s.client, &call{name: "webhooks.confirm", method: "POST", path: []string{"/api/webhooks/", webhookID, "/confirm"}, keyed: true}, opts)
 }
 
 // Create: Create a webhook.

@@ -156,16 +156,6 @@ func sendOptional[T any](ctx context.Context, client *Client, c *call, options [
 	return out, err
 }
 
-// archive makes a call whose response is a zip archive, and returns the archive.
-func archive(ctx context.Context, client *Client, c *call, options []Option) ([]byte, error) {
-	c.accept = "application/zip"
-	body, err := client.do(ctx, c, options)
-	if err == nil && !bytes.HasPrefix(body, []byte("PK")) {
-		return nil, unexpected(c)
-	}
-	return body, err
-}
-
 // unexpected is the error of a response that is not from Atrium.
 func unexpected(c *call) *Error {
 	return &Error{Call: c.name, Problem: Problem{Type: "about:blank", Title: "Unexpected response", Status: 200,

@@ -52,3 +52,13 @@ func lines[T any](ctx context.Context, client *Client, c *call, options []Option
 		}
 	}
 }
+
+// archive makes a call whose response is a zip archive, and returns the archive.
+func archive(ctx context.Context, client *Client, c *call, options []Option) ([]byte, error) {
+	c.accept = "application/zip"
+	body, err := client.do(ctx, c, options)
+	if err == nil && !bytes.HasPrefix(body, []byte("PK")) {
+		return nil, unexpected(c)
+	}
+	return body, err
+}

@@ -33,25 +33,67 @@ type Powers struct {
 	// Keys are API keys that are not revoked: those that authenticate the person, service keys that the person
 	// created, and, recursively, all keys created with any of them.
 	Keys []*Key
+	// Endpoints are those that the person owns, or a program of the keys that the person created: it does not matter
+	// whether these have ended.
+	Endpoints []*Endpoint
+}
+
+// EndpointKind is a kind of Endpoint.
+type EndpointKind string
+
+// The kinds.
+const (
+	Webhook       EndpointKind = "webhook"
+	ReplyEndpoint EndpointKind = "reply_endpoint" // a connection that replies to visitors of chats
+)
+
+// Endpoint is a URL outside that gets data of the workspace.
+type Endpoint struct {
+	Kind  EndpointKind
+	ID    string
+	Owner identity.UserID
+	// LostAt is when Owner lost it; zero: Owner has it.
+	LostAt time.Time
 }
 
 // Loss is what a person's role had made, and what became of it when the person lost the role.
 type Loss struct {
-	Ended, Kept, Suspended []*Key // service keys above the role that is left, and keys created with them
+	Ended, Kept, Suspended []*Key      // service keys above the role that is left, and keys created with them
+	Ownerless              []*Endpoint // which an admin must confirm or delete
+}
+
+// OwnerlessIDs returns the ids of those endpoints of a kind that have no owner any more.
+func (l Loss) OwnerlessIDs(kind EndpointKind) []string {
+	ids := []string{}
+	for _, e := range l.Ownerless {
+		if e.Kind == kind {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
 }
 
 // loss returns what user, whose role has just become lower, or who cannot sign in any more, loses with it. left is the
 // role that is left. Every loss of a role goes through it, and no other code decides this.
 func (p Powers) loss(user identity.UserID, left identity.Role, f fate, now time.Time) (l Loss) {
+	works := map[identity.UserID]bool{} // programs
 	for _, k := range p.Keys {
 		switch {
-		case k.User == user, k.Ceiling <= left, k.ended(now): // the person's own keys have no more than their role
+		case k.User == user, k.ended(now): // the person's own keys have no more than their role
+		case k.Ceiling <= left:
+			works[k.User] = true
 		case f == keysStay:
+			works[k.User] = true
 			l.Kept = append(l.Kept, k)
 		case f == keysEnd:
 			l.Ended = append(l.Ended, k)
 		case k.SuspendedAt.IsZero():
 			l.Suspended = append(l.Suspended, k)
+		}
+	}
+	for _, e := range p.Endpoints {
+		if left < identity.Admin && !works[e.Owner] {
+			l.Ownerless = append(l.Ownerless, e)
 		}
 	}
 	return l
@@ -63,15 +105,19 @@ func (l Loss) apply(by identity.Actor) {
 	for _, k := range l.Suspended {
 		k.suspend(by)
 	}
+	for _, e := range l.Ownerless {
+		e.LostAt = by.At
+	}
 }
 
 // plus returns l and another loss together.
 func (l Loss) plus(o Loss) Loss {
-	return Loss{slices.Concat(l.Ended, o.Ended), slices.Concat(l.Kept, o.Kept), slices.Concat(l.Suspended, o.Suspended)}
+	return Loss{slices.Concat(l.Ended, o.Ended), slices.Concat(l.Kept, o.Kept),
+		slices.Concat(l.Suspended, o.Suspended), slices.Concat(l.Ownerless, o.Ownerless)}
 }
 
 // IsZero reports whether nothing was lost but the role.
-func (l Loss) IsZero() bool { return len(l.Ended)+len(l.Kept)+len(l.Suspended) == 0 }
+func (l Loss) IsZero() bool { return len(l.Ended)+len(l.Kept)+len(l.Suspended)+len(l.Ownerless) == 0 }
 
 // describe adds to the data of an event what was lost.
 func (l Loss) describe(data map[string]any) {
@@ -80,6 +126,13 @@ func (l Loss) describe(data map[string]any) {
 	} {
 		if len(keys) > 0 {
 			data[name] = keyIDs(keys)
+		}
+	}
+	for name, kind := range map[string]EndpointKind{
+		"webhooks_ownerless": Webhook, "reply_endpoints_ownerless": ReplyEndpoint,
+	} {
+		if ids := l.OwnerlessIDs(kind); len(ids) > 0 {
+			data[name] = ids
 		}
 	}
 }

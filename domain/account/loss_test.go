@@ -21,7 +21,11 @@ func madeByAdmin() account.Powers {
 	expired.ExpiresAt = later
 	return account.Powers{Keys: []*account.Key{key("personal", "admin", identity.Admin),
 		key("viewers", "reader", identity.Viewer), key("members", "writer", identity.Member),
-		key("admins", "bot", identity.Admin), key("child", "bot", identity.Admin), expired}}
+		key("admins", "bot", identity.Admin), key("child", "bot", identity.Admin), expired},
+		Endpoints: []*account.Endpoint{{Kind: account.Webhook, ID: "own", Owner: "admin"},
+			{Kind: account.Webhook, ID: "bot's", Owner: "bot"}, {Kind: account.Webhook, ID: "old bot's", Owner: "old bot"},
+			{Kind: account.ReplyEndpoint, ID: "answers", Owner: "admin"},
+			{Kind: account.ReplyEndpoint, ID: "writer's", Owner: "writer"}}}
 }
 
 // madeBy returns acme with what user made.
@@ -44,12 +48,17 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 		to          identity.Role
 		keep        account.KeepServiceKeys
 		ended, kept []identity.KeyID
+		hooks       []string
+		answers     []string
 	}{
-		"to a viewer":               {identity.Viewer, false, aboveViewer, nil},
-		"to a member":               {identity.Member, false, aboveMember, nil},
-		"to a member, who keeps":    {identity.Member, true, nil, aboveMember},
-		"to the same role: nothing": {identity.Admin, false, nil, nil},
-		"to an owner: nothing":      {identity.Owner, false, nil, nil},
+		"to a viewer": {identity.Viewer, false, aboveViewer, nil, []string{"own", "bot's", "old bot's"},
+			[]string{"answers", "writer's"}},
+		"to a member": {identity.Member, false, aboveMember, nil, []string{"own", "bot's", "old bot's"},
+			[]string{"answers"}},
+		"to a member, who keeps": {identity.Member, true, nil, aboveMember, []string{"own", "old bot's"},
+			[]string{"answers"}},
+		"to the same role: nothing": {to: identity.Admin},
+		"to an owner: nothing":      {to: identity.Owner},
 	} {
 		t.Run("from an admin "+name, func(t *testing.T) {
 			w := madeBy("admin", madeByAdmin())
@@ -64,6 +73,10 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			}
 			if got := endedKeys(w.Powers["admin"].Keys); !slices.Equal(got, tt.ended) {
 				t.Errorf("revoked %q", got)
+			}
+			if hooks, answers := w.Lost.OwnerlessIDs(account.Webhook), w.Lost.OwnerlessIDs(account.ReplyEndpoint); !slices.Equal(hooks, tt.hooks) || !slices.Equal(answers, tt.answers) {
+				t.Errorf("without an owner: webhooks %q, want %q; reply endpoints %q, want %q", hooks, tt.hooks, answers,
+					tt.answers)
 			}
 			for _, e := range w.Recorded() {
 				for member, want := range map[string][]identity.KeyID{"service_keys_ended": tt.ended,
@@ -103,7 +116,7 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			if keep {
 				ended, kept = kept, ended
 			}
-			if !slices.Equal(ended, []identity.KeyID{"admins"}) || kept != nil {
+			if !slices.Equal(ended, []identity.KeyID{"admins"}) || kept != nil || w.Lost.Ownerless != nil {
 				t.Errorf("ended %q, kept %q with keep %v", ended, kept, keep)
 			}
 		}

@@ -16,7 +16,7 @@ const (
 	Manage               // replace its credential, revoke it
 )
 
-// Access returns what by may do with c: everyone in the workspace sees it, members use it, its creator
+// Access returns what by may do with c: everyone in the workspace sees it, members use it, its owner
 // and the workspace's admins manage it. No other code decides this.
 func (c *Connection) Access(by identity.Actor) Access {
 	switch {
@@ -24,7 +24,7 @@ func (c *Connection) Access(by identity.Actor) Access {
 		return None
 	case by.ReadOnly():
 		return See
-	case by.Role >= identity.Admin, by.User != "" && by.User == c.CreatedBy:
+	case by.Role >= identity.Admin, by.User != "" && by.User == c.Owner && !c.Ownerless:
 		return Manage
 	case by.Role >= identity.Member:
 		return Use

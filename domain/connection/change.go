@@ -31,6 +31,23 @@ func (c *Connection) Rename(by identity.Actor, at revision.Match, name string) e
 	return nil
 }
 
+// Confirm makes by the owner of c, if it has none any more. Requires the admin role, and a person.
+func (c *Connection) Confirm(by identity.Actor, at revision.Match) error {
+	if err := c.allow(by, See, at); err != nil {
+		return err
+	}
+	if err := identity.MayOwn(by); err != nil {
+		return err
+	}
+	if !c.Ownerless {
+		return nil
+	}
+	c.Record(by, "connection.confirmed", string(c.ID), map[string]any{"kind": c.Kind, "name": c.Name})
+	c.Owner, c.Ownerless = by.User, false
+	c.touch(by)
+	return nil
+}
+
 // Erase removes the remaining data of a revoked connection about its server: the host, the database, the user and the
 // name. ErrNotRevoked if c is live. Erasing again changes nothing.
 func (c *Connection) Erase(by identity.Actor) error {

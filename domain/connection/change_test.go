@@ -68,3 +68,40 @@ func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 		t.Error("an erased connection is taken to lead to the same server as another")
 	}
 }
+
+func TestAConnectionWithoutAnOwnerIsConfirmedByAnAdmin(t *testing.T) {
+	program := admin
+	program.Service = true
+	for name, tt := range map[string]struct {
+		by       identity.Actor
+		owned    bool
+		wrong    error
+		recorded string
+	}{
+		"an admin":                      {admin, false, nil, "confirmed"},
+		"who created it":                {maker, false, identity.ErrForbidden, ""},
+		"a service key":                 {program, false, identity.ErrForbidden, ""},
+		"one that has an owner: no one": {admin, true, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := made(t)
+			c.Ownerless = !tt.owned
+			if err := c.Confirm(tt.by, revision.Match{1}); !errors.Is(err, tt.wrong) {
+				t.Fatalf("error = %v, want %v", err, tt.wrong)
+			}
+			if got := recorded(c); got != tt.recorded || (tt.recorded != "") != (c.Owner == admin.User) {
+				t.Errorf("recorded %q, owner %q", got, c.Owner)
+			}
+		})
+	}
+	t.Run("who created it manages it no more", func(t *testing.T) {
+		c := made(t)
+		c.Ownerless = true
+		if c.Access(maker) != connection.Use || c.Access(admin) != connection.Manage {
+			t.Errorf("%v, %v", c.Access(maker), c.Access(admin))
+		}
+		if err := c.Confirm(admin, nil); err != nil || c.Access(maker) != connection.Use {
+			t.Errorf("%v, %v", c.Access(maker), err)
+		}
+	})
+}

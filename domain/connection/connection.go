@@ -74,8 +74,10 @@ type Connection struct {
 	NextCheckAt time.Time
 
 	CreatedBy identity.UserID
-	RevokedAt time.Time // zero: live
-	Revision  int64     // counts changes by people and probes, but not a probe with an unchanged result
+	Owner     identity.UserID // who manages it, besides admins: at first who created it
+	Ownerless bool            // Owner lost the role: an admin must confirm it, or revoke it
+	RevokedAt time.Time       // zero: live
+	Revision  int64           // counts changes by people and probes, but not a probe with an unchanged result
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -144,7 +146,7 @@ func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 	}
 	c := &Connection{
 		ID: t.ID, Org: by.Org, Workspace: by.Workspace, Kind: kind, Name: naming.Normal(t.Name),
-		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+		CreatedBy: by.User, Owner: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if c.Name == "" {
 		c.Name = t.New.Credential.title()

@@ -37,6 +37,9 @@ const (
 	ReplyEndpoint    Kind = "reply_endpoint"    // the organisation's own program that answers chats
 )
 
+// Replies reports whether connections of the kind answer the visitors of chats.
+func (k Kind) Replies() bool { return k == ReplyEndpoint || k == OpenAICompatible }
+
 // Descriptor describes a kind: it drives forms, validation, masking and docs.
 type Descriptor struct {
 	Kind         Kind

@@ -88,6 +88,9 @@ func (c *Connection) replace(by identity.Actor, t Trial, others int) error {
 	}
 	c.Record(by, "connection.credential_replaced", string(c.ID), data)
 	c.keep(t.New, by.At)
+	if c.Kind.Replies() { // who enters where the messages go owns it
+		c.Owner, c.Ownerless = by.User, false
+	}
 	c.note(t)
 	c.settle(by, false)
 	c.touch(by)

@@ -96,6 +96,18 @@ func Needs(r Role) error {
 	)
 }
 
+// MayOwn returns an error unless by may become the owner of something that acts without a person, such as a webhook: by
+// must be a person with the admin role.
+func MayOwn(by Actor) error {
+	switch {
+	case by.Role < Admin:
+		return Needs(Admin)
+	case by.Service:
+		return ErrForbidden.Because("A person must own it: a service key cannot.")
+	}
+	return nil
+}
+
 // Actor is the caller of one request: the user, the org and workspace, the time, and the credential.
 // Only the HTTP adapter's authentication and System create actors.
 type Actor struct {

@@ -101,6 +101,8 @@ type Endpoint struct {
 
 	Place     int64 // the Seq of the last event for which deliveries exist
 	CreatedBy identity.UserID
+	Owner     identity.UserID // who created it, chose its URL last or confirmed it
+	Ownerless bool            // Owner lost the role: an admin must confirm it, or delete it
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -140,8 +142,8 @@ func New(by identity.Actor, count int, place int64, d Draft) (*Endpoint, error) 
 	e := &Endpoint{
 		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, URL: d.URL,
 		Description: naming.Normal(d.Description), Events: patterns(d.Events), Headers: d.Headers, Sealed: d.Sealed,
-		Enabled: !d.Disabled, Secret: 1, Place: place, CreatedBy: by.User, Revision: 1,
-		CreatedAt: by.At, UpdatedAt: by.At,
+		Enabled: !d.Disabled, Secret: 1, Place: place, CreatedBy: by.User, Owner: by.User,
+		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if err := e.check(); err != nil {
 		return nil, err
@@ -174,6 +176,7 @@ func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c C
 	if c.URL != nil && *c.URL != e.URL {
 		before := e.host()
 		e.URL = *c.URL
+		e.Owner, e.Ownerless = by.User, false
 		if e.host() != before {
 			changed["host"] = event.Change{From: before, To: e.host()}
 		} else {
@@ -211,6 +214,23 @@ func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c C
 		e.touch(by)
 		e.Record(by, "webhook.updated", string(e.ID), changed)
 	}
+	return nil
+}
+
+// Confirm makes by the owner of e, if it has none any more. Requires the admin role, and a person.
+func (e *Endpoint) Confirm(by identity.Actor, at revision.Match) error {
+	if err := identity.MayOwn(by); err != nil {
+		return err
+	}
+	if err := at.Check(e.Revision); err != nil {
+		return err
+	}
+	if !e.Ownerless {
+		return nil
+	}
+	e.Owner, e.Ownerless = by.User, false
+	e.touch(by)
+	e.Record(by, "webhook.confirmed", string(e.ID), map[string]any{"host": e.host()})
 	return nil
 }
 

@@ -248,3 +248,45 @@ func TestAnotherHostDoesNotGetTheHeadersUnasked(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEndpointWithoutAnOwnerIsConfirmedByAnAdmin(t *testing.T) {
+	member, service, other := admin, admin, admin
+	member.Role, service.Service, other.User = identity.Member, true, "usr_b"
+	for name, tt := range map[string]struct {
+		by       identity.Actor
+		at       revision.Match
+		owned    bool
+		wrong    error
+		owner    identity.UserID
+		recorded int // events besides the creation
+	}{
+		"an admin":                      {other, revision.Match{1}, false, nil, "usr_b", 1},
+		"who saw another revision":      {other, revision.Match{2}, false, revision.ErrMismatch, "usr_a", 0},
+		"a member":                      {member, nil, false, identity.ErrForbidden, "usr_a", 0},
+		"a service key":                 {service, nil, false, identity.ErrForbidden, "usr_a", 0},
+		"one that has an owner: no one": {other, nil, true, nil, "usr_a", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := webhook.New(admin, 0, 0, draft(nil))
+			if err != nil || e.Owner != "usr_a" || e.Ownerless {
+				t.Fatalf("%+v, %v", e, err)
+			}
+			e.Ownerless = !tt.owned
+			if err := e.Confirm(tt.by, tt.at); !errors.Is(err, tt.wrong) {
+				t.Errorf("error = %v, want %v", err, tt.wrong)
+			}
+			if e.Owner != tt.owner || len(e.Recorded()) != 1+tt.recorded || e.Revision != int64(1+tt.recorded) ||
+				e.Ownerless == (tt.recorded == 1 || tt.owned) {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+	t.Run("who changes the URL becomes its owner", func(t *testing.T) {
+		e, _ := webhook.New(admin, 0, 0, draft(nil))
+		e.Ownerless = true
+		target := "https://app.example.com/another"
+		if err := e.Change(other, nil, 0, webhook.Changes{URL: &target}); err != nil || e.Owner != "usr_b" || e.Ownerless {
+			t.Errorf("%+v, %v", e, err)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -81,4 +82,43 @@ func creatorsLoaded(t *testing.T, a Adapter) {
 	want := []identity.UserID{team.Admin.User, program} // which created its second key itself
 	slices.Sort(want)
 	same(t, "creators", makers, want)
+}
+
+func endpointsLoseTheirOwner(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, _, service, _ := offboarded(t, a)
+	admin := team.Admin.User
+	bearer := team.Admin
+	bearer.User, bearer.Service = service[1].User, true
+	hooks := map[string]webhook.ID{}
+	for name, by := range map[string]identity.Actor{"own": team.Admin, "program's": bearer, "other's": team.Owner} {
+		must(t, a.Webhooks.Add(ctx, by, func(count int, place int64) (*webhook.Endpoint, error) {
+			e, err := webhook.New(by, count, place,
+				webhook.Draft{URL: "https://app.example.com/hook", Events: []string{"*"}})
+			hooks[name] = e.ID
+			return e, err
+		}))
+	}
+	by := fixture.Later(team.Owner, time.Second)
+	var lost account.Loss
+	must(t, changeWorkspace(t, a.Stores, by, team.Workspace.ID, []identity.UserID{admin},
+		func(w *account.Workspace) error {
+			_, err := w.ChangeRole(by, nil, admin, identity.Member, false)
+			lost = w.Lost
+			return err
+		}))
+	same(t, "without an owner", len(lost.OwnerlessIDs(account.Webhook)), 2)
+	for name, want := range map[string]bool{"own": true, "program's": true, "other's": false} {
+		e, err := a.Webhooks.Get(ctx, team.Workspace.ID, hooks[name])
+		must(t, err)
+		same(t, name, e.Ownerless, want)
+		same(t, name+": a change", e.Revision, map[bool]int64{false: 1, true: 2}[want])
+	}
+	confirmed, err := a.Webhooks.Update(ctx, by, hooks["own"],
+		func(e *webhook.Endpoint, _ int64) error { return e.Confirm(by, nil) })
+	must(t, err)
+	again, err := a.Webhooks.Get(ctx, team.Workspace.ID, hooks["own"])
+	must(t, err)
+	same(t, "confirmed", []any{again.Owner, again.Ownerless, again.CreatedBy, again.Revision},
+		[]any{by.User, false, admin, confirmed.Revision})
 }

@@ -19,6 +19,7 @@ func Offboarding(t *testing.T, open Opener) {
 	t.Run("service keys of a member whose role is lowered", func(t *testing.T) { creatorLowered(t, a) })
 	t.Run("service keys of people in a group that ends", func(t *testing.T) { creatorUngrouped(t, a) })
 	t.Run("service keys of a person who is suspended", func(t *testing.T) { creatorSuspended(t, a) })
+	t.Run("webhooks of a member whose role is lowered", func(t *testing.T) { endpointsLoseTheirOwner(t, a) })
 	t.Run("the creators of a program", func(t *testing.T) { creatorsLoaded(t, a) })
 	t.Run("List", func(t *testing.T) { peopleListed(t, a) })
 	t.Run("ChangeAccess", func(t *testing.T) { accessChanged(t, a) })

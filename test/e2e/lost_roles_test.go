@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +121,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 				return nil
 			}, "member.removed", ""}
 		},
-		"an admin whom the directory deletes": func(t *testing.T, name string) leaver {
+		"an admin who is deleted by the directory": func(t *testing.T, name string) leaver {
 			c, user, _ := provisioned(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
@@ -164,13 +165,15 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 		}
 		issuer := fixture.NewIssuer(t, "ES256")
 		r := &realm{start(t, engine, forIssuer(issuer, `scim: {tokens: ["file:`+token+`"], email_domains: [directory.test]}`,
-			`claim_rules:
+			"egress: {allow: [127.0.0.0/8]}", `claim_rules:
       - {issuer: "`+issuer.URL+`", claim: groups, value: admins, workspace: default, role: admin}
-      - {issuer: scim, claim: groups, value: Admins, workspace: default, role: admin}`)), issuer}
+      - {issuer: scim, claim: groups, value: Admins, workspace: default, role: admin}`),
+			set("connections.probe_limits.workspace_per_minute", "100")), issuer}
 		owner, scimmer := r.user(t, "owner", "--operator"), &client{server: r.server, token: directoryToken}
 		scimmer.do(t, "POST", scimGroup, object{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:Group"},
 			"displayName": "Admins"}).is(t, 201)
 		members := "/api/workspaces/" + owner.workspace + "/members/"
+		hooks, answers := newReceiver(t), newReplies(t, nil)
 		for who, arrive := range r.losses(t, owner, scimmer) {
 			t.Run(who, func(t *testing.T) {
 				name := strings.ReplaceAll(strings.ToLower(who[3:]), " ", "-")
@@ -181,7 +184,12 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 				l := arrive(t, strings.Trim(name, "-"))
 				program, key := l.service(t, "admin")
 				small, _ := l.service(t, "viewer")
-				program.get(t, "/api/webhooks")
+				hook := func(by *client) string {
+					return by.create(t, "/api/webhooks", object{"url": hooks.url, "events": []string{"group.*"}}).at("id")
+				}
+				own, programs := hook(l.client), hook(program)
+				chat := l.create(t, connections, object{"kind": "reply_endpoint", "credential": object{"url": answers.url,
+					"signing_secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))}}).at("id")
 				response := l.lose(t)
 				program.refusedWithin(t, 1500*time.Millisecond)
 				program.do(t, "PATCH", members+l.id, object{"role": "admin"}).is(t, 401)
@@ -196,9 +204,28 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 					if response == nil && from == "the response" {
 						continue
 					}
-					if !strings.Contains(text, key) || !strings.Contains(text, `"service_keys_ended"`) {
-						t.Errorf("%s does not name the key %s: %s", from, key, text)
+					for member, id := range map[string]string{"service_keys_ended": key, "webhooks_ownerless": own,
+						"reply_endpoints_ownerless": chat} {
+						if !strings.Contains(text, id) || !strings.Contains(text, `"`+member+`"`) {
+							t.Errorf("%s does not name %s in %s: %s", from, id, member, text)
+						}
 					}
+					if !strings.Contains(text, programs) {
+						t.Errorf("%s does not name %s of the program: %s", from, programs, text)
+					}
+				}
+				for _, path := range []string{"/api/webhooks/" + own, "/api/webhooks/" + programs, connections + "/" + chat} {
+					before := owner.get(t, path)
+					before.has(t, map[string]string{"ownerless": "true"})
+					confirmed := owner.do(t, "POST", path+"/confirm", nil).is(t, 200)
+					confirmed.has(t, map[string]string{"ownerless": "false"})
+					if confirmed.at("revision") == before.at("revision") {
+						t.Errorf("%s has the same revision", path)
+					}
+					owner.get(t, path).has(t, map[string]string{"ownerless": "false"})
+				}
+				for _, id := range []string{own, programs} {
+					owner.do(t, "DELETE", "/api/webhooks/"+id, nil).is(t, 204)
 				}
 			})
 		}
@@ -264,6 +291,30 @@ func TestKeptServiceKeys(t *testing.T) {
 			program.get(t, "/api/me")
 			program.do(t, "PATCH", "/api/workspaces/"+seller.workspace+"/members/"+seller.id, object{"role": "owner"}).
 				problem(t, 403, "role_ceiling")
+		})
+		t.Run("what a kept program made keeps its owner, and a program cannot confirm", func(t *testing.T) {
+			tom := s.user(t, "admin")
+			program, _ := tom.service(t, "admin")
+			hook := object{"url": "https://app.example.com/hook", "events": []string{"*"}}
+			programs := "/api/webhooks/" + program.create(t, "/api/webhooks", hook).at("id")
+			own := tom.create(t, "/api/webhooks", hook).at("id")
+			owner.do(t, "PATCH", ws+"/members/"+tom.id, object{"role": "member", "keep_service_keys": true}).is(t, 200).
+				has(t, map[string]string{"lost.webhooks_ownerless.0": own, "lost.webhooks_ownerless.1": ""})
+			owner.get(t, programs).has(t, map[string]string{"ownerless": "false"})
+			program.do(t, "POST", "/api/webhooks/"+own+"/confirm", nil).problem(t, 403, "forbidden")
+			tom.do(t, "POST", "/api/webhooks/"+own+"/confirm", nil).problem(t, 403, "forbidden")
+			owner.do(t, "PATCH", "/api/webhooks/"+own, object{"url": "https://app.example.com/ours"}).is(t, 200).
+				has(t, map[string]string{"ownerless": "false"})
+			owner.get(t, "/api/events?type=member.updated&limit=1").has(t,
+				map[string]string{"data.0.data.webhooks_ownerless.0": own})
+		})
+		t.Run("an owner who becomes an admin still owns webhooks", func(t *testing.T) {
+			second := s.user(t, "owner")
+			own := second.create(t, "/api/webhooks", object{"url": "https://app.example.com/hook",
+				"events": []string{"*"}}).at("id")
+			owner.do(t, "PATCH", ws+"/members/"+second.id, object{"role": "admin"}).is(t, 200).has(t,
+				map[string]string{"lost": ""})
+			owner.get(t, "/api/webhooks/"+own).has(t, map[string]string{"ownerless": "false"})
 		})
 		t.Run("nothing is lost where nothing was made", func(t *testing.T) {
 			zoe := s.user(t, "admin")

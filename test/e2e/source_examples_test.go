@@ -7,6 +7,9 @@ func init() {
 		return target{ids: []string{h.connection}, body: object{"name": "The shop in Lyon"}}
 	}}
 	examples["requestConnectionConsent"] = plainly(object{"kind": "google_sheets"})
+	examples["confirmConnection"] = example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.connection}}
+	}}
 	examples["eraseConnection"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		id := h.connect(t, h.owner)
 		h.owner.do(t, "DELETE", connections+"/"+id, nil, onRed).is(t, 200)

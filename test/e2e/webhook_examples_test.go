@@ -35,6 +35,7 @@ func init() {
 	examples["getWebhook"] = of(nil, nil)
 	examples["updateWebhook"] = of(object{"description": "for CI"}, nil)
 	examples["deleteWebhook"] = of(nil, nil)
+	examples["confirmWebhook"] = of(nil, nil)
 	examples["rotateWebhook"] = of(object{"grace_seconds": 60}, nil)
 	examples["testWebhook"] = of(object{"type": "member.added"}, nil)
 	examples["replayWebhook"] = of(object{"from": 1}, nil)

@@ -1784,8 +1784,11 @@ type Connection struct {
 
 	// NextVerifyAt When the server verifies the connection again by itself. `null` if it is revoked.
 	NextVerifyAt nullable.Nullable[Time] `json:"next_verify_at"`
-	Revision     int64                   `json:"revision"`
-	RevokedAt    nullable.Nullable[Time] `json:"revoked_at"`
+
+	// Ownerless Whether a connection that replies to visitors of chats has no owner any more: who created it, replaced its credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
+	Ownerless bool                    `json:"ownerless"`
+	Revision  int64                   `json:"revision"`
+	RevokedAt nullable.Nullable[Time] `json:"revoked_at"`
 
 	// Secret Information about the secrets. The secrets themselves are never returned.
 	Secret ConnectionSecret `json:"secret"`
@@ -4178,6 +4181,9 @@ type ResolvedPrompt struct {
 
 // RoleLoss What a person had made with a role that they lost, and what became of it.
 type RoleLoss struct {
+	// ReplyEndpointsOwnerless Ids of such connections that reply to visitors of chats. They still do: confirm them, or revoke them.
+	ReplyEndpointsOwnerless []string `json:"reply_endpoints_ownerless"`
+
 	// ServiceKeysEnded Ids of the service keys above the role that is left, and of keys created with them. They are revoked.
 	ServiceKeysEnded []string `json:"service_keys_ended"`
 
@@ -4186,6 +4192,9 @@ type RoleLoss struct {
 
 	// ServiceKeysSuspended Those that wait until the account is enabled.
 	ServiceKeysSuspended []string `json:"service_keys_suspended"`
+
+	// WebhooksOwnerless Ids of the webhooks that the person, or a program of those keys, owned. They still get events: confirm them, or delete them.
+	WebhooksOwnerless []string `json:"webhooks_ownerless"`
 }
 
 // RoleSource What gives the caller their role: the template was shared with them (`share`) or with a group of theirs (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace (`workspace_role`), or everyone in the workspace sees it (`visibility`).
@@ -5339,7 +5348,10 @@ type Webhook struct {
 	// ID Examples: whk_01jb4rqnx1f4d6h8k0m2p4r6t8
 	ID            string                  `json:"id"`
 	LastSuccessAt nullable.Nullable[Time] `json:"last_success_at"`
-	Revision      int64                   `json:"revision"`
+
+	// Ownerless Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin role. Confirm it with `confirmWebhook`, or delete it.
+	Ownerless bool  `json:"ownerless"`
+	Revision  int64 `json:"revision"`
 
 	// Status How deliveries go: `failing` if the last one failed.
 	Status    WebhookStatus `json:"status"`
@@ -5402,7 +5414,10 @@ type WebhookCreated struct {
 	// ID Examples: whk_01jb4rqnx1f4d6h8k0m2p4r6t8
 	ID            string                  `json:"id"`
 	LastSuccessAt nullable.Nullable[Time] `json:"last_success_at"`
-	Revision      int64                   `json:"revision"`
+
+	// Ownerless Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin role. Confirm it with `confirmWebhook`, or delete it.
+	Ownerless bool  `json:"ownerless"`
+	Revision  int64 `json:"revision"`
 
 	// Secret The signing secret: `whsec_` and 32 bytes in base64.
 	Secret string `json:"secret"`

@@ -1755,6 +1755,12 @@ class Connection(TypedDict):
     created_by: Optional[str]
     """Id of the user who created the connection. `null` if Atrium created it."""
 
+    ownerless: bool
+    """Whether a connection that replies to visitors of chats has no owner any more: who created it,
+    replaced its credential last or confirmed it has lost the role. Confirm it with `confirmConnection`,
+    or revoke it.
+    """
+
     revoked_at: Optional[str]
     """"""
 
@@ -1765,6 +1771,16 @@ class Connection(TypedDict):
     """"""
 
     updated_at: str
+    """"""
+
+
+class ConnectionConfirmedData(TypedDict):
+    """The data of connection.confirmed: An admin became the owner of a connection that had none."""
+
+    kind: str
+    """"""
+
+    name: str
     """"""
 
 
@@ -3513,6 +3529,12 @@ class MemberRemovedData(TypedDict):
     service_keys_ended: NotRequired[List[str]]
     """"""
 
+    webhooks_ownerless: NotRequired[List[str]]
+    """"""
+
+    reply_endpoints_ownerless: NotRequired[List[str]]
+    """"""
+
 
 class MemberUpdatedData(TypedDict):
     """The data of member.updated: A member got another role."""
@@ -3533,6 +3555,12 @@ class MemberUpdatedData(TypedDict):
     """"""
 
     service_keys_ended: NotRequired[List[str]]
+    """"""
+
+    webhooks_ownerless: NotRequired[List[str]]
+    """"""
+
+    reply_endpoints_ownerless: NotRequired[List[str]]
     """"""
 
 # 
@@ -5431,6 +5459,14 @@ class RoleLoss(TypedDict):
     service_keys_suspended: List[str]
     """Those that wait until the account is enabled."""
 
+    webhooks_ownerless: List[str]
+    """Ids of the webhooks that the person, or a program of those keys, owned. They still get events:
+    confirm them, or delete them.
+    """
+
+    reply_endpoints_ownerless: List[str]
+    """Ids of such connections that reply to visitors of chats. They still do: confirm them, or revoke them."""
+
 # What gives the caller their role: the template was shared with them (`share`) or with a group of theirs
 # (`group`), a folder was (`folder`), they own the template (`ownership`), their role in the workspace
 # (`workspace_role`), or everyone in the workspace sees it (`visibility`).
@@ -7191,6 +7227,12 @@ class UserDisabledData(TypedDict):
     service_keys_ended: NotRequired[List[str]]
     """"""
 
+    webhooks_ownerless: NotRequired[List[str]]
+    """"""
+
+    reply_endpoints_ownerless: NotRequired[List[str]]
+    """"""
+
     service_keys_suspended: NotRequired[List[str]]
     """"""
 
@@ -7396,6 +7438,11 @@ class Webhook(TypedDict):
     created_by: Optional[str]
     """Id of the user who created it."""
 
+    ownerless: bool
+    """Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the
+    admin role. Confirm it with `confirmWebhook`, or delete it.
+    """
+
     revision: int
     """"""
 
@@ -7425,6 +7472,13 @@ class WebhookAttempt(TypedDict):
     """The first 512 bytes of the response."""
 
     duration_ms: int
+    """"""
+
+
+class WebhookConfirmedData(TypedDict):
+    """The data of webhook.confirmed: An admin became the owner of a webhook that had none."""
+
+    host: str
     """"""
 
 
@@ -8075,6 +8129,13 @@ class ChatWorkflowDetachedEvent(_EventBase):
 
     type: Literal["chat_workflow.detached"]
     data: ChatWorkflowDetachedData
+
+
+class ConnectionConfirmedEvent(_EventBase):
+    """An event of the type connection.confirmed."""
+
+    type: Literal["connection.confirmed"]
+    data: ConnectionConfirmedData
 
 
 class ConnectionCreatedEvent(_EventBase):
@@ -8791,6 +8852,13 @@ class UserUpdatedEvent(_EventBase):
     data: UserUpdatedData
 
 
+class WebhookConfirmedEvent(_EventBase):
+    """An event of the type webhook.confirmed."""
+
+    type: Literal["webhook.confirmed"]
+    data: WebhookConfirmedData
+
+
 class WebhookCreatedEvent(_EventBase):
     """An event of the type webhook.created."""
 
@@ -8901,6 +8969,7 @@ KnownEvent = Union[
     ChatTemplateUpdatedEvent,
     ChatWorkflowAttachedEvent,
     ChatWorkflowDetachedEvent,
+    ConnectionConfirmedEvent,
     ConnectionCreatedEvent,
     ConnectionCredentialReplacedEvent,
     ConnectionErasedEvent,
@@ -9003,6 +9072,7 @@ KnownEvent = Union[
     UserSignedInEvent,
     UserUnlinkedEvent,
     UserUpdatedEvent,
+    WebhookConfirmedEvent,
     WebhookCreatedEvent,
     WebhookDeletedEvent,
     WebhookDisabledEvent,
@@ -9326,6 +9396,21 @@ class WebhooksResource(Resource):
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
         self.deliveries = WebhooksDeliveriesResource(caller)
+
+    def confirm(
+        self,
+        webhook_id: str,
+        **options: Unpack[Options],
+    ) -> Webhook:
+        """Confirm a webhook that has no owner.
+
+        Makes the caller the owner of a webhook that is `ownerless`: check first that its URL is one that
+        may get the events of the workspace. Requires the admin role, and a person: a service key gets
+        403 `forbidden`. Confirming a webhook that has an owner changes nothing.
+
+        Errors: revision_mismatch, scope_required, webhook_not_found; and those that every call can have.
+        """
+        return cast("Webhook", self._caller.send("webhooks.confirm", "POST", path("/api/webhooks/{}/confirm", webhook_id), keyed=True, options=options))
 
     def create(
         self,
@@ -12369,6 +12454,22 @@ class DataSourcesResource(Resource):
 class ConnectionsResource(Resource):
     """The calls of connections."""
 
+    def confirm(
+        self,
+        connection_id: str,
+        **options: Unpack[Options],
+    ) -> Connection:
+        """Confirm a connection that has no owner.
+
+        Makes the caller the owner of a connection that is `ownerless`: check first that its URL is one
+        that may get the messages of visitors. Requires the admin role, and a person: a service key gets
+        403 `forbidden`. Confirming a connection that has an owner changes nothing.
+
+        Errors: connection_not_found, revision_mismatch, scope_required; and those that every call can
+        have.
+        """
+        return cast("Connection", self._caller.send("connections.confirm", "POST", path("/api/connections/{}/confirm", connection_id), keyed=True, options=options))
+
     def create(
         self,
         body: ConnectionCreate,
@@ -12405,7 +12506,7 @@ class ConnectionsResource(Resource):
     ) -> Connection:
         """Erase a revoked connection.
 
-        Requires the admin role in the workspace, unless the caller created the connection.
+        Requires the admin role in the workspace, unless the caller owns the connection.
 
         Removes what a revoked connection still says about its server: the host, the database, the user,
         the name and the results of probes. The connection stays in the list as "Erased", with its id and
@@ -12472,7 +12573,7 @@ class ConnectionsResource(Resource):
     ) -> ConnectionRevocation:
         """Revoke a connection.
 
-        Requires the admin role in the workspace, unless the caller created the connection.
+        Requires the admin role in the workspace, unless the caller owns the connection.
 
         In one transaction, the server erases the credential, pauses the data sources that read through
         the connection, and cancels the queued jobs of the connection and its data sources. No new
@@ -12499,7 +12600,7 @@ class ConnectionsResource(Resource):
     ) -> Connection:
         """Rename a connection.
 
-        Requires the admin role in the workspace, unless the caller created the connection.
+        Requires the admin role in the workspace, unless the caller owns the connection.
 
         Errors: connection_forbidden, connection_not_found, invalid_fields, revision_mismatch,
         scope_required; and those that every call can have.
@@ -12516,13 +12617,13 @@ class ConnectionsResource(Resource):
 
         Without a `credential`, tests the stored credential and returns the connection with its new
         status, even if that is `failing`. Requires the member role in the workspace, unless the caller
-        created the connection.
+        owns the connection.
 
         With a `credential`, tests that one. If the test succeeds, it replaces the stored credential. A
         revoked connection becomes active again, and its data sources resume; they stay paused if the new
         credential leads to another host, port or database. Sources that could not be read are read again
         at once. If the test fails, returns 422 `probe_failed` and changes nothing. Requires the admin
-        role in the workspace, unless the caller created the connection.
+        role in the workspace, unless the caller owns the connection.
 
         A `consent` can take the place of the `credential`, as in `createConnection`.
 

@@ -1449,6 +1449,11 @@ export type Connection = {
   sources: ConnectionSource[]
   /** Id of the user who created the connection. `null` if Atrium created it. */
   created_by: string | null
+  /**
+   * Whether a connection that replies to visitors of chats has no owner any more: who created it, replaced its
+   * credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
+   */
+  ownerless: boolean
   /**  */
   revoked_at: string | null
   /**  */
@@ -1457,6 +1462,14 @@ export type Connection = {
   created_at: string
   /**  */
   updated_at: string
+}
+
+/** The data of connection.confirmed: An admin became the owner of a connection that had none. */
+export type ConnectionConfirmedData = {
+  /**  */
+  kind: string
+  /**  */
+  name: string
 }
 
 /** What the service gave the browser on its way back from `authorization_url`. */
@@ -2856,6 +2869,10 @@ export type MemberRemovedData = {
   service_keys_kept?: string[]
   /**  */
   service_keys_ended?: string[]
+  /**  */
+  webhooks_ownerless?: string[]
+  /**  */
+  reply_endpoints_ownerless?: string[]
 }
 
 /** The data of member.updated: A member got another role. */
@@ -2872,6 +2889,10 @@ export type MemberUpdatedData = {
   service_keys_kept?: string[]
   /**  */
   service_keys_ended?: string[]
+  /**  */
+  webhooks_ownerless?: string[]
+  /**  */
+  reply_endpoints_ownerless?: string[]
 }
 
 /**  */
@@ -4387,6 +4408,13 @@ export type RoleLoss = {
   service_keys_kept: string[]
   /** Those that wait until the account is enabled. */
   service_keys_suspended: string[]
+  /**
+   * Ids of the webhooks that the person, or a program of those keys, owned. They still get events: confirm them,
+   * or delete them.
+   */
+  webhooks_ownerless: string[]
+  /** Ids of such connections that reply to visitors of chats. They still do: confirm them, or revoke them. */
+  reply_endpoints_ownerless: string[]
 }
 
 /**
@@ -5765,6 +5793,10 @@ export type UserDisabledData = {
   /**  */
   service_keys_ended?: string[]
   /**  */
+  webhooks_ownerless?: string[]
+  /**  */
+  reply_endpoints_ownerless?: string[]
+  /**  */
   service_keys_suspended?: string[]
 }
 
@@ -5927,6 +5959,11 @@ export type Webhook = {
   last_success_at: string | null
   /** Id of the user who created it. */
   created_by: string | null
+  /**
+   * Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin
+   * role. Confirm it with `confirmWebhook`, or delete it.
+   */
+  ownerless: boolean
   /**  */
   revision: number
   /**  */
@@ -5951,6 +5988,12 @@ export type WebhookAttempt = {
   answer: string
   /**  */
   duration_ms: number
+}
+
+/** The data of webhook.confirmed: An admin became the owner of a webhook that had none. */
+export type WebhookConfirmedData = {
+  /**  */
+  host: string
 }
 
 /**  */
@@ -6290,6 +6333,7 @@ export type EventData = {
   'chat_template.updated': ChatTemplateUpdatedData
   'chat_workflow.attached': ChatWorkflowAttachedData
   'chat_workflow.detached': ChatWorkflowDetachedData
+  'connection.confirmed': ConnectionConfirmedData
   'connection.created': ConnectionCreatedData
   'connection.credential_replaced': ConnectionCredentialReplacedData
   'connection.erased': ConnectionErasedData
@@ -6392,6 +6436,7 @@ export type EventData = {
   'user.signed_in': UserSignedInData
   'user.unlinked': UserUnlinkedData
   'user.updated': UserUpdatedData
+  'webhook.confirmed': WebhookConfirmedData
   'webhook.created': WebhookCreatedData
   'webhook.deleted': WebhookDeletedData
   'webhook.disabled': WebhookDisabledData
@@ -6696,6 +6741,19 @@ export class WebhooksResource extends Resource {
   constructor(caller: Caller) {
     super(caller)
     this.deliveries = new WebhooksDeliveriesResource(caller)
+  }
+
+  /**
+   * Confirm a webhook that has no owner.
+   *
+   * Makes the caller the owner of a webhook that is `ownerless`: check first that its URL is one that may get
+   * the events of the workspace. Requires the admin role, and a person: a service key gets 403 `forbidden`.
+   * Confirming a webhook that has an owner changes nothing.
+   *
+   * Errors: revision_mismatch, scope_required, webhook_not_found; and those that every call can have.
+   */
+  confirm(webhookId: string, options?: Options): Promise<Webhook> {
+    return this.caller.send({ name: 'webhooks.confirm', method: 'POST', path: path`/api/webhooks/${webhookId}/confirm`, keyed: true }, options)
   }
 
   /**
@@ -9645,6 +9703,19 @@ export class DataSourcesResource extends Resource {
 export class ConnectionsResource extends Resource {
 
   /**
+   * Confirm a connection that has no owner.
+   *
+   * Makes the caller the owner of a connection that is `ownerless`: check first that its URL is one that may get
+   * the messages of visitors. Requires the admin role, and a person: a service key gets 403 `forbidden`.
+   * Confirming a connection that has an owner changes nothing.
+   *
+   * Errors: connection_not_found, revision_mismatch, scope_required; and those that every call can have.
+   */
+  confirm(connectionId: string, options?: Options): Promise<Connection> {
+    return this.caller.send({ name: 'connections.confirm', method: 'POST', path: path`/api/connections/${connectionId}/confirm`, keyed: true }, options)
+  }
+
+  /**
    * Create a connection.
    *
    * Requires the member role in the workspace. The server first tests the credential step by step, and stores
@@ -9674,7 +9745,7 @@ export class ConnectionsResource extends Resource {
   /**
    * Erase a revoked connection.
    *
-   * Requires the admin role in the workspace, unless the caller created the connection.
+   * Requires the admin role in the workspace, unless the caller owns the connection.
    *
    * Removes what a revoked connection still says about its server: the host, the database, the user, the name
    * and the results of probes. The connection stays in the list as "Erased", with its id and its times. Events
@@ -9734,7 +9805,7 @@ export class ConnectionsResource extends Resource {
   /**
    * Revoke a connection.
    *
-   * Requires the admin role in the workspace, unless the caller created the connection.
+   * Requires the admin role in the workspace, unless the caller owns the connection.
    *
    * In one transaction, the server erases the credential, pauses the data sources that read through the
    * connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
@@ -9756,7 +9827,7 @@ export class ConnectionsResource extends Resource {
   /**
    * Rename a connection.
    *
-   * Requires the admin role in the workspace, unless the caller created the connection.
+   * Requires the admin role in the workspace, unless the caller owns the connection.
    *
    * Errors: connection_forbidden, connection_not_found, invalid_fields, revision_mismatch, scope_required; and
    * those that every call can have.
@@ -9769,13 +9840,13 @@ export class ConnectionsResource extends Resource {
    * Verify a connection.
    *
    * Without a `credential`, tests the stored credential and returns the connection with its new status, even if
-   * that is `failing`. Requires the member role in the workspace, unless the caller created the connection.
+   * that is `failing`. Requires the member role in the workspace, unless the caller owns the connection.
    *
    * With a `credential`, tests that one. If the test succeeds, it replaces the stored credential. A revoked
    * connection becomes active again, and its data sources resume; they stay paused if the new credential leads
    * to another host, port or database. Sources that could not be read are read again at once. If the test fails,
    * returns 422 `probe_failed` and changes nothing. Requires the admin role in the workspace, unless the caller
-   * created the connection.
+   * owns the connection.
    *
    * A `consent` can take the place of the `credential`, as in `createConnection`.
    *

@@ -79,13 +79,19 @@ function One({ connection: c, title, mayChange }: { connection: Connection; titl
   const consent = useMutation({ mutationFn: () => requestConsent({ workspace, kind: c.kind, connection: c.id }) })
   return (
     <Card
-      title={<>{c.name} <Pill tone={tones[c.status] ?? 'plain'}>{c.status}</Pill></>}
+      title={<>{c.name} <Pill tone={tones[c.status] ?? 'plain'}>{c.status}</Pill> {c.ownerless && <Pill tone="warn">{words.noOwner}</Pill>}</>}
       actions={mayChange && c.status !== 'revoked' && (
         <>
           {account && owns(c.created_by, 'admin') && (
             <Button disabled={consent.isPending} onClick={() => consent.mutate()}>{words.connectAgain}</Button>
           )}
           <Button disabled={verify.isPending} onClick={() => verify.mutate()}>{verify.isPending ? words.verifyingDialog : words.verify}</Button>
+          {c.ownerless && owns(null, 'admin') && (
+            <Confirm
+              label={words.confirm} title={words.ownName(c.name)} act={words.confirm} tone="act" body={words.youBecomeItsOwner}
+              run={() => atrium.connections.confirm(c.id, { workspace }).then(refresh)}
+            />
+          )}
           {owns(c.created_by, 'admin') && (
             <Confirm
               label={t.revoke} title={words.revokeNameName(c.name)} act={t.revoke}
@@ -113,6 +119,7 @@ function One({ connection: c, title, mayChange }: { connection: Connection; titl
           <Steps label={words.lastCheck(c.checks.map((x) => `${x.step} ${x.result}`).join(', '))} steps={c.checks} />
         </div>
       )}
+      {c.ownerless && <p className="m-0 mt-2 text-warn">{words.itsOwnerLostThe}</p>}
       {c.server.can_write && c.status !== 'revoked' && <p className="m-0 mt-2 text-warn">{words.thisRoleCanWrite}</p>}
       {c.failure && <p role="alert" className="m-0 mt-2 text-bad">{c.failure.code}: {c.failure.hint}</p>}
       <Problem error={verify.error ?? consent.error} />

@@ -74,7 +74,7 @@ export function Keys() {
           label={t.apiKeys} items={list.items} id={(k) => k.id} csv="api-keys"
           columns={[
             { title: t.name, text: (k) => k.name, cell: (k) => <><span className="font-medium">{k.name}</span> <code className="text-xs text-soft">{k.hint}</code></> },
-            { title: t.status, narrow: true, text: (k) => k.status, cell: (k) => <Pill tone={k.status === 'active' ? 'ok' : 'plain'}>{k.status}</Pill> },
+            { title: t.status, narrow: true, text: (k) => k.status, cell: (k) => <Pill tone={k.status === 'active' ? 'ok' : k.status === 'suspended' ? 'warn' : 'plain'}>{k.status}</Pill> },
             {
               title: words.may, text: (k) => k.role_ceiling,
               cell: (k) => <>{k.role_ceiling}{k.scopes.length > 0 && <span className="block text-xs text-soft">{k.scopes.join(', ')}</span>}</>,
@@ -87,7 +87,7 @@ export function Keys() {
             { title: t.used, narrow: true, text: (k) => k.last_used_at ?? '', cell: (k) => <When at={k.last_used_at} /> },
             {
               title: t.actions, narrow: true,
-              cell: (k) => k.status === 'active' && (
+              cell: (k) => (k.status === 'active' || k.status === 'suspended') && (
                 <Confirm
                   label={t.revoke} title={words.revokeNameName(k.name)} act={t.revoke} body={words.whateverUsesTheKey}
                   run={() => atrium.apiKeys.revoke(k.id, o).then(refresh)}

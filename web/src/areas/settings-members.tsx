@@ -1,3 +1,5 @@
+import type { Member } from '@atrium-hq/client'
+import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
 import { toast } from '../app/toast'
@@ -9,6 +11,7 @@ import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { Losses } from './settings-losses'
 
 export function Members() {
   const workspace = useWorkspace()
@@ -25,6 +28,11 @@ export function Members() {
     onSuccess: (_, v) => toast(t.saved, () => atrium.workspaces.members.update(workspace, v.user, { role: v.before }).then(refresh)),
     onSettled: refresh,
   })
+  const [lowered, setLowered] = useState<{ member: Member; role: string }>()
+  const to = (m: Member, role: string) => {
+    if (roles.indexOf(role) < roles.indexOf(m.role)) setLowered({ member: m, role })
+    else change.mutate({ user: m.user_id, role, before: m.role })
+  }
   return (
     <>
       <About
@@ -46,19 +54,13 @@ export function Members() {
             {
               title: t.role, narrow: true, text: (m) => m.role,
               cell: (m) => mayChange(m)
-                ? <InlineSelect label={words.roleOf(m.name || m.email || '')} value={m.role} onChange={(e) => change.mutate({ user: m.user_id, role: e.target.value, before: m.role })} choices={roles.map((r) => ({ value: r, label: r }))} />
+                ? <InlineSelect label={words.roleOf(m.name || m.email || '')} value={m.role} onChange={(e) => to(m, e.target.value)} choices={roles.map((r) => ({ value: r, label: r }))} />
                 : m.role,
             },
             { title: words.since, narrow: true, text: (m) => m.created_at, cell: (m) => <When at={m.created_at} /> },
             {
               title: t.actions, narrow: true,
-              cell: (m) => mayChange(m) && (
-                <Confirm
-                  label={t.remove} title={words.removeNameName(m.name || m.email || '')} act={t.remove}
-                  body={words.theirAccessToThe}
-                  run={() => atrium.workspaces.members.remove(workspace, m.user_id).then(refresh)}
-                />
-              ),
+              cell: (m) => mayChange(m) && <Remove member={m} done={refresh} />,
             },
           ]}
         />
@@ -66,7 +68,41 @@ export function Members() {
       <More list={list} />
       {manages && <Invitations />}
       {manages && inviting && <Invite onClose={() => setInviting(false)} />}
+      {lowered && <Lower {...lowered} onClose={() => { setLowered(undefined); void refresh() }} />}
     </>
+  )
+}
+
+/** Asks before a member gets a lower role, with what the member loses. */
+function Lower({ member: m, role, onClose }: { member: Member; role: string; onClose: () => void }) {
+  const workspace = useWorkspace()
+  const [keep, setKeep] = useState(false)
+  const change = useMutation({
+    mutationFn: () => atrium.workspaces.members.update(workspace, m.user_id, { role, keep_service_keys: keep }),
+    onSuccess: () => { toast(t.saved); onClose() },
+  })
+  return (
+    <Dialog open onClose={onClose} title={words.lowerNameTo(m.name || m.email || '', role)}>
+      <p className="mt-0">{words.theyLoseWhatTheir}</p>
+      <Losses member={m.user_id} left={role} keep={keep} onKeep={setKeep} />
+      <Problem error={change.error} />
+      <div className="mt-4 flex flex-wrap justify-end gap-2">
+        <Button data-safe onClick={onClose}>{t.cancel}</Button>
+        <Button tone="danger" disabled={change.isPending} onClick={() => change.mutate()}>{words.lower}</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Remove({ member: m, done }: { member: Member; done: () => Promise<unknown> }) {
+  const workspace = useWorkspace()
+  const [keep, setKeep] = useState(false)
+  return (
+    <Confirm
+      label={t.remove} title={words.removeNameName(m.name || m.email || '')} act={t.remove}
+      body={<>{words.theirAccessToThe}<Losses member={m.user_id} left="" keep={keep} onKeep={setKeep} /></>}
+      run={() => atrium.workspaces.members.remove(workspace, m.user_id, { keep_service_keys: keep }).then(done)}
+    />
   )
 }
 

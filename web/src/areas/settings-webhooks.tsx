@@ -63,6 +63,12 @@ export function Webhooks() {
               cell: (w) => (
                 <>
                   <Button tone="quiet" onClick={() => setShown(w.id)}>{words.open}</Button>
+                  {w.ownerless && (
+                    <Confirm
+                      label={words.confirm} title={words.ownName(w.url)} act={words.confirm} tone="act" body={words.youBecomeItsOwner}
+                      run={() => atrium.webhooks.confirm(w.id, o).then(refresh)}
+                    />
+                  )}
                   <Confirm
                     label={t.delete} title={words.deleteNameName(w.url)} act={t.delete} body={words.itGetsNoMore}
                     run={() => atrium.webhooks.delete(w.id, o).then(refresh)}
@@ -90,7 +96,8 @@ function Status({ webhook }: { webhook: Webhook }) {
   const tone = webhook.status === 'active' ? 'ok' : webhook.status === 'failing' ? 'bad' : 'plain'
   return (
     <>
-      <Pill tone={tone}>{webhook.status}</Pill>
+      <Pill tone={tone}>{webhook.status}</Pill>{' '}
+      {webhook.ownerless && <><Pill tone="warn">{words.noOwner}</Pill><span className="block text-xs text-warn">{words.itsOwnerLostThe}</span></>}
       {webhook.status === 'failing' && <span className="block text-xs text-bad">{words.failuresSince(webhook.consecutive_failures)} <When at={webhook.failing_since} /></span>}
       {webhook.disabled_reason && <span className="block text-xs text-soft">{why[webhook.disabled_reason] ?? webhook.disabled_reason}</span>}
     </>

@@ -51,4 +51,9 @@ export const words = {
     require: 'Verify nothing',
     disable: 'Do not encrypt, not even the password',
   } as Record<string, string>,
+  noOwner: 'no owner',
+  itsOwnerLostThe: 'Its owner has lost the role. Confirm that it may get the messages of visitors, or revoke it.',
+  confirm: 'Confirm',
+  ownName: (name: string) => `Become the owner of ${name}`,
+  youBecomeItsOwner: 'You become its owner. It gets the messages of visitors, as before.',
 } as const

@@ -12,7 +12,7 @@ export const words = {
   enableNameName: (name: string | number) => `Enable ${name}`,
   theyCanSignIn: 'They can sign in again.',
   disableNameName: (name: string | number) => `Disable ${name}`,
-  theirSessionsEndAnd: 'Their sessions end and their API keys stop working. You can enable them again.',
+  theirSessionsEndAnd: 'Their sessions end and their API keys stop working, until you enable them again. Service keys that they created end for good.',
   erase: 'Erase',
   eraseNameName: (name: string | number) => `Erase ${name}`,
   eraseForGood: 'Erase permanently',

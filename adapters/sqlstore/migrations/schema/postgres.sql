@@ -374,6 +374,8 @@ CREATE TABLE connections (
     revision bigint NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
+    owner_id text NOT NULL DEFAULT ''::text,
+    ownerless boolean NOT NULL DEFAULT false,
     CONSTRAINT connections_pkey PRIMARY KEY (id),
     CONSTRAINT connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
@@ -963,6 +965,8 @@ CREATE TABLE webhooks (
     revision bigint NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
+    owner_id text NOT NULL DEFAULT ''::text,
+    ownerless boolean NOT NULL DEFAULT false,
     CONSTRAINT webhooks_pkey PRIMARY KEY (id),
     CONSTRAINT webhooks_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
@@ -1755,4 +1759,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (169, true),
     (183, true),
     (186, true),
+    (187, true),
     (197, true);

@@ -324,7 +324,7 @@ CREATE TABLE connections (
     revision            BIGINT NOT NULL,
     created_at          BIGINT NOT NULL,
     updated_at          BIGINT NOT NULL
-);
+, owner_id TEXT NOT NULL DEFAULT '', ownerless BOOLEAN NOT NULL DEFAULT FALSE);
 CREATE INDEX connections_live ON connections (workspace_id, id) WHERE revoked_at = 0;
 CREATE INDEX connections_revoked ON connections (workspace_id, id) WHERE revoked_at > 0;
 CREATE TABLE connection_credentials (
@@ -990,7 +990,7 @@ CREATE TABLE webhooks (
     revision       BIGINT NOT NULL,
     created_at     BIGINT NOT NULL,
     updated_at     BIGINT NOT NULL
-);
+, owner_id TEXT NOT NULL DEFAULT '', ownerless BOOLEAN NOT NULL DEFAULT FALSE);
 CREATE INDEX webhooks_list ON webhooks (workspace_id, id);
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE enabled;
 CREATE TABLE webhook_deliveries (
@@ -1346,4 +1346,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (168, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (169, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (183, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (186, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (187, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);
