@@ -74,6 +74,25 @@ func TestDoctorTellsOfJobs(t *testing.T) {
 	})
 }
 
+func TestDoctorTellsOfOverdueRemovals(t *testing.T) {
+	t.Parallel()
+	d := deployMigrated(t, sqlite)
+	d.must(t, "migrate")
+	if out := d.must(t, "doctor"); !strings.Contains(out, "ok      removals       no deleted object is overdue\n") {
+		t.Errorf("of none it says:\n%s", out)
+	}
+	const late = 31 * 24 * time.Hour
+	for id, ago := range map[string]time.Duration{"late": late + time.Minute, "due": late - time.Hour} {
+		d.sql(t, fmt.Sprintf(`INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at, updated_at,
+			deleted_at)
+			SELECT 'wsp_%[1]s', id, '%[1]s', '', '', 1, 1, 1, %[2]d FROM orgs`, id, time.Now().Add(-ago).UnixMicro()))
+	}
+	if out := d.must(t, "doctor"); !strings.Contains(out, "WARNING removals       1 deleted workspace, 0 prompt "+
+		"templates and 0 chat templates should have been removed") {
+		t.Errorf("it says:\n%s", out)
+	}
+}
+
 // TestAKilledNode kills a process during a job, as a power failure does.
 func TestAKilledNode(t *testing.T) {
 	t.Parallel()
