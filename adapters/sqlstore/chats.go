@@ -28,7 +28,8 @@ const (
 		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + ownerLeftColumn + `,
 		(t.prompt_id <> '' AND NOT EXISTS (
 			SELECT 1 FROM prompt_templates p WHERE p.id = t.prompt_id AND p.deleted_at = 0 AND (
-				t.prompt_ref = 'active' AND p.active_version_id <> '' OR t.prompt_ref = 'latest' AND p.version_count > 0
+				t.prompt_ref = 'active' AND p.active_version_id <> ''
+				OR t.prompt_ref = 'latest' AND p.latest_frozen_id <> ''
 				OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.template_id = p.id AND (v.id = t.prompt_ref
 				OR 'v' || v.number = t.prompt_ref OR t.prompt_ref = 'previous' AND v.id = (SELECT a.from_version_id
 				FROM prompt_activations a WHERE a.template_id = p.id ORDER BY a.number DESC LIMIT 1)))

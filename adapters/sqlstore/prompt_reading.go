@@ -86,7 +86,7 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 		if !t.CanView(by) {
 			return t.Reading(), nil, nil
 		}
-		ref = prompt.Ref{ID: t.Versions(by).Latest}
+		ref = prompt.Ref{ID: t.LatestFor(by, ref)}
 	}
 	var row readVersionRow
 	match, arg := versionMatch(ref)

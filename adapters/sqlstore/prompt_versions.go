@@ -59,7 +59,7 @@ func (db *DB) lockedVersion(
 		if err != nil {
 			return nil, nil, err
 		}
-		ref = prompt.Ref{ID: t.Versions(by).Latest}
+		ref = prompt.Ref{ID: t.LatestFor(by, ref)}
 	}
 	var row struct {
 		templateRow

@@ -174,7 +174,7 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		seen := false
-		if ref := prompt.ParseRef(p.Ref); ref != (prompt.Ref{}) {
+		if ref := p.Version(); ref != (prompt.Ref{}) {
 			t, v, err := tx.Prompts.Lock(ctx, by, p.Template, ref)
 			switch {
 			case err == nil:

@@ -111,7 +111,7 @@ func (s *Replies) effective(
 	if t.Prompt == (chat.Prompt{}) {
 		return nil, chat.Effective{Instructions: t.Instructions}, nil
 	}
-	found, v, err := s.prompts.GetVersion(ctx, by, t.Prompt.Template, prompt.ParseRef(t.Prompt.Ref))
+	found, v, err := s.prompts.GetVersion(ctx, by, t.Prompt.Template, t.Prompt.Version())
 	if errors.Is(err, prompt.ErrNotFound) || err == nil && (v == nil || !found.DeletedAt.IsZero()) {
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}

@@ -129,7 +129,7 @@ func promptGone(ctx context.Context, tx ports.Stores, by identity.Actor, p chat.
 	if p == (chat.Prompt{}) {
 		return false, nil
 	}
-	t, v, err := tx.Prompts.Lock(ctx, by, p.Template, prompt.ParseRef(p.Ref))
+	t, v, err := tx.Prompts.Lock(ctx, by, p.Template, p.Version())
 	if errors.Is(err, prompt.ErrNotFound) {
 		return true, nil
 	}

@@ -945,6 +945,7 @@ type ChatPreview struct {
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
 	// The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id.
+	// `latest` is the latest version that was released, and never a draft.
 	Ref string `json:"ref"`
 }
 

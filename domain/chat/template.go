@@ -83,6 +83,14 @@ type Prompt struct {
 	Ref      string // active, latest, v<number>, a label or a version's id
 }
 
+// Version returns which version p names. latest is the latest frozen one: who made the chat may not be who may read the
+// drafts, and drafts change without being released.
+func (p Prompt) Version() prompt.Ref {
+	ref := prompt.ParseRef(p.Ref)
+	ref.Frozen = ref.Latest
+	return ref
+}
+
 // Selected is an agent or a tool of the registry, and its configuration in this template.
 type Selected struct {
 	ID     string

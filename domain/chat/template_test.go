@@ -241,3 +241,17 @@ func TestTransfer(t *testing.T) {
 		unchanged(t, c, sharedTemplate())
 	})
 }
+
+func TestAChatReadsOnlyReleasedVersionsAsTheLatest(t *testing.T) {
+	for ref, want := range map[string]prompt.Ref{
+		"latest":     {Latest: true, Frozen: true},
+		"active":     {Active: true},
+		"previous":   {Previous: true},
+		"v12":        {Number: 12},
+		"production": {Label: "production"},
+	} {
+		if got := (chat.Prompt{Template: "ptpl", Ref: ref}).Version(); got != want {
+			t.Errorf("%s names %+v, want %+v", ref, got, want)
+		}
+	}
+}

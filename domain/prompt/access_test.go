@@ -320,6 +320,13 @@ func TestSeesDrafts(t *testing.T) {
 			if got := tmpl.Versions(tt.by); got != want {
 				t.Errorf("Versions = %+v, want %+v", got, want)
 			}
+			latest, frozen := prompt.Ref{Latest: true}, prompt.Ref{Latest: true, Frozen: true}
+			if got := tmpl.LatestFor(tt.by, latest); got != want.Latest {
+				t.Errorf("the latest version is %s, want %s", got, want.Latest)
+			}
+			if got := tmpl.LatestFor(tt.by, frozen); got != tmpl.FrozenVersions.Latest {
+				t.Errorf("the latest frozen version is %s, want %s", got, tmpl.FrozenVersions.Latest)
+			}
 		})
 	}
 }

@@ -112,6 +112,14 @@ func (t *Template) Versions(by identity.Actor) Summary {
 	return t.FrozenVersions
 }
 
+// LatestFor returns the version that ref, which is a latest one, names for by; empty if there is none.
+func (t *Template) LatestFor(by identity.Actor, ref Ref) VersionID {
+	if ref.Frozen {
+		return t.FrozenVersions.Latest
+	}
+	return t.Versions(by).Latest
+}
+
 // Draft is the caller's request for a new template.
 type Draft struct {
 	Name        string

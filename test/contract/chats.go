@@ -302,10 +302,31 @@ func chatPrompts(t *testing.T, a Adapter) {
 	live, gone := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "live"}),
 		fixture.Template(t, a.Stores, by, prompt.Draft{Name: "gone"})
 	empty := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "empty"})
+	drafted := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "drafted"})
+	fixture.Version(t, a.Stores, by, drafted.ID, "never released")
 	one := fixture.Version(t, a.Stores, by, live.ID, "one", "production")
 	fixture.Version(t, a.Stores, by, gone.ID, "one")
 	fixture.Activate(t, a.Stores, by, live.ID, prompt.Ref{Number: 1})
 	fixture.Delete(t, a.Stores, by, gone.ID)
+	fixture.Version(t, a.Stores, by, live.ID, "a draft")
+	t.Run("latest names the latest frozen version, also for those who see drafts", func(t *testing.T) {
+		latest := chat.Prompt{Template: live.ID, Ref: "latest"}.Version()
+		_, v, err := a.Prompts.GetVersion(ctx, by, live.ID, latest)
+		if must(t, err); v == nil || v.ID != one.ID {
+			t.Errorf("it is read as %+v", v)
+		}
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			_, info, err := tx.Prompts.Lock(ctx, by, live.ID, latest)
+			if err == nil && (info == nil || info.ID != one.ID) {
+				t.Errorf("it is locked as %+v", info)
+			}
+			return err
+		}))
+		_, v, err = a.Prompts.GetVersion(ctx, by, drafted.ID, latest)
+		if must(t, err); v != nil {
+			t.Errorf("a draft is read: %+v", v)
+		}
+	})
 
 	for _, tt := range []struct {
 		prompt chat.Prompt
@@ -317,7 +338,9 @@ func chatPrompts(t *testing.T, a Adapter) {
 		{chat.Prompt{Template: live.ID, Ref: "v1"}, false},
 		{chat.Prompt{Template: live.ID, Ref: "production"}, false},
 		{chat.Prompt{Template: live.ID, Ref: string(one.ID)}, false},
-		{chat.Prompt{Template: live.ID, Ref: "v2"}, true},
+		{chat.Prompt{Template: live.ID, Ref: "v3"}, true},
+		{chat.Prompt{Template: drafted.ID, Ref: "latest"}, true},
+		{chat.Prompt{Template: drafted.ID, Ref: "v1"}, false},
 		{chat.Prompt{Template: live.ID, Ref: "staging"}, true},
 		{chat.Prompt{Template: live.ID, Ref: "pver_01jb4rqnx1fx2s4k0g0f3wz7ha"}, true},
 		{chat.Prompt{Template: empty.ID, Ref: "active"}, true},

@@ -56,6 +56,21 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 				}
 			}
 		})
+		t.Run("latest is the latest released version, whoever made the chat", func(t *testing.T) {
+			own := templates + "/" + ann.create(t, templates, object{"name": "drafts", "type": "text",
+				"visibility": "workspace"}).at("id")
+			latest := object{"name": "mine", "prompt": object{
+				"prompt_template_id": strings.TrimPrefix(own, templates+"/"), "ref": "latest"}}
+			ann.create(t, own+"/versions", object{"text": "SECRET 1"})
+			bob.do(t, "POST", chats, latest).problem(t, 422, "prompt_unavailable")
+			ann.do(t, "POST", chats, latest).problem(t, 422, "prompt_unavailable")
+			ann.create(t, own+"/versions", object{"text": "released", "activate": true})
+			ann.create(t, own+"/versions", object{"text": "SECRET 3"})
+			for _, c := range []*client{bob, ann} {
+				made := chats + "/" + c.create(t, chats, latest).at("id")
+				c.get(t, made+"/runtime").has(t, map[string]string{"instructions": "released", "prompt.version": "2"})
+			}
+		})
 		t.Run("its key reads nothing else and changes nothing", func(t *testing.T) {
 			for _, path := range []string{chat, chats, chats + "/registry", prompt, chat + "/members",
 				chat + "/embed-tokens"} {

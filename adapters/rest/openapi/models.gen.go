@@ -1386,7 +1386,7 @@ type ChatPreview struct {
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
 
-	// Ref The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id.
+	// Ref The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id. `latest` is the latest version that was released, and never a draft.
 	//
 	// Examples: active
 	Ref string `json:"ref"`

@@ -1067,7 +1067,7 @@ class ChatPrompt(TypedDict):
 
     ref: str
     """The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's
-    id.
+    id. `latest` is the latest version that was released, and never a draft.
     """
 
 

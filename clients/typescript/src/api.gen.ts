@@ -933,7 +933,10 @@ export type ChatPreview = {
 export type ChatPrompt = {
   /**  */
   prompt_template_id: string
-  /** The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id. */
+  /**
+   * The version to use: `active`, `previous`, `latest`, a number such as `v12`, a label, or a version's id.
+   * `latest` is the latest version that was released, and never a draft.
+   */
   ref: string
 }
 
