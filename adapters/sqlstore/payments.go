@@ -21,7 +21,7 @@ const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.exter
 	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at,
 	t.surplus,
 	t.credit, t.credit_currency, t.notices, t.details_entered, t.details_given, t.details_key, t.checkout_until,
-	t.checking_out, t.checkout_trial, t.done`
+	t.checking_out, t.checkout_trial, t.done, t.usage_since`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -54,6 +54,7 @@ type customerRow struct {
 	CheckingOut    int64                `db:"checking_out"`
 	CheckoutTrial  string               `db:"checkout_trial"`
 	Done           string               `db:"done"`
+	UsageSince     int64                `db:"usage_since"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
@@ -66,6 +67,7 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 		PausedAt: fromMicros(r.PausedAt), CheckoutUntil: fromMicros(r.CheckoutUntil),
 		Credit: billing.Money{Amount: r.Credit, Currency: r.CreditCurrency},
 		Giving: r.Giving, CheckingOut: fromMicros(r.CheckingOut), CheckoutTrial: r.CheckoutTrial,
+		UsageSince: fromMicros(r.UsageSince),
 	}
 	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts),
 		decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices),
@@ -190,11 +192,12 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 		wallet_at = ?, subscription_at = ?, invoices_at = ?,
 			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency =
 			?, notices = ?, details_entered = ?, details_given = ?, details_key = ?, checkout_until = ?,
-			checking_out = ?, checkout_trial = ?, done = ?
+			checking_out = ?, checkout_trial = ?, done = ?, usage_since = ?
 		WHERE workspace_id = ? AND account = ?`,
 		c.ID, c.Key, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
 		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency,
-		notices, entered, given, c.Giving, micros(c.CheckoutUntil), micros(c.CheckingOut), c.CheckoutTrial, done,
+		notices, entered, given, c.Giving, micros(c.CheckoutUntil), micros(c.CheckingOut), c.CheckoutTrial,
+		done, micros(c.UsageSince),
 		c.Workspace, c.Account); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package payments
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -10,18 +9,18 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// mirrored returns the subscription of by's workspace as it is stored, nil if there is none, and the
-// time at the gateway. It calls no gateway.
-func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*billing.Subscription, time.Time, error) {
+// mirrored returns the customer of by's workspace as it is stored, nil if there is none, and the time at the gateway.
+// It calls no gateway.
+func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, time.Time, error) {
 	if t.Gateway == nil {
 		return nil, by.At, nil
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if err != nil && !errors.Is(err, billing.ErrNoCustomer) || c == nil || c.Subscription == nil {
+	if err != nil {
 		return nil, by.At, ignoring(err)
 	}
 	now, err := t.now(ctx, by)
-	return c.Subscription, now, err
+	return c, now, err
 }
 
 // Entitlements returns the limits and the usage of by's workspace. It reads what is stored, and calls no gateway.
@@ -30,7 +29,7 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 		return nil, err
 	}
 	t := s.deps.Terms(by.Org)
-	sub, now, err := s.mirrored(ctx, by, t)
+	c, now, err := s.mirrored(ctx, by, t)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +39,12 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 	}
 	var reported map[string]int64
 	if len(t.Plans.Reportable()) > 0 {
-		if reported, err = s.meters.Sums(ctx, by.Workspace, t.Plans.PeriodOf(sub, now).Start); err != nil {
+		if reported, err = s.meters.Sums(ctx, by.Workspace, t.Plans.PeriodOf(c, now).Start); err != nil {
 			return nil, err
 		}
 	}
-	limits := t.Plans.Limits(s.deps.Quotas(by.Org), t.Plans.Entitling(sub, now, t.Grace))
-	return t.Plans.Entitlements(sub, now, t.Grace, limits, used, reported), nil
+	limits := t.Plans.Limits(s.deps.Quotas(by.Org), t.Plans.Entitling(c.LiveSubscription(), now, t.Grace))
+	return t.Plans.Entitlements(c, now, t.Grace, limits, used, reported), nil
 }
 
 // Reported is the usage of a feature after a report.
@@ -63,19 +62,19 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature st
 	if err != nil {
 		return nil, err
 	}
-	sub, now, err := s.mirrored(ctx, by, t)
+	c, now, err := s.mirrored(ctx, by, t)
 	if err != nil {
 		return nil, err
 	}
-	r, err := billing.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(sub, now))
+	r, err := billing.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(c, now))
 	if err != nil {
 		return nil, err
 	}
-	sum, repeated, err := s.addUsage(ctx, by, t, sub, r, now)
+	sum, repeated, err := s.addUsage(ctx, by, t, c, r, now)
 	if err != nil {
 		return nil, err
 	}
-	e := t.Plans.Entitlements(sub, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
+	e := t.Plans.Entitlements(c, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
 	out := &Reported{Period: r.Period, Repeated: repeated}
 	for _, a := range e.Limits {
 		if a.Name == feature {

@@ -97,7 +97,7 @@ func TestQuotas(t *testing.T) {
 
 func TestReportUsage(t *testing.T) {
 	report := billing.UsageReport{Feature: "messages", Quantity: 8, Key: "one",
-		Period: billing.Period{Start: now.Add(-time.Hour), End: now.Add(time.Hour)}}
+		Period: billing.Period{Start: now.Add(-time.Hour), End: now.Add(-time.Hour).AddDate(0, 1, 0)}}
 	t.Run("usage beyond the limit counts", func(t *testing.T) {
 		s := onBasic(t)
 		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(12), false, nil)

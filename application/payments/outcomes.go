@@ -71,6 +71,12 @@ func (s *Service) settle(
 	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
 		_, _ = s.refresh(ctx, callCtx, by, t, now, subscriptions)
 	}
+	if err == nil && op.Kind == billing.Subscribe && now.BeganAgain() {
+		// if its invoice is paid, a period of usage begins
+		if r, unread := s.refresh(ctx, callCtx, by, t, now, invoices); unread == nil {
+			now = r.customer
+		}
+	}
 	return now, out, err
 }
 

@@ -15,9 +15,9 @@ func (s *Service) Quotas(ctx context.Context, by identity.Actor) (quota.Limits, 
 	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {
 		return quota.Limits{Amounts: configured}, nil
 	}
-	sub, now, err := s.mirrored(ctx, by, t)
+	c, now, err := s.mirrored(ctx, by, t)
 	if err != nil {
 		return quota.Limits{}, err
 	}
-	return t.Plans.Limits(configured, t.Plans.Entitling(sub, now, t.Grace)), nil
+	return t.Plans.Limits(configured, t.Plans.Entitling(c.LiveSubscription(), now, t.Grace)), nil
 }

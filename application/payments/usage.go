@@ -15,15 +15,11 @@ import (
 // addUsage adds a report to the sum of its feature. If the subscription is billed for the feature, it
 // queues an event for the gateway in the same transaction, so that a restart cannot lose it.
 func (s *Service) addUsage(
-	ctx context.Context, by identity.Actor, t Terms, sub *billing.Subscription, r billing.UsageReport, now time.Time,
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, r billing.UsageReport, now time.Time,
 ) (sum int64, repeated bool, err error) {
-	price := t.Plans.Metering(sub, r.Feature)
+	price := t.Plans.Metering(c.LiveSubscription(), r.Feature)
 	if price == nil {
 		return s.meters.Add(ctx, by, r)
-	}
-	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if err != nil {
-		return 0, false, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if sum, repeated, err = tx.Meters.Add(ctx, by, r); err != nil || repeated {

@@ -73,6 +73,9 @@ type Customer struct {
 	// load.
 	Ended *Subscription
 
+	// UsageSince is when the months began over which usage is summed; zero before the first subscription.
+	UsageSince time.Time
+
 	// Surplus lists the live subscriptions at the gateway other than Subscription. Atrium never creates
 	// any; the customer pays for each.
 	Surplus []SubscriptionID

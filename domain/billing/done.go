@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// DoneCall is a change of the subscription that was made, or its cancellation. It answers a repetition whose first response
-// was lost: the subscription is not what it was before, so that the request would be refused now.
+// DoneCall is a change of the subscription that was made, or its cancellation. It answers a repetition whose first
+// response was lost: the subscription is not what it was before, so that the request would be refused now.
 type DoneCall struct {
 	Key     string    `json:"key"`               // of the call
 	Request string    `json:"request,omitempty"` // as Changes.request returns it
@@ -76,6 +76,7 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, held []Gatew
 		c.Subscription.Cancellation = *op.Cancellation
 	}
 	c.applySubscriptions(by, held, plans)
+	c.countUsage(nil)
 	return true
 }
 

@@ -18,9 +18,6 @@ type Entitlements struct {
 	Limits []Allowance
 }
 
-// Period is the time from Start until before End.
-type Period struct{ Start, End time.Time }
-
 // Origin says what sets a limit.
 type Origin string
 
@@ -61,31 +58,12 @@ func (p Plans) Reportable() map[string]bool {
 	return names
 }
 
-// PeriodOf returns the period of a workspace's subscription at now; the calendar month in UTC if it has
-// none. If the mirror has not seen a renewal yet, it is the period that follows.
-func (p Plans) PeriodOf(s *Subscription, now time.Time) Period {
-	if s == nil || s.PeriodStart.IsZero() || !s.PeriodStart.Before(s.PeriodEnd) {
-		utc := now.UTC()
-		start := time.Date(utc.Year(), utc.Month(), 1, 0, 0, 0, 0, time.UTC)
-		return Period{Start: start, End: start.AddDate(0, 1, 0)}
-	}
-	current := Period{Start: s.PeriodStart, End: s.PeriodEnd}
-	plan, err := p.Find(s.Plan)
-	if err != nil {
-		return current
-	}
-	for !now.Before(current.End) {
-		current = Period{Start: current.End, End: plan.Interval.Advance(current.End, max(plan.IntervalCount, 1),
-			s.PeriodStart.Day())}
-	}
-	return current
-}
-
-// Entitlements returns what a workspace with a subscription, nil for none, may use. limits are those of
+// Entitlements returns what a workspace may use. c is its customer, nil for none. limits are those of
 // Limits, used is what Atrium counts, and reported what the application has reported in the period.
-func (p Plans) Entitlements(s *Subscription, now time.Time, grace time.Duration, limits quota.Limits,
+func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
 	used quota.Amounts, reported map[string]int64) *Entitlements {
-	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(s, now)}
+	s := c.LiveSubscription()
+	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(c, now)}
 	if s != nil {
 		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)
 	}
@@ -105,6 +83,14 @@ func (p Plans) Entitlements(s *Subscription, now time.Time, grace time.Duration,
 		e.Limits = append(e.Limits, e.reported(name, reported[name]))
 	}
 	return e
+}
+
+// LiveSubscription returns the live subscription; nil if there is none, or no customer.
+func (c *Customer) LiveSubscription() *Subscription {
+	if c == nil {
+		return nil
+	}
+	return c.Subscription
 }
 
 // reported returns the limit of a name that the application counts. A workspace without a plan has 0.

@@ -56,8 +56,8 @@ func TestEntitlements(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := metered.Limits(base, metered.Entitling(tt.s, tt.at, grace))
-			e := metered.Entitlements(tt.s, tt.at, grace, limits, quota.Amounts{Members: 2, ChatTemplates: 1},
-				map[string]int64{"messages": 101})
+			e := metered.Entitlements(&billing.Customer{Subscription: tt.s}, tt.at, grace, limits,
+				quota.Amounts{Members: 2, ChatTemplates: 1}, map[string]int64{"messages": 101})
 			if e.Entitled != tt.entitled || (e.Plan != nil) != tt.entitled {
 				t.Errorf("entitled %v to %v", e.Entitled, e.Plan)
 			}
@@ -79,33 +79,6 @@ func TestEntitlements(t *testing.T) {
 				t.Errorf("%+v is exceeded: %v", m, m.Exceeded())
 			}
 		})
-	}
-}
-
-func TestPeriodOf(t *testing.T) {
-	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	s := &billing.Subscription{Plan: "basic", PeriodStart: start,
-		PeriodEnd: time.Date(2026, 2, 28, 12, 0, 0, 0, time.UTC)}
-	gone := *s
-	gone.Plan = "gone"
-	for name, tt := range map[string]struct {
-		s          *billing.Subscription
-		at         time.Time
-		from, till time.Time
-	}{
-		"without a subscription it is the calendar month": {nil,
-			time.Date(2026, 3, 1, 0, 30, 0, 0, time.FixedZone("east", 3600)),
-			time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)},
-		"during the period it is the subscription's": {s, start.Add(time.Hour), start, s.PeriodEnd},
-		"at its end the next one begins": {s, s.PeriodEnd, s.PeriodEnd,
-			time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)},
-		"a mirror that is two renewals behind": {s, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC),
-			time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC), time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC)},
-		"of a plan that is no longer sold": {&gone, s.PeriodEnd, start, s.PeriodEnd},
-	} {
-		if got := metered.PeriodOf(tt.s, tt.at); !got.Start.Equal(tt.from) || !got.End.Equal(tt.till) {
-			t.Errorf("%s: %+v, want %s to %s", name, got, tt.from, tt.till)
-		}
 	}
 }
 

@@ -43,6 +43,7 @@ func (c *Customer) Mirror(by identity.Actor, from Look, seen Seen, plans Plans) 
 		c.Invoices, c.AllDrafts = *seen.Invoices, true // other drafts were deleted at the gateway
 		c.InvoicesAt = by.At
 	}
+	c.countUsage(c.Invoices)
 	return true
 }
 

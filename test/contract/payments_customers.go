@@ -33,6 +33,7 @@ func customersAreKept(t *testing.T, a Adapter) {
 		c.Entered, c.Given, c.Giving = given, &given, "k3"
 		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
 			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
+		c.UsageSince = fixture.At
 		c.Done = []billing.DoneCall{{Key: "k1", Request: "r1", At: fixture.At}}
 	})
 	for _, s := range []ports.Stores{a.Stores, a.Second()} {

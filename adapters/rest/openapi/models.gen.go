@@ -2315,7 +2315,7 @@ type Entitlements struct {
 	Limits    map[string]EntitlementLimit `json:"limits"`
 	PeriodEnd Time                        `json:"period_end"`
 
-	// PeriodStart The start of the period over which reported usage is summed.
+	// PeriodStart The start of the period over which reported usage is summed, as `POST /api/payments/usage` describes it.
 	PeriodStart Time `json:"period_start"`
 
 	// PlanID The plan that the workspace is entitled to. `null` if it has none, or has not paid for it beyond the grace period.

@@ -2545,7 +2545,9 @@ class Entitlements(TypedDict):
     """The limits by name."""
 
     period_start: str
-    """The start of the period over which reported usage is summed."""
+    """The start of the period over which reported usage is summed, as `POST /api/payments/usage` describes
+    it.
+    """
 
     period_end: str
     """"""
@@ -10889,9 +10891,14 @@ class PaymentsUsageResource(Resource):
         """Report usage of a feature.
 
         Requires the admin role in the workspace. Adds `quantity` to what the workspace has used of a
-        feature in the current period: the period of its subscription, or the calendar month in UTC
-        without one. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0
-        then.
+        feature in the current period. Usage beyond the limit is counted, too, so that no report is lost;
+        `remaining` is 0 then.
+
+        Usage belongs to the workspace: periods are the months since it first had a subscription, also of
+        a plan with another interval, and calendar months in UTC before that. A subscription that begins
+        after another one has ended begins a new period when an invoice above 0 is paid; a free plan, a
+        trial or a discount of 100 % does not. With a plan that has a `metered_price`, the periods are
+        those of the subscription, because the gateway bills them.
 
         If the plan has a `metered_price` for the feature, the gateway bills the usage when the period
         ends. It gets the report within seconds; while it cannot be reached, the report waits, for 34

@@ -492,6 +492,7 @@ CREATE TABLE payment_customers (
     checking_out bigint NOT NULL DEFAULT 0,
     checkout_trial text NOT NULL DEFAULT ''::text,
     done text NOT NULL DEFAULT ''::text,
+    usage_since bigint NOT NULL DEFAULT 0,
     CONSTRAINT payment_customers_pkey PRIMARY KEY (workspace_id, account),
     CONSTRAINT payment_customers_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
 );
@@ -1758,6 +1759,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (168, true),
     (169, true),
     (183, true),
+    (184, true),
     (186, true),
     (187, true),
     (197, true);

@@ -411,7 +411,7 @@ CREATE TABLE payment_customers (
     invoices_at     BIGINT NOT NULL,
     revision        BIGINT NOT NULL,
     created_at      BIGINT NOT NULL,
-    updated_at      BIGINT NOT NULL, card_attempts TEXT NOT NULL DEFAULT '', paused_at BIGINT NOT NULL DEFAULT 0, surplus TEXT NOT NULL DEFAULT '', credit BIGINT NOT NULL DEFAULT 0, credit_currency TEXT NOT NULL DEFAULT '', notices TEXT NOT NULL DEFAULT '', details_entered TEXT NOT NULL DEFAULT '', details_given TEXT NOT NULL DEFAULT '', details_key TEXT NOT NULL DEFAULT '', checkout_until BIGINT NOT NULL DEFAULT 0, checking_out BIGINT NOT NULL DEFAULT 0, checkout_trial TEXT NOT NULL DEFAULT '', done TEXT NOT NULL DEFAULT '',
+    updated_at      BIGINT NOT NULL, card_attempts TEXT NOT NULL DEFAULT '', paused_at BIGINT NOT NULL DEFAULT 0, surplus TEXT NOT NULL DEFAULT '', credit BIGINT NOT NULL DEFAULT 0, credit_currency TEXT NOT NULL DEFAULT '', notices TEXT NOT NULL DEFAULT '', details_entered TEXT NOT NULL DEFAULT '', details_given TEXT NOT NULL DEFAULT '', details_key TEXT NOT NULL DEFAULT '', checkout_until BIGINT NOT NULL DEFAULT 0, checking_out BIGINT NOT NULL DEFAULT 0, checkout_trial TEXT NOT NULL DEFAULT '', done TEXT NOT NULL DEFAULT '', usage_since BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (workspace_id, account)
 );
 CREATE UNIQUE INDEX payment_customers_external ON payment_customers (org_id, account, external_id) WHERE external_id <> '';
@@ -1345,6 +1345,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (163, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (168, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (169, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (183, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (184, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (186, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (187, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);

@@ -1,0 +1,62 @@
+package e2e
+
+import "testing"
+
+// limitedUsage sells a free plan and a paid one, both with a limit that the application counts.
+func limitedUsage(d *deployment) {
+	configured(`orgs:
+  - slug: default
+    payments: {gateway: sandbox, grace_days: 7, webhook_secrets: ['env:TEST_WEBHOOK_SECRET'], plans: [
+      {id: free, name: Free, price: {amount: 0, currency: usd}, interval: month, limits: {messages: 10}},
+      {id: paid, name: Paid, price: {amount: 900, currency: usd}, interval: month, limits: {messages: 100}}]}`)(d)
+	knowsWebhookKey(d)
+}
+
+func TestUsageBelongsToTheWorkspace(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, limitedUsage)
+		ann := s.user(t, "owner")
+		report := func(t *testing.T, quantity int, used string) {
+			t.Helper()
+			ann.do(t, "POST", payments+"/usage", object{"feature": "messages", "quantity": quantity}).is(t, 200).has(t,
+				map[string]string{"used": used})
+		}
+		left := func(t *testing.T, used, remaining string) {
+			t.Helper()
+			ann.get(t, payments+"/entitlements").has(t,
+				map[string]string{"limits.messages.used": used, "limits.messages.remaining": remaining})
+		}
+		again := func(t *testing.T, order object) {
+			t.Helper()
+			s.must(t, "payments", "sandbox", "advance", "1h")
+			ann.do(t, "DELETE", mine, nil).is(t, 204)
+			ann.create(t, payments+"/subscriptions", order)
+		}
+		ann.subscribe(t, "free")
+		report(t, 10, "10")
+		t.Run("who ends a free plan and begins it again has used as much", func(t *testing.T) {
+			for range 2 {
+				again(t, object{"plan_id": "free"})
+				left(t, "10", "0")
+			}
+		})
+		t.Run("a code for 100 % resets nothing", func(t *testing.T) {
+			again(t, object{"plan_id": "paid", "promotion_code": "FREE1"})
+			left(t, "10", "90")
+		})
+		t.Run("a subscription that is paid begins a new period at once", func(t *testing.T) {
+			ann.card(t, cardNumber)
+			again(t, object{"plan_id": "paid"})
+			left(t, "0", "100")
+			report(t, 7, "7")
+		})
+		t.Run("a free plan after it goes on with that period", func(t *testing.T) {
+			again(t, object{"plan_id": "free"})
+			left(t, "7", "3")
+		})
+		t.Run("the next month begins with nothing", func(t *testing.T) {
+			s.must(t, "payments", "sandbox", "advance", "31d")
+			left(t, "0", "10")
+		})
+	})
+}
