@@ -23,7 +23,7 @@ func TestUsageBelongsToTheWorkspace(t *testing.T) {
 		}
 		left := func(t *testing.T, used, remaining string) {
 			t.Helper()
-			ann.get(t, payments+"/entitlements").has(t,
+			ann.get(t, payments+"/entitlements", "Cache-Control: no-cache").has(t,
 				map[string]string{"limits.messages.used": used, "limits.messages.remaining": remaining})
 		}
 		again := func(t *testing.T, order object) {
