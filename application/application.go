@@ -104,7 +104,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 				Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
 				EndCheckouts: pay.EndCheckouts,
 			}),
-			Sessions:     accounts.NewSessions(s, e.Mails.Mailer, e.Mails.Limits),
+			Sessions:     accounts.NewSessions(s, e.Mails.Mailer),
 			Passkeys:     accounts.NewPasskeys(s, e.Challenges, e.Authenticators, e.Mails.Mailer),
 			Tickets:      accounts.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),

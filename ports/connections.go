@@ -46,9 +46,9 @@ type Connections interface {
 	Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 		change func(c *connection.Connection, others int) error) (*connection.Connection, error)
 
-	// Attempt loads the recent attempts of by's workspace, and those of by's org at target, calls admit, and saves the
+	// Attempt loads the counts of by's workspace for a target, which contains the org, calls admit, and saves the
 	// result. If admit fails, nothing is saved. Each kind of effort is counted separately. Calls for the same workspace
 	// or target run one after another. Attempts may be forgotten an hour after the last one.
 	Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
-		admit func(workspace, at *connection.Attempts) error) error
+		admit func(*connection.Counts) error) error
 }

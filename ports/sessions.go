@@ -36,14 +36,14 @@ type Sessions interface {
 	// AddLink stores a sign-in link.
 	AddLink(ctx context.Context, l *account.SignInLink) error
 
-	// MailLink loads the person of by's org with an e-mail address, and when links were mailed to that mailbox within a
-	// day, oldest first. It calls change, and stores the link that change returns and that it is mailed now, in one
-	// transaction. Concurrent calls for one mailbox wait for each other. account.ErrUserNotFound if there is no such
-	// person.
+	// MailLink loads the person of by's org with an e-mail address, and the mails with links to that mailbox. It calls
+	// change, and stores the link that change returns, and that it is mailed now to by's address, in one transaction.
+	// Concurrent calls for one mailbox wait for each other. account.ErrUserNotFound if there is no such person.
 	MailLink(ctx context.Context, by identity.Actor, email string,
-		change func(u *account.User, mailed []time.Time) (*account.SignInLink, error)) error
+		change func(u *account.User, mailed account.LinkMails) (*account.SignInLink, error)) error
 
-	// TakeLink returns a link of org and removes it, so that only one of several concurrent calls gets it.
+	// TakeLink returns a link of org and removes it, so that only one of several concurrent calls gets it. With a mailed
+	// link, all mailed links of its user are removed.
 	// account.ErrLinkInvalid if there is none, or if it has expired at now.
 	TakeLink(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.SignInLink, error)
 }

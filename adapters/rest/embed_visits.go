@@ -309,7 +309,7 @@ func visitOf(of chat.Counted, r *http.Request) (visitor, address string) {
 	if of.Session != "" {
 		visitor = "session " + of.Session
 	}
-	return visitor, "address " + addressGroup(observation(r).address)
+	return visitor, "address " + identity.AddressGroup(observation(r).address)
 }
 
 func allowOrigin(h http.Header, origin string) {
@@ -325,7 +325,7 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	observation(r).route = visitPaths
-	if !a.visitors.tokens.allow(w, "preflight "+addressGroup(observation(r).address), a.now()) {
+	if !a.visitors.tokens.allow(w, "preflight "+identity.AddressGroup(observation(r).address), a.now()) {
 		a.problem(w, r, a.refuse("embed_address_rate", errRateLimited))
 		return true
 	}

@@ -127,6 +127,7 @@ func (r *request) finishSignIn() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	r.uncountSignIn(at)
 	// The remaining cookie only binds the code to this browser.
 	left := flow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: at.Add(account.CodeLife)}
 	return signInAddress(org) + "#code=" + code.Reveal(), r.setFlow(org, left, account.CodeLife)
@@ -138,6 +139,11 @@ func (r *request) countSignIn(at time.Time) error {
 		return r.api.refuse("sign_in_rate", errRateLimited)
 	}
 	return nil
+}
+
+// uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
+func (r *request) uncountSignIn(at time.Time) {
+	r.api.signIns.spend(identity.AddressGroup(observation(r.Request).address), -1, at)
 }
 
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
@@ -235,6 +241,7 @@ func (r *request) openByCode(org *identity.Org, code string, at time.Time) (repl
 	if err := r.setFlow(org, flow{}, 0); err != nil {
 		return reply{}, err
 	}
+	r.uncountSignIn(at) // the flow was counted when it began
 	return r.opened(opened, by, f.ReturnTo)
 }
 

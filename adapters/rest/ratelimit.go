@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // limiter gives every caller a token bucket: each request takes a token, and the bucket refills at a steady rate. Each
@@ -54,13 +55,13 @@ func (l *limiter) allow(w http.ResponseWriter, caller string, now time.Time) boo
 }
 
 func (l *limiter) take(h http.Header, caller string, now time.Time) bool {
-	return takeAll(h, now, 1, allowance{l, addressGroup(caller)}) == nil
+	return takeAll(h, now, 1, allowance{l, identity.AddressGroup(caller)}) == nil
 }
 
 // exhausted reports whether caller has no token left, and takes none. If so, it sets the RateLimit header
 // fields.
 func (l *limiter) exhausted(h http.Header, caller string, now time.Time) bool {
-	left := l.left(addressGroup(caller), now)
+	left := l.left(identity.AddressGroup(caller), now)
 	if left >= atLeast(1) {
 		return false
 	}
@@ -180,18 +181,4 @@ func (l *limiter) refill(b *bucket, now time.Time) {
 		b.at = now
 	}
 	b.tokens = min(b.tokens, float64(l.burst))
-}
-
-// addressGroup treats the addresses of one IPv6 /64 network as one caller: a client that has one of them usually has
-// them all (RFC 6177).
-func addressGroup(caller string) string {
-	ip, err := netip.ParseAddr(caller)
-	if err != nil || !ip.Is6() || ip.Is4In6() {
-		return caller
-	}
-	network, err := ip.WithZone("").Prefix(64)
-	if err != nil {
-		return caller
-	}
-	return network.String()
 }

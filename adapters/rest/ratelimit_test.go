@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 func TestLimiter(t *testing.T) {
@@ -91,7 +93,7 @@ func TestGroup(t *testing.T) {
 		"fe80::1%eth0":       "fe80::/64",
 		"::ffff:203.0.113.9": "::ffff:203.0.113.9", "": "",
 	} {
-		if got := addressGroup(caller); got != want {
+		if got := identity.AddressGroup(caller); got != want {
 			t.Errorf("group(%q) = %q, want %q", caller, got, want)
 		}
 	}

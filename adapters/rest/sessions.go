@@ -94,6 +94,9 @@ func (r *request) openSession() (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if opened.Session.Key == "" { // a link works once, but a key opens any number of sessions
+		r.uncountSignIn(at)
+	}
 	return r.opened(opened, by, "")
 }
 

@@ -24,7 +24,7 @@ func newStreamCounts(limits Streams) *streamCounts {
 // enter counts a stream that is about to open. ErrTooManyWatches, with the limit that is reached, if there are
 // too many; else leave must follow. A caller in no workspace only counts for the address.
 func (c *streamCounts) enter(ws identity.WorkspaceID, address string) error {
-	address = addressGroup(address)
+	address = identity.AddressGroup(address)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -45,7 +45,7 @@ func (c *streamCounts) enter(ws identity.WorkspaceID, address string) error {
 }
 
 func (c *streamCounts) leave(ws identity.WorkspaceID, address string) {
-	address = addressGroup(address)
+	address = identity.AddressGroup(address)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ws != "" {

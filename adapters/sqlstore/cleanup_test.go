@@ -69,7 +69,7 @@ func TestSweep(t *testing.T) {
 		}
 		fixture.Connection(t, s, team.Member)
 		if err := s.Connections.Attempt(ctx, team.Member, connection.Probing, connection.Target{1},
-			func(_, _ *connection.Attempts) error { return nil }); err != nil {
+			func(*connection.Counts) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var old event.Log // more than one step removes

@@ -12,27 +12,36 @@ import (
 // Attempt implements ports.Connections. Rows are locked in one order, workspace first, so that two
 // calls never wait for each other.
 func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
-	admit func(workspace, at *connection.Attempts) error) error {
-	prefix := "" // of probes, whose scopes older versions share
+	admit func(*connection.Counts) error) error {
+	prefix, at := "", hex.EncodeToString(target[:]) // the workspace's probes are counted where older versions do
 	if e != connection.Probing {
 		prefix = string(e) + " "
 	}
-	scopes := [2]string{prefix + "workspace " + string(by.Workspace),
-		prefix + "target " + hex.EncodeToString(target[:])}
+	var counts connection.Counts
+	type scope struct {
+		name     string
+		attempts *connection.Attempts
+	}
+	scopes := []scope{
+		{prefix + "workspace " + string(by.Workspace), &counts.Workspace},
+		{prefix + "workspace " + string(by.Workspace) + " target " + at, &counts.Target},
+	}
+	if e == connection.Probing {
+		scopes = append(scopes, scope{"failed target " + at, &counts.Failed})
+	}
 	return s.db.inTx(ctx, func(tx *DB) error {
-		var attempts [2]connection.Attempts
-		for i, scope := range scopes {
+		for _, scope := range scopes {
 			var err error
-			if attempts[i], err = tx.lockedAttempts(ctx, scope); err != nil {
+			if *scope.attempts, err = tx.lockedAttempts(ctx, scope.name); err != nil {
 				return err
 			}
 		}
-		if err := admit(&attempts[0], &attempts[1]); err != nil {
+		if err := admit(&counts); err != nil {
 			return err
 		}
-		for i, scope := range scopes {
-			times := make([]int64, len(attempts[i]))
-			for j, at := range attempts[i] {
+		for _, scope := range scopes {
+			times := make([]int64, len(*scope.attempts))
+			for j, at := range *scope.attempts {
 				times[j] = micros(at)
 			}
 			text, err := json.Marshal(times)
@@ -40,7 +49,7 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 				return err
 			}
 			if _, err := tx.exec(ctx, `UPDATE probe_attempts SET attempts = ?, last_at = ? WHERE scope = ?`,
-				string(text), micros(by.At), scope); err != nil {
+				string(text), micros(by.At), scope.name); err != nil {
 				return err
 			}
 		}

@@ -50,7 +50,7 @@ var erased = []struct {
 		'usr_' || substr(id, 5) FROM invitations WHERE org_id = ? AND email_key = ?)`, (*erasing).byEmail, shares},
 	{`DELETE FROM invitations WHERE org_id = ? AND email_key = ?`, (*erasing).byEmail,
 		func(r *account.ErasureReport) *int { return &r.Invitations }},
-	{`DELETE FROM invitation_mails WHERE scope IN (?, ?)`, (*erasing).mailScopes, others},
+	{`DELETE FROM invitation_mails WHERE scope IN (?, ?, ?)`, (*erasing).mailScopes, others},
 	{`UPDATE api_keys SET name = 'Erased', last_used_by = '' WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, nil},
 	{`UPDATE payment_customers SET email = '' WHERE org_id = ? AND LOWER(email) = ?`, (*erasing).byEmail, nil},
 }
@@ -78,7 +78,7 @@ func (e *erasing) byEmail() []any {
 
 func (e *erasing) mailScopes() []any {
 	return []any{"user " + string(e.org) + " " + string(e.user), "address " + string(e.org) + " " +
-		account.Mailbox(e.email)}
+		account.Mailbox(e.email), linkScope(e.org, e.email)}
 }
 
 // Erase implements ports.Erasures. Users are locked before workspaces, as in ChangeAccess.

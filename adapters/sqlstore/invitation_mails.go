@@ -37,16 +37,21 @@ func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.Work
 	return nil
 }
 
-// lockMailTimes reads and locks the times of sent mails in a scope.
-func (db *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
+// lockMailed reads and locks the mails that were sent in a scope.
+func (db *DB) lockMailed(ctx context.Context, scope string, now time.Time, sent any) error {
 	var text string
 	if _, err := db.get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
 		ON CONFLICT (scope) DO UPDATE SET last_at = excluded.last_at
 		RETURNING sent`, scope, micros(now)); err != nil {
-		return nil, err
+		return err
 	}
+	return json.Unmarshal([]byte(text), sent)
+}
+
+// lockMailTimes reads and locks the times of sent mails in a scope.
+func (db *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
 	var sent []int64
-	if err := json.Unmarshal([]byte(text), &sent); err != nil {
+	if err := db.lockMailed(ctx, scope, now, &sent); err != nil {
 		return nil, err
 	}
 	times := make([]time.Time, len(sent))
@@ -74,6 +79,11 @@ func (db *DB) saveMailTimes(ctx context.Context, scope string, times []time.Time
 	for i, at := range times {
 		sent[i] = micros(at)
 	}
+	return db.saveMailed(ctx, scope, sent)
+}
+
+// saveMailed stores the mails of a scope that lockMailed has locked.
+func (db *DB) saveMailed(ctx context.Context, scope string, sent any) error {
 	text, err := json.Marshal(sent)
 	if err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 func (s *Sessions) AddLink(ctx context.Context, l *account.SignInLink) error {
 	_, err := s.db.exec(ctx,
 		`INSERT INTO sign_in_links (hash, org_id, user_id, created_at, expires_at, issuer, subject, provider_session,
-			bound_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			bound_hash, mailed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.Hash[:], l.Org, l.User, micros(l.CreatedAt), micros(l.ExpiresAt), l.From.Issuer, l.From.Subject, l.From.ID,
-		boundHash(l))
+		boundHash(l), l.Mailed)
 	return err
 }
 
@@ -31,11 +31,16 @@ func (s *Sessions) TakeLink(
 		Subject   string          `db:"subject"`
 		Provider  string          `db:"provider_session"`
 		Bound     []byte          `db:"bound_hash"`
+		Mailed    bool            `db:"mailed"`
 	}
 	var found bool
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
 		found, err = tx.get(ctx, &row, `DELETE FROM sign_in_links WHERE hash = ? AND org_id = ?
-			RETURNING user_id, created_at, expires_at, issuer, subject, provider_session, bound_hash`, h[:], org)
+			RETURNING user_id, created_at, expires_at, issuer, subject, provider_session, bound_hash, mailed`, h[:], org)
+		if err != nil || !row.Mailed {
+			return err
+		}
+		_, err = tx.exec(ctx, `DELETE FROM sign_in_links WHERE user_id = ? AND mailed`, row.User)
 		return err
 	})
 	if err == nil && (!found || !now.Before(fromMicros(row.ExpiresAt))) {
@@ -46,7 +51,8 @@ func (s *Sessions) TakeLink(
 	}
 	l := &account.SignInLink{
 		Org: org, User: row.User, Hash: h, CreatedAt: fromMicros(row.CreatedAt), ExpiresAt: fromMicros(row.ExpiresAt),
-		From: account.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
+		From:   account.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
+		Mailed: row.Mailed,
 	}
 	copy(l.Bound[:], row.Bound)
 	return l, nil
@@ -60,10 +66,10 @@ func boundHash(l *account.SignInLink) []byte {
 	return l.Bound[:]
 }
 
-// MailLink implements ports.Sessions. Links are counted like mails about invitations, in a scope of their own.
+// MailLink implements ports.Sessions. The mails are counted where those about invitations are, in a scope of their own.
 func (s *Sessions) MailLink(
 	ctx context.Context, by identity.Actor, email string,
-	change func(*account.User, []time.Time) (*account.SignInLink, error),
+	change func(*account.User, account.LinkMails) (*account.SignInLink, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		u, _, err := tx.user(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
@@ -71,12 +77,20 @@ func (s *Sessions) MailLink(
 		if err != nil {
 			return err
 		}
-		scope := "sign-in " + string(by.Org) + " " + account.Mailbox(email)
-		mailed, err := tx.lockMailTimes(ctx, scope, by.At)
-		if err != nil {
+		scope := linkScope(by.Org, email)
+		var mails []linkMail
+		if err := tx.lockMailed(ctx, scope, by.At, &mails); err != nil {
 			return err
 		}
-		mailed = slices.DeleteFunc(mailed, func(at time.Time) bool { return by.At.Sub(at) >= mailsKept })
+		mails = slices.DeleteFunc(mails, func(m linkMail) bool { return by.At.Sub(fromMicros(m.At)) >= mailsKept })
+		var mailed account.LinkMails
+		for _, m := range mails {
+			mailed.Sent = append(mailed.Sent, account.LinkMail{At: fromMicros(m.At), From: m.From})
+		}
+		if _, err := tx.get(ctx, &mailed.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
+			WHERE user_id = ? AND mailed AND expires_at > ?)`, u.ID, micros(by.At)); err != nil {
+			return err
+		}
 		l, err := change(u, mailed)
 		if err != nil || l == nil {
 			return err
@@ -84,6 +98,16 @@ func (s *Sessions) MailLink(
 		if err := (&Sessions{tx}).AddLink(ctx, l); err != nil {
 			return err
 		}
-		return tx.saveMailTimes(ctx, scope, append(mailed, by.At))
+		return tx.saveMailed(ctx, scope, append(mails, linkMail{micros(by.At), identity.AddressGroup(by.Request.Address)}))
 	})
+}
+
+// linkMail is the stored form of account.LinkMail.
+type linkMail struct {
+	At   int64  `json:"at"`
+	From string `json:"from"`
+}
+
+func linkScope(org identity.OrgID, email string) string {
+	return "links " + string(org) + " " + account.Mailbox(email)
 }

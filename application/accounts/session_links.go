@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -37,10 +36,10 @@ func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identit
 	var to string
 	var token account.Token
 	var link *account.SignInLink
-	err := s.sessions.MailLink(ctx, by, email, func(u *account.User, mailed []time.Time) (*account.SignInLink, error) {
+	err := s.sessions.MailLink(ctx, by, email, func(u *account.User, mailed account.LinkMails) (*account.SignInLink, error) {
 		var err error
 		to = u.Email
-		token, link, err = account.NewMailedLink(by, u, mailed, s.limits)
+		token, link, err = account.NewMailedLink(by, u, mailed)
 		return link, err
 	})
 	if err != nil || link == nil {

@@ -17,35 +17,36 @@ func TestMailLink(t *testing.T) {
 	org := &identity.Org{ID: "org", Name: "Acme. http://evil.example", BaseURL: "https://atrium.example"}
 	for name, tt := range map[string]struct {
 		person func(*account.User)
-		mailed []time.Time
+		mailed []account.LinkMail
 		sent   bool
 		want   error
 	}{
 		"to a verified address":           {func(*account.User) {}, nil, true, nil},
 		"not to one that is not verified": {func(u *account.User) { u.EmailVerified = false }, nil, false, nil},
 		"not to a machine":                {func(u *account.User) { u.Email = "root@localhost" }, nil, false, nil},
-		"not twice in ten minutes": {func(*account.User) {}, []time.Time{now.Add(-9 * time.Minute)},
-			false, nil},
-		"again after ten minutes": {func(*account.User) {}, []time.Time{now.Add(-10 * time.Minute)}, true,
-			nil},
-		"not more often than the limit": {func(*account.User) {},
-			[]time.Time{now.Add(-2 * time.Hour), now.Add(-time.Hour)}, false, nil},
+		"not twice in a minute for one address": {func(*account.User) {},
+			[]account.LinkMail{{At: now.Add(-59 * time.Second), From: "192.0.2.1"}}, false, nil},
+		"again after a minute": {func(*account.User) {},
+			[]account.LinkMail{{At: now.Add(-time.Minute), From: "192.0.2.1"}}, true, nil},
+		"at once although somebody else asked for it": {func(*account.User) {},
+			[]account.LinkMail{{At: now, From: "198.51.100.7"}}, true, nil},
 		"not to a person who is disabled": {func(u *account.User) { u.DisabledAt = now }, nil, false,
 			account.ErrUserNotFound},
 		"not to the bearer of service keys": {func(u *account.User) { u.Service = true }, nil, false,
 			account.ErrUserNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSigningIn(t)
+			s, by := newSigningIn(t), system
+			by.Request.Address = "192.0.2.1"
 			u := account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true}
 			tt.person(&u)
 			var stored *account.SignInLink
-			s.sessions.EXPECT().MailLink(gomock.Any(), system, "Ann@example.com", gomock.Any()).DoAndReturn(
+			s.sessions.EXPECT().MailLink(gomock.Any(), by, "Ann@example.com", gomock.Any()).DoAndReturn(
 				func(
 					_ context.Context, _ identity.Actor, _ string,
-					change func(*account.User, []time.Time) (*account.SignInLink, error),
+					change func(*account.User, account.LinkMails) (*account.SignInLink, error),
 				) (err error) {
-					stored, err = change(&u, tt.mailed)
+					stored, err = change(&u, account.LinkMails{Sent: tt.mailed, Usable: true})
 					return err
 				})
 			if tt.sent {
@@ -57,8 +58,8 @@ func TestMailLink(t *testing.T) {
 					}
 				})
 			}
-			wantErr(t, s.MailLink(t.Context(), system, org, "Ann@example.com"), tt.want)
-			if (stored != nil) != tt.sent {
+			wantErr(t, s.MailLink(t.Context(), by, org, "Ann@example.com"), tt.want)
+			if (stored != nil) != tt.sent || stored != nil && !stored.Mailed {
 				t.Errorf("%+v was stored", stored)
 			}
 		})

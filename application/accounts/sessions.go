@@ -19,14 +19,11 @@ type Sessions struct {
 	keys     ports.Keys
 	users    ports.Users
 	mailer   ports.Mailer
-	limits   account.MailLimits
 }
 
-// NewSessions returns the use cases on these stores. limits bound the mails with sign-in links.
-func NewSessions(s ports.Stores, mailer ports.Mailer, limits account.MailLimits) *Sessions {
-	return &Sessions{
-		atomic: s.Atomic, sessions: s.Sessions, keys: s.Keys, users: s.Users, mailer: mailer, limits: limits,
-	}
+// NewSessions returns the use cases on these stores.
+func NewSessions(s ports.Stores, mailer ports.Mailer) *Sessions {
+	return &Sessions{atomic: s.Atomic, sessions: s.Sessions, keys: s.Keys, users: s.Users, mailer: mailer}
 }
 
 // Authenticate returns the person of a session of org, of which a request shows the cookie and the proof. Every

@@ -43,7 +43,7 @@ func newSigningIn(t *testing.T) *signingIn {
 		}).AnyTimes()
 	s.Sessions = accounts.NewSessions(
 		ports.Stores{Atomic: atomic, Sessions: s.sessions, Keys: s.keys, Users: s.users},
-		s.mailer, account.MailLimits{AddressPerDay: 2},
+		s.mailer,
 	)
 	return s
 }

@@ -109,7 +109,8 @@ func (s *Service) Probe(
 	case live >= connection.MaxLive:
 		return connection.Trial{}, connection.ErrLimitReached
 	}
-	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
+	target := credential.Target(by.Org)
+	if err := s.admit(ctx, by, target, true); err != nil {
 		return connection.Trial{}, err
 	}
 	if d.Consent != nil {
@@ -118,7 +119,8 @@ func (s *Service) Probe(
 		}
 	}
 	t := connection.Trial{ID: connection.NewID(), Name: d.Name, At: by.At}
-	if t.Report, err = s.reach(ctx, by, credential, watch); err != nil {
+	t.Report, err = s.reach(ctx, by, credential, watch)
+	if err := errors.Join(err, s.refused(ctx, by, target, t.Report)); err != nil {
 		return connection.Trial{}, err
 	}
 	return s.sealed(by, t, credential)
@@ -156,12 +158,31 @@ func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 	return nil
 }
 
-// admit counts an attempt of by to reach target, if the limits of probes permit it. Targets are stored
-// as keyed digests.
-func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
+// admit counts an attempt of by to reach target, if the limits of probes permit it. isNew says that the credential is
+// not the stored one of a connection.
+func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target, isNew bool) error {
+	return s.attempt(ctx, by, target, func(c *connection.Counts) error {
+		return s.deps.ProbeLimits.Admit(c, isNew, by.At)
+	})
+}
+
+// attempt changes the counts of probes. Targets are stored as keyed digests.
+func (s *Service) attempt(
+	ctx context.Context, by identity.Actor, target connection.Target, change func(*connection.Counts) error,
+) error {
 	target = s.deps.Sealer.Digest("probe target", target[:])
-	return s.connections.Attempt(ctx, by, connection.Probing, target, func(workspace, at *connection.Attempts) error {
-		return s.deps.ProbeLimits.Admit(workspace, at, by.At)
+	return s.connections.Attempt(ctx, by, connection.Probing, target, change)
+}
+
+// refused counts a new credential that its target refused, also if the caller no longer waits: what the probe found
+// may have been sent already.
+func (s *Service) refused(ctx context.Context, by identity.Actor, target connection.Target, r connection.Report) error {
+	if !r.RefusesCredential() {
+		return nil
+	}
+	return s.attempt(context.WithoutCancel(ctx), by, target, func(c *connection.Counts) error {
+		s.deps.ProbeLimits.Refuse(c, by.At)
+		return nil
 	})
 }
 

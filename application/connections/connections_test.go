@@ -124,6 +124,7 @@ func TestProbe(t *testing.T) {
 		live(s, 0)
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, connection.FailedAt(connection.Authenticate, connection.AuthFailed))
+		s.expectRefusal(t, maker)
 		_, err := s.Probe(s.ctx, maker, draft(), nil)
 		wantErr(t, err, connection.ErrProbeFailed)
 		var e *connection.ProbeError

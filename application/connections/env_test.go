@@ -166,12 +166,27 @@ func (s *env) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	target = fixture.Digester{}.Digest("probe target", target[:])
 	s.connections.EXPECT().Attempt(s.ctx, by, connection.Probing, target, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
-			admit func(workspace, at *connection.Attempts) error) error {
-			var workspace, at connection.Attempts
+			admit func(*connection.Counts) error) error {
+			var counts connection.Counts
 			for range before {
-				workspace = append(workspace, now.Add(-time.Second))
+				counts.Workspace = append(counts.Workspace, now.Add(-time.Second))
 			}
-			return admit(&workspace, &at)
+			return admit(&counts)
+		})
+}
+
+// expectRefusal expects that a failed sign-in at the target is counted.
+func (s *env) expectRefusal(t *testing.T, by identity.Actor) {
+	t.Helper()
+	s.connections.EXPECT().Attempt(gomock.Any(), by, connection.Probing, gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
+			change func(*connection.Counts) error) error {
+			counts := connection.Counts{}
+			err := change(&counts)
+			if ctx.Err() != nil || len(counts.Failed) != 1 || len(counts.Workspace)+len(counts.Target) > 0 {
+				t.Errorf("counted %+v (%v)", counts, ctx.Err())
+			}
+			return err
 		})
 }
 

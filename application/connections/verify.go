@@ -28,7 +28,7 @@ func (s *Service) Reprobe(
 		return connection.Trial{}, err
 	}
 	if fresh.IsZero() {
-		if err := s.admit(ctx, by, c.Target()); err != nil {
+		if err := s.admit(ctx, by, c.Target(), false); err != nil {
 			return connection.Trial{}, err
 		}
 		return s.tryStored(ctx, by, c, watch)
@@ -37,7 +37,8 @@ func (s *Service) Reprobe(
 	if err != nil {
 		return connection.Trial{}, err
 	}
-	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
+	target := credential.Target(by.Org)
+	if err := s.admit(ctx, by, target, true); err != nil {
 		return connection.Trial{}, err
 	}
 	if fresh.Consent != nil {
@@ -46,7 +47,7 @@ func (s *Service) Reprobe(
 		}
 	}
 	t, err := s.try(ctx, by, c, c.CredentialRevision, credential, watch)
-	if err != nil {
+	if err := errors.Join(err, s.refused(ctx, by, target, t.Report)); err != nil {
 		return connection.Trial{}, err
 	}
 	return s.sealed(by, t, credential)

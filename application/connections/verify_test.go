@@ -3,6 +3,7 @@ package connections_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,8 +67,50 @@ func TestReprobe(t *testing.T) {
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, authFailed)
+		s.expectRefusal(t, maker)
 		_, err := s.Reprobe(s.ctx, maker, "con", entered(submitted), nil)
 		wantErr(t, err, connection.ErrProbeFailed)
+	})
+	t.Run("its failed sign-in counts also if the caller hangs up as soon as it is known", func(t *testing.T) {
+		s := newEnv(t)
+		ctx, hangUp := context.WithCancel(s.ctx)
+		s.ctx = ctx
+		s.expectGet(stored(t))
+		s.expectAttempt(t, maker, 0)
+		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(
+			func(context.Context, ports.Target) connection.Report {
+				hangUp()
+				return authFailed
+			})
+		s.expectRefusal(t, maker)
+		_, err := s.Reprobe(ctx, maker, "con", entered(submitted), nil)
+		wantErr(t, err, context.Canceled)
+	})
+	t.Run("the failed sign-ins of others refuse a new credential, and never the stored one", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			entry connection.Entry
+			want  error
+		}{
+			"stored": {connection.Entry{}, nil},
+			"new":    {entered(submitted), connection.ErrProbeRateLimited},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := newEnv(t)
+				s.expectGet(stored(t))
+				s.connections.EXPECT().Attempt(s.ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).DoAndReturn(
+					func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
+						admit func(*connection.Counts) error) error {
+						tried := connection.Attempts{now.Add(-time.Minute)}
+						return admit(&connection.Counts{Target: tried, Failed: slices.Repeat(tried, 3)})
+					})
+				if tt.want == nil {
+					s.expectOpen()
+					s.expectProbe(t, passed())
+				}
+				_, err := s.Reprobe(s.ctx, maker, "con", tt.entry, nil)
+				wantErr(t, err, tt.want)
+			})
+		}
 	})
 	for name, tt := range map[string]struct {
 		by    identity.Actor

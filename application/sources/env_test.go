@@ -96,11 +96,14 @@ func newEnv(t *testing.T) *env {
 	s.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, by identity.Actor, _ connection.Effort, _ connection.Target,
-			admit func(workspace, at *connection.Attempts) error) error {
+			admit func(*connection.Counts) error) error {
 			if by.Workspace != acme || by.IsSystem() {
 				t.Errorf("a preview of %s is counted, by %q", by.Workspace, by.User)
 			}
-			return admit(&s.tried, new(connection.Attempts))
+			counts := connection.Counts{Workspace: s.tried}
+			err := admit(&counts)
+			s.tried = counts.Workspace
+			return err
 		})
 	withCredential := func(ctx context.Context, by identity.Actor, id connection.ID,
 		do func(context.Context, ports.Warehouse, ports.Target) error) error {

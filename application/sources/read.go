@@ -81,10 +81,9 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 		return nil
 	}
 	target = s.deps.Digester.Digest("preview target", target[:]) // stored targets must not be guessable
-	return s.connections.Attempt(ctx, by, connection.Previewing, target,
-		func(workspace, at *connection.Attempts) error {
-			return s.deps.Limits.Previews.Admit(workspace, at, by.At)
-		})
+	return s.connections.Attempt(ctx, by, connection.Previewing, target, func(c *connection.Counts) error {
+		return s.deps.Limits.Previews.Admit(c, by.At)
+	})
 }
 
 // read reads the first rows of a table. For a warehouse, q says what else: a row estimate, and columns beyond the first

@@ -6788,8 +6788,10 @@ func (s *AuthService) GetMethods(ctx context.Context, opts ...Option) (*SignInMe
 // MailLink: Mail a sign-in link.
 //
 // Mails a link that works once within 15 minutes to the person with this e-mail address, if the address is
-// verified. The response does not tell whether there is one. Nothing is mailed beyond the limits of mails to one
-// mailbox: one in 10 minutes, and `mail.limits.address_per_day`.
+// verified. The response does not tell whether there is one. Earlier links work until they expire or one of them
+// is used. After a mail, nothing is mailed to the same mailbox for the same client address for a minute; the
+// pause doubles with each mail within 24 hours, to four hours at most. After 20 mails to a mailbox within 24
+// hours, the next is mailed 10 minutes after the last one, or when that link was used.
 //
 // Returns 409 `mail_not_configured` if the server has no mail server. The limit is
 // `server.rate_limit.sign_ins_per_minute` for each client address.

@@ -380,14 +380,3 @@ func (client *Client) request(ctx context.Context, c *call) (*http.Request, erro
 	}
 	return req, nil
 }
-
-func (client *Client) credential(ctx context.Context, c *call) (string, error) {
-	if c.token != nil {
-		return checked("credential", *c.token)
-	}
-	token, err := client.token(ctx)
-	if err != nil {
-		return "", fmt.Errorf("no credential: %w", err)
-	}
-	return checked("credential", token)
-}

@@ -1,6 +1,7 @@
 package atrium
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,3 +24,15 @@ func checked(name, secret string) (string, error) {
 }
 
 func trimmed(secret string) string { return strings.Trim(secret, " \t\r\n") }
+
+// credential returns what authenticates an attempt of c; empty for none.
+func (client *Client) credential(ctx context.Context, c *call) (string, error) {
+	if c.token != nil {
+		return checked("credential", *c.token)
+	}
+	token, err := client.token(ctx)
+	if err != nil {
+		return "", fmt.Errorf("no credential: %w", err)
+	}
+	return checked("credential", token)
+}

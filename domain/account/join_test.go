@@ -46,7 +46,7 @@ func TestNewInvitedUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, link, err := account.NewMailedLink(browser(sessionAt), u, nil, account.MailLimits{AddressPerDay: 1})
+		_, link, err := account.NewMailedLink(browser(sessionAt), u, account.LinkMails{})
 		if link != nil || err != nil {
 			t.Errorf("a link: %+v, %v", link, err)
 		}

@@ -25,6 +25,7 @@ type SignInLink struct {
 	Hash      Hash
 	From      ProviderSession // zero for a link
 	Bound     Hash            // of the secret of the browser that may use the code; zero for a link
+	Mailed    bool            // to the user's address
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -45,16 +46,54 @@ var ErrMailNotConfigured = &fault.Error{
 	Detail: "This server cannot send mail. Sign in another way.",
 }
 
-// NewMailedLink is NewSignInLink for a link that is mailed to u's address, to which links were mailed at the times
-// mailed, oldest first. The link is nil if nothing is mailed: the address is not verified or has no public domain, or
-// a limit is reached.
-func NewMailedLink(by identity.Actor, u *User, mailed []time.Time, l MailLimits) (Token, *SignInLink, error) {
-	if !u.MailsLinks() ||
-		len(sentWithin(mailed, MailPause, by.At)) > 0 ||
-		len(sentWithin(mailed, day, by.At)) >= l.AddressPerDay {
+// LinkMail is a mail with a sign-in link.
+type LinkMail struct {
+	At   time.Time
+	From string // the group of addresses that asked for it (identity.AddressGroup)
+}
+
+// LinkMails are the mails with sign-in links to one mailbox.
+type LinkMails struct {
+	Sent   []LinkMail // within a day, oldest first
+	Usable bool       // whether a mailed link was not used and has not expired
+}
+
+const (
+	linkPause    = time.Minute   // after the first mail that a group of addresses asks for; it doubles with each
+	maxLinkPause = 4 * time.Hour // the longest pause
+	linksPerDay  = 20            // mails to one mailbox within a day, before one must wait for the last to be old
+)
+
+// Waits reports whether no link is mailed at a time although a caller asks for one. Anyone may ask for the links of
+// anyone, so the pauses of a caller follow from what was mailed for the same group of addresses. What others asked for
+// delays a mail only after linksPerDay, and only while the mailbox has a link that works for some minutes more: its
+// reader always gets one.
+func (m LinkMails) Waits(from string, now time.Time) bool {
+	var latest, own time.Time
+	pause := linkPause / 2
+	for _, mail := range m.Sent {
+		latest = mail.At
+		if mail.From == from {
+			own, pause = mail.At, min(2*pause, maxLinkPause)
+		}
+	}
+	if !own.IsZero() && now.Sub(own) < pause {
+		return true
+	}
+	return len(m.Sent) >= linksPerDay && m.Usable && now.Sub(latest) < MailPause
+}
+
+// NewMailedLink is NewSignInLink for a link that is mailed to u's address. The link is nil if nothing is mailed: the
+// address is not verified or has no public domain, or the caller has to wait.
+func NewMailedLink(by identity.Actor, u *User, mailed LinkMails) (Token, *SignInLink, error) {
+	if !u.MailsLinks() || mailed.Waits(identity.AddressGroup(by.Request.Address), by.At) {
 		return Token{}, nil, nil
 	}
-	return NewSignInLink(by, u)
+	t, l, err := NewSignInLink(by, u)
+	if err == nil {
+		l.Mailed = true
+	}
+	return t, l, err
 }
 
 // URL returns the address that opens a sign-in link in a browser, below an org's canonical one. The token is in the

@@ -57,7 +57,7 @@ var (
 	// ErrPreviewRateLimited is returned by PreviewLimits.
 	ErrPreviewRateLimited = &fault.Error{
 		Kind: fault.RateLimited, Code: "preview_rate_limited",
-		Detail: "Too many previews from this workspace, or of this host. Wait as long as Retry-After says.",
+		Detail: "Too many previews from this workspace. Wait as long as Retry-After says.",
 	}
 
 	// ErrTooManyReads says that nothing was reached because too many calls of the same tenant are

@@ -11,10 +11,20 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
+// Counts are what the limits of a workspace at a target depend on. What other workspaces do does not use up the calls
+// of this one: they share only the failed sign-ins.
+type Counts struct {
+	Workspace Attempts // of the workspace, at all targets
+	Target    Attempts // of the workspace, at the target
+	Failed    Attempts // new credentials that the target refused, from all workspaces of the org; only of probes
+}
+
 // ProbeLimits prevent probes from being used to scan ports or to guess passwords.
 type ProbeLimits struct {
 	WorkspacePerMinute int // from one workspace, to all targets
-	TargetPerHour      int // to one target, from all workspaces of an org together
+	// From one workspace to one target. As many failed sign-ins of an org at a target leave a sixth of it, at least
+	// one, to each workspace that tries a new credential there.
+	TargetPerHour int
 }
 
 // PreviewLimits prevent previews, and other reads of a table or a sheet that a caller requests, from
@@ -22,19 +32,18 @@ type ProbeLimits struct {
 // time.
 type PreviewLimits struct {
 	WorkspacePerMinute int // from one workspace, of all targets
-	TargetPerHour      int // of one target, from all workspaces of an org together
+	TargetPerHour      int // from one workspace, of one target
 }
 
-// Admit records a preview at now in both workspace and target, or returns ErrPreviewRateLimited with
-// the time to wait and records nothing. Both store only the time until which their calls would last at
-// the permitted rate.
-func (l PreviewLimits) Admit(workspace, target *Attempts, now time.Time) error {
-	forWorkspace, wait := workspace.spaced(l.WorkspacePerMinute, time.Minute, now)
-	atTarget, longer := target.spaced(l.TargetPerHour, time.Hour, now)
+// Admit records a preview at now in c, or returns ErrPreviewRateLimited with the time to wait and records nothing. c
+// stores only the time until which its calls would last at the permitted rate.
+func (l PreviewLimits) Admit(c *Counts, now time.Time) error {
+	forWorkspace, wait := c.Workspace.spaced(l.WorkspacePerMinute, time.Minute, now)
+	atTarget, longer := c.Target.spaced(l.TargetPerHour, time.Hour, now)
 	if wait = max(wait, longer); wait > 0 {
 		return ErrPreviewRateLimited.WithRetryAfter(wait)
 	}
-	*workspace, *target = forWorkspace, atTarget
+	c.Workspace, c.Target = forWorkspace, atTarget
 	return nil
 }
 
@@ -61,15 +70,35 @@ const (
 // Attempts holds the times of attempts, oldest first, as far back as a limit needs them.
 type Attempts []time.Time
 
-// Admit records a probe at now in both workspace and target, or returns ErrProbeRateLimited with the
-// time to wait and records nothing. It drops attempts that are older than the limit's window.
-func (l ProbeLimits) Admit(workspace, target *Attempts, now time.Time) error {
-	wait := max(workspace.wait(l.WorkspacePerMinute, time.Minute, now), target.wait(l.TargetPerHour, time.Hour, now))
+// Admit records a probe at now in c, or returns ErrProbeRateLimited with the time to wait and records nothing. The
+// failed sign-ins limit only a new credential. It drops attempts that are older than the limit's window.
+func (l ProbeLimits) Admit(c *Counts, isNew bool, now time.Time) error {
+	wait := max(c.Workspace.wait(l.WorkspacePerMinute, time.Minute, now),
+		c.Target.wait(l.TargetPerHour, time.Hour, now))
+	if own := c.Target.wait(max(1, l.TargetPerHour/6), time.Hour, now); isNew && own > 0 {
+		wait = max(wait, min(own, c.Failed.wait(l.TargetPerHour, time.Hour, now)))
+	}
 	if wait > 0 {
 		return ErrProbeRateLimited.WithRetryAfter(wait)
 	}
-	*workspace, *target = append(*workspace, now), append(*target, now)
+	c.Workspace, c.Target = append(c.Workspace, now), append(c.Target, now)
 	return nil
+}
+
+// Refuse records a new credential that the target refused at now. It keeps as many as limit others.
+func (l ProbeLimits) Refuse(c *Counts, now time.Time) {
+	c.Failed.wait(l.TargetPerHour, time.Hour, now)
+	c.Failed = append(c.Failed, now)
+	c.Failed = c.Failed[max(0, len(c.Failed)-l.TargetPerHour):]
+}
+
+// RefusesCredential reports whether a probe failed because of the credential.
+func (r Report) RefusesCredential() bool {
+	switch r.Failure() {
+	case AuthFailed, AuthRejected, SSHAuthFailed:
+		return true
+	}
+	return false
 }
 
 // wait drops attempts older than window, and returns how long it takes until fewer than limit remain.

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAdmit(t *testing.T) {
-	limits := connection.ProbeLimits{WorkspacePerMinute: 3, TargetPerHour: 5}
+	limits := connection.ProbeLimits{WorkspacePerMinute: 3, TargetPerHour: 12}
 	ago := func(all ...time.Duration) connection.Attempts {
 		var a connection.Attempts
 		for _, d := range all {
@@ -19,24 +19,43 @@ func TestAdmit(t *testing.T) {
 		}
 		return a
 	}
+	every := func(n int, d time.Duration) connection.Attempts { // the last one d ago, and the others before it
+		var all []time.Duration
+		for i := range n {
+			all = append(all, time.Duration(n-i)*d)
+		}
+		return ago(all...)
+	}
 	const s, m = time.Second, time.Minute
 	for name, tt := range map[string]struct {
-		workspace, target connection.Attempts
-		wait              time.Duration // 0: admitted
-		left              [2]int        // attempts that are remembered
+		counts   connection.Counts
+		isStored bool
+		wait     time.Duration // 0: admitted
+		left     [2]int        // attempts that are remembered
 	}{
-		"the first":                                  {nil, nil, 0, [2]int{1, 1}},
-		"the last that may":                          {ago(59*s, 1*s), ago(59*m, 30*m, 20*m, 10*m), 0, [2]int{3, 5}},
-		"a workspace that was too busy waits":        {ago(50*s, 40*s, 30*s), nil, 10 * s, [2]int{3, 0}},
-		"so does a target, for all callers together": {nil, ago(59*m, 30*m, 20*m, 10*m, 5*m), 1 * m, [2]int{0, 5}},
-		"the longer wait is told": {ago(50*s, 40*s, 30*s), ago(58*m, 30*m, 20*m, 10*m, 5*m), 2 * m,
-			[2]int{3, 5}},
-		"what is over is forgotten": {ago(90*s, 60*s, 59*s, 1*s),
-			ago(2*time.Hour, time.Hour, time.Minute), 0, [2]int{3, 2}},
-		"a limit that was lowered waits for the rest": {ago(50*s, 40*s, 30*s, 20*s, 10*s), nil, 30 * s, [2]int{5, 0}},
+		"the first":                        {connection.Counts{}, false, 0, [2]int{1, 1}},
+		"the last that may":                {connection.Counts{Workspace: ago(59*s, 1*s), Target: every(11, m)}, false, 0, [2]int{3, 12}},
+		"a workspace that was too busy":    {connection.Counts{Workspace: ago(50*s, 40*s, 30*s)}, false, 10 * s, [2]int{3, 0}},
+		"a workspace at its target":        {connection.Counts{Target: every(12, m)}, false, 48 * m, [2]int{0, 12}},
+		"a stored credential counts there": {connection.Counts{Target: every(12, m)}, true, 48 * m, [2]int{0, 12}},
+		"the longer wait is told": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s), Target: every(12, m)}, false, 48 * m,
+			[2]int{3, 12}},
+		"what is over is forgotten": {connection.Counts{Workspace: ago(90*s, 60*s, 59*s, 1*s),
+			Target: ago(2*time.Hour, time.Hour, time.Minute)}, false, 0, [2]int{3, 2}},
+		"a limit that was lowered": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s, 20*s, 10*s)}, false, 30 * s, [2]int{5, 0}},
+		"a workspace whose target others attack": {connection.Counts{Failed: every(12, s)}, false, 0,
+			[2]int{1, 1}},
+		"the second new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9 * m)}, false, 0,
+			[2]int{1, 2}},
+		"the third new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9*m, 8*m)}, false, 51 * m,
+			[2]int{0, 2}},
+		"the third until the failures are over": {connection.Counts{Failed: append(ago(59*m), every(11, s)...),
+			Target: ago(9*m, 8*m)}, false, 1 * m, [2]int{0, 2}},
+		"a stored credential there":     {connection.Counts{Failed: every(12, s), Target: every(11, m)}, true, 0, [2]int{1, 12}},
+		"a new one with fewer failures": {connection.Counts{Failed: every(11, s), Target: every(11, m)}, false, 0, [2]int{1, 12}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := limits.Admit(&tt.workspace, &tt.target, start)
+			err := limits.Admit(&tt.counts, !tt.isStored, start)
 			if tt.wait == 0 && err != nil {
 				t.Fatal(err)
 			}
@@ -45,13 +64,35 @@ func TestAdmit(t *testing.T) {
 				f.RetryAfter != tt.wait) {
 				t.Fatalf("error = %#v, want one that waits %s", err, tt.wait)
 			}
-			if got := [2]int{len(tt.workspace), len(tt.target)}; got != tt.left {
+			if got := [2]int{len(tt.counts.Workspace), len(tt.counts.Target)}; got != tt.left {
 				t.Errorf("remembered %v, want %v", got, tt.left)
 			}
 		})
 	}
+	t.Run("as many failures are kept as limit others", func(t *testing.T) {
+		counts := connection.Counts{Failed: append(ago(time.Hour), every(12, s)...)}
+		limits.Refuse(&counts, start)
+		if n := len(counts.Failed); n != 12 || !counts.Failed[11].Equal(start) || counts.Failed[0].Equal(ago(12 * s)[0]) {
+			t.Errorf("%v is kept", counts.Failed)
+		}
+	})
 	if connection.ErrProbeRateLimited.RetryAfter != 0 {
 		t.Error("the sentinel was changed")
+	}
+}
+
+func TestOnlyARefusedCredentialIsAFailedSignIn(t *testing.T) {
+	for code, want := range map[connection.Code]bool{
+		"": false, connection.AuthFailed: true, connection.AuthRejected: true, connection.SSHAuthFailed: true,
+		connection.PortClosed: false, connection.DatabaseNotFound: false, connection.TLSUntrusted: false,
+	} {
+		r := connection.Report{Checks: []connection.Check{{Result: connection.OK}}}
+		if code != "" {
+			r.Checks = append(r.Checks, connection.Check{Result: connection.Failed, Code: code})
+		}
+		if got := r.RefusesCredential(); got != want {
+			t.Errorf("%q: %v", code, got)
+		}
 	}
 }
 
@@ -97,8 +138,8 @@ func TestTarget(t *testing.T) {
 
 func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 	limits := connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 100}
-	var workspace, target connection.Attempts
-	admit := func(after time.Duration) error { return limits.Admit(&workspace, &target, start.Add(after)) }
+	var counts connection.Counts
+	admit := func(after time.Duration) error { return limits.Admit(&counts, start.Add(after)) }
 	for i := range 60 {
 		if err := admit(0); err != nil {
 			t.Fatalf("preview %d: %v", i, err)
@@ -124,7 +165,7 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 		}
 	}
 	refused(2*time.Minute, 24*time.Second) // because of the target
-	if len(workspace) != 1 || len(target) != 1 {
-		t.Errorf("%d and %d times are remembered", len(workspace), len(target))
+	if len(counts.Workspace) != 1 || len(counts.Target) != 1 {
+		t.Errorf("%d and %d times are remembered", len(counts.Workspace), len(counts.Target))
 	}
 }

@@ -91,3 +91,17 @@ func (a Actor) CheckAddress() error {
 	}
 	return nil
 }
+
+// AddressGroup returns what limits count an address as: the addresses of one IPv6 /64 network are one caller, because a
+// client that has one of them usually has them all (RFC 6177).
+func AddressGroup(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || !ip.Is6() || ip.Is4In6() {
+		return address
+	}
+	network, err := ip.WithZone("").Prefix(64)
+	if err != nil {
+		return address
+	}
+	return network.String()
+}

@@ -52,7 +52,7 @@ func (mr *MockConnectionsMockRecorder) Add(ctx, by, make interface{}) *gomock.Ca
 }
 
 // Attempt mocks base method.
-func (m *MockConnections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(*connection.Attempts, *connection.Attempts) error) error {
+func (m *MockConnections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(*connection.Counts) error) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Attempt", ctx, by, e, target, admit)
 	ret0, _ := ret[0].(error)

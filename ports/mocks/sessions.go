@@ -68,7 +68,7 @@ func (mr *MockSessionsMockRecorder) List(ctx, org, user, key, now, q interface{}
 }
 
 // MailLink mocks base method.
-func (m *MockSessions) MailLink(ctx context.Context, by identity.Actor, email string, change func(*account.User, []time.Time) (*account.SignInLink, error)) error {
+func (m *MockSessions) MailLink(ctx context.Context, by identity.Actor, email string, change func(*account.User, account.LinkMails) (*account.SignInLink, error)) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "MailLink", ctx, by, email, change)
 	ret0, _ := ret[0].(error)

@@ -77,11 +77,11 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	target := fixture.Credential(t, home.Workspace.Slug+".example").Target(home.Org)
 	other := fixture.Credential(t, "other."+home.Workspace.Slug+".example").Target(home.Org)
-	attempt := func(t *testing.T, by identity.Actor, at connection.Target, note bool) (workspace, there int) {
+	attempt := func(t *testing.T, e connection.Effort, by identity.Actor, at connection.Target, note bool) (n [3]int) {
 		t.Helper()
-		err := a.Connections.Attempt(ctx, by, connection.Probing, at, func(w, x *connection.Attempts) error {
-			workspace, there = len(*w), len(*x)
-			*w, *x = append(*w, by.At), append(*x, by.At)
+		err := a.Connections.Attempt(ctx, by, e, at, func(c *connection.Counts) error {
+			n = [3]int{len(c.Workspace), len(c.Target), len(c.Failed)}
+			c.Workspace, c.Target, c.Failed = append(c.Workspace, by.At), append(c.Target, by.At), append(c.Failed, by.At)
 			if !note {
 				return errBoom
 			}
@@ -92,36 +92,38 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		} else {
 			wantErr(t, err, errBoom)
 		}
-		return workspace, there
+		return n
 	}
 	for _, step := range []struct {
-		name             string
-		by               identity.Actor
-		at               connection.Target
-		note             bool
-		workspace, there int
+		name   string
+		effort connection.Effort
+		by     identity.Actor
+		at     connection.Target
+		note   bool
+		want   [3]int // of the workspace, of the workspace at the target, failed at the target
 	}{
-		{"at first there are no attempts", home.Member, target, true, 0, 0},
-		{"attempts of all users are counted", home.Admin, target, true, 1, 1},
-		{"a refused attempt is not counted", home.Member, target, false, 2, 2},
-		{"another target of the workspace", home.Member, other, true, 2, 0},
-		{"another workspace at the target", peers.Member, target, true, 0, 2},
-		{"and back", home.Member, target, true, 3, 3},
-		{"another org counts for itself", foreign.Member,
-			fixture.Credential(t, home.Workspace.Slug+".example").Target(foreign.Org), true, 0, 0},
+		{"at first there are no attempts", connection.Probing, home.Member, target, true, [3]int{0, 0, 0}},
+		{"attempts of all users are counted", connection.Probing, home.Admin, target, true, [3]int{1, 1, 1}},
+		{"a refused attempt is not counted", connection.Probing, home.Member, target, false, [3]int{2, 2, 2}},
+		{"another target of the workspace", connection.Probing, home.Member, other, true, [3]int{2, 0, 0}},
+		{"another workspace at the target shares only failures", connection.Probing, peers.Member, target, true,
+			[3]int{0, 0, 2}},
+		{"and back", connection.Probing, home.Member, target, true, [3]int{3, 2, 3}},
+		{"another org counts for itself", connection.Probing, foreign.Member,
+			fixture.Credential(t, home.Workspace.Slug+".example").Target(foreign.Org), true, [3]int{0, 0, 0}},
+		{"previews are counted separately", connection.Previewing, home.Member, target, true, [3]int{0, 0, 0}},
+		{"and have no failed sign-ins", connection.Previewing, home.Member, target, true, [3]int{1, 1, 0}},
+		{"another workspace's previews of the target are its own", connection.Previewing, peers.Member, target, true,
+			[3]int{0, 0, 0}},
 	} {
 		t.Run(step.name, func(t *testing.T) {
-			workspace, there := attempt(t, step.by, step.at, step.note)
-			if workspace != step.workspace || there != step.there {
-				t.Errorf("%d of the workspace, %d at the target; want %d, %d", workspace, there,
-					step.workspace, step.there)
-			}
+			same(t, "the counts", attempt(t, step.effort, step.by, step.at, step.note), step.want)
 		})
 	}
 	t.Run("times come back to the microsecond", func(t *testing.T) {
 		must(t, a.Connections.Attempt(ctx, home.Member, connection.Probing, other,
-			func(_, x *connection.Attempts) error {
-				same(t, "attempts", *x, connection.Attempts{fixture.At})
+			func(c *connection.Counts) error {
+				same(t, "attempts", c.Target, connection.Attempts{fixture.At})
 				return nil
 			}))
 	})
@@ -134,7 +136,7 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		for i := range errs {
 			wg.Go(func() {
 				errs[i] = a.Connections.Attempt(ctx, team.Member, connection.Probing, at,
-					func(w, x *connection.Attempts) error { return limits.Admit(w, x, team.Member.At) })
+					func(c *connection.Counts) error { return limits.Admit(c, true, team.Member.At) })
 			})
 		}
 		wg.Wait()

@@ -269,7 +269,7 @@ func TestConnections(t *testing.T) {
 
 func TestProbesAreLimited(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		s := start(t, engine, toShops, set("connections.probe_limits.workspace_per_minute", "2"),
+		s := start(t, engine, toShops, set("connections.probe_limits.workspace_per_minute", "4"),
 			set("connections.probe_limits.target_per_hour", "3"))
 		ann, elsewhere := s.user(t, "member"), s.user(t, "owner", "--workspace", "elsewhere")
 		body := object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "port": 1, "database": "d",
@@ -281,14 +281,41 @@ func TestProbesAreLimited(t *testing.T) {
 				t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
 			}
 		}
-		for range 2 {
+		for range 3 {
 			ann.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
 		}
 		limited(ann)
-		elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
-		limited(elsewhere) // three at the target, from two workspaces
+		for range 3 { // another workspace has its own
+			elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
+		}
+		limited(elsewhere)
 		body["credential"].(object)["host"] = "127.0.0.2"
 		elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
+		limited(elsewhere) // four of the workspace
+	})
+}
+
+// TestNoOneUsesUpTheProbesOfAnother guesses a warehouse's password in two workspaces, beside the one that uses it.
+func TestNoOneUsesUpTheProbesOfAnother(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, toShops, set("connections.probe_limits.target_per_hour", "12"))
+		shop := newShop(t)
+		ann := s.user(t, "owner")
+		made := ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
+		guess := shop.connection(fixture.Canary)
+		guess["credential"].(object)["username"] = "nobody"
+		for _, workspace := range []string{"mallory", "trudy"} {
+			guesser := s.user(t, "owner", "--workspace", workspace)
+			for range 6 {
+				guesser.do(t, "POST", connections, guess).problem(t, 422, "probe_failed")
+			}
+		}
+		guesser := s.user(t, "owner", "--workspace", "mallory")
+		guesser.do(t, "POST", connections, guess).problem(t, 429, "probe_rate_limited")
+		ann.do(t, "POST", connections+"/"+made+"/verify", object{}).is(t, 200).
+			has(t, map[string]string{"status": "active"})
+		other := s.user(t, "owner", "--workspace", "other")
+		other.create(t, connections, shop.connection(fixture.Canary))
 	})
 }
 

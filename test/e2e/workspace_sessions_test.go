@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/application/accounts"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -26,7 +25,7 @@ func (d *deployment) link(t *testing.T, email string, flags ...string) (token st
 	err := d.provisions(ctx, grantOf(t, "console", flags).org, func(
 		s ports.Stores, by identity.Actor, _ *identity.Org,
 	) error {
-		sessions := accounts.NewSessions(s, nil, account.MailLimits{})
+		sessions := accounts.NewSessions(s, nil)
 		made, _, err := sessions.LinkFor(ctx, by, email)
 		token = made.Reveal()
 		return err

@@ -766,6 +766,7 @@ CREATE TABLE sign_in_links (
     subject text NOT NULL DEFAULT ''::text,
     provider_session text NOT NULL DEFAULT ''::text,
     bound_hash bytea NOT NULL DEFAULT '\x'::bytea,
+    mailed boolean NOT NULL DEFAULT false,
     CONSTRAINT sign_in_links_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT sign_in_links_pkey PRIMARY KEY (hash),
     CONSTRAINT sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
@@ -1762,4 +1763,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (184, true),
     (186, true),
     (187, true),
+    (189, true),
     (197, true);

@@ -795,7 +795,7 @@ CREATE TABLE sign_in_links (
     user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
-, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', bound_hash BLOB NOT NULL DEFAULT x'');
+, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', bound_hash BLOB NOT NULL DEFAULT x'', mailed BOOLEAN NOT NULL DEFAULT FALSE);
 CREATE INDEX sign_in_links_expiry ON sign_in_links (expires_at);
 CREATE TABLE usage_events (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -1348,4 +1348,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (183, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (184, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (186, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (187, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (189, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);

@@ -1,0 +1,60 @@
+package account_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+func TestMailsWithLinksWait(t *testing.T) {
+	const own, other = "192.0.2.1", "198.51.100.7"
+	// mails returns as many mails to one address, the last one some time ago and each a second after the one before.
+	mails := func(n int, from string, last time.Duration) (all []account.LinkMail) {
+		for i := range n {
+			all = append(all, account.LinkMail{At: later.Add(-last - time.Duration(n-1-i)*time.Second), From: from})
+		}
+		return all
+	}
+	usable := func(sent []account.LinkMail) account.LinkMails { return account.LinkMails{Sent: sent, Usable: true} }
+	for name, tt := range map[string]struct {
+		mailed account.LinkMails
+		want   bool
+	}{
+		"the first":                                                {account.LinkMails{}, false},
+		"the second within a minute":                               {usable(mails(1, own, time.Minute-1)), true},
+		"the second after a minute":                                {usable(mails(1, own, time.Minute)), false},
+		"the third within two minutes":                             {usable(mails(2, own, 2*time.Minute-1)), true},
+		"the third after two minutes":                              {usable(mails(2, own, 2*time.Minute)), false},
+		"the sixth within half an hour":                            {usable(mails(6, own, 32*time.Minute-1)), true},
+		"the pauses grow to four hours":                            {usable(mails(19, own, 4*time.Hour-1)), true},
+		"and no further":                                           {usable(mails(19, own, 4*time.Hour)), false},
+		"an earlier link that was used changes nothing":            {account.LinkMails{Sent: mails(1, own, time.Second)}, true},
+		"somebody else asked a moment ago":                         {usable(mails(1, other, 0)), false},
+		"somebody else asked 19 times":                             {usable(mails(19, other, 0)), false},
+		"others asked 20 times, and a link works for some minutes": {usable(mails(20, other, 10*time.Minute-1)), true},
+		"others asked 20 times, and the last link is old":          {usable(mails(20, other, 10*time.Minute)), false},
+		"others asked 20 times, and the last link was used":        {account.LinkMails{Sent: mails(20, other, 0)}, false},
+		"others asked 1,000 times, and the last link is old":       {usable(mails(1000, other, 10*time.Minute)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.mailed.Waits(own, later); got != tt.want {
+				t.Errorf("it waits: %v", got)
+			}
+		})
+	}
+	t.Run("whatever others ask for, a mailbox always has a link that works", func(t *testing.T) {
+		var mailed account.LinkMails
+		for at := later; at.Before(later.Add(24 * time.Hour)); at = at.Add(time.Minute) {
+			if from := at.String(); !mailed.Waits(from, at) { // each time from another address
+				mailed = usable(append(mailed.Sent, account.LinkMail{At: at, From: from}))
+			}
+			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, at) && at.Sub(last) > account.LinkLife-5*time.Minute {
+				t.Fatalf("at %s a person gets no mail, and the last link is of %s", at, last)
+			}
+		}
+		if n := len(mailed.Sent); n > 20+6*24 {
+			t.Errorf("the mailbox got %d mails within a day", n)
+		}
+	})
+}
