@@ -61,7 +61,7 @@ func undoLater(t testing.TB, url string) (statements []string) {
 	table := regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
 	index := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?(\w+)`)
 	view := regexp.MustCompile(`(?m)^CREATE VIEW (\w+)`)
-	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (\w+)`)
+	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (?:IF NOT EXISTS )?(\w+)`)
 	for _, file := range files {
 		if filepath.Base(file) < "0031" {
 			continue
