@@ -78,34 +78,45 @@ func (f *forgetful) ReportUsage(ctx context.Context, e billing.UsageEvent) error
 
 // TestTheContract runs the port's suite on the adapter, with a stand-in for Stripe that keeps books.
 func TestTheContract(t *testing.T) {
-	contract.Gateway(t, func(t *testing.T) contract.GatewayStage {
-		api := stripeapi.New(t, canary, plans)
-		api.PromoteAll()
-		g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
-		return contract.GatewayStage{
-			Gateway: g, Plans: plans,
-			AddCard: func(_ *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
-				return billing.MethodID(api.AddCard(string(c), last4))
+	contract.Gateway(t, stage)
+}
+
+func TestWhatSomeoneElseChanged(t *testing.T) {
+	contract.GatewayChangedElsewhere(t, stage)
+}
+
+func stage(t *testing.T) contract.GatewayStage {
+	api := stripeapi.New(t, canary, plans)
+	api.PromoteAll()
+	g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
+	return contract.GatewayStage{
+		Gateway: g, Plans: plans,
+		AddCard: func(_ *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
+			return billing.MethodID(api.AddCard(string(c), last4))
+		},
+		Confirm: func(_ *testing.T, _ billing.CustomerID, i billing.SetupIntent, last4 string) bool {
+			return api.Confirm(i.ClientSecret.Reveal(), last4)
+		},
+		Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) {
+			api.Authenticate(a.ClientSecret.Reveal())
+		},
+		CheckOut: func(_ *testing.T, url, last4 string) bool { return api.CheckOut(url, last4) },
+		Advance:  func(_ *testing.T, d time.Duration) { api.Advance(d) },
+		Lose:     func(n int) { g.lose = n },
+		Keep: func(*testing.T) {
+			key := ""
+			api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+				if c.Changes() && key == "" {
+					key = c.Key
+					return stripeapi.Failed, 0
+				}
+				return stripeapi.None, 0
+			})
+		},
+		Elsewhere: contract.Elsewhere{
+			Draft: func(_ *testing.T, c billing.CustomerID, amount int64) billing.InvoiceID {
+				return billing.InvoiceID(api.Draft(string(c), amount))
 			},
-			Confirm: func(_ *testing.T, _ billing.CustomerID, i billing.SetupIntent, last4 string) bool {
-				return api.Confirm(i.ClientSecret.Reveal(), last4)
-			},
-			Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) {
-				api.Authenticate(a.ClientSecret.Reveal())
-			},
-			CheckOut: func(_ *testing.T, url, last4 string) bool { return api.CheckOut(url, last4) },
-			Advance:  func(_ *testing.T, d time.Duration) { api.Advance(d) },
-			Lose:     func(n int) { g.lose = n },
-			Keep: func(*testing.T) {
-				key := ""
-				api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
-					if c.Changes() && key == "" {
-						key = c.Key
-						return stripeapi.Failed, 0
-					}
-					return stripeapi.None, 0
-				})
-			},
-		}
-	})
+		},
+	}
 }

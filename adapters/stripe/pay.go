@@ -15,7 +15,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 	id billing.InvoiceID) (billing.InvoicePayment, error) {
 	i, err := g.invoice(ctx, id)
 	switch {
-	case isMissing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c)):
+	case isMissing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c) || isUnfinished(i)):
 		return billing.InvoicePayment{}, billing.ErrInvoiceNotFound
 	case err != nil:
 		return billing.InvoicePayment{}, translate(err)

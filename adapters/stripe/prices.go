@@ -55,11 +55,23 @@ func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing
 		if err != nil {
 			return nil, translate(err)
 		}
+		if isUnfinished(i) {
+			continue
+		}
 		if all = append(all, mirrorInvoice(i)); len(all) == billing.MirroredInvoices {
 			break // now: for the next one, the library would request another page
 		}
 	}
 	return all, nil
+}
+
+// isUnfinished reports whether an invoice is a draft that a person is writing at Stripe. The payer neither sees nor pays
+// it: to finalize it cannot be undone. The drafts of a subscription's own periods are no such ones
+// (https://docs.stripe.com/billing/invoices/subscription#billing-reason).
+func isUnfinished(i *stripe.Invoice) bool {
+	ofPeriod := i.BillingReason == stripe.InvoiceBillingReasonSubscriptionCycle && i.Parent != nil &&
+		i.Parent.SubscriptionDetails != nil
+	return i.Status == stripe.InvoiceStatusDraft && !ofPeriod
 }
 
 func mirrorInvoice(i *stripe.Invoice) billing.Invoice {

@@ -37,6 +37,8 @@ type GatewayStage struct {
 
 	// Lose drops the responses of the next n calls, after they have taken effect.
 	Lose func(n int)
+
+	Elsewhere Elsewhere
 }
 
 // Gateway is the suite for ports.Gateway.

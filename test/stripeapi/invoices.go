@@ -19,6 +19,7 @@ type invoice struct {
 	off                                        int64          // that discounts deducted
 	discounts                                  []*discount
 	lines                                      []line
+	reason                                     string // billing_reason; "" for a change of its subscription
 }
 
 // Charge is a successful payment.
@@ -45,6 +46,11 @@ func (i *invoice) show(expanded []string) map[string]any {
 			i.id + "/pdf", "total_taxes": i.showTaxes(), "livemode": false,
 		"status_transitions": map[string]any{"paid_at": unix(i.paidAt), "finalized_at": i.created.Unix(),
 			"marked_uncollectible_at": nil, "voided_at": nil},
+	}
+	out["billing_reason"] = cmp.Or(i.reason, "subscription_update")
+	if out["parent"] = nil; i.subscription != "" {
+		out["parent"] = map[string]any{"type": "subscription_details", "quote_details": nil,
+			"subscription_details": map[string]any{"subscription": i.subscription}}
 	}
 	maps.Copy(out, i.billedTo)
 	out["lines"] = i.showLines()
@@ -140,6 +146,20 @@ func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 	return i
 }
 
+// Draft creates an invoice as a person does in the dashboard, who has not finished it: a draft without a subscription
+// (https://docs.stripe.com/invoicing/dashboard#create-invoice). It returns its identifier.
+func (s *Server) Draft(customer string, amount int64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	i := &invoice{
+		id: s.id("in"), customer: customer, status: "draft", billedTo: s.customer(customer).billedTo(), total: amount,
+		due: amount, start: now, end: now, created: now, reason: "manual",
+	}
+	s.invoices = append(s.invoices, i)
+	return i.id
+}
+
 func (s *Server) pay(i *invoice) {
 	i.status, i.paidAt = "paid", s.now()
 	if i.intent != nil {
@@ -232,6 +252,9 @@ func (s *Server) payInvoice(f form, r *http.Request) any {
 		return invalid("off_session") // the one way that is modelled
 	}
 	u := s.subscription(i.subscription)
+	if u == nil { // an invoice of its own is charged to the customer's default
+		u = &subscription{customer: i.customer}
+	}
 	decline, asks := "", false
 	if i.due > 0 {
 		decline, asks = s.wouldDecline(u, true)

@@ -99,6 +99,7 @@ func (s *Server) draft(u *subscription) {
 		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id,
 		status: "draft", tax: s.tax(u, amount), billedTo: s.customer(u.customer).billedTo(),
 		total: amount + s.tax(u, amount), start: u.start, end: u.end, created: s.now(),
+		reason: "subscription_cycle",
 	}
 	i.discounted(u.off(u.start)+off, u.discounts())
 	if i.lines = []line{u.line(u.amount())}; u.unbilled != nil {
