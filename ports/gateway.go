@@ -71,10 +71,10 @@ type GatewaySubscriptions interface {
 		ctx context.Context, key string, c billing.CustomerID, o billing.Order,
 	) (billing.GatewaySubscription, error)
 
-	// Amend changes a subscription. If the additional cost cannot be charged, nothing changes. A change
-	// that takes effect now, and a cancellation at the end of the period, replace a change that was
-	// scheduled for renewal, and so does a pause. billing.ErrRenewalUnpaid for other terms that take
-	// effect now, while a renewal is not paid: it would be deducted from their price.
+	// Amend changes a subscription: what billing.Difference says for the state that the gateway has now,
+	// and nothing else. If the additional cost cannot be charged, nothing changes. A change that takes
+	// effect now, and a cancellation at the end of the period, replace a change that Atrium has scheduled
+	// for renewal, and so does a pause. The errors of GatewaySubscription.Difference.
 	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
 		a billing.Amendment) (billing.GatewaySubscription, error)
 
@@ -90,8 +90,8 @@ type GatewaySubscriptions interface {
 		ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation,
 	) error
 
-	// Pay charges the default method for an invoice, while the payer is present. A draft is finalized
-	// first. It returns no error if the invoice is paid already. If the payer must authenticate, the
+	// Pay charges the default method for an invoice, while the payer is present. A draft of a
+	// subscription's period is finalized first. It returns no error if the invoice is paid already. If the payer must authenticate, the
 	// payment has an Action, and the invoice stays open until then. A past due or unpaid subscription is
 	// active again when its newest invoice is paid. billing.ErrInvoiceNotFound if the invoice is not the
 	// customer's, billing.ErrInvoiceNotPayable if it is void or was written off.
@@ -101,7 +101,8 @@ type GatewaySubscriptions interface {
 	// payer's required action for incomplete ones, and for past due ones whose bank wants authentication.
 	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error)
 
-	// Invoices returns the newest billing.MirroredInvoices invoices.
+	// Invoices returns the newest billing.MirroredInvoices invoices, without those that a person at the
+	// gateway is still writing.
 	Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error)
 }
 

@@ -96,6 +96,7 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		CurrentPeriodEnd:       openapi.Time(v.PeriodEnd),
 		TrialEnd:               orNullTime(v.TrialEnd),
 		CancelAtPeriodEnd:      v.CancelAtPeriodEnd,
+		EndsAt:                 orNullTime(v.EndsAt),
 		CancellationFeedback:   openapi.OrNull(string(v.Cancellation.Feedback)),
 		CancellationComment:    openapi.OrNull(v.Cancellation.Comment),
 		Paused:                 v.Paused,

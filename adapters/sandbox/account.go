@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -184,9 +185,13 @@ func (b *account) emit(kind, object, about string, now time.Time) {
 
 // held returns s as a gateway shows it, without the action that the payer must take.
 func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
+	item := billing.Item{
+		ID: "si_" + billing.ItemID(s.ID), Rate: rate(s.Plan), Quantity: s.Quantity, PeriodStart: s.PeriodStart,
+		PeriodEnd: s.PeriodEnd,
+	}
 	h := billing.GatewaySubscription{
-		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity,
-		Status: s.Status, Key: s.Key, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, TrialEnd: s.TrialEnd,
+		ID: s.ID, Customer: c, Items: []billing.Item{item}, Plan: s.Plan.ID,
+		Status: s.Status, Key: s.Key, TrialEnd: s.TrialEnd,
 		CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt, Cancellation: s.Cancellation,
 		Paused: s.Paused, PaidUntil: s.PaidUntil,
 	}
@@ -196,7 +201,21 @@ func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
 		h.Discount = &d
 	}
 	if s.Next != nil {
-		h.Pending = &billing.PendingChange{Plan: s.Next.Plan.ID, Quantity: s.Next.Quantity, At: s.PeriodEnd}
+		next := billing.Item{Rate: rate(s.Next.Plan), Quantity: s.Next.Quantity}
+		h.Schedule = &billing.Schedule{Own: true, Phases: []billing.Phase{
+			{Start: s.PeriodStart, End: s.PeriodEnd, Items: h.Items},
+			{Start: s.PeriodEnd, Items: []billing.Item{next}, Plan: s.Next.Plan.ID},
+		}}
 	}
 	return h
+}
+
+// rate returns the rate of a plan.
+func rate(p billing.Plan) billing.Rate { //nolint:gocritic // a call is rare
+	return billing.Rate{Ref: priceRef(p), Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+}
+
+// priceRef returns the id of a plan's price. One without an id, which the sandbox does not need, has that of the plan.
+func priceRef(p billing.Plan) string { //nolint:gocritic // likewise
+	return cmp.Or(p.PriceRef, string(p.ID))
 }

@@ -44,8 +44,8 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := h.PeriodEnd.AddDate(0, 1, 0); all[0].Plan != "basic" || !all[0].PeriodEnd.Equal(want) {
-		t.Errorf("%s ends at %s, want %s", all[0].Plan, all[0].PeriodEnd, want)
+	if want := h.Items[0].PeriodEnd.AddDate(0, 1, 0); all[0].Plan != "basic" || !all[0].Items[0].PeriodEnd.Equal(want) {
+		t.Errorf("%s ends at %s, want %s", all[0].Plan, all[0].Items[0].PeriodEnd, want)
 	}
 }
 

@@ -127,14 +127,12 @@ func open(t *testing.T) contract.GatewayStage {
 			}
 		},
 		CheckOut: func(t *testing.T, url, last4 string) bool {
-			rest, _ := strings.CutPrefix(url, sandbox.PagePath)
-			c, text, _ := strings.Cut(rest, "/")
-			l := billing.SandboxLink{Customer: billing.CustomerID(c), Secret: secret.New(text)}
-			p, err := g.Complete(t.Context(), l, card(last4))
+			p, err := g.Complete(t.Context(), link(url), card(last4))
 			return err == nil && p.Done
 		},
-		Lose: func(n int) { lost = n },
-		Keep: func(*testing.T) { keep = true },
+		Elsewhere: elsewhere(g),
+		Lose:      func(n int) { lost = n },
+		Keep:      func(*testing.T) { keep = true },
 	}
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -115,22 +116,36 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 
 func (b *account) amend(s *subscription, a billing.Amendment, now time.Time) error {
 	b.drop(s)
-	if a.Pause != nil {
-		if err := b.pause(s, a, now); err != nil {
-			return err
-		}
-	} else if a.Resell {
-		if err := b.resell(s, a, now); err != nil {
-			return err
-		}
-	} else if err := b.promote(s, a.Promotion, now); err != nil {
+	a.Plan.PriceRef = priceRef(a.Plan)
+	h := s.held(b.ID)
+	d, err := h.Difference(a)
+	if err != nil {
 		return err
 	}
-	if a.CancelAtPeriodEnd != nil {
-		s.CancelAtPeriodEnd = *a.CancelAtPeriodEnd
-		if s.CancelAtPeriodEnd {
-			s.Next = nil
-		}
+	to := sale{Plan: s.Plan, Quantity: cmp.Or(a.Quantity, s.Quantity), Promotion: a.Promotion}
+	if a.Plan.ID != "" {
+		to.Plan = a.Plan
+	}
+	switch {
+	case a.Pause != nil:
+		err = b.pause(s, a, now)
+	case d.AtRenewal && a.Resell && d.Phases != nil:
+		s.Next = &to
+	case d.AtRenewal && d.Phases != nil:
+		s.Next.Promotion = a.Promotion
+	case len(d.Items) > 0 && !d.AtRenewal:
+		err = b.resell(s, to, a.ProrateAt, a.CancelAtPeriodEnd == nil, now)
+	case !d.AtRenewal:
+		err = b.promote(s, a.Promotion, now)
+	}
+	if err != nil {
+		return err
+	}
+	if d.Release {
+		s.Next = nil
+	}
+	if d.End != nil {
+		s.CancelAtPeriodEnd = *d.End
 	}
 	if a.Cancellation != nil {
 		s.Cancellation = *a.Cancellation
@@ -139,25 +154,17 @@ func (b *account) amend(s *subscription, a billing.Amendment, now time.Time) err
 	return nil
 }
 
-// resell changes the plan, at renewal or now. If now, the unused part of the payment is credited against the price
-// of the new plan for the same time; another interval starts a new period.
-func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) error {
-	if a.AtRenewal {
-		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity, Promotion: a.Promotion}
-		return nil
-	}
-	if s.Status == billing.PastDue && (a.Plan.PriceRef != s.Plan.PriceRef || a.Quantity != s.Quantity) {
-		return billing.ErrRenewalUnpaid
-	}
+// resell changes what is sold now. The unused part of the payment is credited against the new price for the same time;
+// another interval starts a new period. canWait says whether the change can wait for the payer.
+func (b *account) resell(s *subscription, to sale, at time.Time, canWait bool, now time.Time) error {
 	was := *s
-	at := now
-	if !a.ProrateAt.IsZero() {
-		at = a.ProrateAt
+	if at.IsZero() {
+		at = now
 	}
 	whole := s.PeriodEnd.Sub(s.PeriodStart)
 	left := min(s.PeriodEnd.Sub(at), whole)
-	s.Plan, s.Quantity, s.Next = a.Plan, a.Quantity, nil
-	if err := b.promote(s, a.Promotion, now); err != nil {
+	s.Plan, s.Quantity = to.Plan, to.Quantity
+	if err := b.promote(s, to.Promotion, now); err != nil {
 		return err
 	}
 	if s.Status == billing.Trialing {
@@ -176,7 +183,7 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 		return nil
 	}
 	got := b.charge(b.due(b.taxed(s, amount)), true, now)
-	if got.asks && a.Keep == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil {
+	if got.asks && canWait && s.Next == nil && to.Promotion == nil {
 		b.await(s, &was, amount, now)
 		return nil
 	}
@@ -185,13 +192,6 @@ func (b *account) resell(s *subscription, a billing.Amendment, now time.Time) er
 	}
 	if !got.paid {
 		*s = was
-		s.Next = nil // the scheduled change was dropped before
-		if a.Keep != nil {
-			s.Next = &sale{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}
-			if was.Next != nil {
-				s.Next.Promotion = was.Next.Promotion
-			}
-		}
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.EventCount)), now)
 		return &billing.DeclinedError{DeclineCode: got.decline}
 	}

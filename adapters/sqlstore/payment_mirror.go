@@ -108,6 +108,9 @@ type subscriptionRow struct {
 	Paused            bool                   `db:"paused"`
 	PaidUntil         int64                  `db:"paid_until"`
 	Cancellation      string                 `db:"cancellation"`
+	Item              string                 `db:"item"`
+	EndsAt            int64                  `db:"ends_at"`
+	PendingElsewhere  bool                   `db:"pending_elsewhere"`
 }
 
 // subscription returns nil for the row of a customer without a live subscription.
@@ -120,14 +123,16 @@ func (r *subscriptionRow) subscription() (*billing.Subscription, error) {
 		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), TrialEnd: fromMicros(r.TrialEnd),
 		CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: fromMicros(r.CreatedAt),
 		PastDueSince: fromMicros(r.PastDueSince), Confirming: r.Confirming, Code: r.Code,
-		Paused: r.Paused, PaidUntil: fromMicros(r.PaidUntil),
+		Paused: r.Paused, PaidUntil: fromMicros(r.PaidUntil), EndsAt: fromMicros(r.EndsAt),
 	}
 	if r.PendingAt != 0 {
 		s.Pending = &billing.PendingChange{
 			Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: fromMicros(r.PendingAt),
+			Elsewhere: r.PendingElsewhere,
 		}
 	}
-	return s, errors.Join(decodeColumn(r.Discount, &s.Discount), decodeColumn(r.Cancellation, &s.Cancellation))
+	return s, errors.Join(decodeColumn(r.Discount, &s.Discount), decodeColumn(r.Cancellation, &s.Cancellation),
+		decodeColumn(r.Item, &s.Item))
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
@@ -141,16 +146,17 @@ func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error 
 			pending = *s.Pending
 		}
 		discount, err := encodeOptional(s.Discount)
-		cancellation, worse := encodeCancellation(s.Cancellation)
-		if err := errors.Join(err, worse); err != nil {
+		cancellation, worse := encodeUnlessZero(s.Cancellation)
+		item, worst := encodeUnlessZero(s.Item)
+		if err := errors.Join(err, worse, worst); err != nil {
 			return err
 		}
 		if _, err := db.exec(ctx, `
 			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key,
 			period_start, period_end, trial_end, cancel_at_period_end,
 				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming,
-				discount, promotion_code, paused, paid_until, cancellation)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				discount, promotion_code, paused, paid_until, cancellation, item, ends_at, pending_elsewhere)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE
 			SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key =
 			excluded.call_key,
@@ -160,24 +166,25 @@ func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error 
 				excluded.pending_at, ended_at = excluded.ended_at,
 				past_due_since = excluded.past_due_since, confirming = excluded.confirming,
 				discount = excluded.discount, promotion_code = excluded.promotion_code, paused = excluded.paused,
-				paid_until = excluded.paid_until, cancellation = excluded.cancellation`,
+				paid_until = excluded.paid_until, cancellation = excluded.cancellation, item = excluded.item,
+				ends_at = excluded.ends_at, pending_elsewhere = excluded.pending_elsewhere`,
 			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, micros(s.PeriodStart),
 			micros(s.PeriodEnd), micros(s.TrialEnd), s.CancelAtPeriodEnd,
 			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt),
 			micros(s.PastDueSince), s.Confirming, discount, s.Code, s.Paused, micros(s.PaidUntil),
-			cancellation); err != nil {
+			cancellation, item, micros(s.EndsAt), pending.Elsewhere); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// encodeCancellation returns a reason as JSON; that of no reason is an empty text.
-func encodeCancellation(why billing.Cancellation) (string, error) {
-	if why == (billing.Cancellation{}) {
+// encodeUnlessZero returns a value as JSON; the zero value is an empty text.
+func encodeUnlessZero[T comparable](v T) (string, error) {
+	if v == *new(T) {
 		return "", nil
 	}
-	return encodeOptional(&why)
+	return encodeOptional(&v)
 }
 
 type invoiceRow struct {

@@ -2,111 +2,124 @@ package stripe
 
 import (
 	"context"
-	"errors"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// Amend implements ports.GatewaySubscriptions. A change at the end of the period is a subscription schedule at
-// Stripe. Amend releases it before any other change: while a schedule exists, it controls the subscription, and
-// the end of the subscription cannot be set directly. So Amend sets the end before it creates a schedule.
+// Amend implements ports.GatewaySubscriptions: it reads the subscription, and sends what billing.Difference says. First
+// what can be declined, so that nothing else has changed then; a schedule does not prevent that
+// (https://docs.stripe.com/billing/subscriptions/subscription-schedules). Then the schedule, and then the end, which
+// cannot be set while there is a schedule (https://github.com/laravel/cashier-stripe/issues/1748).
 func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID,
 	a billing.Amendment) (billing.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
 		return billing.GatewaySubscription{}, translate(err)
 	}
-	if s, err = g.dropUpdate(ctx, key, s); err != nil {
+	if s, err = g.dropUpdate(ctx, key, s); err != nil { // it may just have been paid, and so applied
 		return billing.GatewaySubscription{}, err
 	}
-	item := planItem(s) // only now: the update may just have been paid, and so applied
-	if item == nil || item.Price == nil {
-		return billing.GatewaySubscription{}, &billing.Rejection{Reason: "the subscription has no item"}
+	h := mirrorSubscription(s)
+	d, err := h.Difference(a)
+	if err != nil {
+		return billing.GatewaySubscription{}, err
 	}
-	later := a.Resell && a.AtRenewal
-	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
-		if a.Resell && !later && s.Status == stripe.SubscriptionStatusPastDue && !hasTerms(s, a) {
-			return billing.GatewaySubscription{}, billing.ErrRenewalUnpaid // the mirror did not know it yet
+	changed := false
+	if p := g.changeNow(key, s, a, d); p != nil && s.Metadata[changedBy] != key {
+		if s.Schedule != nil && h.Schedule.Idle() { // which a pending update and a new anchor would not go with
+			if err := g.release(ctx, key, s.Schedule.ID); err != nil {
+				return billing.GatewaySubscription{}, err
+			}
+			s.Schedule = nil
+			p = g.changeNow(key, s, a, d)
 		}
-		before := *s
-		s, err = g.update(ctx, key, s, item, a)
-		if wantsPayer(err) && a.Keep == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil &&
-			a.Pause == nil {
-			h, err := g.updateWithPayer(ctx, key, &before, item, a)
+		before := s
+		s, err = g.update(ctx, key, s, p)
+		if wantsPayer(err) && canWait(before, a) {
+			h, err := g.updateWithPayer(ctx, key, before, a, d)
 			return h, afterEffect(err)
 		}
 		if err != nil {
-			return billing.GatewaySubscription{}, g.keep(ctx, key, &before, item, a, saleFailure(a.Promotion, err))
+			return billing.GatewaySubscription{}, saleFailure(a.Promotion, err)
+		}
+		changed = true
+		if s.Schedule == nil {
+			d.End = nil
 		}
 	}
-	if !later {
-		return mirrorSubscription(s), nil
-	}
-	if err := g.schedule(ctx, key, s, item, a); err != nil {
+	s, err = g.changeLater(ctx, key, s, a, d)
+	switch {
+	case err != nil && changed:
 		return billing.GatewaySubscription{}, afterEffect(err)
+	case err != nil:
+		return billing.GatewaySubscription{}, err
 	}
-	now, err := g.readNow(ctx, id)
-	return now, afterEffect(err)
+	return mirrorSubscription(s), nil
 }
 
-// kept is the suffix of the key for the schedule that replaces one that was released for a declined change.
-const kept = "_keep"
-
-// keep restores the scheduled change that a declined change was to replace. It returns the reason of the decline, or
-// its own error; then the whole change is repeated.
-func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
-	a billing.Amendment, declined error) error {
-	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) &&
-		!errors.Is(declined, billing.ErrPromotionInvalid) && !billing.NoEffect(declined) {
-		return declined
-	}
-	again := billing.Amendment{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity, Promotion: comingPromotion(s.Schedule)}
-	if s.Schedule != nil && !keeps(s.Schedule, key, a) {
-		s.Schedule = nil // it was released
-	}
-	if err := g.schedule(ctx, key+kept, s, item, again); err != nil {
-		if billing.OutcomeUnknown(err) {
-			return err
-		}
-		return &billing.UnsettledError{Refusal: err.Error()}
-	}
-	return declined
+// canWait reports whether a change can wait for the payer as a pending update, which takes no other changes
+// (https://docs.stripe.com/billing/subscriptions/pending-updates-reference).
+func canWait(s *stripe.Subscription, a billing.Amendment) bool {
+	return s.Schedule == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil && a.Pause == nil
 }
 
-// keeps reports whether a schedule is the one that keep has created in an earlier attempt. If that attempt ended before
-// the change was scheduled again, the schedule has only the phase of the current period, and no metadata.
-func keeps(c *stripe.SubscriptionSchedule, key string, a billing.Amendment) bool {
-	return c.Metadata[changedBy] == key+kept || a.Keep != nil && len(c.Phases) == 1
-}
-
-// update changes a subscription at once.
-func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
-	a billing.Amendment) (*stripe.Subscription, error) {
-	if s.Schedule != nil && !keeps(s.Schedule, key, a) {
-		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID,
-			&stripe.SubscriptionScheduleReleaseParams{Params: g.writeParams(key + "_release")})
-		if err != nil {
-			return nil, err
-		}
-	}
+// changeNow returns the parameters of what changes at once; nil if nothing does. The end of a subscription with a
+// schedule is not among them.
+func (g *Gateway) changeNow(
+	key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+) *stripe.SubscriptionUpdateParams {
 	p := &stripe.SubscriptionUpdateParams{
-		Params: g.writeParams(key), Expand: subscriptionExpansions(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd,
-		Metadata:        map[string]string{changedBy: key},
+		Params: g.writeParams(key), Expand: subscriptionExpansions(""), Metadata: map[string]string{changedBy: key},
 		PaymentBehavior: stripe.String("error_if_incomplete"), // without a charge there is no change
 	}
-	if a.Resell && !a.AtRenewal {
-		p.Items = changedItems(s, item, a)
+	nothing := true
+	if len(d.Items) > 0 && !d.AtRenewal {
+		p.Items, nothing = updateItems(d.Items), false
 		p.ProrationBehavior, p.ProrationDate = stripe.String("always_invoice"), prorationDate(a)
-		p.Metadata[planOf] = string(a.Plan.ID)
+		if a.Plan.ID != "" {
+			p.Metadata[planOf] = string(a.Plan.ID)
+		}
 	}
-	if p0 := a.Promotion; p0 != nil && !(a.Resell && a.AtRenewal) {
-		p.Discounts = []*stripe.SubscriptionUpdateDiscountParams{{PromotionCode: stripe.String(string(p0.ID))}}
-		p.Metadata[codeOf] = p0.Code
+	if a.Promotion != nil && !d.AtRenewal {
+		p.Discounts = []*stripe.SubscriptionUpdateDiscountParams{
+			{PromotionCode: stripe.String(string(a.Promotion.ID))},
+		}
+		p.Metadata[codeOf], nothing = a.Promotion.Code, false
 	}
-	pause(p, item, a)
-	setReason(p, a.Cancellation)
+	if a.Pause != nil {
+		pause(p, planItem(s, a), a)
+		nothing = false
+	}
+	if d.End != nil && s.Schedule == nil {
+		setEnd(p, s, *d.End)
+		nothing = false
+	}
+	if a.Cancellation != nil {
+		setReason(p, a.Cancellation)
+		nothing = false
+	}
+	if nothing {
+		return nil
+	}
+	return p
+}
+
+// setEnd makes a subscription end with its period, or go on. The customer portal sets cancel_at instead of
+// cancel_at_period_end in flexible billing (https://docs.stripe.com/billing/subscriptions/billing-mode/compare).
+func setEnd(p *stripe.SubscriptionUpdateParams, s *stripe.Subscription, ends bool) {
+	if !ends && !s.CancelAtPeriodEnd {
+		p.AddUnsetField(stripe.SubscriptionUpdateParamsUnsetFieldCancelAt)
+		return
+	}
+	p.CancelAtPeriodEnd = &ends
+}
+
+// update changes a subscription. If it gets no answer, it looks whether the change was made.
+func (g *Gateway) update(
+	ctx context.Context, key string, s *stripe.Subscription, p *stripe.SubscriptionUpdateParams,
+) (*stripe.Subscription, error) {
 	changed, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
 	if isUnanswered(ctx, err) {
 		if now, looked := g.subscription(ctx, billing.SubscriptionID(s.ID)); looked == nil &&
@@ -117,58 +130,47 @@ func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription
 	return changed, err
 }
 
+// changeLater changes the schedule of a subscription, and then its end, and returns it as it is then.
+func (g *Gateway) changeLater(
+	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+) (*stripe.Subscription, error) {
+	switch {
+	case d.Phases != nil:
+		if err := g.schedule(ctx, key, s, a, d); err != nil {
+			return nil, err
+		}
+	case d.Release && s.Schedule != nil:
+		if err := g.release(ctx, key, s.Schedule.ID); err != nil {
+			return nil, err
+		}
+	case d.End == nil && !endsTwice(s, a):
+		return s, nil
+	}
+	if d.End != nil || endsTwice(s, a) {
+		p := &stripe.SubscriptionUpdateParams{Params: g.writeParams(key + "_end")}
+		setEnd(p, s, *a.CancelAtPeriodEnd)
+		if _, err := g.api.V1Subscriptions.Update(ctx, s.ID, p); err != nil {
+			return nil, afterEffect(translate(err))
+		}
+	}
+	now, err := g.subscription(ctx, billing.SubscriptionID(s.ID))
+	return now, afterEffect(translate(err))
+}
+
+// release ends a schedule, and leaves its subscription as it is.
+func (g *Gateway) release(ctx context.Context, key, id string) error {
+	_, err := g.api.V1SubscriptionSchedules.Release(ctx, id,
+		&stripe.SubscriptionScheduleReleaseParams{Params: g.writeParams(key + "_release")})
+	return translate(err)
+}
+
+// endsTwice reports whether the end that was undone by one field is left in the other one.
+func endsTwice(s *stripe.Subscription, a billing.Amendment) bool {
+	undone := a.CancelAtPeriodEnd != nil && !*a.CancelAtPeriodEnd
+	return undone && s.Schedule == nil && endsWithPeriod(s, planItem(s, a))
+}
+
 func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {
 	return g.api.V1Subscriptions.Retrieve(ctx, string(id),
 		&stripe.SubscriptionRetrieveParams{Params: g.readParams(), Expand: subscriptionExpansions("")})
-}
-
-func (g *Gateway) readNow(ctx context.Context, id billing.SubscriptionID) (billing.GatewaySubscription, error) {
-	s, err := g.subscription(ctx, id)
-	if err != nil {
-		return billing.GatewaySubscription{}, translate(err)
-	}
-	return mirrorSubscription(s), nil
-}
-
-// schedule changes a subscription at the end of its period. The schedule has a phase with the current terms until then,
-// and one with the new terms. After that the subscription continues without a schedule.
-func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem,
-	a billing.Amendment) error {
-	schedule := s.Schedule
-	if schedule == nil {
-		made, err := g.api.V1SubscriptionSchedules.Create(ctx,
-			&stripe.SubscriptionScheduleCreateParams{Params: g.writeParams(key + "_schedule"), FromSubscription: &s.ID})
-		if err != nil {
-			return translate(err)
-		}
-		schedule = made
-	}
-	if schedule.Metadata[changedBy] == key {
-		return nil
-	}
-	start := item.CurrentPeriodStart
-	if schedule.CurrentPhase != nil { // which cannot be moved
-		start = schedule.CurrentPhase.StartDate
-	}
-	_, err := g.api.V1SubscriptionSchedules.Update(ctx, schedule.ID, &stripe.SubscriptionScheduleUpdateParams{
-		Params: g.writeParams(key + "_phases"), EndBehavior: stripe.String("release"),
-		ProrationBehavior: stripe.String("none"), Metadata: map[string]string{changedBy: key},
-		Phases: []*stripe.SubscriptionScheduleUpdatePhaseParams{
-			{
-				Items:     phaseItems(item.Price.ID, item.Quantity, soldMeter(s)),
-				StartDate: &start, EndDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"),
-				Discounts: phaseDiscounts(s, nil),
-			},
-			{
-				Items:     phaseItems(a.Plan.PriceRef, int64(a.Quantity), a.Plan.Metered),
-				StartDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"),
-				Metadata: phaseMetadata(a), Discounts: phaseDiscounts(s, a.Promotion),
-				Duration: &stripe.SubscriptionScheduleUpdatePhaseDurationParams{
-					Interval:      stripe.String(string(a.Plan.Interval)),
-					IntervalCount: stripe.Int64(int64(a.Plan.IntervalCount)),
-				},
-			},
-		},
-	})
-	return saleFailure(a.Promotion, err)
 }

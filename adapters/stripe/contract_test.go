@@ -2,6 +2,7 @@ package stripe_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,7 +87,7 @@ func TestWhatSomeoneElseChanged(t *testing.T) {
 }
 
 func stage(t *testing.T) contract.GatewayStage {
-	api := stripeapi.New(t, canary, plans)
+	api := stripeapi.New(t, canary, catalog())
 	api.PromoteAll()
 	g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
 	return contract.GatewayStage{
@@ -114,9 +115,39 @@ func stage(t *testing.T) contract.GatewayStage {
 			})
 		},
 		Elsewhere: contract.Elsewhere{
+			CancelAtPeriodEnd: func(_ *testing.T, _ billing.CustomerID, s billing.SubscriptionID) {
+				api.CancelAtPeriodEnd(string(s))
+			},
+			CancelAt: func(_ *testing.T, s billing.SubscriptionID, at time.Time) { api.CancelAt(string(s), at) },
+			AddItem: func(_ *testing.T, s billing.SubscriptionID, price string, quantity int) {
+				api.AddItem(string(s), price, int64(quantity))
+			},
+			MovePrice: func(_ *testing.T, s billing.SubscriptionID, price string) { api.MovePrice(string(s), price) },
+			Schedule: func(_ *testing.T, s billing.SubscriptionID, prices []string, periods int, ends bool) {
+				api.Plan(string(s), prices, periods, ends)
+			},
+			Tax:   func(_ *testing.T, s billing.SubscriptionID, rate, of string) { api.Tax(string(s), rate, of) },
+			Taxes: func(_ *testing.T, s billing.SubscriptionID) []string { return api.Taxes(string(s)) },
+			Pause: func(_ *testing.T, s billing.SubscriptionID) { api.PauseCollection(string(s)) },
+			Subscribe: func(_ *testing.T, c billing.CustomerID, p billing.Plan) billing.SubscriptionID {
+				return billing.SubscriptionID(api.Subscribe(string(c), p.PriceRef))
+			},
 			Draft: func(_ *testing.T, c billing.CustomerID, amount int64) billing.InvoiceID {
 				return billing.InvoiceID(api.Draft(string(c), amount))
 			},
 		},
 	}
+}
+
+// catalog returns the prices of the account: those of the plans, and others.
+func catalog() billing.Plans {
+	all := slices.Clone(plans)
+	for _, r := range []billing.Rate{contract.AddOn, contract.OldPrice, contract.LaterPrice} {
+		all = append(all, billing.Plan{ID: billing.PlanID(r.Ref), PriceRef: r.Ref, Price: r.Price, Interval: r.Interval,
+			IntervalCount: r.IntervalCount})
+	}
+	meter := billing.Plan{ID: "events", PriceRef: "price_unsold", Price: contract.AddOn.Price, Interval: billing.Month,
+		IntervalCount: 1}
+	meter.Metered = &billing.MeteredPrice{Feature: "events", Amount: 1, PriceRef: contract.OtherMeter.Ref}
+	return append(all, meter)
 }

@@ -208,8 +208,8 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 		t.Errorf("of a key that made nothing: %v", err)
 	}
 	h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
-	if err != nil || h.ID != "sub_1" || h.Key != "k" || h.Plan != "team" || h.Quantity != 2 ||
-		h.PeriodEnd.Unix() != 200 || h.Customer != "cus_1" || h.Status != billing.Active {
+	if err != nil || h.ID != "sub_1" || h.Key != "k" || h.Plan != "team" || len(h.Items) != 1 ||
+		h.Items[0].Quantity != 2 || h.Items[0].PeriodEnd.Unix() != 200 || h.Customer != "cus_1" || h.Status != billing.Active {
 		t.Errorf("Subscribe = %+v, %v", h, err)
 	}
 	if _, err := g.Subscribe(ctx, "another", "cus_1",
@@ -217,11 +217,11 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 		t.Errorf("of a key that made nothing: %v", err)
 	}
 	if h, err := g.Amend(ctx, "k2", "cus_1", "sub_1",
-		billing.Amendment{Plan: plan, Quantity: 2, Resell: true}); err != nil || h.ID != "sub_1" {
+		billing.Amendment{Plan: plan, Quantity: 3, Resell: true}); err != nil || h.ID != "sub_1" {
 		t.Errorf("Amend = %+v, %v", h, err)
 	}
 	if _, err := g.Amend(ctx, "k3", "cus_1", "sub_1",
-		billing.Amendment{Plan: plan, Quantity: 2, Resell: true}); !billing.OutcomeUnknown(err) {
+		billing.Amendment{Plan: plan, Quantity: 3, Resell: true}); !billing.OutcomeUnknown(err) {
 		t.Errorf("of a key that changed nothing: %v", err)
 	}
 	if err := g.SetDefault(ctx, "k", "cus_1", "pm_1"); err != nil {

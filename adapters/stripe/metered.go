@@ -113,45 +113,6 @@ func orderItems(o billing.Order) []*stripe.SubscriptionCreateItemParams {
 	return items
 }
 
-// changedItems returns the items of a changed subscription: its items with the new prices, or deleted.
-func changedItems(
-	s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment,
-) []*stripe.SubscriptionUpdateItemParams {
-	price := a.Plan.PriceRef
-	items := []*stripe.SubscriptionUpdateItemParams{
-		{ID: &item.ID, Price: &price, Quantity: stripe.Int64(int64(a.Quantity))}}
-	was, now := meteredItem(s), a.Plan.Metered
-	switch {
-	case was != nil && now == nil:
-		items = append(items, &stripe.SubscriptionUpdateItemParams{ID: &was.ID, Deleted: stripe.Bool(true)})
-	case was != nil && was.Price.ID != now.PriceRef:
-		items = append(items, &stripe.SubscriptionUpdateItemParams{ID: &was.ID, Price: stripe.String(now.PriceRef)})
-	case was == nil && now != nil:
-		items = append(items, &stripe.SubscriptionUpdateItemParams{Price: stripe.String(now.PriceRef)})
-	}
-	return items
-}
-
-// soldMeter returns the metered price of a subscription; nil if it has none.
-func soldMeter(s *stripe.Subscription) *billing.MeteredPrice {
-	item := meteredItem(s)
-	if item == nil {
-		return nil
-	}
-	return &billing.MeteredPrice{PriceRef: item.Price.ID}
-}
-
-// phaseItems returns the items of a phase of a schedule. m is the metered price; nil if there is none.
-func phaseItems(
-	price string, quantity int64, m *billing.MeteredPrice,
-) []*stripe.SubscriptionScheduleUpdatePhaseItemParams {
-	items := []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: &quantity}}
-	if m != nil {
-		items = append(items, &stripe.SubscriptionScheduleUpdatePhaseItemParams{Price: &m.PriceRef})
-	}
-	return items
-}
-
 // mirrorLines returns the first lines of an invoice: Stripe includes ten.
 func mirrorLines(i *stripe.Invoice) []billing.InvoiceLine {
 	if i.Lines == nil {

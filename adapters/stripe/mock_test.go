@@ -94,7 +94,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		"Subscribe": {
 			func() error {
 				h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
-				if h.ID == "" || h.PeriodEnd.IsZero() || h.PriceRef == "" {
+				if h.ID == "" || len(h.Items) == 0 || h.Items[0].PeriodEnd.IsZero() || h.Items[0].Rate.Ref == "" {
 					t.Errorf("%+v", h)
 				}
 				return err
@@ -110,6 +110,9 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 					billing.Amendment{Plan: plan, Quantity: 2, Resell: true}))
 			},
 			func() error {
+				const ends, goesOn = `"cancel_at":1234567890,"cancel_at_period_end":true`, `"cancel_at":null`
+				g := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
+					BaseURL: rewritingProxy(t, mock, ends, goesOn)})
 				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 1, Resell: true,
 					AtRenewal: true}))
 			},

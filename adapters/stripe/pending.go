@@ -13,7 +13,7 @@ import (
 // its invoice is paid (https://docs.stripe.com/billing/subscriptions/pending-updates). A pending update accepts no
 // metadata, so a call before it stores the key.
 func (g *Gateway) updateWithPayer(
-	ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment,
+	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
 ) (billing.GatewaySubscription, error) {
 	id := billing.SubscriptionID(s.ID)
 	note := &stripe.SubscriptionUpdateParams{
@@ -25,7 +25,7 @@ func (g *Gateway) updateWithPayer(
 	_, err := g.api.V1Subscriptions.Update(ctx, string(id), &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
 		ProrationBehavior: stripe.String("always_invoice"), ProrationDate: prorationDate(a),
-		Items: changedItems(s, item, a),
+		Items: updateItems(d.Items),
 	})
 	if err != nil && !isUnanswered(ctx, err) {
 		return billing.GatewaySubscription{}, translate(err)
@@ -63,8 +63,9 @@ func (g *Gateway) withPending(ctx context.Context, s *stripe.Subscription) (bill
 
 // hasTerms reports whether a subscription has the terms of a change.
 func hasTerms(s *stripe.Subscription, a billing.Amendment) bool {
-	item := planItem(s)
-	return item != nil && item.Price != nil && item.Price.ID == a.Plan.PriceRef && item.Quantity == int64(a.Quantity)
+	h := mirrorSubscription(s)
+	d, err := h.Difference(a)
+	return err == nil && len(d.Items) == 0
 }
 
 // dropUpdate discards a pending update of another call, by voiding its invoice. If the invoice was paid in the

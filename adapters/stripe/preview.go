@@ -19,26 +19,28 @@ func (g *Gateway) Preview(
 	if err != nil {
 		return billing.Preview{}, translate(err)
 	}
-	item := planItem(s)
-	if item == nil || item.Price == nil {
-		return billing.Preview{}, &billing.Rejection{Reason: "the subscription has no item"}
+	h := mirrorSubscription(s)
+	d, err := h.Difference(a)
+	if err != nil {
+		return billing.Preview{}, err
 	}
-	p := billing.Preview{At: a.ProrateAt, NextAt: nextPeriod(s, item, a)}
+	item := planItem(s, a)
+	p := billing.Preview{At: a.ProrateAt, NextAt: nextPeriod(s, item, a, d)}
 	currency := string(item.Price.Currency)
 	for _, m := range []*billing.Money{&p.Today, &p.Next, &p.Credit} {
 		m.Currency = currency
 	}
-	ends := s.CancelAtPeriodEnd
+	ends := endsWithPeriod(s, item)
 	if a.CancelAtPeriodEnd != nil {
 		ends = *a.CancelAtPeriodEnd
 	}
-	next, err := g.previewInvoice(ctx, c, s, item, a, "none")
+	next, err := g.previewInvoice(ctx, c, s, a, d, "none")
 	if err != nil {
 		return billing.Preview{}, err
 	}
 	p.Credit.Amount = max(-next.StartingBalance, 0)
-	if billedNow(s, a) {
-		now, err := g.previewInvoice(ctx, c, s, item, a, "always_invoice")
+	if billedNow(s, d) {
+		now, err := g.previewInvoice(ctx, c, s, a, d, "always_invoice")
 		if err != nil {
 			return billing.Preview{}, err
 		}
@@ -56,16 +58,16 @@ func (g *Gateway) Preview(
 // ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that one is
 // computed as if the subscription continued.
 func (g *Gateway) previewInvoice(
-	ctx context.Context, c billing.CustomerID, s *stripe.Subscription, item *stripe.SubscriptionItem,
-	a billing.Amendment, proration string,
+	ctx context.Context, c billing.CustomerID, s *stripe.Subscription, a billing.Amendment, change billing.Difference,
+	proration string,
 ) (*stripe.Invoice, error) {
 	p := &stripe.InvoiceCreatePreviewParams{
 		Params: g.readParams(), Customer: stripe.String(string(c)), Subscription: &s.ID,
 	}
 	d := &stripe.InvoiceCreatePreviewSubscriptionDetailsParams{}
-	if a.Resell {
+	if len(change.Items) > 0 {
 		d.ProrationBehavior = &proration
-		for _, i := range changedItems(s, item, a) {
+		for _, i := range updateItems(change.Items) {
 			d.Items = append(d.Items, &stripe.InvoiceCreatePreviewSubscriptionDetailsItemParams{
 				ID: i.ID, Price: i.Price, Quantity: i.Quantity, Deleted: i.Deleted,
 			})
@@ -78,21 +80,30 @@ func (g *Gateway) previewInvoice(
 	case s.CancelAtPeriodEnd:
 		d.CancelAtPeriodEnd = stripe.Bool(false)
 		p.SubscriptionDetails = d
+	case s.CancelAt != 0 && s.Schedule == nil:
+		d.AddUnsetField(stripe.InvoiceCreatePreviewSubscriptionDetailsParamsUnsetFieldCancelAt)
+		p.SubscriptionDetails = d
 	}
-	previewDiscounts(p, s, a, proration)
+	previewDiscounts(p, s, a, change, proration)
 	i, err := g.api.V1Invoices.CreatePreview(ctx, p)
 	return i, saleFailure(a.Promotion, err)
 }
 
 // billedNow reports whether a change has its own invoice.
-func billedNow(s *stripe.Subscription, a billing.Amendment) bool {
-	return a.Resell && !a.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing
+func billedNow(s *stripe.Subscription, d billing.Difference) bool {
+	return len(d.Items) > 0 && !d.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing
+}
+
+// endsWithPeriod reports whether a subscription is set to end at the end of the period of an item, or before.
+func endsWithPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem) bool {
+	return s.CancelAtPeriodEnd || s.CancelAt != 0 && s.CancelAt <= item.CurrentPeriodEnd
 }
 
 // previewDiscounts sets the discounts of a previewed invoice, which are otherwise those of the subscription. A discount
 // for one invoice reduces that of an immediate change, and so not the next one.
 func previewDiscounts(
-	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a billing.Amendment, proration string,
+	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+	proration string,
 ) {
 	duration := billing.DiscountDuration("")
 	if len(s.Discounts) > 0 {
@@ -102,7 +113,7 @@ func previewDiscounts(
 		duration = a.Promotion.Discount.Duration
 	}
 	switch {
-	case proration == "none" && billedNow(s, a) && duration == billing.DiscountOnce:
+	case proration == "none" && billedNow(s, d) && duration == billing.DiscountOnce:
 		p.AddUnsetField(stripe.InvoiceCreatePreviewParamsUnsetFieldDiscounts)
 	case a.Promotion != nil:
 		p.Discounts = []*stripe.InvoiceCreatePreviewDiscountParams{
@@ -119,12 +130,14 @@ func prorationDate(a billing.Amendment) *int64 {
 }
 
 // nextPeriod returns when the period after a change ends: a change of the interval begins a new one.
-func nextPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) time.Time {
+func nextPeriod(
+	s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, d billing.Difference,
+) time.Time {
 	r := item.Price.Recurring
 	switch {
 	case s.Status == stripe.SubscriptionStatusTrialing:
 		return fromSeconds(s.TrialEnd)
-	case a.Resell && !a.AtRenewal && r != nil &&
+	case len(d.Items) > 0 && !d.AtRenewal && a.Plan.ID != "" && r != nil &&
 		(string(r.Interval) != string(a.Plan.Interval) || int(r.IntervalCount) != a.Plan.IntervalCount):
 		return a.Plan.Interval.Advance(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
 	}

@@ -120,12 +120,13 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 	return "", nil
 }
 
-// mirrorSubscription returns a subscription as it is mirrored. Its period is that of its item.
+// mirrorSubscription returns a subscription as it is mirrored.
 func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	h := billing.GatewaySubscription{
 		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]),
 		Key:      s.Metadata[madeBy],
 		TrialEnd: fromSeconds(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: fromSeconds(s.Created),
+		CancelAt: fromSeconds(s.CancelAt),
 	}
 	h.Code = s.Metadata[codeOf]
 	mirrorPause(s, &h)
@@ -138,16 +139,7 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	if m := s.DefaultPaymentMethod; m != nil {
 		h.Method = billing.MethodID(m.ID)
 	}
-	if item := planItem(s); item != nil {
-		h.Quantity, h.PeriodStart, h.PeriodEnd = int(item.Quantity), fromSeconds(item.CurrentPeriodStart),
-			fromSeconds(item.CurrentPeriodEnd)
-		if item.Price != nil {
-			h.PriceRef = item.Price.ID
-		}
-	}
-	if s.Schedule != nil {
-		h.Pending, h.PendingPrice = pendingChange(s.Schedule, h.PeriodEnd.Unix())
-	}
+	h.Items, h.Schedule = mirrorItems(s), mirrorSchedule(s.Schedule)
 	h.Confirming = s.PendingUpdate != nil
 	wantsPayment := h.Confirming || s.Status == stripe.SubscriptionStatusIncomplete
 	switch {
@@ -160,41 +152,6 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 			ClientSecret: secret.New(s.PendingSetupIntent.ClientSecret)}
 	}
 	return h
-}
-
-// planItem returns the item of the plan's own price; nil if there is none.
-func planItem(s *stripe.Subscription) *stripe.SubscriptionItem {
-	if s.Items == nil {
-		return nil
-	}
-	for _, i := range s.Items.Data {
-		if !isMetered(i.Price) {
-			return i
-		}
-	}
-	return nil
-}
-
-// pendingChange returns the change that a schedule makes when the period ends, and the price if the schedule was made
-// outside of Atrium and names no plan.
-func pendingChange(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingChange, string) {
-	for _, phase := range s.Phases {
-		if phase.StartDate < periodEnd || len(phase.Items) == 0 {
-			continue
-		}
-		next, price := phase.Items[0], ""
-		for _, i := range phase.Items[1:] {
-			if next.Quantity == 0 { // metered items have none
-				next = i
-			}
-		}
-		plan := billing.PlanID(phase.Metadata[planOf])
-		if plan == "" && next.Price != nil {
-			price = next.Price.ID
-		}
-		return &billing.PendingChange{Plan: plan, Quantity: int(next.Quantity), At: fromSeconds(phase.StartDate)}, price
-	}
-	return nil, ""
 }
 
 // GiveUp implements ports.GatewaySubscriptions. Stripe refuses to void an invoice that is paid, and to pay one

@@ -200,7 +200,7 @@ func subscribed(methods ...billing.MethodID) *billing.Customer {
 }
 
 func held(status billing.Status) billing.GatewaySubscription {
-	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1,
+	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", Plan: "basic", Quantity: 1,
 		Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
 }
 

@@ -233,7 +233,7 @@ func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
 	waits, paid := held(billing.Incomplete), held(billing.Active)
-	waits.Key, paid.Key, waits.PriceRef, paid.PriceRef = "made", "made", "price_pro", "price_pro"
+	waits.Key, paid.Key, waits.Plan, paid.Plan = "made", "made", "pro", "pro"
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{waits},
 		nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, any,

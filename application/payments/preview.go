@@ -41,12 +41,8 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	if by.At.Sub(c.SubscriptionAt) >= recently {
-		r, err := s.refresh(ctx, callCtx, by, t, c, subscriptions)
-		if err != nil {
-			return nil, err
-		}
-		c = r.customer
+	if c, err = s.fresh(ctx, callCtx, by, t, c); err != nil {
+		return nil, err
 	}
 	plans, err := s.verifiedChange(callCtx, t, c, ch.Plan)
 	if err != nil {
@@ -69,7 +65,7 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 		return nil, err
 	}
 	out := &ChangePreview{
-		Preview: *p, Plan: op.Plan, Quantity: op.Quantity, AtRenewal: op.Resell && op.AtRenewal, Gateway: t.Kind,
+		Preview: *p, Plan: op.Plan, Quantity: op.Quantity, AtRenewal: op.AtRenewal, Gateway: t.Kind,
 	}
 	out.Signature, err = s.signOffer(by, c.NewOffer(op, *p))
 	return out, err

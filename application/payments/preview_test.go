@@ -37,6 +37,8 @@ func (s *mockedService) changeAsPreviewed(
 func TestAChangeAsPreviewed(t *testing.T) {
 	dear := billing.PlanID("pro")
 	change := billing.Changes{Plan: &dear}
+	later := owner
+	later.At = now.Add(5 * time.Minute)
 	previewed := func(t *testing.T) (*mockedService, string) {
 		t.Helper()
 		s := newMocked(t)
@@ -48,16 +50,15 @@ func TestAChangeAsPreviewed(t *testing.T) {
 			!p.ExpiresAt().Equal(now.Add(15*time.Minute)) {
 			t.Fatalf("%+v", p)
 		}
+		s.kept.SubscriptionAt = now.Add(time.Hour) // no change reads it again
 		return s, p.Signature
 	}
-	later := owner
-	later.At = now.Add(5 * time.Minute)
 
 	t.Run("is made for the time of the preview", func(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 2000, nil)
 		h := held(billing.Active)
-		h.PriceRef = "price_pro"
+		h.Plan = "pro"
 		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"), h.ID, any).DoAndReturn(
 			func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
 				a billing.Amendment) (billing.GatewaySubscription, error) {
@@ -75,7 +76,7 @@ func TestAChangeAsPreviewed(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 2000, nil)
 		h := held(billing.Active)
-		h.PriceRef = "price_pro"
+		h.Plan = "pro"
 		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
 		lost := amend(any, "k", any, any, any).Times(3).Return(billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
 		amend(any, "k", any, any, any).After(lost).Return(h, nil)

@@ -61,6 +61,9 @@ func (s *Service) changeWithPromotion(
 	if err != nil {
 		return ch, err
 	}
+	if id == c.Subscription.Plan {
+		plan = c.Subscription.Paid(plan)
+	}
 	ch.Promotion, err = s.promotion(ctx, callCtx, by, t, c, ch.Code, billing.Sale{Plan: *plan, Quantity: quantity})
 	return ch, err
 }

@@ -92,9 +92,7 @@ func TestAChangeWithAPromotionCode(t *testing.T) {
 		h := held(billing.Active)
 		h.Discount, h.Code = tenOff.Discount.Begin("di", now), "TENOFF"
 		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", customer1, billing.SubscriptionID("sub_1"),
-			billing.Amendment{
-				Plan: billing.Plan{ID: "basic"}, Quantity: 1, Promotion: &tenOff,
-			}).Return(h, nil)
+			billing.Amendment{Promotion: &tenOff}).Return(h, nil)
 		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
 		wantErr(t, err, nil)
 		if v.Discount == nil || v.Discount.Percent != 1000 {

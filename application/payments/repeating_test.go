@@ -15,7 +15,7 @@ import (
 func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 	dear := billing.PlanID("pro")
 	upgraded := held(billing.Active)
-	upgraded.PriceRef = "price_pro"
+	upgraded.Plan = "pro"
 	settled := func(t *testing.T, s *mockedService, change billing.Changes) {
 		t.Helper()
 		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend

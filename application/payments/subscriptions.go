@@ -13,7 +13,7 @@ import (
 // View is a subscription as its workspace applies it.
 type View struct {
 	billing.Subscription
-	Sold     *billing.Plan // nil if it is not among the org's plans
+	Sold     *billing.Plan // with the price that is paid; nil if it is not among the org's plans
 	Entitled bool
 	Default  billing.MethodID // the method that is charged; "" if there is none
 	Action   *billing.Action  // what the payer must do; only for users who manage payments
@@ -118,7 +118,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 		v.Default = m.ID
 	}
 	if plan, err := t.Plans.Find(v.Plan); err == nil {
-		v.Sold = plan
+		v.Sold = v.Paid(plan)
 	}
 	return v, nil
 }
@@ -239,7 +239,19 @@ func (s *Service) verified(callCtx context.Context, t Terms, wanted billing.Plan
 	return t.Plans.Replace(now[0]), nil
 }
 
-// verifiedChange is verified for a change of c to another plan.
+// fresh returns a customer whose subscription was just read: what someone has changed at the gateway decides about a
+// change, too.
+func (s *Service) fresh(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (*billing.Customer, error) {
+	if c.ID == "" || by.At.Sub(c.SubscriptionAt) < recently {
+		return c, nil
+	}
+	r, err := s.refresh(ctx, callCtx, by, t, c, subscriptions)
+	return r.customer, err
+}
+
+// verifiedChange is verified for a change of c to another plan. As long as the plan stays, no price is sent.
 func (s *Service) verifiedChange(
 	callCtx context.Context, t Terms, c *billing.Customer, wanted *billing.PlanID,
 ) (billing.Plans, error) {
@@ -290,6 +302,11 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
+	if c.Pending == nil {
+		if c, err = s.fresh(ctx, callCtx, by, t, c); err != nil {
+			return nil, err
+		}
+	}
 	plans, checked := t.Plans, c.Pending == nil // otherwise it was checked when it began, or has to wait
 	if checked {
 		if ch, plans, err = s.checkChange(ctx, callCtx, by, t, c, ch); err != nil {

@@ -166,7 +166,7 @@ func TestAnIncompleteOneGivesWay(t *testing.T) {
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
 	waits := held(billing.Incomplete)
-	waits.PriceRef, waits.Key = "price_pro", "made"
+	waits.Plan, waits.Key = "pro", "made"
 	s.has(waits)
 	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, "k_giveway", billing.CustomerID("cus_1"),
 		billing.SubscriptionID("sub_1")).Return(nil)
@@ -188,7 +188,7 @@ func TestChangingAndEndingASubscription(t *testing.T) {
 	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrNoSubscription)
 	s.kept = subscribed("pm_1")
 	h := held(billing.Active)
-	h.PriceRef = "price_pro"
+	h.Plan = "pro"
 	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"),
 		billing.SubscriptionID("sub_1"), any).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
@@ -267,5 +267,74 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 		if err != nil || len(all.Items) != 1 {
 			t.Errorf("%+v, %v", all, err)
 		}
+	})
+}
+
+// What someone has changed at the gateway a moment ago decides about a change.
+func TestAChangeOfASubscriptionThatSomeoneElseChanged(t *testing.T) {
+	old := billing.Rate{Ref: "price_old", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month,
+		IntervalCount: 1}
+	item := billing.Item{ID: "si_plan", Rate: old, Quantity: 2, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
+	more, fewer, dear := 3, 1, billing.PlanID("pro")
+	begin := func(t *testing.T, change func(*billing.GatewaySubscription)) *mockedService {
+		t.Helper()
+		s := newMocked(t)
+		s.kept = subscribed("pm_1")
+		s.kept.SubscriptionAt = now.Add(-time.Minute)
+		h := held(billing.Active)
+		h.Items = []billing.Item{item}
+		change(&h)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(
+			[]billing.GatewaySubscription{h}, nil)
+		return s
+	}
+	sent := func(s *mockedService, want func(billing.Amendment) bool) {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, any, any, any, any).DoAndReturn(
+			func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
+				a billing.Amendment) (billing.GatewaySubscription, error) {
+				if !want(a) {
+					t.Errorf("sent %+v", a)
+				}
+				h := held(billing.Active)
+				h.Items = []billing.Item{item}
+				return h, nil
+			})
+	}
+	none := func(*billing.GatewaySubscription) {}
+	t.Run("an end by the portal is not revoked", func(t *testing.T) {
+		s := begin(t, func(h *billing.GatewaySubscription) { h.CancelAt = item.PeriodEnd })
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &fewer})
+		wantErr(t, err, billing.ErrSubscriptionEnds)
+		if v := s.kept.Subscription; !v.CancelAtPeriodEnd || !v.EndsAt.Equal(item.PeriodEnd) {
+			t.Errorf("%+v", v)
+		}
+	})
+	t.Run("seats keep the price that is paid, which is shown", func(t *testing.T) {
+		s := begin(t, none)
+		s.priced = billing.ErrGatewayUnavailable // nothing asks what the plan costs now
+		sent(s, func(a billing.Amendment) bool {
+			return a.Item == "si_plan" && a.Plan.ID == "" && a.Quantity == 3 && !a.AtRenewal
+		})
+		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+		if wantErr(t, err, nil); v.Sold == nil || v.Sold.Price != old.Price || v.Sold.ID != "basic" {
+			t.Errorf("%+v", v.Sold)
+		}
+	})
+	t.Run("another plan keeps the seats that there are", func(t *testing.T) {
+		s := begin(t, none)
+		sent(s, func(a billing.Amendment) bool { return a.Plan.PriceRef == "price_pro" && a.Quantity == 0 })
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &dear})
+		wantErr(t, err, nil)
+	})
+	t.Run("another plan is verified", func(t *testing.T) {
+		s := begin(t, none)
+		s.priced = billing.ErrGatewayUnavailable
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &dear})
+		wantErr(t, err, billing.ErrGatewayUnavailable)
+	})
+	t.Run("one without an item of a plan is left alone", func(t *testing.T) {
+		s := begin(t, func(h *billing.GatewaySubscription) { h.Plan = "" })
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+		wantErr(t, err, billing.ErrSubscriptionUnrecognized)
 	})
 }

@@ -197,6 +197,7 @@ const (
 	CodeSubscriptionExists            Code = "subscription_exists"              // Subscription exists
 	CodeSubscriptionNotActive         Code = "subscription_not_active"          // Subscription not active
 	CodeSubscriptionPaused            Code = "subscription_paused"              // Subscription paused
+	CodeSubscriptionUnrecognized      Code = "subscription_unrecognized"        // Subscription unrecognized
 	CodeTabNotFound                   Code = "tab_not_found"                    // Tab not found
 	CodeTableNotFound                 Code = "table_not_found"                  // Table not found
 	CodeTableUnreadable               Code = "table_unreadable"                 // Table unreadable
@@ -4870,7 +4871,8 @@ type StreamTicket struct {
 type Subscription struct {
 	// The id at the gateway.
 	ID string `json:"id"`
-	// The plan. `null` if it is not among the organisation's plans.
+	// The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if it is
+	// not among the organisation's plans.
 	Plan *Plan `json:"plan"`
 	// Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the
 	// organisation's plans.
@@ -4882,7 +4884,10 @@ type Subscription struct {
 	CurrentPeriodStart time.Time  `json:"current_period_start"`
 	CurrentPeriodEnd   time.Time  `json:"current_period_end"`
 	TrialEnd           *time.Time `json:"trial_end"`
-	CancelAtPeriodEnd  bool       `json:"cancel_at_period_end"`
+	// Whether it ends with the current period, wherever that was set.
+	CancelAtPeriodEnd bool `json:"cancel_at_period_end"`
+	// When it ends: with the current period, or at a later time that was set at the gateway. `null` if it goes on.
+	EndsAt *time.Time `json:"ends_at"`
 	// Why it is cancelled, one of the values of the change. `null` if no one has said.
 	CancellationFeedback *string `json:"cancellation_feedback"`
 	CancellationComment  *string `json:"cancellation_comment"`
@@ -4939,6 +4944,7 @@ type SubscriptionChangedData struct {
 	Quantity             *ChangedNumber `json:"quantity,omitzero"`
 	Status               *ChangedText   `json:"status,omitzero"`
 	CancelAtPeriodEnd    *ChangedFlag   `json:"cancel_at_period_end,omitzero"`
+	EndsAt               *ChangedTime   `json:"ends_at,omitzero"`
 	CurrentPeriodEnd     *ChangedTime   `json:"current_period_end,omitzero"`
 	Confirming           *ChangedFlag   `json:"confirming,omitzero"`
 	Paused               *ChangedFlag   `json:"paused,omitzero"`
@@ -8180,7 +8186,8 @@ func (s *PaymentsEntitlementsService) Get(ctx context.Context, opts ...Option) (
 // List: List invoices.
 //
 // Requires the admin role in the workspace. Returns the invoices, newest first. Atrium keeps a copy of the
-// gateway's data, as it does for payment methods.
+// gateway's data, as it does for payment methods. A `draft` is the next invoice of the subscription; those that
+// a person is writing at the gateway are not shown.
 //
 // Errors: billing_role_required, payments_not_configured, scope_required; and those that every call can have.
 func (s *PaymentsInvoicesService) List(ctx context.Context, query PaymentsInvoicesListQuery, opts ...Option) iter.Seq2[Invoice, error] {
@@ -8196,7 +8203,7 @@ func (s *PaymentsInvoicesService) ListPage(ctx context.Context, query PaymentsIn
 //
 // Requires the admin role in the workspace. Charges the default payment method for an open invoice, such as that
 // of a renewal that failed. A `past_due` or `unpaid` subscription is `active` again when its newest invoice is
-// paid; it can be a `draft`. Returns 200 without a charge if the invoice is already paid.
+// paid; it can be a `draft` of the subscription. Returns 200 without a charge if the invoice is already paid.
 //
 // If the payer has to confirm the payment, `action` says how, and the invoice stays `open` until then. To get
 // the action again, repeat the call with another `Idempotency-Key`.
@@ -8422,8 +8429,8 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 //
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
 // payment_pending, payments_not_configured, plan_not_found, plan_unavailable, promotion_code_invalid,
-// promotion_code_rate_limited, scope_required, subscription_ends, subscription_not_active, subscription_paused;
-// and those that every call can have.
+// promotion_code_rate_limited, scope_required, subscription_ends, subscription_not_active, subscription_paused,
+// subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body SubscriptionPreviewRequest, opts ...Option) (*SubscriptionPreview, error) {
 	return send[SubscriptionPreview](ctx, s.client, &call{name: "payments.subscription.preview", method: "POST", path: []string{"/api/payments/subscriptions/me/preview"}, body: body, repeatable: true}, opts)
 }
@@ -8443,8 +8450,14 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // While a renewal is not paid (`past_due`), another plan or quantity that would take effect immediately returns
 // 409 `subscription_not_active`. Pay the invoice first: `POST /api/payments/invoices/{invoice_id}/pay`.
 //
-// `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then. An
-// upgrade or a cancellation replaces a `pending_change`.
+// Only what the request names changes. Another quantity keeps the price that is paid, even if the plan costs
+// something else by now; another `plan_id` takes the price of that plan. What someone has changed at the gateway
+// stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is clearly that of
+// a plan, the request returns 409 `subscription_unrecognized`.
+//
+// `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, also if
+// it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade or a
+// cancellation replaces a `pending_change`.
 //
 // `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
 // the end of the period, which is `paid_until`. The periods after that cost nothing, and `entitled` is false.
@@ -8470,8 +8483,8 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
 // payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
 // preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited, revision_mismatch,
-// scope_required, subscription_ends, subscription_not_active, subscription_paused; and those that every call can
-// have.
+// scope_required, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized;
+// and those that every call can have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }

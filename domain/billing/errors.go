@@ -50,8 +50,11 @@ var (
 		"change that takes effect at once.")
 
 	ErrSubscriptionEnds = &fault.Error{Kind: fault.Conflict, Code: "subscription_ends",
-		Detail: "The subscription ends with the current period, so it cannot be downgraded at renewal. Set " +
+		Detail: "The subscription is set to end, so it cannot be downgraded at renewal. Set " +
 			"cancel_at_period_end to false in the same request, or choose a plan that costs more."}
+	ErrSubscriptionUnrecognized = &fault.Error{Kind: fault.Conflict, Code: "subscription_unrecognized",
+		Detail: "None of the subscription's items at the gateway is clearly that of a plan, so it cannot be changed " +
+			"here. Change it at the gateway, or end it."}
 	ErrNoSubscription = &fault.Error{Kind: fault.NotFound, Code: "no_active_subscription",
 		Detail: "The workspace has no subscription."}
 	ErrPending = &fault.Error{Kind: fault.Conflict, Code: "payment_pending",

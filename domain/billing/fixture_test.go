@@ -67,7 +67,7 @@ func subscribed(plan billing.PlanID, status billing.Status, methods ...billing.M
 }
 
 func held(status billing.Status) billing.GatewaySubscription {
-	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1,
+	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", Plan: "basic", Quantity: 1,
 		Status: status, Key: "made", PeriodStart: now.AddDate(0, 0, -3), PeriodEnd: now.AddDate(0, 0, 27),
 		CreatedAt: now.AddDate(0, 0, -3)}
 }

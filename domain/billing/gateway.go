@@ -65,15 +65,19 @@ type Order struct {
 	AutomaticTax bool // the gateway determines the taxes of each invoice
 }
 
-// Amendment is a request to the gateway to change a subscription.
+// Amendment is a request to the gateway to change a subscription. GatewaySubscription.Difference says what of it has to
+// be sent.
 type Amendment struct {
-	Plan     Plan
-	Quantity int
+	Item ItemID // that is the plan's; "" for the only one that is not metered
+
+	// Resell says whether Plan or Quantity is asked for.
+	Resell   bool
+	Plan     Plan   // whose price the item gets; the zero Plan keeps the price
+	Quantity int    // 0 keeps it
+	Meter    string // the metered price that Plan replaces, of the plan before it; "" if that has none
+
 	// takes effect when the current period ends; otherwise at once, and the additional cost is billed now
 	AtRenewal bool
-
-	// Resell says whether Plan and Quantity change.
-	Resell bool
 
 	CancelAtPeriodEnd *bool
 
@@ -89,19 +93,14 @@ type Amendment struct {
 	// The zero time is now.
 	ProrateAt time.Time
 
-	// Promotion replaces the discount of the subscription when Plan and Quantity change, or now if they do
-	// not. Nil leaves the discount as it is.
+	// Promotion replaces the discount of the subscription, at renewal or now. Nil leaves the discount as it is.
 	Promotion *Promotion
-
-	// Keep is the change that is already scheduled for renewal; it stays if this change is declined.
-	// Nil if there is none.
-	Keep *Sale
 }
 
 // Sale is a plan and its quantity.
 type Sale struct {
-	Plan     Plan `json:"plan"`
-	Quantity int  `json:"quantity"`
+	Plan     Plan
+	Quantity int
 }
 
 // ActionType says which action the payer must take.
@@ -129,24 +128,31 @@ type InvoicePayment struct {
 type GatewaySubscription struct {
 	ID       SubscriptionID
 	Customer CustomerID
-	PriceRef string
-	Plan     PlanID // as stored with the subscription when it was created
-	Quantity int
+	Items    []Item
+	Schedule *Schedule // nil if there is none
+	Plan     PlanID    // as stored with the subscription when it was sold, until Resolve
 	Status   Status
+	CancelAt time.Time // when it is set to end; zero if it is not, or if CancelAtPeriodEnd says so
+
+	// Set by Resolve. Item and what follows of it is that of the plan; "" if no item clearly is.
+	Item     ItemID
+	Rate     Rate
+	Quantity int
+	EndsAt   time.Time // when it is set to end; zero if it goes on
+	Pending  *PendingChange
+
 	Key      string // of the call that created it, as stored with the subscription
 	Code     string // the promotion code that was used last, as stored with the subscription
 	Discount *Discount
 	Method   MethodID // that is charged for this subscription only; "" if the customer's default is
 
-	PeriodStart, PeriodEnd time.Time
+	PeriodStart, PeriodEnd time.Time // of the plan's item, set by Resolve
 	TrialEnd               time.Time // zero if there is none
 	CancelAtPeriodEnd      bool
 	Cancellation           Cancellation
 	Paused                 bool
 	PaidUntil              time.Time // of a subscription that Atrium has paused; zero if unknown
-	Pending                *PendingChange
-	PendingPrice           string // the price of Pending, if that does not name a plan
-	Confirming             bool   // a change waits for the payer to take Action
+	Confirming             bool      // a change waits for the payer to take Action
 	Action                 *Action
 	CreatedAt              time.Time
 }

@@ -34,11 +34,8 @@ type Operation struct {
 	AutomaticTax bool `json:"automatic_tax,omitempty"`
 
 	// Sold is the plan as it was when the operation started: a repeated call must send the same values,
-	// even if the configuration has changed. Nil if nothing is sold.
+	// even if the configuration has changed. Nil if no price is sent.
 	Sold *Plan `json:"sold,omitempty"`
-
-	// Keep is the change scheduled for renewal; it stays if a Change is declined. Nil if there is none.
-	Keep *Sale `json:"keep,omitempty"`
 
 	// Before is the default method before a Subscribe, restored if the Subscribe is refused. Empty if
 	// it is unchanged.
@@ -56,7 +53,10 @@ type Operation struct {
 
 	// changes or ends; for Subscribe, an incomplete one that it replaces
 	Subscription      SubscriptionID `json:"subscription,omitempty"`
+	Item              ItemID         `json:"item,omitempty"`  // of Subscription that a Change changes
+	Meter             string         `json:"meter,omitempty"` // the metered price that Sold replaces
 	Resell            bool           `json:"resell,omitempty"`
+	KeepQuantity      bool           `json:"keep_quantity,omitempty"` // Quantity is the one that it has
 	AtRenewal         bool           `json:"at_renewal,omitempty"`
 	ProrateAt         time.Time      `json:"prorate_at,omitzero"` // of the preview that the caller has agreed to
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
@@ -254,22 +254,26 @@ func (c *Customer) planChange(
 	if s.Status != Active && s.Status != Trialing && s.Status != PastDue {
 		return nil, ErrSubscriptionNotActive
 	}
-	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Plan: s.Plan, Quantity: s.Quantity}
+	if s.Item.Unrecognized {
+		return nil, ErrSubscriptionUnrecognized
+	}
+	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Item: s.Item.ID, Plan: s.Plan,
+		Quantity: s.Quantity}
 	if ch.Pause != nil {
 		return c.planPause(op, ch, plans)
 	}
 	if ch.Plan != nil {
 		op.Plan = *ch.Plan
 	}
-	if ch.Quantity != nil {
+	if op.KeepQuantity = ch.Quantity == nil; ch.Quantity != nil {
 		op.Quantity = *ch.Quantity
 	}
 	asked := ch.Plan != nil || ch.Quantity != nil
 	if s.Paused && (asked || ch.Code != "") {
 		return nil, ErrSubscriptionPaused
 	}
-	if p := s.Pending; p != nil && !asked && ch.Promotion != nil { // the discount begins with the scheduled change
-		op.Plan, op.Quantity, asked = p.Plan, p.Quantity, true
+	if p := s.Pending; p != nil && !p.Elsewhere && !asked && ch.Promotion != nil {
+		op.Plan, op.Quantity, op.AtRenewal = p.Plan, p.Quantity, true // the discount begins with that change
 	}
 	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil || s.Confirming)
 	if op.Resell {
@@ -277,11 +281,8 @@ func (c *Customer) planChange(
 			return nil, err
 		}
 	}
-	if op.Resell && !op.AtRenewal {
-		if s.Status == PastDue && (op.Plan != s.Plan || op.Quantity != s.Quantity) {
-			return nil, ErrRenewalUnpaid
-		}
-		op.Keep = s.Pending.sale(plans)
+	if op.Resell && !op.AtRenewal && s.Status == PastDue && (op.Plan != s.Plan || op.Quantity != s.Quantity) {
+		return nil, ErrRenewalUnpaid
 	}
 	if ch.CancelAtPeriodEnd != nil && *ch.CancelAtPeriodEnd != s.CancelAtPeriodEnd {
 		op.CancelAtPeriodEnd = ch.CancelAtPeriodEnd
@@ -300,30 +301,6 @@ func (c *Customer) planChange(
 		return nil, ErrSubscriptionEnds
 	}
 	return op, nil
-}
-
-// price decides when a change of plan or quantity takes effect.
-func (c *Customer) price(op *Operation, plans Plans) error {
-	s := c.Subscription
-	to, err := plans.Find(op.Plan)
-	if err != nil {
-		return err
-	}
-	op.Sold = to.snapshot()
-	if to.Unavailable && op.Plan != s.Plan {
-		return ErrPlanUnavailable
-	}
-	from, err := plans.Find(s.Plan)
-	if err != nil { // the current plan is no longer sold: the change takes effect at once
-		return nil
-	}
-	if from.Price.Currency != to.Price.Currency {
-		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
-			"subscription, then begin another one.")
-	}
-	less := to.length() < from.length() || to.total(op.Quantity) < from.total(s.Quantity)
-	op.AtRenewal = (less || !from.meters(to)) && s.Status != Trialing
-	return nil
 }
 
 // CancelSubscription starts to end the subscription, and all other live ones, at once, under key. It changes nothing if
@@ -364,8 +341,8 @@ func (o *Operation) Bought(plans Plans) (*Plan, error) {
 	switch {
 	case o.Sold != nil:
 		return o.Sold, nil
-	case o.Kind == Pay, o.Kind == Change && !o.Resell: // nothing is sold
-		return &Plan{ID: o.Plan}, nil
+	case o.Kind == Pay, o.Kind == Change: // no price is sent
+		return new(Plan), nil
 	}
 	return plans.Find(o.Plan)
 }

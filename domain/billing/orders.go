@@ -10,7 +10,45 @@ func (o *Operation) Order(p Plan) Order {
 
 // Amendment returns the request to the gateway for a Change.
 func (o *Operation) Amendment(p Plan) Amendment {
-	return Amendment{Plan: p, Quantity: o.Quantity, AtRenewal: o.AtRenewal, Resell: o.Resell,
-		CancelAtPeriodEnd: o.CancelAtPeriodEnd, Keep: o.Keep, ProrateAt: o.ProrateAt, Promotion: o.Promotion,
+	quantity := o.Quantity
+	if o.KeepQuantity {
+		quantity = 0
+	}
+	return Amendment{Item: o.Item, Plan: p, Quantity: quantity, Meter: o.Meter, AtRenewal: o.AtRenewal,
+		Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, ProrateAt: o.ProrateAt, Promotion: o.Promotion,
 		Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
+}
+
+// price decides when a change of plan or quantity takes effect, and which price it sends: that of another plan. As
+// long as the plan stays, so does the price that is paid.
+func (c *Customer) price(op *Operation, plans Plans) error {
+	s := c.Subscription
+	rate := s.Item.Rate
+	from, err := plans.Find(s.Plan)
+	if rate == (Rate{}) && err == nil { // of a mirror that has not stored it
+		rate = from.rate()
+	}
+	to := rate
+	if op.Plan != s.Plan {
+		plan, err := plans.buyable(op.Plan)
+		if err != nil {
+			return err
+		}
+		op.Sold, to = plan.snapshot(), plan.rate()
+		if from != nil && from.Metered != nil {
+			op.Meter = from.Metered.PriceRef
+		}
+	}
+	if rate == (Rate{}) { // it cannot be compared: the change takes effect at once
+		return nil
+	}
+	if rate.Price.Currency != to.Price.Currency {
+		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
+			"subscription, then begin another one.")
+	}
+	less := to.length() < rate.length() ||
+		to.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
+	metered := op.Sold != nil && from != nil && !from.meters(op.Sold)
+	op.AtRenewal = (less || metered) && s.Status != Trialing
+	return nil
 }

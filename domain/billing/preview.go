@@ -101,8 +101,8 @@ func (o *Offer) Costs(now *Preview) error {
 
 // state returns what the price of a change depends on.
 func (s *Subscription) state() string {
-	text := fmt.Sprintf("%s %q %d %s %d %t", s.ID, s.Plan, s.Quantity, s.Status, s.PeriodEnd.Unix(),
-		s.CancelAtPeriodEnd)
+	text := fmt.Sprintf("%s %q %q %d %s %d %d", s.ID, s.Plan, s.Item.Rate.Ref, s.Quantity, s.Status,
+		s.PeriodEnd.Unix(), s.EndsAt.Unix())
 	if s.Paused {
 		text += " paused"
 	}
@@ -138,7 +138,8 @@ func (c *Customer) PreviewChange(by identity.Actor, ch Changes, plans Plans) (*O
 	op, err := c.planChange(by, "", nil, ch, plans)
 	if err == nil && op == nil {
 		s := c.Subscription
-		op = &Operation{Kind: Change, At: by.At, Subscription: s.ID, Plan: s.Plan, Quantity: s.Quantity}
+		op = &Operation{Kind: Change, At: by.At, Subscription: s.ID, Item: s.Item.ID, Plan: s.Plan,
+			Quantity: s.Quantity}
 	}
 	return op, err
 }

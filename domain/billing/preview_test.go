@@ -67,7 +67,7 @@ func TestPreviewsOfChanges(t *testing.T) {
 		},
 		"the next period": func(c *billing.Customer, _ *billing.Changes) { c.Subscription.PeriodEnd = now },
 		"a subscription's end": func(c *billing.Customer, _ *billing.Changes) {
-			c.Subscription.CancelAtPeriodEnd = true
+			c.Subscription.EndsAt = c.Subscription.PeriodEnd
 		},
 		"a change at a renewal": func(c *billing.Customer, _ *billing.Changes) {
 			c.Subscription.Pending = &billing.PendingChange{}

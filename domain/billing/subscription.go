@@ -30,6 +30,7 @@ func (s Status) Live() bool { return s != Canceled && s != IncompleteExpired && 
 // Subscription is what a workspace pays for.
 type Subscription struct {
 	ID                SubscriptionID
+	Item              SoldItem
 	Plan              PlanID // "" if the org no longer sells it
 	Quantity          int
 	Status            Status
@@ -40,6 +41,7 @@ type Subscription struct {
 	PeriodEnd         time.Time
 	TrialEnd          time.Time // zero if there is none
 	CancelAtPeriodEnd bool
+	EndsAt            time.Time    // when it is set to end, at the end of this period or later; zero if it goes on
 	Cancellation      Cancellation // why it is, or was, cancelled
 	Paused            bool         // its periods cost nothing
 	PaidUntil         time.Time    // the end of what was paid before the pause; zero without one
@@ -52,11 +54,21 @@ type Subscription struct {
 	PastDueSince time.Time
 }
 
+// SoldItem is the item of a subscription that is the plan's.
+type SoldItem struct {
+	ID   ItemID `json:"id"`
+	Rate Rate   `json:"rate"` // that is paid, which may no longer be the plan's
+
+	// Unrecognized says that no item is clearly that of a plan, so that the subscription cannot be changed.
+	Unrecognized bool `json:"unrecognized,omitempty"`
+}
+
 // PendingChange is what changes when the period ends.
 type PendingChange struct {
-	Plan     PlanID
-	Quantity int
-	At       time.Time
+	Plan      PlanID
+	Quantity  int
+	At        time.Time
+	Elsewhere bool // someone has scheduled it at the gateway, without Atrium
 }
 
 // Entitled reports whether the workspace may use what it subscribed to: while the subscription is
@@ -91,18 +103,6 @@ func (s *Subscription) setUnpaidSince(was *Subscription) {
 	}
 }
 
-// sale returns what p sells; nil if plans does not contain it.
-func (p *PendingChange) sale(plans Plans) *Sale {
-	if p == nil {
-		return nil
-	}
-	plan, err := plans.Find(p.Plan)
-	if err != nil {
-		return nil
-	}
-	return &Sale{Plan: *plan.snapshot(), Quantity: p.Quantity}
-}
-
 // Asks reports whether the payer may have to act: to make the first payment or that of a change or a renewal, or to
 // add a method before the trial ends.
 func (s *Subscription) Asks() bool {
@@ -115,25 +115,25 @@ func (s *Subscription) equal(o *Subscription) bool {
 	samePending := (a.Pending == nil) == (b.Pending == nil) && (a.Pending == nil || *a.Pending == *b.Pending)
 	sameOff := sameDiscount(a.Discount, b.Discount)
 	a.Pending, b.Pending, a.Discount, b.Discount = nil, nil, nil, nil
+	a.Item = b.Item // of which no event tells
 	return samePending && sameOff && a == b
 }
 
-// subscription returns h as it is mirrored.
-func (h *GatewaySubscription) subscription(plans Plans) *Subscription {
-	s := &Subscription{
+// subscription returns h as it is mirrored, given its previous state.
+func (h GatewaySubscription) subscription(plans Plans, was *Subscription) *Subscription {
+	var before Subscription
+	if was != nil && was.ID == h.ID {
+		before = *was
+	}
+	h.Resolve(plans, before.Item.Rate.Ref, before.Plan)
+	return &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
-		PeriodEnd: h.PeriodEnd,
-		TrialEnd:  h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
+		PeriodEnd: h.PeriodEnd, EndsAt: h.EndsAt,
+		Item:     SoldItem{ID: h.Item, Rate: h.Rate, Unrecognized: h.Item == "" && len(h.Items) > 0},
+		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
 		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
 		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,
 	}
-	if p := plans.ByPrice(h.PriceRef); p != nil {
-		s.Plan = p.ID
-	}
-	if p := plans.ByPrice(h.PendingPrice); p != nil && h.Pending != nil && h.Pending.Plan == "" {
-		s.Pending = &PendingChange{Plan: p.ID, Quantity: h.Pending.Quantity, At: h.Pending.At}
-	}
-	return s
 }
 
 // applySubscriptions updates the mirror with the gateway's subscriptions. If several are live, which Atrium never
@@ -146,7 +146,7 @@ func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscript
 		if h.Status.Live() {
 			live = append(live, h.ID)
 			if now == nil || now.Status == Incomplete && h.Status != Incomplete {
-				now = h.subscription(plans)
+				now = h.subscription(plans, c.Subscription)
 			}
 		}
 		c.HadTrial = c.HadTrial || !h.TrialEnd.IsZero()
@@ -162,6 +162,10 @@ func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscript
 		return
 	case was != nil && now != nil && was.ID == now.ID:
 		if was.equal(now) {
+			if was.Item != now.Item {
+				was.Item = now.Item
+				c.touch(by)
+			}
 			return
 		}
 		c.Subscription = now
@@ -220,6 +224,9 @@ func (s *Subscription) difference(was *Subscription) map[string]any {
 	note("quantity", was.Quantity, s.Quantity)
 	note("status", was.Status, s.Status)
 	note("cancel_at_period_end", was.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
+	if !s.EndsAt.Equal(was.EndsAt) {
+		data["ends_at"] = event.Change{From: event.Time(was.EndsAt), To: event.Time(s.EndsAt)}
+	}
 	note("current_period_end", was.PeriodEnd, s.PeriodEnd)
 	note("confirming", was.Confirming, s.Confirming)
 	note("paused", was.Paused, s.Paused)

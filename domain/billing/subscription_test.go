@@ -32,7 +32,7 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	ended.Status = billing.Canceled
 	changed := held(billing.PastDue)
 	soldNoMore := held(billing.Active)
-	soldNoMore.PriceRef, soldNoMore.Plan = "price_old", "old"
+	soldNoMore.Plan = "old"
 	for name, tt := range map[string]struct {
 		of     *billing.Customer
 		held   []billing.GatewaySubscription
@@ -92,14 +92,6 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		}
 		if s := see(billing.PastDue, week(3)); s.PastDueSince != week(3) || !s.Entitled(week(3).Add(time.Hour), grace) {
 			t.Errorf("%+v", s)
-		}
-	})
-	t.Run("a change that is scheduled elsewhere is known by its price", func(t *testing.T) {
-		c, h := customer(), held(billing.Active)
-		h.Pending, h.PendingPrice = &billing.PendingChange{Quantity: 2, At: h.PeriodEnd}, "price_pro"
-		seeSubscriptions(c, owner, []billing.GatewaySubscription{h}, plans)
-		if p := c.Subscription.Pending; p == nil || p.Plan != "pro" || p.Quantity != 2 {
-			t.Errorf("%+v", p)
 		}
 	})
 	t.Run("several that live end together", func(t *testing.T) {

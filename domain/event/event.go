@@ -70,6 +70,14 @@ func SetQuietly[T comparable](field, to *T, name string, changed map[string]any)
 	}
 }
 
+// Time returns a time as the data of an event: nil for the zero time.
+func Time(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at
+}
+
 // ID returns an identifier as Data holds it: nil if it is empty.
 func ID[T ~string](id T) any {
 	if id == "" {

@@ -134,19 +134,10 @@ func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
 	must(t, err)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	k := key()
-	up := billing.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true,
-		Keep: &billing.Sale{Plan: g.Plans[0], Quantity: 3}}
+	up := billing.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true}
 	for range 2 {
 		_, err = g.Amend(ctx, k, c, h.ID, up)
 		wantDecline(t, err, "generic_decline")
 		same(t, "the subscription", *g.only(t, c), h)
 	}
-	t.Run("a declined upgrade without Keep drops the pending change", func(t *testing.T) {
-		up.Keep = nil
-		_, err := g.Amend(ctx, key(), c, h.ID, up)
-		wantDecline(t, err, "generic_decline")
-		if got := g.only(t, c); got.Pending != nil || got.Quantity != 5 {
-			t.Errorf("%+v", got)
-		}
-	})
 }

@@ -45,7 +45,7 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	}
 	g.Authenticate(t, c, h.Action)
 	got := g.only(t, c)
-	if got.ID != h.ID || got.PriceRef != g.Plans[1].PriceRef || got.Status != billing.Active || got.Confirming ||
+	if got.ID != h.ID || got.Plan != g.Plans[1].ID || got.Status != billing.Active || got.Confirming ||
 		got.Action != nil {
 		t.Fatalf("%+v", got)
 	}
@@ -65,9 +65,7 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 		h, err = g.Amend(ctx, key(), c, h.ID, g.less(3))
 		must(t, err)
 		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "3155")))
-		up := g.more(5)
-		up.Keep = &billing.Sale{Plan: g.Plans[0], Quantity: 3}
-		_, err = g.Amend(ctx, key(), c, h.ID, up)
+		_, err = g.Amend(ctx, key(), c, h.ID, g.more(5))
 		wantDecline(t, err, "authentication_required")
 		same(t, "the subscription", *g.only(t, c), h)
 	})

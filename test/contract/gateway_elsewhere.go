@@ -2,6 +2,7 @@ package contract
 
 import (
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 )
@@ -9,17 +10,64 @@ import (
 // Elsewhere is what people do at a gateway without Atrium: in its dashboard, or on its page for the payer. What a
 // gateway does not have is nil, and then the tests that need it do not exist for that gateway.
 type Elsewhere struct {
+	// CancelAtPeriodEnd makes a subscription end with its period.
+	CancelAtPeriodEnd func(t *testing.T, c billing.CustomerID, s billing.SubscriptionID)
+
+	// CancelAt makes a subscription end at a time.
+	CancelAt func(t *testing.T, s billing.SubscriptionID, at time.Time)
+
+	// AddItem adds an item with one of the other prices.
+	AddItem func(t *testing.T, s billing.SubscriptionID, price string, quantity int)
+
+	// MovePrice gives the plan's item one of the other prices.
+	MovePrice func(t *testing.T, s billing.SubscriptionID, price string)
+
+	// Schedule gives the plan's item other prices, each for some periods, after the present one. Then the subscription
+	// ends, or goes on.
+	Schedule func(t *testing.T, s billing.SubscriptionID, prices []string, periods int, ends bool)
+
+	// Tax sets the tax rates of a subscription and of its plan's item, and Taxes returns all of them.
+	Tax   func(t *testing.T, s billing.SubscriptionID, rate, ofItem string)
+	Taxes func(t *testing.T, s billing.SubscriptionID) []string
+
+	Pause func(t *testing.T, s billing.SubscriptionID)
+
+	// Subscribe begins a subscription to a plan.
+	Subscribe func(t *testing.T, c billing.CustomerID, plan billing.Plan) billing.SubscriptionID
+
 	// Draft creates an invoice that is not finished.
 	Draft func(t *testing.T, c billing.CustomerID, amount int64) billing.InvoiceID
 }
 
-// GatewayChangedElsewhere is the suite for ports.Gateway about what someone else has changed.
+// The other prices, by month. No plan of the stage has them.
+var (
+	AddOn = billing.Rate{Ref: "price_addon", Price: billing.Money{Amount: 700, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1}
+	OldPrice = billing.Rate{Ref: "price_old", Price: billing.Money{Amount: 500, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1}
+	LaterPrice = billing.Rate{Ref: "price_later", Price: billing.Money{Amount: 3900, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1}
+	OtherMeter = billing.Rate{Ref: "price_events", Price: billing.Money{Amount: 1, Currency: "usd"},
+		Interval: billing.Month, IntervalCount: 1}
+)
+
+// GatewayChangedElsewhere is the suite for ports.Gateway about a subscription that someone else has changed.
 func GatewayChangedElsewhere(t *testing.T, open func(*testing.T) GatewayStage) {
 	e := open(t).Elsewhere
 	for name, test := range map[string]struct {
 		possible bool
 		run      func(*testing.T, GatewayStage)
 	}{
+		"an end with the period is seen, kept and undone":            {true, elsewhereEnds},
+		"an end at a later time is seen and kept":                    {e.CancelAt != nil, elsewhereLaterEnds},
+		"an item besides that of the plan stays":                     {e.AddItem != nil, elsewhereItems},
+		"seats keep a price that is not sold any more":               {true, elsewhereOldPrices},
+		"seats keep a price that nobody knows":                       {e.MovePrice != nil, elsewhereUnknownPrices},
+		"a fixed term keeps its end":                                 {e.Schedule != nil, elsewhereTerms},
+		"later prices stay":                                          {e.Schedule != nil, elsewhereRamps},
+		"tax rates stay":                                             {e.Tax != nil, elsewhereTaxes},
+		"a pause is seen and ended":                                  {e.Pause != nil, elsewherePauses},
+		"of two subscriptions only one is changed":                   {e.Subscribe != nil, elsewhereTwo},
 		"a draft that a person is writing is neither shown nor paid": {e.Draft != nil, elsewhereDrafts},
 	} {
 		if test.possible {
@@ -28,11 +76,267 @@ func GatewayChangedElsewhere(t *testing.T, open func(*testing.T) GatewayStage) {
 	}
 }
 
+func elsewhereEnds(t *testing.T, g GatewayStage) {
+	yes, no := true, false
+	type end = func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription)
+	ways := map[string]end{
+		"in the one field": func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+			g.Elsewhere.CancelAtPeriodEnd(t, c, h.ID)
+		},
+	}
+	if g.Elsewhere.CancelAt != nil {
+		ways["in the other"] = func(t *testing.T, _ billing.CustomerID, h billing.GatewaySubscription) {
+			g.Elsewhere.CancelAt(t, h.ID, h.PeriodEnd)
+		}
+		ways["in both"] = func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+			g.Elsewhere.CancelAt(t, h.ID, h.PeriodEnd)
+			g.Elsewhere.CancelAtPeriodEnd(t, c, h.ID)
+		}
+	}
+	for name, end := range ways {
+		t.Run(name, func(t *testing.T) {
+			c, h := g.began(t, g.Plans[0], 2)
+			end(t, c, h)
+			check := func(h billing.GatewaySubscription) {
+				t.Helper()
+				if !h.CancelAtPeriodEnd || !h.EndsAt.Equal(h.PeriodEnd) {
+					t.Fatalf("%+v", h)
+				}
+			}
+			check(*g.only(t, c))
+			_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
+			wantErr(t, err, billing.ErrSubscriptionEnds)
+			_, err = g.Preview(t.Context(), c, h.ID, g.less(1))
+			wantErr(t, err, billing.ErrSubscriptionEnds)
+			p, err := g.Preview(t.Context(), c, h.ID, billing.Amendment{ProrateAt: time.Now()})
+			must(t, err)
+			if p.Next.Amount != 0 || !p.NextAt.IsZero() {
+				t.Errorf("%+v", p)
+			}
+			check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]}))
+			check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3}))
+			check(g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes}))
+			got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no})
+			if got.CancelAtPeriodEnd || !got.EndsAt.IsZero() || !got.CancelAt.IsZero() {
+				t.Fatalf("%+v", got)
+			}
+			got = g.afterRenewal(t, c, got)
+			end(t, c, got)
+			g.Advance(t, got.PeriodEnd.Sub(got.PeriodStart)+time.Hour)
+			if got := g.only(t, c); got != nil {
+				t.Errorf("it goes on: %+v", got)
+			}
+		})
+	}
+}
+
+func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
+	no := false
+	c, h := g.began(t, g.Plans[0], 2)
+	at := h.PeriodEnd.AddDate(0, 5, 0)
+	g.Elsewhere.CancelAt(t, h.ID, at)
+	for _, a := range []billing.Amendment{{Resell: true, Quantity: 3}, {Resell: true, Plan: g.Plans[1]}} {
+		if got := g.amend(t, c, h.ID, a); got.CancelAtPeriodEnd || !got.EndsAt.Equal(at) {
+			t.Fatalf("%+v", got)
+		}
+	}
+	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
+	wantErr(t, err, billing.ErrSubscriptionEnds)
+	if got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(at) {
+		t.Errorf("it was not the end of the period: %+v", got)
+	}
+}
+
+func elsewhereItems(t *testing.T, g GatewayStage) {
+	basic, pro := g.Plans[0], g.Plans[1]
+	c, h := g.began(t, basic, 1)
+	g.Elsewhere.AddItem(t, h.ID, AddOn.Ref, 5)
+	g.Elsewhere.AddItem(t, h.ID, OtherMeter.Ref, 0)
+	for range 2 { // in each order
+		h = g.byID(t, c, h.ID)
+		if h.Plan != basic.ID || h.Quantity != 1 {
+			t.Fatalf("%+v", h)
+		}
+	}
+	before, _ := g.paid(t, c)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: pro})
+	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 1})
+	now, _ := g.paid(t, c)
+	same(t, "the difference", now-before, pro.Price.Amount-basic.Price.Amount)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 6})
+	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 6})
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: basic, Quantity: 2, AtRenewal: true})
+	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 6})
+	same(t, "pending", *h.Pending, billing.PendingChange{Plan: basic.ID, Quantity: 2, At: h.PeriodEnd})
+	before, _ = g.paid(t, c)
+	h = g.afterRenewal(t, c, h)
+	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, basic.PriceRef: 2})
+	now, _ = g.paid(t, c)
+	same(t, "the renewal", now-before, 2*basic.Price.Amount+5*AddOn.Price.Amount)
+	metered := g.Plans[len(g.Plans)-1]
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: metered})
+	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, metered.PriceRef: 2, metered.Metered.PriceRef: 0})
+	h = g.amend(t, c, h.ID, billing.Amendment{
+		Resell: true, Plan: pro, AtRenewal: true, Meter: metered.Metered.PriceRef,
+	})
+	wantItems(t, g.afterRenewal(t, c, h), map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 2})
+}
+
+func elsewhereOldPrices(t *testing.T, g GatewayStage) {
+	old := g.Plans[0]
+	old.PriceRef, old.Price = OldPrice.Ref, OldPrice.Price
+	c, h := g.began(t, old, 2)
+	same(t, "plan", h.Plan, old.ID)
+	same(t, "price", h.Rate, OldPrice)
+	before, _ := g.paid(t, c)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3})
+	now, _ := g.paid(t, c)
+	same(t, "one more", now-before, OldPrice.Price.Amount)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 1, AtRenewal: true})
+	h = g.afterRenewal(t, c, h)
+	next, _ := g.paid(t, c)
+	same(t, "fewer", next-now, OldPrice.Price.Amount)
+	if h.Rate != OldPrice || h.Quantity != 1 {
+		t.Errorf("%+v", h)
+	}
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]})
+	same(t, "the price of another plan", h.Rate.Price, g.Plans[1].Price)
+}
+
+func elsewhereUnknownPrices(t *testing.T, g GatewayStage) {
+	c, h := g.began(t, g.Plans[1], 2)
+	g.Elsewhere.MovePrice(t, h.ID, AddOn.Ref)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3})
+	if h.Plan != g.Plans[1].ID || h.Rate != AddOn || h.Quantity != 3 {
+		t.Errorf("%+v", h)
+	}
+}
+
+func elsewhereTerms(t *testing.T, g GatewayStage) {
+	yes, no := true, false
+	plan := g.Plans[0]
+	begin := func(t *testing.T) (billing.CustomerID, billing.GatewaySubscription) {
+		t.Helper()
+		c, h := g.began(t, plan, 3)
+		g.Elsewhere.Schedule(t, h.ID, []string{plan.PriceRef}, 3, true)
+		return c, g.byID(t, c, h.ID)
+	}
+	c, h := begin(t)
+	end := h.EndsAt
+	if h.CancelAtPeriodEnd || !end.Equal(h.PeriodEnd.AddDate(0, 3, 0)) || h.Pending != nil {
+		t.Fatalf("%+v", h)
+	}
+	check := func(h billing.GatewaySubscription, quantity int) {
+		t.Helper()
+		if !h.EndsAt.Equal(end) || h.Quantity != quantity {
+			t.Fatalf("%+v", h)
+		}
+	}
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 5})
+	check(h, 5)
+	h = g.afterRenewal(t, c, h)
+	check(h, 5)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 4, AtRenewal: true})
+	check(h, 5)
+	h = g.afterRenewal(t, c, h)
+	check(h, 4)
+	check(g.amend(t, c, h.ID, g.promotedAmendment(t, c)), 4)
+	check(g.amend(t, c, h.ID, billing.Amendment{Pause: &yes}), 4)
+	check(g.amend(t, c, h.ID, billing.Amendment{Pause: &no}), 4)
+	h = g.afterRenewal(t, c, h)
+	if check(h, 4); h.Discount == nil || !h.CancelAtPeriodEnd {
+		t.Errorf("%+v", h)
+	}
+	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
+	wantErr(t, err, billing.ErrSubscriptionEnds)
+	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Hour)
+	if got := g.only(t, c); got != nil {
+		t.Errorf("it goes on: %+v", got)
+	}
+	t.Run("it can be cut, and be undone", func(t *testing.T) {
+		c, h := begin(t)
+		if h = g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes}); !h.CancelAtPeriodEnd {
+			t.Fatalf("%+v", h)
+		}
+		if h = g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !h.EndsAt.IsZero() {
+			t.Fatalf("%+v", h)
+		}
+		g.afterRenewal(t, c, h)
+	})
+}
+
+// promotedAmendment returns a change that uses a promotion code for all invoices.
+func (g GatewayStage) promotedAmendment(t *testing.T, c billing.CustomerID) billing.Amendment {
+	t.Helper()
+	p, err := g.Promotion(t.Context(), c, "TENOFF", billing.Sale{Plan: g.Plans[0], Quantity: 1})
+	must(t, err)
+	return billing.Amendment{Promotion: &p}
+}
+
+func elsewhereRamps(t *testing.T, g GatewayStage) {
+	pro := g.Plans[1]
+	c, h := g.began(t, pro, 1)
+	g.Elsewhere.Schedule(t, h.ID, []string{LaterPrice.Ref}, 2, false)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 4})
+	wantItems(t, h, map[string]int{pro.PriceRef: 4})
+	if p := h.Pending; p == nil || !p.Elsewhere || p.Quantity != 4 || p.Plan != pro.ID {
+		t.Errorf("%+v", h.Pending)
+	}
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3, AtRenewal: true})
+	before, _ := g.paid(t, c)
+	h = g.afterRenewal(t, c, h)
+	wantItems(t, h, map[string]int{LaterPrice.Ref: 3})
+	now, _ := g.paid(t, c)
+	same(t, "the renewal", now-before, 3*LaterPrice.Price.Amount)
+	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[0], AtRenewal: true})
+	h = g.afterRenewal(t, c, h)
+	wantItems(t, h, map[string]int{g.Plans[0].PriceRef: 3})
+	h = g.afterRenewal(t, c, h)
+	wantItems(t, g.afterRenewal(t, c, h), map[string]int{g.Plans[0].PriceRef: 3})
+}
+
+func elsewhereTaxes(t *testing.T, g GatewayStage) {
+	c, h := g.began(t, g.Plans[0], 2)
+	g.Elsewhere.AddItem(t, h.ID, AddOn.Ref, 1)
+	g.Elsewhere.Tax(t, h.ID, "txr_vat", "txr_reduced")
+	want := g.Elsewhere.Taxes(t, h.ID)
+	check := func(h billing.GatewaySubscription) billing.GatewaySubscription {
+		t.Helper()
+		same(t, "tax rates", g.Elsewhere.Taxes(t, h.ID), want)
+		return h
+	}
+	h = check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]}))
+	h = check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3}))
+	h = check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[0], Quantity: 1, AtRenewal: true}))
+	check(g.afterRenewal(t, c, h))
+}
+
+func elsewherePauses(t *testing.T, g GatewayStage) {
+	no := false
+	c, h := g.began(t, g.Plans[0], 2)
+	g.Elsewhere.Pause(t, h.ID)
+	if h = g.byID(t, c, h.ID); !h.Paused {
+		t.Fatalf("%+v", h)
+	}
+	if h = g.amend(t, c, h.ID, billing.Amendment{Pause: &no}); h.Paused {
+		t.Fatalf("%+v", h)
+	}
+	g.afterRenewal(t, c, h)
+}
+
+func elsewhereTwo(t *testing.T, g GatewayStage) {
+	c, h := g.began(t, g.Plans[0], 2)
+	other := g.Elsewhere.Subscribe(t, c, g.Plans[0])
+	before := g.byID(t, c, other)
+	if h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]}); h.Plan != g.Plans[1].ID {
+		t.Errorf("%+v", h)
+	}
+	same(t, "the other one", g.byID(t, c, other), before)
+}
+
 func elsewhereDrafts(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
-	c := g.customer(t, "4242")
-	_, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	c, _ := g.began(t, g.Plans[0], 2)
 	before, _ := g.paid(t, c)
 	draft := g.Elsewhere.Draft(t, c, 500000)
 	all, err := g.Invoices(ctx, c)

@@ -63,11 +63,20 @@ func method(id billing.MethodID, minutes int) billing.Method {
 }
 
 func held(id billing.SubscriptionID) billing.GatewaySubscription {
+	item := billing.Item{
+		ID: "si_1", Quantity: 3, PeriodStart: fixture.At, PeriodEnd: fixture.At.Add(time.Hour),
+		Rate: billing.Rate{Ref: "price_1", Price: billing.Money{Amount: 700, Currency: "usd"}, Interval: billing.Month,
+			IntervalCount: 1},
+	}
+	next := item
+	next.Quantity = 9
 	return billing.GatewaySubscription{
-		ID: id, PriceRef: "price_1", Quantity: 3, Status: billing.Trialing, Key: "k", PeriodStart: fixture.At,
-		PeriodEnd: fixture.At.Add(time.Hour), TrialEnd: fixture.At.Add(time.Hour),
-		CancelAtPeriodEnd: true, Confirming: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9,
-			At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
+		ID: id, Items: []billing.Item{item}, Status: billing.Trialing, Key: "k", TrialEnd: fixture.At.Add(time.Hour),
+		CancelAt: item.PeriodEnd, Confirming: true, CreatedAt: fixture.At,
+		Schedule: &billing.Schedule{Phases: []billing.Phase{
+			{Start: item.PeriodStart, End: item.PeriodEnd, Items: []billing.Item{item}},
+			{Start: item.PeriodEnd, Items: []billing.Item{next}, Plan: "pro"},
+		}},
 		Paused: true, PaidUntil: fixture.At.Add(time.Minute),
 		Cancellation: billing.Cancellation{Feedback: "other", Comment: "Why not?"},
 	}

@@ -55,7 +55,7 @@ func newMoney() money {
 func (m *money) use(customer string, held []billing.GatewaySubscription, units int64, certain bool) {
 	now := m.billed[customer]
 	for _, h := range held {
-		p := modelPlans.ByPrice(h.PriceRef)
+		p := modelPlans.ByPrice(h.Rate.Ref)
 		bills := h.Status.Live() && h.Status != billing.Trialing && h.Status != billing.Incomplete && p != nil &&
 			p.Metered != nil
 		if !bills && certain {
@@ -97,7 +97,7 @@ func (m *money) see(held []billing.GatewaySubscription) {
 		if was := m.latest[at.subscription]; was != at {
 			m.before[at], m.latest[at.subscription] = was, at
 		}
-		if p := modelPlans.ByPrice(h.PriceRef); p != nil && !m.free[at] {
+		if p := modelPlans.ByPrice(h.Rate.Ref); p != nil && !m.free[at] {
 			m.worth[at] = max(m.worth[at], p.Price.Amount*int64(h.Quantity))
 		}
 		switch owed := h.Status == billing.PastDue || h.Status == billing.Unpaid; {

@@ -4,18 +4,14 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/atrium-hq/atrium/domain/billing"
 )
 
 // checkout is a page where a payer starts a subscription (https://docs.stripe.com/api/checkout/sessions).
 type checkout struct {
+	terms
 	id, customer, status string
-	plan                 billing.Plan
-	quantity             int64
 	trialDays            int
 	metadata             map[string]string
-	meter                *billing.Plan
 	automaticTax         bool
 	created              time.Time
 }
@@ -47,24 +43,19 @@ func (s *Server) createPortal(f form, _ *http.Request) any {
 }
 
 func (s *Server) createCheckout(f form, _ *http.Request) any {
-	plan := s.price(f.Get("line_items[0][price]"))
+	sold, refused := s.sold(f, "line_items", new(terms))
 	switch {
 	case s.customer(f.Get("customer")) == nil:
 		return missing(400, "customer")
-	case plan == nil:
-		return missing(400, "line_items[0][price]")
+	case refused != nil:
+		return *refused
 	case f.Get("mode") != "subscription" || f.Get("success_url") == "":
 		return invalid("mode")
 	}
 	c := &checkout{
-		id: s.id("cs"), customer: f.Get("customer"), status: "open", plan: *plan,
-		quantity:  f.number("line_items[0][quantity]"),
+		id: s.id("cs"), customer: f.Get("customer"), status: "open", terms: sold,
 		trialDays: int(f.number("subscription_data[trial_period_days]")),
 		metadata:  f.under("subscription_data[metadata]"), created: s.now(),
-	}
-	var refused *refusal
-	if c.meter, refused = s.meteredItem(&subscription{}, f, "line_items"); refused != nil {
-		return *refused
 	}
 	c.automaticTax = f.Get("automatic_tax[enabled]") == "true"
 	s.checkouts = append(s.checkouts, c)
@@ -127,8 +118,7 @@ func (s *Server) CheckOut(url, last4 string) bool {
 		return false
 	}
 	c, now := s.customer(n.customer), s.now()
-	u := s.order(c, n.plan, n.quantity, n.metadata, now)
-	s.measure(u, n.meter, now)
+	u := s.order(c, n.terms, n.metadata, now)
 	u.automaticTax = n.automaticTax
 	s.subscriptions = append(s.subscriptions, u)
 	u.def = s.attach(c, last4)

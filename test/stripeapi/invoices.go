@@ -30,7 +30,7 @@ type Charge struct {
 	Period                 time.Time // the start of the period that the invoice is for
 }
 
-func (u *subscription) amount() int64 { return u.plan.Price.Amount * u.quantity }
+func (u *subscription) amount() int64 { return u.sum() }
 
 func (i *invoice) show(expanded []string) map[string]any {
 	paid := int64(0)

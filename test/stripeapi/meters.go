@@ -41,31 +41,6 @@ func showMeteredPrice(p *billing.Plan) map[string]any {
 	return out
 }
 
-// meteredItem reads the items behind the first one, at prefix[1] and so on, and returns the metered price that u then
-// has. Such items take no quantity (https://docs.stripe.com/api/subscriptions/create).
-func (s *Server) meteredItem(u *subscription, f form, prefix string) (*billing.Plan, *refusal) {
-	now := u.meter
-	for n := 1; f.Has(fmt.Sprintf("%s[%d][price]", prefix, n)) || f.Has(fmt.Sprintf("%s[%d][id]", prefix, n)); n++ {
-		at := fmt.Sprintf("%s[%d]", prefix, n)
-		id, p := f.Get(at+"[id]"), s.meteredPrice(f.Get(at+"[price]"))
-		refused := invalid(at)
-		switch {
-		case f.Has(at + "[quantity]"):
-			return nil, &refused
-		case id != "" && id != u.meterItem, id == "" && now != nil: // there would be two
-			return nil, &refused
-		case f.Get(at+"[deleted]") == "true":
-			now = nil
-			continue
-		case p == nil:
-			refused = missing(400, at+"[price]")
-			return nil, &refused
-		}
-		now = p
-	}
-	return now, nil
-}
-
 // measure bills the usage of u by another metered price from now on. What was used before is not billed
 // (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup).
 func (s *Server) measure(u *subscription, by *billing.Plan, now time.Time) {
@@ -79,17 +54,6 @@ func (s *Server) measure(u *subscription, by *billing.Plan, now time.Time) {
 	if u.meter = by; u.meterItem == "" {
 		u.meterItem = s.id("si")
 	}
-}
-
-// showMeter adds the item of the metered price to those of u.
-func (u *subscription) showMeter(items []any) []any {
-	if u.meter == nil {
-		return items
-	}
-	return append(items, map[string]any{
-		"id": u.meterItem, "object": "subscription_item", "price": showMeteredPrice(u.meter), "subscription": u.id,
-		"current_period_start": u.start.Unix(), "current_period_end": u.end.Unix(), "metadata": map[string]string{},
-	})
 }
 
 func (s *Server) readMeter(_ form, r *http.Request) any {

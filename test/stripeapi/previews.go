@@ -9,10 +9,10 @@ import (
 
 // change makes u sell another plan from now on, and returns what is due for it: the difference for the rest of the
 // period, as of at, or a new period if the interval changes.
-func (u *subscription) change(plan billing.Plan, quantity int64, at, now time.Time) (due int64) {
+func (u *subscription) change(t terms, at, now time.Time) (due int64) { //nolint:gocritic // they are kept
 	was := *u
 	left, whole := u.end.Sub(at), u.end.Sub(u.start)
-	u.plan, u.quantity = plan, quantity
+	u.terms = t.clone()
 	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
 		u.anchor, u.start = now.Day(), now
 		u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
@@ -36,6 +36,9 @@ func (s *Server) previewInvoice(f form, _ *http.Request) any {
 	const details = "subscription_details"
 	u, c, now := s.subscription(f.Get("subscription")), s.customer(f.Get("customer")), s.now()
 	goesOn := f.Get(details + "[cancel_at_period_end]")
+	if f.Has(details+"[cancel_at]") && f.Get(details+"[cancel_at]") == "" && u != nil && !u.cancelAt.IsZero() {
+		goesOn = "false"
+	}
 	switch {
 	case u == nil || c == nil || u.customer != c.id:
 		return missing(404, "subscription")
@@ -43,7 +46,7 @@ func (s *Server) previewInvoice(f form, _ *http.Request) any {
 		return invalid("subscription")
 	case goesOn != "" && u.schedule != nil: // as for a change
 		return invalid(details + "[cancel_at_period_end]")
-	case u.cancelAtPeriodEnd && goesOn != "false" && f.Get(details+"[proration_behavior]") != "always_invoice":
+	case u.endsAt(u.end) && goesOn != "false" && f.Get(details+"[proration_behavior]") != "always_invoice":
 		return refusal{404, "invalid_request_error", "invoice_upcoming_none", "", ""}
 	}
 	copied := *u
@@ -51,21 +54,17 @@ func (s *Server) previewInvoice(f form, _ *http.Request) any {
 		return *refused
 	}
 	total := s.nextTotal(copied, f.Has("discounts[0][promotion_code]"))
-	if f.Has(details + "[items][0][price]") {
-		plan := s.price(f.Get(details + "[items][0][price]"))
+	if f.Has(details + "[items][0][id]") {
 		at, inPeriod := u.prorated(f, details+"[proration_date]", now)
-		switch {
-		case plan == nil:
-			return missing(400, details+"[items][0][price]")
-		case f.Get(details+"[items][0][id]") != u.item:
-			return invalid(details + "[items][0][id]")
-		case !inPeriod:
+		if !inPeriod {
 			return invalid(details + "[proration_date]")
 		}
-		if _, refused := s.meteredItem(u, f, details+"[items]"); refused != nil {
+		changed, refused := s.changed(u, f, details+"[items]")
+		if refused != nil {
 			return *refused
 		}
-		due := copied.change(*plan, f.number(details+"[items][0][quantity]"), at, now)
+		due := copied.change(changed, at, now)
+		copied.meter = u.meter
 		switch f.Get(details + "[proration_behavior]") {
 		case "always_invoice":
 			total = due
@@ -111,7 +110,9 @@ func (s *Server) nextTotal(u subscription, promoted bool) int64 {
 		return u.cost(u.end) + used
 	}
 	next := u.schedule.phases[u.schedule.current+1]
-	u.plan, u.quantity = next.plan, next.quantity
+	meter := u.meter
+	u.terms = next.terms.clone()
+	u.meter = meter
 	switch {
 	case promoted:
 	case next.promotion != nil:

@@ -45,7 +45,7 @@ func (s *Server) Subscriptions(customer string) []billing.GatewaySubscription {
 	for _, u := range s.subscriptions {
 		if u.customer == customer {
 			all = append(all, billing.GatewaySubscription{
-				ID: billing.SubscriptionID(u.id), PriceRef: u.plan.PriceRef, Quantity: int(u.quantity),
+				ID: billing.SubscriptionID(u.id), Rate: billing.Rate{Ref: u.plan.PriceRef}, Quantity: int(u.quantity),
 				Status: billing.Status(u.status), PeriodStart: u.start, TrialEnd: u.trialEnd, Paused: u.paused,
 				CancelAtPeriodEnd: u.cancelAtPeriodEnd,
 			})
@@ -54,8 +54,15 @@ func (s *Server) Subscriptions(customer string) []billing.GatewaySubscription {
 	return all
 }
 
+// endsAt reports whether u is set to end at a time, or before.
+func (u *subscription) endsAt(at time.Time) bool {
+	c := u.schedule
+	due := func(end time.Time) bool { return !end.IsZero() && !end.After(at) }
+	return u.cancelAtPeriodEnd || due(u.cancelAt) || c != nil && c.ends && due(c.phases[len(c.phases)-1].end)
+}
+
 func (s *Server) renew(u *subscription) {
-	if u.cancelAtPeriodEnd {
+	if u.endsAt(u.end) {
 		s.billUsage(u, u.end)
 		s.end(u, "canceled")
 		return
@@ -87,7 +94,7 @@ func (s *Server) renew(u *subscription) {
 // draft begins a period of an unpaid subscription, whose invoice stays a draft
 // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
 func (s *Server) draft(u *subscription) {
-	if u.cancelAtPeriodEnd {
+	if u.endsAt(u.end) {
 		s.end(u, "canceled")
 		return
 	}

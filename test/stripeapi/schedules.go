@@ -16,15 +16,14 @@ type schedule struct {
 	of         *subscription
 	metadata   map[string]string
 	created    time.Time
+	ends       bool // the subscription ends with the last phase (end_behavior)
 	phases     []phase
 	current    int // index of the current phase
 }
 
 type phase struct {
+	terms
 	start, end time.Time
-	plan       billing.Plan
-	quantity   int64
-	meter      *billing.Plan // whose metered price it has, too
 	metadata   map[string]string
 	discount   *discount      // that the subscription has already
 	promotion  *PromotionCode // that begins with the phase
@@ -36,14 +35,17 @@ func (c *schedule) show() map[string]any {
 		phases = append(phases, map[string]any{
 			"start_date": p.start.Unix(), "end_date": p.end.Unix(), "metadata": p.metadata,
 			"proration_behavior": "none", "discounts": p.showDiscounts(),
-			"items": []any{map[string]any{"price": p.plan.PriceRef, "quantity": p.quantity,
-				"metadata": map[string]string{}}},
+			"items": p.showPhaseItems(), "default_tax_rates": showRates(p.rates),
 		})
+	}
+	behaviour := "release"
+	if c.ends {
+		behaviour = "cancel"
 	}
 	out := map[string]any{
 		"id": c.id, "object": "subscription_schedule", "status": c.status, "customer": c.of.customer,
 		"created": c.created.Unix(), "metadata": c.metadata,
-		"end_behavior": "release", "phases": phases, "livemode": false, "subscription": nil, "current_phase": nil,
+		"end_behavior": behaviour, "phases": phases, "livemode": false, "subscription": nil, "current_phase": nil,
 	}
 	if c.status == "active" {
 		p := c.phases[c.current]
@@ -67,13 +69,14 @@ func (s *Server) createSchedule(f form, _ *http.Request) any {
 	switch {
 	case u == nil:
 		return missing(400, "from_subscription")
-	case !u.live(), u.schedule != nil, u.cancelAtPeriodEnd: // the last is not documented
+	// what becomes of an end that is set is not documented
+	case !u.live(), u.schedule != nil, u.cancelAtPeriodEnd, !u.cancelAt.IsZero():
 		return invalid("from_subscription")
 	}
 	u.schedule = &schedule{
 		id: s.id("sub_sched"), status: "active", of: u, metadata: map[string]string{}, created: s.now(),
-		phases: []phase{{discount: u.discount, start: u.start, end: u.end, plan: u.plan, quantity: u.quantity,
-			meter: u.meter, metadata: map[string]string{}}},
+		phases: []phase{{terms: u.terms.clone(), discount: u.discount, start: u.start, end: u.end,
+			metadata: map[string]string{}}},
 	}
 	return u.schedule.show()
 }
@@ -84,18 +87,22 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 	if c == nil {
 		return missing(404, "schedule")
 	}
-	if f.Get("end_behavior") != "release" {
+	behaviour := f.Get("end_behavior")
+	if behaviour != "release" && behaviour != "cancel" {
 		return invalid("end_behavior")
 	}
 	var phases []phase
 	for n := 0; f.Has(fmt.Sprintf("phases[%d][items][0][price]", n)); n++ {
 		at := fmt.Sprintf("phases[%d]", n)
-		plan := s.price(f.Get(at + "[items][0][price]"))
-		if plan == nil {
-			return missing(400, at+"[items][0][price]")
+		sold, refused := s.sold(f, at+"[items]", &c.of.terms)
+		if refused != nil {
+			return *refused
 		}
-		p := phase{plan: *plan, quantity: f.number(at + "[items][0][quantity]"), metadata: f.under(at + "[metadata]"),
+		p := phase{terms: sold, metadata: f.under(at + "[metadata]"),
 			start: time.Unix(f.number(at+"[start_date]"), 0).UTC()}
+		for r := 0; f.Has(fmt.Sprintf("%s[default_tax_rates][%d]", at, r)); r++ {
+			p.rates = append(p.rates, f.Get(fmt.Sprintf("%s[default_tax_rates][%d]", at, r)))
+		}
 		if end := f.number(at + "[end_date]"); end != 0 {
 			p.end = time.Unix(end, 0).UTC()
 		} else {
@@ -106,10 +113,6 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 			!p.end.After(p.start) {
 			return invalid(at + "[start_date]")
 		}
-		var refused *refusal
-		if p.meter, refused = s.meteredItem(&subscription{}, f, at+"[items]"); refused != nil {
-			return *refused
-		}
 		if refused := s.phaseDiscount(&p, c.of, f, at); refused != nil {
 			return *refused
 		}
@@ -119,7 +122,8 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 		return invalid("phases")
 	}
 	now := phases[0] // the subscription gets its terms at once; what it does not name ends
-	c.of.plan, c.of.quantity, c.of.meter, c.of.discount = now.plan, now.quantity, now.meter, now.discount
+	s.sell(c.of, now.terms, s.now())
+	c.of.discount, c.ends = now.discount, behaviour == "cancel"
 	c.phases = append(c.phases[:c.current], phases...)
 	maps.Copy(c.metadata, f.under("metadata"))
 	return c.show()
@@ -143,8 +147,7 @@ func (s *Server) enter(c *schedule, u *subscription, at time.Time) {
 	for n, p := range c.phases {
 		if n > c.current && p.start.Equal(at) {
 			c.current = n
-			u.plan, u.quantity = p.plan, p.quantity
-			s.measure(u, p.meter, at)
+			s.sell(u, p.terms, at)
 			u.discount = p.discount
 			if p.promotion != nil {
 				u.give(&discount{*p.promotion.Discount.Begin("di_"+c.id+strconv.Itoa(n), at), p.promotion})

@@ -11,19 +11,19 @@ import (
 )
 
 type subscription struct {
+	terms
 	id, item, customer, status string
-	plan                       billing.Plan
-	quantity                   int64
 	metadata                   map[string]string
 	created                    time.Time
 	anchor                     int // the day of the month on which periods begin
 	start, end                 time.Time
 	trialEnd                   time.Time
 	cancelAtPeriodEnd          bool
+	cancelAt                   time.Time // instead of cancelAtPeriodEnd; zero if it is not set
 	cancellation               billing.Cancellation
-	paused                     bool          // pause_collection is set to void invoices
-	meter                      *billing.Plan // whose metered price it has, too; nil if it has none
+	paused                     bool // pause_collection is set to void invoices
 	meterItem                  string
+	turned                     bool // the items were shown in another order last
 	meterSince                 time.Time
 	unbilled                   *line  // what was used, while the next period is billed
 	def                        string // the id of its own default method; "" if the customer's is charged
@@ -41,8 +41,7 @@ type subscription struct {
 // pendingUpdate is a change that is made when its invoice is paid
 // (https://docs.stripe.com/billing/subscriptions/pending-updates).
 type pendingUpdate struct {
-	plan       billing.Plan
-	quantity   int64
+	terms
 	anchor     int
 	start, end time.Time
 	invoice    *invoice
@@ -78,12 +77,8 @@ func (u *subscription) show(expanded []string) map[string]any {
 		"default_payment_method": orNull(u.def),
 		"pending_setup_intent":   nil, "schedule": nil,
 		"items": map[string]any{"object": "list", "has_more": false, "url": "/v1/subscription_items",
-			"data": u.showMeter([]any{map[string]any{
-				"id": u.item, "object": "subscription_item", "quantity": u.quantity, "price": showPrice(u.plan),
-				"subscription":         u.id,
-				"current_period_start": u.start.Unix(), "current_period_end": u.end.Unix(),
-				"metadata": map[string]string{},
-			}})},
+			"data": u.showItems()},
+		"cancel_at": unix(u.cancelAt), "default_tax_rates": showRates(u.rates),
 	}
 	u.showPause(out)
 	out["discounts"] = showDiscounts(u.discounts(), u, expanded)
@@ -159,14 +154,12 @@ func (s *Server) readPrice(_ form, r *http.Request) any {
 }
 
 func (s *Server) subscribe(f form, _ *http.Request) any {
-	c, plan, now := s.customer(f.Get("customer")), s.price(f.Get("items[0][price]")), s.now()
+	c, now := s.customer(f.Get("customer")), s.now()
 	days := int(f.number("trial_period_days"))
 	var given *discount
 	switch {
 	case c == nil:
 		return missing(400, "customer")
-	case plan == nil:
-		return missing(400, "items[0][price]")
 	case f.Get("payment_behavior") != "allow_incomplete":
 		return invalid("payment_behavior") // the one way that is modelled
 	case f.Get("automatic_tax[enabled]") == "true" && !taxable(c.address):
@@ -178,12 +171,11 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 			return *refused
 		}
 	}
-	u := s.order(c, *plan, max(f.number("items[0][quantity]"), 1), f.under("metadata"), now)
-	meter, refused := s.meteredItem(u, f, "items")
+	sold, refused := s.sold(f, "items", new(terms))
 	if refused != nil {
 		return *refused
 	}
-	s.measure(u, meter, now)
+	u := s.order(c, sold, f.under("metadata"), now)
 	if u.give(given); c.def == "" && days == 0 && u.cost(now) > 0 {
 		return missing(400, "") // "no attached payment source or default payment method"
 	}
@@ -214,19 +206,21 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 func (s *Server) Subscribe(customer, price string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := s.order(s.customer(customer), *s.price(price), 1, map[string]string{}, s.now())
+	u := s.order(s.customer(customer), terms{plan: *s.price(price), quantity: 1}, map[string]string{}, s.now())
 	s.subscriptions = append(s.subscriptions, u)
 	s.bill(u, u.amount(), true)
 	return u.id
 }
 
 // order returns a subscription that is not stored yet.
-func (s *Server) order(c *customer, plan billing.Plan, quantity int64, metadata map[string]string,
-	now time.Time) *subscription {
+func (s *Server) order( //nolint:gocritic // the terms are kept
+	c *customer, t terms, metadata map[string]string, now time.Time,
+) *subscription {
 	u := &subscription{
-		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", plan: plan, quantity: quantity,
-		metadata: metadata, created: now, anchor: now.Day(), start: now,
+		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", metadata: metadata, created: now,
+		anchor: now.Day(), start: now,
 	}
+	s.sell(u, t, now)
 	u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
 	return u
 }
@@ -253,7 +247,9 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		return missing(404, "id")
 	case !u.live():
 		return invalid("id") // one that has ended takes nothing but metadata
-	case ends != "" && u.schedule != nil:
+	case ends != "" && f.Has("cancel_at"), f.Get("cancel_at") != "": // one of them says when
+		return invalid("cancel_at")
+	case (ends != "" || f.Has("cancel_at")) && u.schedule != nil:
 		// "managed by the subscription schedule": https://github.com/laravel/cashier-stripe/issues/1748
 		return invalid("cancel_at_period_end")
 	case u.pending != nil: // Stripe has rules for each change; Atrium voids the pending one first
@@ -265,7 +261,7 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 			return invalid(root) // https://docs.stripe.com/billing/subscriptions/pending-updates-reference
 		}
 	}
-	if b := f.Get("payment_behavior"); b != "error_if_incomplete" && !waits && (b != "" || f.Has("items[0][price]")) {
+	if b := f.Get("payment_behavior"); b != "error_if_incomplete" && !waits && (b != "" || f.Has("items[0][id]")) {
 		return invalid("payment_behavior")
 	}
 	if refused := s.pause(u, f, now); refused != nil {
@@ -279,27 +275,22 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		}
 		u.discount = given
 	}
-	if f.Has("items[0][price]") {
-		plan := s.price(f.Get("items[0][price]"))
-		switch {
-		case plan == nil:
-			return missing(400, "items[0][price]")
-		case f.Get("items[0][id]") != u.item, f.Get("proration_behavior") != "always_invoice":
-			return invalid("items") // without the item's id there would be a second one
+	if len(f.under("items")) > 0 {
+		if f.Get("proration_behavior") != "always_invoice" {
+			return invalid("proration_behavior")
 		}
 		at, inPeriod := u.prorated(f, "proration_date", now)
 		if !inPeriod {
 			return invalid("proration_date")
 		}
-		meter, refused := s.meteredItem(u, f, "items")
+		changed, refused := s.changed(u, f, "items")
 		if refused != nil {
 			return *refused
 		}
-		if out, refused := s.resell(u, *plan, f.number("items[0][quantity]"), waits, at, now).(refusal); refused {
+		if out, refused := s.resell(u, changed, waits, at, now).(refusal); refused {
 			u.discount = before
 			return out
 		}
-		s.measure(u, meter, now)
 	}
 	if given != nil {
 		given.promotion.redeemed++
@@ -307,6 +298,9 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 	u.explain(f)
 	if ends != "" {
 		u.cancelAtPeriodEnd, _ = strconv.ParseBool(ends)
+	}
+	if ends != "" || f.Has("cancel_at") {
+		u.cancelAt = time.Time{}
 	}
 	if m := f.Get("default_payment_method"); m != "" {
 		if s.customer(u.customer).method(m) == nil {
@@ -326,13 +320,22 @@ var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavi
 // resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
 // new period. What is left over is credited. If the difference cannot be charged, nothing changes, but with
 // pending_if_incomplete the change waits for its invoice.
-func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, waits bool, at, now time.Time) any {
+func (s *Server) resell( //nolint:gocritic // the terms are kept
+	u *subscription, t terms, waits bool, at, now time.Time,
+) any {
 	was := *u
 	if u.status == "trialing" {
-		u.plan, u.quantity = plan, quantity
+		s.sell(u, t, now)
 		return nil
 	}
-	amount := u.change(plan, quantity, at, now)
+	amount := u.change(t, at, now)
+	meter := u.meter
+	u.meter = was.meter
+	defer func() {
+		if u.plan.PriceRef == t.plan.PriceRef { // it was made
+			s.measure(u, meter, now)
+		}
+	}()
 	c := s.customer(u.customer)
 	if amount <= 0 {
 		u.spend(now)
@@ -345,8 +348,7 @@ func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, wait
 	}
 	switch {
 	case (decline != "" || asks) && waits:
-		p := &pendingUpdate{plan: u.plan, quantity: u.quantity, anchor: u.anchor, start: u.start, end: u.end,
-			deducted: u.off(now)}
+		p := &pendingUpdate{terms: u.terms, anchor: u.anchor, start: u.start, end: u.end, deducted: u.off(now)}
 		p.invoice = s.bill(u, amount, true)
 		*u = was
 		if p.expires = now.Add(incompleteFor); u.end.Before(p.expires) {
@@ -380,7 +382,7 @@ func (u *subscription) drop() {
 // apply makes a pending update, whose invoice was paid.
 func (u *subscription) apply() {
 	p := u.pending
-	u.pending, u.plan, u.quantity, u.anchor, u.start, u.end = nil, p.plan, p.quantity, p.anchor, p.start, p.end
+	u.pending, u.terms, u.anchor, u.start, u.end = nil, p.terms, p.anchor, p.start, p.end
 	u.deducted = p.deducted
 }
 

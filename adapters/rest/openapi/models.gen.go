@@ -5020,9 +5020,11 @@ type StreamTicket struct {
 
 // Subscription defines model for Subscription.
 type Subscription struct {
-	Action              nullable.Nullable[SubscriptionAction] `json:"action"`
-	CancelAtPeriodEnd   bool                                  `json:"cancel_at_period_end"`
-	CancellationComment nullable.Nullable[string]             `json:"cancellation_comment"`
+	Action nullable.Nullable[SubscriptionAction] `json:"action"`
+
+	// CancelAtPeriodEnd Whether it ends with the current period, wherever that was set.
+	CancelAtPeriodEnd   bool                      `json:"cancel_at_period_end"`
+	CancellationComment nullable.Nullable[string] `json:"cancellation_comment"`
 
 	// CancellationFeedback Why it is cancelled, one of the values of the change. `null` if no one has said.
 	CancellationFeedback nullable.Nullable[string] `json:"cancellation_feedback"`
@@ -5036,6 +5038,9 @@ type Subscription struct {
 
 	// Discount What reduces the next invoices. `null` if there is none.
 	Discount nullable.Nullable[Discount] `json:"discount"`
+
+	// EndsAt When it ends: with the current period, or at a later time that was set at the gateway. `null` if it goes on.
+	EndsAt nullable.Nullable[Time] `json:"ends_at"`
 
 	// Entitled Whether the workspace can use what it has subscribed to.
 	Entitled bool `json:"entitled"`
@@ -5055,7 +5060,7 @@ type Subscription struct {
 	// PendingChange The change that takes effect at the end of the period. `null` if there is none.
 	PendingChange nullable.Nullable[SubscriptionPendingChange] `json:"pending_change"`
 
-	// Plan The plan. `null` if it is not among the organisation's plans.
+	// Plan The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if it is not among the organisation's plans.
 	Plan nullable.Nullable[Plan] `json:"plan"`
 
 	// PlanID Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the organisation's plans.

@@ -193,6 +193,7 @@ Code = Union[
         "subscription_exists",
         "subscription_not_active",
         "subscription_paused",
+        "subscription_unrecognized",
         "tab_not_found",
         "table_not_found",
         "table_unreadable",
@@ -6708,7 +6709,9 @@ class Subscription(TypedDict):
     """The id at the gateway."""
 
     plan: Optional[Plan]
-    """The plan. `null` if it is not among the organisation's plans."""
+    """The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if
+    it is not among the organisation's plans.
+    """
 
     plan_id: Optional[str]
     """Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not
@@ -6734,7 +6737,12 @@ class Subscription(TypedDict):
     """"""
 
     cancel_at_period_end: bool
-    """"""
+    """Whether it ends with the current period, wherever that was set."""
+
+    ends_at: Optional[str]
+    """When it ends: with the current period, or at a later time that was set at the gateway. `null` if it
+    goes on.
+    """
 
     cancellation_feedback: Optional[str]
     """Why it is cancelled, one of the values of the change. `null` if no one has said."""
@@ -6836,6 +6844,9 @@ class SubscriptionChangedData(TypedDict):
     """"""
 
     cancel_at_period_end: NotRequired[ChangedFlag]
+    """"""
+
+    ends_at: NotRequired[ChangedTime]
     """"""
 
     current_period_end: NotRequired[ChangedTime]
@@ -11022,8 +11033,8 @@ class PaymentsSubscriptionResource(Resource):
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
         no_active_subscription, payment_pending, payments_not_configured, plan_not_found,
         plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-        subscription_ends, subscription_not_active, subscription_paused; and those that every call can
-        have.
+        subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
+        those that every call can have.
         """
         return cast("SubscriptionPreview", self._caller.send("payments.subscription.preview", "POST", path("/api/payments/subscriptions/me/preview"), body=body, repeatable=True, options=options))
 
@@ -11049,8 +11060,15 @@ class PaymentsSubscriptionResource(Resource):
         immediately returns 409 `subscription_not_active`. Pay the invoice first: `POST
         /api/payments/invoices/{invoice_id}/pay`.
 
+        Only what the request names changes. Another quantity keeps the price that is paid, even if the
+        plan costs something else by now; another `plan_id` takes the price of that plan. What someone
+        has changed at the gateway stays: other items, taxes, discounts, later prices and ends. If no
+        item of the subscription is clearly that of a plan, the request returns 409
+        `subscription_unrecognized`.
+
         `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until
-        then. An upgrade or a cancellation replaces a `pending_change`.
+        then, also if it was cancelled on a page of the gateway. An end at a later time stays
+        (`ends_at`). An upgrade or a cancellation replaces a `pending_change`.
 
         `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be
         used until the end of the period, which is `paid_until`. The periods after that cost nothing, and
@@ -11079,7 +11097,8 @@ class PaymentsSubscriptionResource(Resource):
         no_active_subscription, payment_pending, payments_not_configured, payments_paused,
         plan_not_found, plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid,
         promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
-        subscription_not_active, subscription_paused; and those that every call can have.
+        subscription_not_active, subscription_paused, subscription_unrecognized; and those that every
+        call can have.
         """
         return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, keyed=True, merge=True, options=options))
 
@@ -11282,7 +11301,8 @@ class PaymentsInvoicesResource(Resource):
         """List invoices.
 
         Requires the admin role in the workspace. Returns the invoices, newest first. Atrium keeps a copy
-        of the gateway's data, as it does for payment methods.
+        of the gateway's data, as it does for payment methods. A `draft` is the next invoice of the
+        subscription; those that a person is writing at the gateway are not shown.
 
         Errors: billing_role_required, payments_not_configured, scope_required; and those that every call
         can have.
@@ -11298,8 +11318,8 @@ class PaymentsInvoicesResource(Resource):
 
         Requires the admin role in the workspace. Charges the default payment method for an open invoice,
         such as that of a renewal that failed. A `past_due` or `unpaid` subscription is `active` again
-        when its newest invoice is paid; it can be a `draft`. Returns 200 without a charge if the invoice
-        is already paid.
+        when its newest invoice is paid; it can be a `draft` of the subscription. Returns 200 without a
+        charge if the invoice is already paid.
 
         If the payer has to confirm the payment, `action` says how, and the invoice stays `open` until
         then. To get the action again, repeat the call with another `Idempotency-Key`.

@@ -186,6 +186,7 @@ export type Code =
   | 'subscription_exists'
   | 'subscription_not_active'
   | 'subscription_paused'
+  | 'subscription_unrecognized'
   | 'tab_not_found'
   | 'table_not_found'
   | 'table_unreadable'
@@ -5405,7 +5406,10 @@ export type StreamTicket = {
 export type Subscription = {
   /** The id at the gateway. */
   id: string
-  /** The plan. `null` if it is not among the organisation's plans. */
+  /**
+   * The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if it is
+   * not among the organisation's plans.
+   */
   plan: Plan | null
   /**
    * Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the
@@ -5424,8 +5428,10 @@ export type Subscription = {
   current_period_end: string
   /**  */
   trial_end: string | null
-  /**  */
+  /** Whether it ends with the current period, wherever that was set. */
   cancel_at_period_end: boolean
+  /** When it ends: with the current period, or at a later time that was set at the gateway. `null` if it goes on. */
+  ends_at: string | null
   /** Why it is cancelled, one of the values of the change. `null` if no one has said. */
   cancellation_feedback: string | null
   /**  */
@@ -5501,6 +5507,8 @@ export type SubscriptionChangedData = {
   status?: ChangedText
   /**  */
   cancel_at_period_end?: ChangedFlag
+  /**  */
+  ends_at?: ChangedTime
   /**  */
   current_period_end?: ChangedTime
   /**  */
@@ -8271,7 +8279,7 @@ export class PaymentsSubscriptionResource extends Resource {
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
    * payment_pending, payments_not_configured, plan_not_found, plan_unavailable, promotion_code_invalid,
    * promotion_code_rate_limited, scope_required, subscription_ends, subscription_not_active,
-   * subscription_paused; and those that every call can have.
+   * subscription_paused, subscription_unrecognized; and those that every call can have.
    */
   preview(body: SubscriptionPreviewRequest, options?: Options): Promise<SubscriptionPreview> {
     return this.caller.send({ name: 'payments.subscription.preview', method: 'POST', path: path`/api/payments/subscriptions/me/preview`, body, repeatable: true }, options)
@@ -8294,8 +8302,14 @@ export class PaymentsSubscriptionResource extends Resource {
    * returns 409 `subscription_not_active`. Pay the invoice first: `POST
    * /api/payments/invoices/{invoice_id}/pay`.
    *
-   * `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then. An
-   * upgrade or a cancellation replaces a `pending_change`.
+   * Only what the request names changes. Another quantity keeps the price that is paid, even if the plan costs
+   * something else by now; another `plan_id` takes the price of that plan. What someone has changed at the
+   * gateway stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is
+   * clearly that of a plan, the request returns 409 `subscription_unrecognized`.
+   *
+   * `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, also
+   * if it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade or a
+   * cancellation replaces a `pending_change`.
    *
    * `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
    * the end of the period, which is `paid_until`. The periods after that cost nothing, and `entitled` is false.
@@ -8321,8 +8335,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
    * payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
    * preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited, revision_mismatch,
-   * scope_required, subscription_ends, subscription_not_active, subscription_paused; and those that every call
-   * can have.
+   * scope_required, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized;
+   * and those that every call can have.
    */
   update(body: SubscriptionPatch, options?: Options): Promise<Subscription> {
     return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, keyed: true, merge: true }, options)
@@ -8502,7 +8516,8 @@ export class PaymentsInvoicesResource extends Resource {
    * List invoices.
    *
    * Requires the admin role in the workspace. Returns the invoices, newest first. Atrium keeps a copy of the
-   * gateway's data, as it does for payment methods.
+   * gateway's data, as it does for payment methods. A `draft` is the next invoice of the subscription; those
+   * that a person is writing at the gateway are not shown.
    *
    * Errors: billing_role_required, payments_not_configured, scope_required; and those that every call can have.
    */
@@ -8522,7 +8537,8 @@ export class PaymentsInvoicesResource extends Resource {
    *
    * Requires the admin role in the workspace. Charges the default payment method for an open invoice, such as
    * that of a renewal that failed. A `past_due` or `unpaid` subscription is `active` again when its newest
-   * invoice is paid; it can be a `draft`. Returns 200 without a charge if the invoice is already paid.
+   * invoice is paid; it can be a `draft` of the subscription. Returns 200 without a charge if the invoice is
+   * already paid.
    *
    * If the payer has to confirm the payment, `action` says how, and the invoice stays `open` until then. To get
    * the action again, repeat the call with another `Idempotency-Key`.

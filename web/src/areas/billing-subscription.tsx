@@ -57,7 +57,7 @@ export function SubscriptionCard({ subscription: s, plans, manages, onDone }: {
 
 function Period({ subscription: s }: { subscription: Subscription }) {
   if (s.paused) return <>{words.itsPeriodsCostNothing} <When at={s.paid_until} />.</>
-  if (s.cancel_at_period_end) return <>{words.theSubscriptionEnds} <When at={s.current_period_end} />.</>
+  if (s.ends_at) return <>{words.theSubscriptionEnds} <When at={s.ends_at} />.</>
   if (s.trial_end && Date.parse(s.trial_end) > Date.now()) return <>{words.theTrialEnds} <When at={s.trial_end} />.</>
   return <>{words.theNextPeriodBegins} <When at={s.current_period_end} />.</>
 }

@@ -536,6 +536,9 @@ CREATE TABLE payment_subscriptions (
     paused boolean NOT NULL DEFAULT false,
     paid_until bigint NOT NULL DEFAULT 0,
     cancellation text NOT NULL DEFAULT ''::text,
+    item text NOT NULL DEFAULT ''::text,
+    ends_at bigint NOT NULL DEFAULT 0,
+    pending_elsewhere boolean NOT NULL DEFAULT false,
     CONSTRAINT payment_subscriptions_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_subscriptions_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -1759,6 +1762,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (163, true),
     (168, true),
     (169, true),
+    (180, true),
     (183, true),
     (184, true),
     (186, true),

@@ -446,7 +446,7 @@ CREATE TABLE payment_subscriptions (
     pending_quantity     INTEGER NOT NULL,
     pending_at           BIGINT NOT NULL, -- 0 for no pending change
     created_at           BIGINT NOT NULL,
-    ended_at             BIGINT NOT NULL, past_due_since BIGINT NOT NULL DEFAULT 0, confirming BOOLEAN NOT NULL DEFAULT FALSE, discount TEXT NOT NULL DEFAULT '', promotion_code TEXT NOT NULL DEFAULT '', paused BOOLEAN NOT NULL DEFAULT FALSE, paid_until BIGINT NOT NULL DEFAULT 0, cancellation TEXT NOT NULL DEFAULT '',
+    ended_at             BIGINT NOT NULL, past_due_since BIGINT NOT NULL DEFAULT 0, confirming BOOLEAN NOT NULL DEFAULT FALSE, discount TEXT NOT NULL DEFAULT '', promotion_code TEXT NOT NULL DEFAULT '', paused BOOLEAN NOT NULL DEFAULT FALSE, paid_until BIGINT NOT NULL DEFAULT 0, cancellation TEXT NOT NULL DEFAULT '', item TEXT NOT NULL DEFAULT '', ends_at BIGINT NOT NULL DEFAULT 0, pending_elsewhere BOOLEAN NOT NULL DEFAULT FALSE,
     PRIMARY KEY (workspace_id, account, id),
     FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -1344,6 +1344,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (162, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (163, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (168, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (169, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (180, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (183, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (184, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (186, 1);

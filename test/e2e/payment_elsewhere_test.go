@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+)
+
+// TestASubscriptionThatSomeoneElseChanged changes a subscription at Stripe and then by the API.
+func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
+	api, stripe := newStripe(t)
+	s := start(t, "sqlite", stripe)
+	ann := s.user(t, "owner")
+	customer := ann.customer(t)
+	ann.create(t, payments+"/subscriptions", object{"plan_id": "pro", "quantity": 2, "payment_method_id": api.AddCard(
+		customer, "4242")})
+	id := api.Live(customer)[0]
+	ann.get(t, mine).has(t, map[string]string{"plan.price.amount": "2900", "ends_at": "null"})
+	stale := func() { // as after a minute
+		s.sql(t, `UPDATE payment_customers SET subscription_at = 1`)
+	}
+	t.Run("in the portal: the end is shown, stays and can be undone", func(t *testing.T) {
+		end := api.Subscriptions(customer)[0].PeriodStart.AddDate(0, 1, 0)
+		api.CancelAt(id, end)
+		stale()
+		ann.do(t, "PATCH", mine, object{"plan_id": "basic"}).problem(t, 409, "subscription_ends")
+		ann.do(t, "POST", mine+"/preview", object{"plan_id": "basic"}).problem(t, 409, "subscription_ends")
+		ann.get(t, mine).has(t, map[string]string{
+			"cancel_at_period_end": "true", "ends_at": end.Format("2006-01-02T15:04:05.000Z"), "plan_id": "pro",
+		})
+		ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200)
+		ann.get(t, mine).has(t, map[string]string{"cancel_at_period_end": "false", "ends_at": "null"})
+		api.Advance(31*24*time.Hour + time.Hour)
+		if live := api.Live(customer); len(live) != 1 {
+			t.Errorf("it ended: %v", live)
+		}
+	})
+	t.Run("to another price: it is shown and stays with the seats", func(t *testing.T) {
+		api.Sell("price_old", 500)
+		api.MovePrice(id, "price_old")
+		stale()
+		ann.get(t, mine).has(t, map[string]string{"plan_id": "pro", "plan.price.amount": "500"})
+		ann.do(t, "PATCH", mine, object{"quantity": 3}).is(t, 200)
+		ann.get(t, mine).has(t, map[string]string{"quantity": "3", "plan.price.amount": "500"})
+	})
+	t.Run("with an item that nobody can tell from that of the plan", func(t *testing.T) {
+		api.AddItem(id, "price_basic", 1)
+		api.MovePrice(id, "price_pro")
+		stale()
+		ann.do(t, "PATCH", mine, object{"quantity": 4}).is(t, 200) // what was sold decides
+		charges := len(api.Charges())
+		ann.do(t, "PATCH", mine, object{"plan_id": "basic"}).problem(t, 409, "subscription_unrecognized")
+		if n := len(api.Charges()); n != charges {
+			t.Errorf("%d charges, before %d", n, charges)
+		}
+	})
+	t.Run("a draft is neither listed nor paid", func(t *testing.T) {
+		draft := api.Draft(customer, 500000)
+		s.sql(t, `UPDATE payment_customers SET invoices_at = 1`)
+		ann.do(t, "POST", payments+"/invoices/"+draft+"/pay", object{}).problem(t, 404, "invoice_not_found")
+		ann.get(t, payments+"/invoices?status=draft").has(t, map[string]string{"data": "[]"})
+	})
+}
