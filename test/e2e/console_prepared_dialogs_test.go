@@ -25,7 +25,7 @@ func prepared(ctx context.Context, t *testing.T, s *server, owner *client, chrom
 	version("Hello {{customer}}")
 	return []overlay{
 		{name: "remove-a-passkey", path: "settings/passkeys", steps: []string{"Remove"}, shows: "Security key"},
-		{name: "disable-a-person", path: "people", steps: []string{"Disable"}, shows: "You can enable them again."},
+		{name: "disable-a-person", path: "people", steps: []string{"Disable"}, shows: "until you enable them again."},
 		{name: "erase-a-person", path: "people", steps: []string{"Erase"}, shows: "Erase permanently"},
 		{name: "stale-draft", path: "prompts/" + template, steps: []string{"Show the difference"}, shows: "Your draft",
 			before: func(t *testing.T) {

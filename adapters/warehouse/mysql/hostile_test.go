@@ -55,7 +55,7 @@ func TestHostileServersThroughTheChild(t *testing.T) {
 	harness.Scripts = append(harness.Scripts,
 		// Only the child's memory limit bounds what the driver allocates for columns before it has seen any.
 		warehouses.HostileScript{Name: "it claims to have a billion columns",
-			Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
+			Codes: []connection.Code{connection.OutOfMemory, connection.QueryTimeout},
 			Serve: func(c io.ReadWriter) {
 				in(c)
 				answer(c, packet(1, []byte{0xfe, 0, 0, 0, 0x40, 0, 0, 0, 0}))
