@@ -20,7 +20,7 @@ func (s *Invitations) Find(
 	}
 	found, err := s.db.get(ctx, &row, `
 		SELECT `+invitationColumns+`, w.name AS workspace_name, COALESCE(u.name, '') AS inviter_name,
-			COALESCE(m.role, 0) AS inviter_role,
+			`+inviterRole+` AS inviter_role,
 			EXISTS (SELECT 1 FROM users k WHERE k.org_id = t.org_id AND k.email_key = t.email_key) AS known
 		FROM invitations t JOIN workspaces w ON w.id = t.workspace_id LEFT JOIN users u ON u.id = t.invited_by
 		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by

@@ -235,6 +235,11 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 	})
 }
 
+// inviterRole is the role of the member m who sent an invitation t. A service key has none once its keys do not work.
+const inviterRole = `CASE WHEN EXISTS (SELECT 1 FROM users s WHERE s.id = t.invited_by AND s.service)
+	AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.workspace_id = t.workspace_id AND k.user_id = t.invited_by
+	AND k.revoked_at = 0 AND k.suspended_at = 0) THEN 0 ELSE COALESCE(m.role, 0) END`
+
 // pending lists the open invitations of an address in an org, expired ones included.
 func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
 	var rows []struct {
@@ -242,7 +247,7 @@ func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]
 		Inviter identity.Role `db:"inviter"`
 	}
 	if err := db.list(ctx, &rows, `
-		SELECT `+invitationColumns+`, COALESCE(m.role, 0) AS inviter FROM invitations t JOIN workspaces w ON w.id = t.workspace_id
+		SELECT `+invitationColumns+`, `+inviterRole+` AS inviter FROM invitations t JOIN workspaces w ON w.id = t.workspace_id
 		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by
 		WHERE t.org_id = ? AND t.email_key = ? AND t.open AND w.deleted_at = 0
 		ORDER BY t.id`, org, account.EmailKey(email)); err != nil {

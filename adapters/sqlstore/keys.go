@@ -93,7 +93,7 @@ func (db *DB) keyring(ctx context.Context, by identity.Actor, user identity.User
 	}
 	_, err = db.get(ctx, &live, `
 		SELECT COUNT(CASE WHEN user_id = ? THEN 1 END) AS of_user, COUNT(CASE WHEN service THEN 1 END) AS of_programs,
-		COUNT(CASE WHEN id = ? THEN 1 END) AS maker
+		COUNT(CASE WHEN id = ? AND suspended_at = 0 THEN 1 END) AS maker
 		FROM api_keys WHERE workspace_id = ? AND revoked_at = 0 AND (expires_at = 0
 		OR expires_at > ?)`, user, by.Key, w.ID, micros(by.At))
 	w.Live = account.LiveKeys{User: live.User, Programs: live.Programs, Maker: live.Maker > 0}

@@ -91,20 +91,25 @@ func (db *DB) makersAmong(
 	return slices.DeleteFunc(makers, func(id identity.UserID) bool { return users[id].Role == identity.NoRole }), nil
 }
 
-// loadMakers reads who created the keys of a program, and the keys with which these were created.
+// loadMakers reads who created the keys of a program, and the keys with which these were created. Revoked keys count: a
+// program can revoke its own.
 func (db *DB) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	var makers []identity.UserID
 	if err := db.list(ctx, &makers, `
 		WITH RECURSIVE up (created_by, made_by_key) AS (
 			SELECT k.created_by, k.made_by_key FROM api_keys k
-			WHERE k.workspace_id = ? AND k.user_id = ? AND k.revoked_at = 0
+			WHERE k.workspace_id = ? AND k.user_id = ?
 			UNION SELECT p.created_by, p.made_by_key FROM api_keys p JOIN up ON p.id = up.made_by_key
 		) SELECT DISTINCT created_by FROM up WHERE created_by <> '' ORDER BY created_by`, w.ID, program); err != nil {
 		return err
 	}
 	if w.Makers == nil {
-		w.Makers = map[identity.UserID][]identity.UserID{}
+		w.Makers, w.Retired = map[identity.UserID][]identity.UserID{}, map[identity.UserID]bool{}
 	}
 	w.Makers[program] = makers
-	return nil
+	var working int
+	_, err := db.get(ctx, &working, `SELECT COUNT(*) FROM api_keys WHERE workspace_id = ? AND user_id = ?
+		AND revoked_at = 0 AND suspended_at = 0`, w.ID, program)
+	w.Retired[program] = working == 0
+	return err
 }

@@ -197,8 +197,10 @@ func (i *Invitation) withdraw(by identity.Actor) {
 }
 
 // vouched reports whether the user who created i could still create it. An invitation ends as soon as
-// its creator loses the right to invite.
-func (w *Workspace) vouched(i *Invitation) bool { return i.vouchedBy(w.Members[i.InvitedBy].Role) }
+// its creator loses the right to invite, and that of a service key as soon as its keys end or are suspended.
+func (w *Workspace) vouched(i *Invitation) bool {
+	return !w.Retired[i.InvitedBy] && i.vouchedBy(w.Members[i.InvitedBy].Role)
+}
 
 func (i *Invitation) vouchedBy(inviter identity.Role) bool {
 	return inviter >= max(identity.Admin, i.Role)

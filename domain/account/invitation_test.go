@@ -321,4 +321,11 @@ func TestAcceptInvitation(t *testing.T) {
 			}
 		}
 	})
+	t.Run("one of a service key works no more once its keys do not work", func(t *testing.T) {
+		for retired, want := range map[bool]error{false: nil, true: account.ErrInvitationNotFound} {
+			w, u := served(acme(), identity.Admin), ann
+			w.Retired = map[identity.UserID]bool{"bot": retired}
+			wantErr(t, w.Accept(person("ann"), &u, by("bot", identity.Member)), want)
+		}
+	})
 }

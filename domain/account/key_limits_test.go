@@ -150,6 +150,13 @@ func TestEndLeaked(t *testing.T) {
 			t.Errorf("data %v", data)
 		}
 	})
+	t.Run("a suspended key ends, too", func(t *testing.T) {
+		k := key()
+		k.SuspendedAt = now
+		if !w.EndLeaked(system, account.Leak{URL: found}, k, nil) || k.RevokedAt.IsZero() {
+			t.Error("it would work again")
+		}
+	})
 	t.Run("the trail has nothing that is not a short https URL or a word", func(t *testing.T) {
 		for _, l := range []account.Leak{
 			{URL: "javascript:alert(1)", Source: "a b"}, {URL: "http://example.com", Source: "<b>"}, {URL: "https://"},

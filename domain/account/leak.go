@@ -20,9 +20,10 @@ const (
 )
 
 // EndLeaked ends k, of which the complete token was found, and made: the keys that were created with it, recursively.
-// by is the system. It reports whether k was live.
+// by is the system. A
+// suspended key ends too: it would work again. EndLeaked reports whether k could still work.
 func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, made []*Key) bool {
-	if by.User != "" || by.Workspace != w.ID || k.Workspace != w.ID || !k.Live(by.At) {
+	if by.User != "" || by.Workspace != w.ID || k.Workspace != w.ID || k.ended(by.At) {
 		return false
 	}
 	data := map[string]any{"name": k.Name}

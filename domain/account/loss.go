@@ -149,8 +149,13 @@ func keyIDs(keys []*Key) []identity.KeyID {
 var errRaisesMaker = identity.ErrRoleCeiling.Because("A service key cannot raise the role of the person who created " +
 	"it, or invite them.")
 
-// madeBy reports whether user created program, a member of w. Who lost a role still knows the tokens of the service keys
-// that were kept: they must not give it back.
+// madeBy reports whether user created program, a member of w. A person who lost a role still knows the tokens of the
+// service keys that were kept: they must not give it back.
 func (w *Workspace) madeBy(program, user identity.UserID) bool {
 	return slices.Contains(w.Makers[program], user)
+}
+
+// actsFor reports whether by is user, or a program of a key that user created.
+func (w *Workspace) actsFor(by identity.Actor, user identity.UserID) bool {
+	return user == by.User || w.madeBy(by.User, user)
 }

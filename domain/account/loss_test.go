@@ -96,6 +96,17 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			t.Errorf("ended %q", got)
 		}
 	})
+	t.Run("nor with a service key of theirs", func(t *testing.T) {
+		w := madeBy("admin", madeByAdmin())
+		bot := served(w, identity.Admin).Members["bot"]
+		w.Members["bot"], w.Makers = bot, map[identity.UserID][]identity.UserID{"bot": {"admin"}}
+		_, err := w.ChangeRole(person("bot"), nil, "admin", identity.Viewer, true)
+		wantErr(t, err, identity.ErrForbidden)
+		wantErr(t, w.Remove(person("bot"), nil, "admin", true), identity.ErrForbidden)
+		if got := endedKeys(w.Powers["admin"].Keys); got != nil || len(w.Recorded()) > 0 {
+			t.Errorf("ended %q", got)
+		}
+	})
 	t.Run("suspended keys end too", func(t *testing.T) {
 		w := madeBy("admin", madeByAdmin())
 		w.Powers["admin"].Keys[3].SuspendedAt = now

@@ -59,9 +59,9 @@ type LinkMails struct {
 }
 
 const (
-	linkPause    = time.Minute   // after the first mail that a group of addresses asks for; it doubles with each
-	maxLinkPause = 4 * time.Hour // the longest pause
-	linksPerDay  = 20            // mails to one mailbox within a day, before one must wait for the last to be old
+	linkPause    = time.Minute // after the first mail that a group of addresses asks for; it doubles with each
+	maxLinkPause = LinkLife    // the longest pause: who shares the address of a stranger waits no longer
+	linksPerDay  = 20          // mails to one mailbox within a day, before one must wait for the last to be old
 )
 
 // Waits reports whether no link is mailed at a time although a caller asks for one. Anyone may ask for the links of

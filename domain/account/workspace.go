@@ -66,6 +66,8 @@ type Workspace struct {
 	// Makers holds, for each user of a service key in Members, who created its keys, and the keys with which these
 	// were created, recursively.
 	Makers map[identity.UserID][]identity.UserID
+	// Retired holds the users of service keys in Members that have no key that works.
+	Retired map[identity.UserID]bool
 
 	Live LiveKeys // set if a key is about to be created
 	Sent Sent     // set if someone is about to be invited
@@ -271,7 +273,7 @@ func (w *Workspace) ChangeRole(
 		return m, nil
 	case to != identity.Owner && w.lastOwner(m):
 		return Member{}, ErrLastOwner
-	case next < m.Role && user == by.User && bool(keep):
+	case next < m.Role && bool(keep) && w.actsFor(by, user):
 		return Member{}, errKeepsOwn
 	case next > m.Role && w.madeBy(by.User, user):
 		return Member{}, errRaisesMaker
@@ -312,7 +314,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 		)
 	case w.lastOwner(m):
 		return ErrLastOwner
-	case leaving && bool(keep):
+	case bool(keep) && w.actsFor(by, user):
 		return errKeepsOwn
 	}
 	w.endMembership(by, m, keep)

@@ -76,12 +76,21 @@ func creatorSuspended(t *testing.T, a Adapter) {
 func creatorsLoaded(t *testing.T, a Adapter) {
 	team, _, service, _ := offboarded(t, a)
 	program := service[0].User
-	var makers []identity.UserID
-	must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, []identity.UserID{program},
-		func(w *account.Workspace) error { makers = w.Makers[program]; return nil }))
 	want := []identity.UserID{team.Admin.User, program} // which created its second key itself
 	slices.Sort(want)
-	same(t, "creators", makers, want)
+	loaded := func(what string, retired bool) {
+		t.Helper()
+		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, []identity.UserID{program},
+			func(w *account.Workspace) error {
+				same(t, what+": creators", w.Makers[program], want)
+				same(t, what+": retired", w.Retired[program], retired)
+				return nil
+			}))
+	}
+	loaded("while its keys work", false)
+	must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, []identity.UserID{team.Admin.User},
+		func(w *account.Workspace) error { return w.Remove(team.Owner, nil, team.Admin.User, false) }))
+	loaded("when its keys have ended", true)
 }
 
 func endpointsLoseTheirOwner(t *testing.T, a Adapter) {
