@@ -57,6 +57,7 @@ type mockedService struct {
 	terms      payments.Terms
 	store      sync.Mutex        // guards kept: reads refresh the mirror behind
 	kept       *billing.Customer // nil: the workspace has no customer
+	between    func()            // nil, or what happens before each change of kept
 	queued     map[job.Kind]job.Job
 	priced     error // the gateway's error when prices are read
 	ctx        context.Context
@@ -147,6 +148,9 @@ func (s *mockedService) update(ctx context.Context, _ identity.Actor, _ string,
 	}
 	s.store.Lock()
 	defer s.store.Unlock()
+	if s.between != nil {
+		s.between()
+	}
 	if s.kept == nil {
 		return nil, billing.ErrNoCustomer
 	}

@@ -94,6 +94,26 @@ func TestASettledCancellationAnswersItsRepetition(t *testing.T) {
 	})
 }
 
+func TestARepeatedCancellationLeavesTheOperationOfAnotherCallAlone(t *testing.T) {
+	s := newMocked(t) // whose gateway refuses every call
+	s.kept = customer("pm_1")
+	s.kept.Done = []billing.DoneCall{{Key: "k", At: now}}
+	s.kept.Pending = &billing.Operation{Key: "another", Kind: billing.Subscribe, Plan: "basic", Quantity: 1}
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), nil)
+	if s.kept.Pending == nil || s.kept.Pending.Key != "another" {
+		t.Errorf("%+v", s.kept.Pending)
+	}
+}
+
+func TestAPurchaseIsNotMadeUncheckedWhenAnotherOperationHasJustEnded(t *testing.T) {
+	s := newMocked(t)
+	s.kept = customer("pm_1")
+	s.kept.Pending = &billing.Operation{Key: "another", Kind: billing.Subscribe, Plan: "basic", Quantity: 1}
+	s.between = func() { s.kept.Pending = nil }
+	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, billing.ErrPending)
+}
+
 // TestAnOutcomeIsStoredThoughTheClientHasGoneAway has a client that hangs up during the call of the gateway. Nothing
 // stays pending when the gateway has answered, so that the next call need not wait.
 func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {

@@ -161,7 +161,8 @@ func (s *Service) Subscribe(
 	}
 	plans, held := t.Plans, (*[]billing.GatewaySubscription)(nil)
 	w.Ended = c.CheckoutUntil
-	if c.Pending == nil {
+	checked := c.Pending == nil // otherwise it was checked when it began, or has to wait
+	if checked {
 		if plans, err = s.verified(callCtx, t, w.Plan); err != nil {
 			return nil, err
 		}
@@ -181,6 +182,9 @@ func (s *Service) Subscribe(
 	again := false
 	begin := func() (*billing.Customer, error) {
 		return s.beginSubscribe(ctx, by, t, key, func(c *billing.Customer) error {
+			if !checked && c.Pending == nil && c.LiveSubscription() == nil { // the other operation has just ended
+				return billing.ErrPending.WithRetryAfter(time.Second)
+			}
 			again, err = c.Subscribe(by, now, key, w, plans)
 			return err
 		})
@@ -313,9 +317,10 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 			return nil, err
 		}
 	}
-	nothing := false
+	nothing, read := false, c
 	c, err = s.update(ctx, by, t, func(c *billing.Customer) error {
-		if !checked && c.Pending == nil && !c.HasDone(by.At, key, ch) { // it has just ended
+		unchecked := c.Pending == nil && (!checked || !c.SoldAs(read)) // an operation has just ended
+		if unchecked && !c.HasDone(by.At, key, ch) {
 			return billing.ErrPending.WithRetryAfter(time.Second)
 		}
 		nothing, err = c.ChangeSubscription(by, key, at, ch, plans)
@@ -349,7 +354,7 @@ func (s *Service) CancelSubscription(
 	if errors.Is(err, billing.ErrNoCustomer) {
 		return billing.ErrNoSubscription
 	}
-	if err != nil || c.Pending == nil { // an earlier call with the key has done it
+	if err != nil || c.Pending == nil || c.Pending.Key != key { // an earlier call with the key has done it
 		return err
 	}
 	callCtx, cancel := outbound(ctx)

@@ -93,6 +93,15 @@ func (c *Customer) LiveSubscription() *Subscription {
 	return c.Subscription
 }
 
+// SoldAs reports whether c has the subscription of an earlier reading, with the same plan.
+func (c *Customer) SoldAs(previous *Customer) bool {
+	s, p := c.Subscription, previous.Subscription
+	if s == nil || p == nil {
+		return s == p
+	}
+	return s.ID == p.ID && s.Plan == p.Plan
+}
+
 // reported returns the limit of a name that the application counts. A workspace without a plan has 0.
 func (e *Entitlements) reported(name string, used int64) Allowance {
 	a := Allowance{Name: name, Used: used, Origin: PlanLimit, Counted: true}

@@ -49,7 +49,7 @@ type Item struct {
 
 // Schedule is what changes a subscription later, at the gateway.
 type Schedule struct {
-	Own    bool    // nobody but Atrium has made it, for a PendingChange
+	Own    bool    // no one but Atrium has made it, for a PendingChange
 	Ends   bool    // the subscription ends with the last phase, else it goes on
 	Phases []Phase // from the current one on; at least one
 }
@@ -86,6 +86,8 @@ func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
 	h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
 	if p := plans.soldAt(item.Rate.Ref, h.Plan); p != nil {
 		h.Plan = p.ID
+	} else if item.Rate.Ref == stored && plan != "" { // what the gateway remembers of its sale can be older
+		h.Plan = plan
 	}
 	h.EndsAt = h.endsAt(item)
 	h.CancelAtPeriodEnd = h.endsWith(item)

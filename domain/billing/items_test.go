@@ -62,6 +62,17 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the plan of the price that was stored last, not what was sold once", func(t *testing.T) {
+		h := holding("basic", item("price_old", 2500, 1)) // it was sold as basic, and moved to pro elsewhere
+		h.Resolve(plans, "price_old", "pro")
+		if h.Item != "si_plan" || h.Plan != "pro" {
+			t.Errorf("item %q of plan %q", h.Item, h.Plan)
+		}
+		h = holding("basic", item("price_other", 2500, 1))
+		if h.Resolve(plans, "price_old", "pro"); h.Plan != "basic" {
+			t.Errorf("another price is that of plan %q", h.Plan)
+		}
+	})
 	t.Run("the mirror remembers the price and the plan", func(t *testing.T) {
 		c := subscribed("basic", billing.Active)
 		see := func(h billing.GatewaySubscription) billing.SoldItem {
