@@ -26,7 +26,10 @@ func downloading(
 	return streaming{
 		media:   media,
 		reserve: (*openStream).asDownload,
-		open:    func(s *openStream) streamBody { return &download{openStream: s, prepare: prepare} },
+		open: func(s *openStream) streamBody {
+			s.finite = true
+			return &download{openStream: s, prepare: prepare}
+		},
 	}
 }
 

@@ -56,6 +56,18 @@ func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 	}
 }
 
+func TestDownloadsAreServedWhileTheServerDrains(t *testing.T) {
+	h := newEnv(t)
+	h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, _ identity.Actor, _ prompt.Filter, _ page.Query) (prompt.Page, error) {
+			return prompt.Page{}, ctx.Err()
+		})
+	h.Drain()
+	if w := h.call(http.MethodGet, "/api/prompt-templates/export", ""); w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 	const path = sourcesPath + "/src_01jb4rqnx1e0g8w5t2m7k4y6zc"
 	h := newEnv(t, func(c *Config) {

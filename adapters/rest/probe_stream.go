@@ -47,10 +47,11 @@ func (p probing) performWatched(w http.ResponseWriter, r *request) (ports.Answer
 	r.Request = r.WithContext(ctx)
 	s := &openStream{
 		request: r, obs: observation(r.Request), proof: proof, cancel: cancel, to: http.NewResponseController(w),
+		finite: true,
 	}
 	defer r.api.trackStream(s)()
 	answer, replayed, err := p.kind.perform(r)
-	if ended := s.endedBy(); ended != nil {
+	if ended := s.endedBy(); err != nil && ended != nil { // what was stored is reported
 		err = ended
 	}
 	return answer, replayed, err

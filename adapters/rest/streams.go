@@ -34,6 +34,9 @@ type openStream struct {
 	to    *http.ResponseController
 	out   bytes.Buffer
 
+	// finite is set for a response that ends by itself within the time of a request. It is served also while the
+	// server drains.
+	finite bool
 	cancel context.CancelCauseFunc
 
 	mu       sync.Mutex
@@ -98,7 +101,7 @@ type openStreams struct {
 	checking bool // recheckLoop runs, as long as any is open
 }
 
-// trackStream ends s when its reader loses the access, or the server stops, until done is called.
+// trackStream ends s when its reader loses the access, or the server drains and s is not finite, until done is called.
 func (a *API) trackStream(s *openStream) (done func()) {
 	s.caller, s.obs.tracked = s.by, true
 	o := &a.openStreams
@@ -111,7 +114,10 @@ func (a *API) trackStream(s *openStream) (done func()) {
 		o.checking = true
 		go a.recheckLoop()
 	}
-	stop := context.AfterFunc(a.streams, func() { s.end(context.Canceled) })
+	stop := func() bool { return false }
+	if !s.finite {
+		stop = context.AfterFunc(a.streams, func() { s.end(context.Canceled) })
+	}
 	return func() {
 		stop()
 		s.mu.Lock()
@@ -289,9 +295,11 @@ func (a *API) stream(k streaming, op *openapi.Operation, media string, w http.Re
 	}
 	s := &openStream{request: r, obs: obs, cancel: cancel, to: http.NewResponseController(w)}
 	body := k.open(s)
-	defer context.AfterFunc(a.streams, func() { cancel(nil) })()
-	if a.streams.Err() != nil {
-		cancel(nil)
+	if !s.finite {
+		defer context.AfterFunc(a.streams, func() { cancel(nil) })()
+		if a.streams.Err() != nil {
+			cancel(nil)
+		}
 	}
 	err := body.authenticate(w)
 	if err == nil {
