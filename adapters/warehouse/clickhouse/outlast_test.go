@@ -1,9 +1,12 @@
 package clickhouse_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
@@ -26,4 +29,29 @@ func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 	warehouses.Outlast(t, direct(t), ref("long_rows"), map[string]func(*testing.T) ports.Target{
 		"with TLS": as(nil), "without TLS": as(map[string]any{"port": s.plain, "tls": "disable", "tls_ca": nil}),
 	})
+}
+
+// TestAResultThatTheServerCutsIsNotComplete is about a profile with result_overflow_mode = break, which ends a result as
+// if it were complete (ClickHouse's documentation, "Restrictions on query complexity").
+func TestAResultThatTheServerCutsIsNotComplete(t *testing.T) {
+	s := shared(t)
+	if _, err := s.ask(`CREATE TABLE shop.many_rows ENGINE = Log AS SELECT toUInt32(number) AS n
+		FROM system.numbers LIMIT 300000`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := s.ask(`DROP TABLE shop.many_rows`); err != nil {
+			t.Error(err)
+		}
+	})
+	to, read := s.target(t, map[string]any{"username": "cutting"}), 0
+	to.Limits.Bytes = 64 << 20
+	err := direct(t).Rows(t.Context(), to, connection.RowsQuery{Table: ref("many_rows"), Columns: []string{"n"},
+		Limit: 1_000_000}, func(b column.Batch) error {
+		read += b.Rows.Len()
+		return nil
+	})
+	if !errors.Is(err, connection.ResponseTooLarge) {
+		t.Errorf("%d of 300,000 rows, %v", read, err)
+	}
 }

@@ -73,6 +73,8 @@ const users = `<yandex>
 		<default><queue_max_wait_ms>100</queue_max_wait_ms></default>
 		<reading><queue_max_wait_ms>100</queue_max_wait_ms><readonly>2</readonly></reading>
 		<locked><readonly>1</readonly></locked>
+		<cutting><readonly>2</readonly><max_result_rows>100000</max_result_rows>
+			<result_overflow_mode>break</result_overflow_mode></cutting>
 		<crowded><readonly>2</readonly><max_concurrent_queries_for_user>1</max_concurrent_queries_for_user></crowded>
 	</profiles>
 	<quotas>
@@ -101,6 +103,7 @@ func allUsers() string {
 		user("locked", "locked", "default", "127.0.0.1", "shop"),
 		user("writer", "default", "default", "127.0.0.1", "shop"),
 		user("auditor", "reading", "default", "127.0.0.1", ""),
+		user("cutting", "cutting", "default", "127.0.0.1", "shop"),
 		user("crowded", "crowded", "default", "127.0.0.1", "shop"),
 		user("thrifty", "reading", "thrifty", "127.0.0.1", "shop"),
 		user("far", "reading", "default", "192.0.2.1", "shop"),

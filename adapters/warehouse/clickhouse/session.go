@@ -108,6 +108,7 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 	s.settings = url.Values{
 		"max_execution_time":    {strconv.Itoa(max(1, int(s.to.Limits.Statement.Seconds())))}, // fractions are newer
 		"timeout_overflow_mode": {"throw"},
+		"result_overflow_mode":  {"throw"}, // with break, a result that is cut would look complete
 	}
 	if !s.server.readonly {
 		s.settings.Set("readonly", "2") // 1 would refuse the other settings
