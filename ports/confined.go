@@ -20,8 +20,10 @@ type Confined func(ctx context.Context, ws identity.WorkspaceID, job string, wit
 var (
 	ErrJobTooLarge    = errors.New("the job's answer is larger than allowed")
 	ErrJobOutOfMemory = errors.New("the job ran out of memory")
-	ErrJobTimeout     = errors.New("the job was not done in time, used up its time on the processor, or was slow while " +
-		"others waited")
+	ErrJobTimeout     = errors.New(
+		"the job was not done in time, used up its time on the processor, or was slow while " +
+			"others waited",
+	)
 	ErrJobCrashed = errors.New("the job ended without an answer")
 	ErrJobRefused = errors.New("there is no room for the job, and too many of its tenant's wait already, or it may " +
 		"not wait")

@@ -91,10 +91,10 @@ type GatewaySubscriptions interface {
 	) error
 
 	// Pay charges the default method for an invoice, while the payer is present. A draft of a
-	// subscription's period is finalized first. It returns no error if the invoice is paid already. If the payer must authenticate, the
-	// payment has an Action, and the invoice stays open until then. A past due or unpaid subscription is
-	// active again when its newest invoice is paid. billing.ErrInvoiceNotFound if the invoice is not the
-	// customer's, billing.ErrInvoiceNotPayable if it is void or was written off.
+	// subscription's period is finalized first. It returns no error if the invoice is paid already. If the payer must
+	// authenticate, the payment has an Action, and the invoice stays open until then. A past due or unpaid subscription
+	// is active again when its newest invoice is paid. billing.ErrInvoiceNotFound if the invoice is not the customer's,
+	// billing.ErrInvoiceNotPayable if it is void or was written off.
 	Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error)
 
 	// Subscriptions returns the live subscriptions and at least the last one that ended, with the

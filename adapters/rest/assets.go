@@ -115,7 +115,12 @@ func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 // many.
 func (a *API) mayDownload(w http.ResponseWriter, r *http.Request, size int) bool {
 	units := min(1+size/downloadUnit, a.downloads.burst)
-	if takeAll(w.Header(), a.now(), units, allowance{a.downloads, identity.AddressGroup(observation(r).address)}) == nil {
+	if takeAll(
+		w.Header(),
+		a.now(),
+		units,
+		allowance{a.downloads, identity.AddressGroup(observation(r).address)},
+	) == nil {
 		return true
 	}
 	a.problem(w, r, a.refuse("download_rate", errRateLimited))

@@ -114,8 +114,8 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 	return reply{}, nil
 }
 
-// streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or the
-// server stops.
+// streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or
+// the server stops.
 func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking *chats.Asking) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -154,7 +154,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 		}
 	}
 	cancel(nil)
-	<-ended
+	<-ended //nolint:errcheck // there is no one to tell
 }
 
 // endAnswer writes how an answer ended.

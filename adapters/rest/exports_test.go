@@ -82,7 +82,8 @@ func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 			if err := full.enter(t.Context(), caller); err != nil {
 				t.Fatal(err)
 			}
-			if got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code; got != http.StatusTooManyRequests {
+			got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code
+			if got != http.StatusTooManyRequests {
 				t.Errorf("%s %s: %d while all slots of %s are taken", call.path, call.accept, got, name)
 			}
 			full.leave(caller)

@@ -68,8 +68,8 @@ func (r *request) idempotencyKey() (_ ports.IdempotencyKey, ok bool) {
 // 500 fields has 80 KB: a caller who sends another key each time would fill the disk.
 const maxKeptRefusal = 4 << 10
 
-// outcome is the response for an error that is final: repeating the request changes nothing. One that asks the caller to
-// wait is not: it says that the request was not carried out yet. A long one is not stored, so a repeated request is
+// outcome is the response for an error that is final: repeating the request changes nothing. One that asks the caller
+// to wait is not: it says that the request was not carried out yet. A long one is not stored, so a repeated request is
 // carried out again: the first one had no effect.
 func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	f, ok := errors.AsType[*fault.Error](err)

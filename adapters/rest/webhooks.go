@@ -176,8 +176,9 @@ func toWebhookCreated(e *webhook.Endpoint, key []byte) openapi.WebhookCreated {
 		ID: w.ID, URL: w.URL, Description: w.Description, Events: w.Events, HeaderNames: w.HeaderNames,
 		Enabled: w.Enabled, Status: w.Status, DisabledReason: w.DisabledReason,
 		ConsecutiveFailures: w.ConsecutiveFailures, FailingSince: w.FailingSince, LastSuccessAt: w.LastSuccessAt,
-		CreatedBy: w.CreatedBy, Ownerless: w.Ownerless, Revision: w.Revision, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
-		Secret: "whsec_" + base64.StdEncoding.EncodeToString(key),
+		CreatedBy: w.CreatedBy, Ownerless: w.Ownerless, Revision: w.Revision, CreatedAt: w.CreatedAt,
+		UpdatedAt: w.UpdatedAt,
+		Secret:    "whsec_" + base64.StdEncoding.EncodeToString(key),
 	}
 }
 

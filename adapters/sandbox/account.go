@@ -211,11 +211,11 @@ func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
 }
 
 // rate returns the rate of a plan.
-func rate(p billing.Plan) billing.Rate { //nolint:gocritic // a call is rare
+func rate(p billing.Plan) billing.Rate {
 	return billing.Rate{Ref: priceRef(p), Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 
 // priceRef returns the id of a plan's price. One without an id, which the sandbox does not need, has that of the plan.
-func priceRef(p billing.Plan) string { //nolint:gocritic // likewise
+func priceRef(p billing.Plan) string {
 	return cmp.Or(p.PriceRef, string(p.ID))
 }

@@ -87,7 +87,12 @@ func TestRowsOfAWorkbookThatAreNotInOrderAreNotLost(t *testing.T) {
 		rows := fmt.Sprintf(strings.Repeat(row, 3), tt.numbers...)
 		content := workbook(t, sheetBegin+"<sheetData>"+rows+"</sheetData></worksheet>")
 		var got []string
-		err := xlsx.Rows(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1}, firstCells(&got))
+		err := xlsx.Rows(
+			bytes.NewReader(content),
+			int64(len(content)),
+			source.SheetLocation{HeaderRow: 1},
+			firstCells(&got),
+		)
 		if !errors.Is(err, tt.want) || err == nil && len(got) != 3 {
 			t.Errorf("rows %d: %q, %v", tt.numbers, got, err)
 		}
@@ -101,7 +106,11 @@ func readRows(
 	t.Helper()
 	to.Location.HeaderRow, to.Within = 1, 10*time.Minute
 	batches := 0
-	err = sheets.Rows(t.Context(), "", to, source.RowsQuery{Columns: names, Exact: make([]bool, len(names)), Limit: 1 << 30},
+	err = sheets.Rows(
+		t.Context(),
+		"",
+		to,
+		source.RowsQuery{Columns: names, Exact: make([]bool, len(names)), Limit: 1 << 30},
 		func(b column.Batch) error {
 			n += b.Rows.Len()
 			if batches++; batches%50 == 0 {
@@ -111,7 +120,8 @@ func readRows(
 				}
 			}
 			return nil
-		})
+		},
+	)
 	return n, resident, err
 }
 
@@ -142,8 +152,13 @@ func TestAWorkbookWithTooManyTextsIsSaidToNeedTooMuchMemory(t *testing.T) {
 	}
 	texts := strings.Repeat("<si><t>"+base64.StdEncoding.EncodeToString(noise)+"</t></si>", 7000)
 	folder := t.TempDir()
-	to := put(t, folder, "large.xlsx", workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is><t>Head</t></is></c></row>`+
-		`<row><c t="s"><v>6999</v></c></row></sheetData></worksheet>`, [2]string{"xl/sharedStrings.xml", texts}))
+	to := put(
+		t,
+		folder,
+		"large.xlsx",
+		workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is><t>Head</t></is></c></row>`+
+			`<row><c t="s"><v>6999</v></c></row></sheetData></worksheet>`, [2]string{"xl/sharedStrings.xml", texts}),
+	)
 	if n, _, err := readRows(t, confined(t, folder), to, "Head"); !errors.Is(err, source.ErrOutOfMemory) {
 		t.Errorf("%d rows, %v", n, err)
 	}

@@ -78,7 +78,8 @@ const endedKeysKept = 90 * 24 * time.Hour
 
 // madeNone excludes keys that created others: a key ends with the key that created it, directly or indirectly, so no
 // link of the chain may be missing.
-const madeNone = "NOT EXISTS (SELECT 1 FROM api_keys made WHERE made.made_by_key <> '' AND made.made_by_key = api_keys.id)"
+const madeNone = `NOT EXISTS (SELECT 1 FROM api_keys made
+	WHERE made.made_by_key <> '' AND made.made_by_key = api_keys.id)`
 
 // invitationsKept is how long an invitation is kept after its link has expired.
 const invitationsKept = 30 * 24 * time.Hour

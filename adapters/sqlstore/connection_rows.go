@@ -74,7 +74,8 @@ func (r *connectionRow) fill(c *connection.Connection) (err error) {
 		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
 		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures,
 		LastVerifiedAt: fromMicros(r.LastVerifiedAt),
-		CreatedBy:      r.CreatedBy, Owner: r.Owner, Ownerless: r.Ownerless, RevokedAt: fromMicros(r.RevokedAt), Revision: r.Revision,
+		CreatedBy:      r.CreatedBy, Owner: r.Owner, Ownerless: r.Ownerless, RevokedAt: fromMicros(r.RevokedAt),
+		Revision:  r.Revision,
 		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), NextCheckAt: fromMicros(r.NextCheckAt),
 	}
 	if !json.Valid(c.Config) {

@@ -43,7 +43,8 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 			micros(c.SecretUpdatedAt), c.CredentialRevision,
 			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
 			micros(c.LastVerifiedAt),
-			c.CreatedBy, c.Owner, micros(c.RevokedAt), c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			c.CreatedBy, c.Owner, micros(c.RevokedAt), c.Revision,
+			micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
 			return err
 		}
 		return tx.keepCredential(ctx, c)

@@ -26,7 +26,8 @@ func openErrorReason(err error) string {
 	var network net.Error
 	switch code := engine.PostgresCode(err); {
 	case errors.Is(err, engine.ErrStandby):
-		return "the server is a standby, which cannot be written: let database.url lead to the primary, or name both hosts"
+		return "the server is a standby, which cannot be written: " +
+			"let database.url lead to the primary, or name both hosts"
 	case code == "28P01", code == "28000": // invalid_password, invalid_authorization_specification
 		return "the server rejects the user or the password in database.url"
 	case code == "3D000": // invalid_catalog_name

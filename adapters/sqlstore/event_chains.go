@@ -106,7 +106,9 @@ func saveChain(d event.Digest, c *event.Chain) write {
 // sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the
 // rest still verifies from its new beginning.
 func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
-	failed := []error{db.remove(ctx, owned{"events", "id", "", nil}, "created_at < ? AND chain_seq = 0", micros(before))}
+	failed := []error{
+		db.remove(ctx, owned{"events", "id", "", nil}, "created_at < ? AND chain_seq = 0", micros(before)),
+	}
 	d := db.digester()
 	if d == nil {
 		return errors.Join(failed...)

@@ -234,7 +234,8 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 	}
 	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, revision = ?,
 		updated_at = ? WHERE id = ? AND workspace_id = ?`,
-		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.Revision, micros(k.UpdatedAt), k.ID, k.Workspace); err != nil {
+		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.Revision, micros(k.UpdatedAt),
+		k.ID, k.Workspace); err != nil {
 		return err
 	}
 	if err := db.eraseAnswers(ctx, k.Org, string(k.ID)); err != nil {

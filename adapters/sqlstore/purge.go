@@ -55,8 +55,8 @@ var (
 	invitationRows = []owned{{"invitation_links", "hash", "invitation_id", nil}}
 )
 
-// workspaceRows are the rows of a workspace, apart from its programs and groups, which removeProgram removes. The counts of its
-// use are first: otherwise the removal of each further row would change them.
+// workspaceRows are the rows of a workspace, apart from its programs and groups, which removeProgram removes. The
+// counts of its use are first: otherwise the removal of each further row would change them.
 var workspaceRows = []owned{
 	{"workspace_usage", "workspace_id", "workspace_id", nil},
 	{"workspace_usage_parts", "workspace_id, part", "workspace_id", nil},

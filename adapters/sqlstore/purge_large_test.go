@@ -37,7 +37,12 @@ func openWatched(t *testing.T, url string, timeout time.Duration, before stateme
 }
 
 // deletedWorkspace makes a workspace with one template that has one version, and deletes it at fixture.At.
-func deletedWorkspace(t *testing.T, s ports.Stores, owner identity.Actor, name string) (identity.WorkspaceID, prompt.ID) {
+func deletedWorkspace(
+	t *testing.T,
+	s ports.Stores,
+	owner identity.Actor,
+	name string,
+) (identity.WorkspaceID, prompt.ID) {
 	t.Helper()
 	w, err := account.NewWorkspace(owner, nil, name, "")
 	if err == nil {

@@ -98,7 +98,11 @@ func (s *Sessions) MailLink(
 		if err := (&Sessions{tx}).AddLink(ctx, l); err != nil {
 			return err
 		}
-		return tx.saveMailed(ctx, scope, append(mails, linkMail{micros(by.At), identity.AddressGroup(by.Request.Address)}))
+		return tx.saveMailed(
+			ctx,
+			scope,
+			append(mails, linkMail{micros(by.At), identity.AddressGroup(by.Request.Address)}),
+		)
 	})
 }
 

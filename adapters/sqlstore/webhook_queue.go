@@ -158,8 +158,8 @@ func wakeNext(of webhook.ID, subject string, now time.Time) write {
 // and deliveries are removed when they are older than webhook.KeptFor.
 func (db *DB) wakeWaiting(ctx context.Context, now time.Time) error {
 	if err := db.inBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
-		FROM webhooks w CROSS JOIN webhook_deliveries t WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ?
-		AND `+isFirst+` LIMIT ?)`, micros(now),
+		FROM webhooks w CROSS JOIN webhook_deliveries t
+		WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ? AND `+isFirst+` LIMIT ?)`, micros(now),
 		int64(never)); err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
 		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: fromMicros(r.FailingSince),
 		Told: r.Told, SucceededAt: fromMicros(r.SucceededAt), Secret: r.Secret,
 		PreviousUntil: fromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Owner: r.Owner,
-		Ownerless: r.Ownerless, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), LeasedUntil: fromMicros(r.LeasedUntil),
+		Ownerless: r.Ownerless, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
+		UpdatedAt: fromMicros(r.UpdatedAt), LeasedUntil: fromMicros(r.LeasedUntil),
 	}
 	if err := json.Unmarshal([]byte(r.Events), &e.Events); err != nil {
 		return nil, err

@@ -209,7 +209,8 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	}
 	h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
 	if err != nil || h.ID != "sub_1" || h.Key != "k" || h.Plan != "team" || len(h.Items) != 1 ||
-		h.Items[0].Quantity != 2 || h.Items[0].PeriodEnd.Unix() != 200 || h.Customer != "cus_1" || h.Status != billing.Active {
+		h.Items[0].Quantity != 2 || h.Items[0].PeriodEnd.Unix() != 200 ||
+		h.Customer != "cus_1" || h.Status != billing.Active {
 		t.Errorf("Subscribe = %+v, %v", h, err)
 	}
 	if _, err := g.Subscribe(ctx, "another", "cus_1",
@@ -284,7 +285,8 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	}
 	t.Run("declined", func(t *testing.T) {
 		_, err, s := play(t, incomplete(
-			`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`))
+			`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`,
+		))
 		if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != "lost_card" ||
 			s.received()[len(s.received())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
 				!strings.HasPrefix(s.received()[len(s.received())-1], "DELETE /v1/subscriptions/sub_1") {

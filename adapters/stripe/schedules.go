@@ -13,8 +13,8 @@ import (
 // Atrium's own schedules is changedBy.
 const amendedBy = "atrium_amended"
 
-// schedule replaces the phases of the schedule of a subscription, which it creates if there is none. Stripe takes what a
-// phase does not name as removed, so that each is restated whole
+// schedule replaces the phases of the schedule of a subscription, which it creates if there is none. Stripe takes what
+// a phase does not name as removed, so that each is restated whole
 // (https://docs.stripe.com/billing/subscriptions/subscription-schedules/use-cases).
 func (g *Gateway) schedule(
 	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
@@ -61,8 +61,8 @@ func (g *Gateway) schedule(
 	return saleFailure(a.Promotion, err)
 }
 
-// restate returns a phase with the items that it is to have, and with all the rest of the phase that it comes from. What
-// is taxed and deducted in the current phase is what the subscription says.
+// restate returns a phase with the items that it is to have, and with all the rest of the phase that it comes from.
+// What is taxed and deducted in the current phase is what the subscription says.
 func restate(
 	s *stripe.Subscription, from *stripe.SubscriptionSchedulePhase, to billing.Phase, current bool,
 ) *stripe.SubscriptionScheduleUpdatePhaseParams {
@@ -174,8 +174,8 @@ func taxRates(rates []*stripe.TaxRate) (ids []*string) {
 	return ids
 }
 
-// furtherTerms returns the terms of a phase besides its items and times. Those that a phase does not have of its own are
-// the schedule's default settings, which no call changes.
+// furtherTerms returns the terms of a phase besides its items and times. Those that a phase does not have of its own
+// are the schedule's default settings, which no call changes.
 func furtherTerms(from *stripe.SubscriptionSchedulePhase) *stripe.SubscriptionScheduleUpdatePhaseParams {
 	p := &stripe.SubscriptionScheduleUpdatePhaseParams{
 		Description: optionalText(from.Description), DefaultTaxRates: taxRates(from.DefaultTaxRates),

@@ -36,12 +36,17 @@ func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identit
 	var to string
 	var token account.Token
 	var link *account.SignInLink
-	err := s.sessions.MailLink(ctx, by, email, func(u *account.User, mailed account.LinkMails) (*account.SignInLink, error) {
-		var err error
-		to = u.Email
-		token, link, err = account.NewMailedLink(by, u, mailed)
-		return link, err
-	})
+	err := s.sessions.MailLink(
+		ctx,
+		by,
+		email,
+		func(u *account.User, mailed account.LinkMails) (*account.SignInLink, error) {
+			var err error
+			to = u.Email
+			token, link, err = account.NewMailedLink(by, u, mailed)
+			return link, err
+		},
+	)
 	if err != nil || link == nil {
 		return err
 	}

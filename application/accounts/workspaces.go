@@ -136,8 +136,15 @@ func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.Wor
 }
 
 // ChangeMember changes a member's role, and returns what the member lost with the previous one.
-func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID,
-	at revision.Match, to identity.Role, keep account.KeepServiceKeys) (m account.Member, lost account.Loss, err error) {
+func (s *Service) ChangeMember(
+	ctx context.Context,
+	by identity.Actor,
+	id identity.WorkspaceID,
+	user identity.UserID,
+	at revision.Match,
+	to identity.Role,
+	keep account.KeepServiceKeys,
+) (m account.Member, lost account.Loss, err error) {
 	lost, err = s.changeMember(ctx, by, id, user, func(w *account.Workspace) (err error) {
 		m, err = w.ChangeRole(by, at, user, to, keep)
 		return err
@@ -145,8 +152,8 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identi
 	return m, lost, err
 }
 
-// RemoveMember ends a membership, with the service keys that the member created unless keep is set, and returns what the
-// member lost. Every member may end their own membership.
+// RemoveMember ends a membership, with the service keys that the member created unless keep is set, and returns what
+// the member lost. Every member may end their own membership.
 func (s *Service) RemoveMember(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match,
 	keep account.KeepServiceKeys,

@@ -97,12 +97,14 @@ func TestReprobe(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				s := newEnv(t)
 				s.expectGet(stored(t))
-				s.connections.EXPECT().Attempt(s.ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).DoAndReturn(
-					func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
-						admit func(*connection.Counts) error) error {
-						tried := connection.Attempts{now.Add(-time.Minute)}
-						return admit(&connection.Counts{Target: tried, Failed: slices.Repeat(tried, 3)})
-					})
+				s.connections.EXPECT().
+					Attempt(s.ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).
+					DoAndReturn(
+						func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
+							admit func(*connection.Counts) error) error {
+							tried := connection.Attempts{now.Add(-time.Minute)}
+							return admit(&connection.Counts{Target: tried, Failed: slices.Repeat(tried, 3)})
+						})
 				if tt.want == nil {
 					s.expectOpen()
 					s.expectProbe(t, passed())

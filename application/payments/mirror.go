@@ -53,7 +53,8 @@ var (
 func see(callCtx context.Context, t Terms, c *billing.Customer, parts ...mirrorPart) (billing.Seen, error) {
 	var seen billing.Seen
 	for _, p := range parts {
-		if err := call(callCtx, func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }); err != nil {
+		read := func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }
+		if err := call(callCtx, read); err != nil {
 			return billing.Seen{}, err
 		}
 	}

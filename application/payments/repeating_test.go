@@ -90,7 +90,11 @@ func TestASettledCancellationAnswersItsRepetition(t *testing.T) {
 		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrGatewayTimeout)
 		wantErr(t, s.Reconcile(s.ctx, system), nil)
 		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", []int64{5}, billing.Cancellation{}), nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "another", nil, billing.Cancellation{}), billing.ErrNoSubscription)
+		wantErr(
+			t,
+			s.CancelSubscription(s.ctx, owner, "another", nil, billing.Cancellation{}),
+			billing.ErrNoSubscription,
+		)
 	})
 }
 
@@ -128,7 +132,8 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 			s.has()
 			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
 			s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, any, any, any).DoAndReturn(
-				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Order) (billing.GatewaySubscription, error) {
+				func(ctx context.Context, _ string,
+					_ billing.CustomerID, _ billing.Order) (billing.GatewaySubscription, error) {
 					hangUp()
 					return billing.GatewaySubscription{}, errors.Join(declined, ctx.Err())
 				})

@@ -341,8 +341,10 @@ var errRotateAbove = identity.ErrRoleCeiling.Because("You cannot rotate an API k
 	"credential.")
 
 // errKeepsOwn is the error for a member who loses a role by their own decision and wants to keep service keys.
-var errKeepsOwn = identity.ErrForbidden.Because("You cannot keep service keys when you leave, or lower your own role. " +
-	"Ask another admin to do it and keep them.")
+var errKeepsOwn = identity.ErrForbidden.Because(
+	"You cannot keep service keys when you leave, or lower your own role. " +
+		"Ask another admin to do it and keep them.",
+)
 
 // endAll revokes those of keys that have not ended.
 func endAll(by identity.Actor, keys []*Key) {

@@ -23,7 +23,11 @@ func madeByAdmin() account.Powers {
 		key("viewers", "reader", identity.Viewer), key("members", "writer", identity.Member),
 		key("admins", "bot", identity.Admin), key("child", "bot", identity.Admin), expired},
 		Endpoints: []*account.Endpoint{{Kind: account.Webhook, ID: "own", Owner: "admin"},
-			{Kind: account.Webhook, ID: "bot's", Owner: "bot"}, {Kind: account.Webhook, ID: "old bot's", Owner: "old bot"},
+			{
+				Kind:  account.Webhook,
+				ID:    "bot's",
+				Owner: "bot",
+			}, {Kind: account.Webhook, ID: "old bot's", Owner: "old bot"},
 			{Kind: account.ReplyEndpoint, ID: "answers", Owner: "admin"},
 			{Kind: account.ReplyEndpoint, ID: "writer's", Owner: "writer"}}}
 }
@@ -74,9 +78,10 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			if got := endedKeys(w.Powers["admin"].Keys); !slices.Equal(got, tt.ended) {
 				t.Errorf("revoked %q", got)
 			}
-			if hooks, answers := w.Lost.OwnerlessIDs(account.Webhook), w.Lost.OwnerlessIDs(account.ReplyEndpoint); !slices.Equal(hooks, tt.hooks) || !slices.Equal(answers, tt.answers) {
-				t.Errorf("without an owner: webhooks %q, want %q; reply endpoints %q, want %q", hooks, tt.hooks, answers,
-					tt.answers)
+			hooks, answers := w.Lost.OwnerlessIDs(account.Webhook), w.Lost.OwnerlessIDs(account.ReplyEndpoint)
+			if !slices.Equal(hooks, tt.hooks) || !slices.Equal(answers, tt.answers) {
+				t.Errorf("without an owner: webhooks %q, want %q; reply endpoints %q, want %q",
+					hooks, tt.hooks, answers, tt.answers)
 			}
 			for _, e := range w.Recorded() {
 				for member, want := range map[string][]identity.KeyID{"service_keys_ended": tt.ended,

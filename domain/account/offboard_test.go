@@ -14,8 +14,16 @@ import (
 // created, one of them expired, and a key that such a program created for itself.
 func offboardedKeys() []*account.Key {
 	key := func(id identity.KeyID, user identity.UserID, service bool) *account.Key {
-		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: service, Name: "k", Ceiling: identity.Member,
-			Revision: 2}
+		return &account.Key{
+			ID:        id,
+			Org:       "org",
+			Workspace: "acme",
+			User:      user,
+			Service:   service,
+			Name:      "k",
+			Ceiling:   identity.Member,
+			Revision:  2,
+		}
 	}
 	expired := key("expired", "bot", true)
 	expired.ExpiresAt = later

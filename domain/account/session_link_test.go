@@ -49,7 +49,8 @@ func TestMailsWithLinksWait(t *testing.T) {
 			if from := at.String(); !mailed.Waits(from, at) { // each time from another address
 				mailed = usable(append(mailed.Sent, account.LinkMail{At: at, From: from}))
 			}
-			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, at) && at.Sub(last) > account.LinkLife-5*time.Minute {
+			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, at) &&
+				at.Sub(last) > account.LinkLife-5*time.Minute {
 				t.Fatalf("at %s a person gets no mail, and the last link is of %s", at, last)
 			}
 		}

@@ -30,8 +30,8 @@ type Proof struct {
 	Workspace identity.WorkspaceID // where the caller acts; empty: nowhere, or where the key does
 }
 
-// Valid reports whether p is still valid in org, and its bearer still a member of its workspace. principal is its current
-// one; nil if there is none.
+// Valid reports whether p is still valid in org, and its bearer still a member of its workspace. principal is its
+// current one; nil if there is none.
 func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) bool {
 	switch {
 	case principal == nil || !principal.User.Enabled():

@@ -15,8 +15,8 @@ var ErrTransferRefused = &fault.Error{
 
 // Transfer makes a member the owner of w and by an admin, so that w always has an owner. It returns the new owner's
 // membership. Other owners stay owners. Claim rules can raise by's role again with the next token. Requires the owner
-// role and Actor.SteppedUp. Service keys that by created with the owner role end, unless keep is set. ErrTransferRefused
-// if to is by or a program.
+// role and Actor.SteppedUp. Service keys that by created with the owner role end, unless keep is set.
+// ErrTransferRefused if to is by or a program.
 func (w *Workspace) Transfer(
 	by identity.Actor, at revision.Match, to identity.UserID, keep KeepServiceKeys,
 ) (Member, error) {

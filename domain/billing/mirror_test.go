@@ -29,7 +29,8 @@ func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
 			from := c.Look()
 			wantErr(t, c.SetDefault(owner, now, from, "b"), nil)
 			before := readAt(c)
-			if c.Mirror(later, from, seen, plans) || readAt(c) != before || len(c.Methods) != 2 || c.Subscription == nil {
+			if c.Mirror(later, from, seen, plans) || readAt(c) != before || len(c.Methods) != 2 ||
+				c.Subscription == nil {
 				t.Errorf("%+v", c)
 			}
 		})
@@ -69,14 +70,18 @@ func TestTheDefaultDoesNotFollowTheGatewayWhileItIsBeingChanged(t *testing.T) {
 			return err
 		}, "a", func(c *billing.Customer) { c.Removed(owner, "a") }, "b"},
 		"by a purchase that is declined": {func(c *billing.Customer) error {
-			_, err := c.Subscribe(owner, now, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
+			_, err := c.Subscribe(owner, now, "k",
+				billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
 			return err
 		}, "b", func(c *billing.Customer) { c.Abandon(owner, "k", "card_declined") }, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := customer(card("a", 3), card("b", 2))
 			wantErr(t, tt.begin(c), nil)
-			meanwhile := billing.Wallet{Methods: []billing.Method{card("a", 3), card("b", 2), card("c", 1)}, Default: tt.seen}
+			meanwhile := billing.Wallet{
+				Methods: []billing.Method{card("a", 3), card("b", 2), card("c", 1)},
+				Default: tt.seen,
+			}
 			seeWallet(c, owner, meanwhile)
 			if m := c.DefaultMethod(); m == nil || m.ID != tt.want || c.Shown()[0].ID != "c" {
 				t.Errorf("%+v of %+v", m, c.Methods)

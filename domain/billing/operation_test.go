@@ -322,7 +322,14 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 				t.Errorf("the same call again: %v, %v", done, err)
 			}
 			paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid}}
-			tt.of.SettlePayment(by, "key", tt.of.Look(), paid, []billing.GatewaySubscription{held(billing.Active)}, plans)
+			tt.of.SettlePayment(
+				by,
+				"key",
+				tt.of.Look(),
+				paid,
+				[]billing.GatewaySubscription{held(billing.Active)},
+				plans,
+			)
 			if tt.of.Pending != nil || tt.of.Subscription.Status != billing.Active || len(tt.of.Invoices) != 1 {
 				t.Errorf("%+v", tt.of)
 			}

@@ -95,9 +95,6 @@ func (p *Plan) snapshot() *Plan {
 // total returns what a quantity of p costs per period.
 func (p *Plan) total(quantity int) int64 { return p.Price.Amount * int64(quantity) }
 
-// length returns the average length of p's period in days.
-func (p *Plan) length() float64 { return p.Interval.days() * float64(p.IntervalCount) }
-
 // Plans are the plans that an org sells, in display order.
 type Plans []Plan
 

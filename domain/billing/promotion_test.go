@@ -177,7 +177,8 @@ func TestChangeWithACode(t *testing.T) {
 				return
 			}
 			a := c.Pending.Amendment(plans[0])
-			if a.Promotion != tenOff || (a.Resell || a.AtRenewal) != (tt.plan != "") || tt.plan != "" && c.Pending.Plan != tt.plan {
+			if a.Promotion != tenOff || (a.Resell || a.AtRenewal) != (tt.plan != "") ||
+				tt.plan != "" && c.Pending.Plan != tt.plan {
 				t.Errorf("%+v", c.Pending)
 			}
 		})

@@ -156,7 +156,8 @@ func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 	c.Methods[1].Detaching = true
 	seeWallet(c, owner, billing.Wallet{Methods: []billing.Method{card("b", 2), card("c", 0)},
 		Default: "b"})
-	if got := c.Shown(); len(got) != 1 || got[0].ID != "c" || c.Default != "" || !c.WalletAt.IsZero() || c.Revision != 6 {
+	if got := c.Shown(); len(got) != 1 || got[0].ID != "c" || c.Default != "" || !c.WalletAt.IsZero() ||
+		c.Revision != 6 {
 		t.Fatalf("%+v", c)
 	}
 	if got := recorded(&c.Log); got != "payment_method.added payment_method.removed " {

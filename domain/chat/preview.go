@@ -16,8 +16,16 @@ const previewPerMinute = 10 // sixth of the calls of each kind from an address, 
 // PreviewPass returns a session for Atrium's own page, which shows the draft of t to by. It ends with the credential of
 // by, and with by's access to t.
 func PreviewPass(by identity.Actor, with account.Proof, t *Template) (EmbedPass, error) {
-	return EmbedPass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: by.At.Add(PreviewLasts), Proof: with},
-		t.MayPreview(by)
+	return EmbedPass{
+			Draft:     t.ID,
+			Workspace: t.Workspace,
+			Framed:    true,
+			ExpiresAt: by.At.Add(PreviewLasts),
+			Proof:     with,
+		},
+		t.MayPreview(
+			by,
+		)
 }
 
 // MayPreview returns an error if by may not see the draft of t in a preview. Requires the viewer role.

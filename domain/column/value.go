@@ -99,8 +99,8 @@ func decimalOf(bare string) string {
 }
 
 // Value returns a text as a value of a field, Null if it is empty or, in a file, a placeholder for no value. The value
-// of an Enum is the one of the field that equals the text, whatever its case. A text that is none has a reason. No other
-// function decides this, and no other text becomes Null without a reason.
+// of an Enum is the one of the field that equals the text, whatever its case. A text that is none has a reason. No
+// other function decides this, and no other text becomes Null without a reason.
 func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	if cell == nil || *cell == "" {
 		return Value{}, ""

@@ -72,7 +72,8 @@ func TestAdmit(t *testing.T) {
 	t.Run("as many failures are kept as limit others", func(t *testing.T) {
 		counts := connection.Counts{Failed: append(ago(time.Hour), every(12, s)...)}
 		limits.Refuse(&counts, start)
-		if n := len(counts.Failed); n != 12 || !counts.Failed[11].Equal(start) || counts.Failed[0].Equal(ago(12 * s)[0]) {
+		if n := len(counts.Failed); n != 12 || !counts.Failed[11].Equal(start) ||
+			counts.Failed[0].Equal(ago(12 * s)[0]) {
 			t.Errorf("%v is kept", counts.Failed)
 		}
 	})

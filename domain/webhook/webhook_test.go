@@ -285,7 +285,8 @@ func TestAnEndpointWithoutAnOwnerIsConfirmedByAnAdmin(t *testing.T) {
 		e, _ := webhook.New(admin, 0, 0, draft(nil))
 		e.Ownerless = true
 		target := "https://app.example.com/another"
-		if err := e.Change(other, nil, 0, webhook.Changes{URL: &target}); err != nil || e.Owner != "usr_b" || e.Ownerless {
+		if err := e.Change(other, nil, 0, webhook.Changes{URL: &target}); err != nil || e.Owner != "usr_b" ||
+			e.Ownerless {
 			t.Errorf("%+v, %v", e, err)
 		}
 	})

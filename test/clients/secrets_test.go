@@ -62,8 +62,12 @@ func TestNoClientPrintsACredentialThatNoRequestCanCarry(t *testing.T) {
 				secrets = secrets[:1] // SignVisitor returns no error: the server refuses its signature
 			}
 			for _, do := range secrets {
-				r := d.do(t, command{Do: do, Text: "{}", Secrets: []string{token}, Now: 1614265330, Headers: map[string]string{
-					"Webhook-Id": "msg_1", "Webhook-Timestamp": "1614265330", "Webhook-Signature": "v1,AAAA"}}, nil)
+				r := d.do(
+					t,
+					command{Do: do, Text: "{}", Secrets: []string{token}, Now: 1614265330, Headers: map[string]string{
+						"Webhook-Id": "msg_1", "Webhook-Timestamp": "1614265330", "Webhook-Signature": "v1,AAAA"}},
+					nil,
+				)
 				isSilent(t, what+" in the secret of a "+do, r.Error)
 			}
 		}
@@ -86,7 +90,8 @@ func TestEveryClientIgnoresTheWhitespaceAroundACredential(t *testing.T) {
 			s.must(t, command{Name: "me.get", Options: callOptions{Token: token}})
 			for _, refreshes := range []bool{false, true} {
 				mine := settings{Base: w.server.URL, Token: token, Refreshes: refreshes, TimeoutMS: 30_000}
-				if r := d.do(t, command{Do: "new", Settings: &mine}, nil); r.Error != nil || strings.Contains(r.Text, w.key) {
+				if r := d.do(t, command{Do: "new", Settings: &mine}, nil); r.Error != nil ||
+					strings.Contains(r.Text, w.key) {
 					t.Fatalf("%q: %+v", around, r)
 				}
 				s.must(t, command{Name: "me.get"})
@@ -101,7 +106,11 @@ func TestEveryClientIgnoresTheWhitespaceAroundACredential(t *testing.T) {
 			if r.Error != nil {
 				t.Errorf("%q around the secret of a webhook: %+v", around, r.Error)
 			}
-			r = d.do(t, command{Do: "visitor", Text: "customer-42", Secrets: []string{around + secret + around}, Now: 60}, nil)
+			r = d.do(
+				t,
+				command{Do: "visitor", Text: "customer-42", Secrets: []string{around + secret + around}, Now: 60},
+				nil,
+			)
 			signature, _ := r.Value.(string)
 			until, mac, _ := strings.Cut(signature, ".")
 			want := hmac.New(sha256.New, []byte(secret))

@@ -81,7 +81,16 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		t.Helper()
 		err := a.Connections.Attempt(ctx, by, e, at, func(c *connection.Counts) error {
 			n = [3]int{len(c.Workspace), len(c.Target), len(c.Failed)}
-			c.Workspace, c.Target, c.Failed = append(c.Workspace, by.At), append(c.Target, by.At), append(c.Failed, by.At)
+			c.Workspace, c.Target, c.Failed = append(
+				c.Workspace,
+				by.At,
+			), append(
+				c.Target,
+				by.At,
+			), append(
+				c.Failed,
+				by.At,
+			)
 			if !note {
 				return errBoom
 			}

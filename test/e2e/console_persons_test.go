@@ -22,8 +22,8 @@ func enters(t *testing.T, chromium context.Context, s *server, c *client) (ctx c
 	return ctx
 }
 
-// TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore signs one person out in each of the ways that there are, and then
-// lets another one use the same browser.
+// TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore signs one person out in each of the ways that there are, and
+// then lets another one use the same browser.
 func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	s, owner, _ := demoServer(t, sqlite)
@@ -142,7 +142,11 @@ func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 		drive(mine, t, chromedp.Evaluate[chromedp.Void](`window.open = () => null`)) // as a browser that blocks windows
 		presses(mine, t, "Sign in")
 		reads(mine, t, "API key")
-		drive(mine, t, chromedp.Navigate(fmt.Sprintf("%s/console/sign-in?%s#token=%s", s.url, eve.id, s.link(t, eve.email))))
+		drive(
+			mine,
+			t,
+			chromedp.Navigate(fmt.Sprintf("%s/console/sign-in?%s#token=%s", s.url, eve.id, s.link(t, eve.email))),
+		)
 		reads(mine, t, "Sign in to")
 		clicks(mine, t, "#use-link")
 		reads(mine, t, "support/answer-ticket")

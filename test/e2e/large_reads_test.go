@@ -57,10 +57,13 @@ func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := sources + "/" + ann.create(t, sources, object{"type": "contacts", "location": tt.location(t, tt.rows),
+			path := sources + "/" + ann.create(t, sources, object{"type": "contacts",
+				"location": tt.location(t, tt.rows),
 				"mapping": []object{{"field": "email", "column": "Email"}, {"field": "full_name", "column": "Name"},
 					{"field": "job_title", "column": "Title"}, {"field": "created_at", "column": "Since"}},
-			}).at("id") + "/rows"
+			}).
+				at("id") +
+				"/rows"
 			for range proof.Sample(1, 3) {
 				begun := time.Now()
 				data, resident := readNumbered(t, ann, path, tt.rows)
@@ -70,7 +73,11 @@ func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 					t.Errorf("%d bytes of the child were resident; at most %d", resident, maxChild)
 				}
 			}
-			in, end := openRows(t, ann, path+"?filter[email]="+url.QueryEscape(fmt.Sprintf("user%d@example.com", tt.rows-7)))
+			in, end := openRows(
+				t,
+				ann,
+				path+"?filter[email]="+url.QueryEscape(fmt.Sprintf("user%d@example.com", tt.rows-7)),
+			)
 			defer end()
 			if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {
 				t.Errorf("after the only row that the filter leaves: %q, %v", rest, err)
@@ -112,9 +119,13 @@ func largeFile(t *testing.T, folder, name string, rows int, write func(io.Writer
 
 func largeClickHouse(t *testing.T, ann *client, rows int) object {
 	t.Helper()
-	server, err := services.StartClickHouse("", `<yandex><profiles><default/></profiles><quotas><default/></quotas><users>
+	server, err := services.StartClickHouse(
+		"",
+		`<yandex><profiles><default/></profiles><quotas><default/></quotas><users>
 		<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
-		</users></yandex>`, nil)
+		</users></yandex>`,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +136,7 @@ func largeClickHouse(t *testing.T, ann *client, rows int) object {
 			concat('Person no. ', toString(id), ' ', hex(intHash64(id))) AS Name,
 			concat('Title ', toString(id % 100)) AS Title, toDateTime('2026-01-01 00:00:00') AS Since
 			FROM system.numbers LIMIT ` + strconv.Itoa(rows)} {
-		answer, err := http.Post(server.URL, "text/plain", strings.NewReader(statement)) //nolint:noctx // a test's own
+		answer, err := http.Post(server.URL, "text/plain", strings.NewReader(statement))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,8 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 		t.Helper()
 		email := name + "@directory.test"
 		id := scimmer.do(t, "POST", scimUsers, scimUser(email)).is(t, 201).at("id")
-		group = scimGroup + "/" + scimmer.get(t, scimGroup+"?filter=displayName%20eq%20%22Admins%22").at("Resources.0.id")
+		group = scimGroup + "/" + scimmer.get(t, scimGroup+"?filter=displayName%20eq%20%22Admins%22").
+			at("Resources.0.id")
 		scimmer.do(t, "PATCH", group, patch(object{"op": "add", "path": "members",
 			"value": []object{{"value": id}}})).is(t, 200)
 		c = &client{server: r.server, id: id, email: email, workspace: owner.workspace}
@@ -164,11 +165,14 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 			t.Fatal(err)
 		}
 		issuer := fixture.NewIssuer(t, "ES256")
-		r := &realm{start(t, engine, forIssuer(issuer, `scim: {tokens: ["file:`+token+`"], email_domains: [directory.test]}`,
-			"egress: {allow: [127.0.0.0/8]}", `claim_rules:
+		r := &realm{
+			start(t, engine, forIssuer(issuer, `scim: {tokens: ["file:`+token+`"], email_domains: [directory.test]}`,
+				"egress: {allow: [127.0.0.0/8]}", `claim_rules:
       - {issuer: "`+issuer.URL+`", claim: groups, value: admins, workspace: default, role: admin}
       - {issuer: scim, claim: groups, value: Admins, workspace: default, role: admin}`),
-			set("connections.probe_limits.workspace_per_minute", "100")), issuer}
+				set("connections.probe_limits.workspace_per_minute", "100")),
+			issuer,
+		}
 		owner, scimmer := r.user(t, "owner", "--operator"), &client{server: r.server, token: directoryToken}
 		scimmer.do(t, "POST", scimGroup, object{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:Group"},
 			"displayName": "Admins"}).is(t, 201)
@@ -185,11 +189,15 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 				program, key := l.service(t, "admin")
 				small, _ := l.service(t, "viewer")
 				hook := func(by *client) string {
-					return by.create(t, "/api/webhooks", object{"url": hooks.url, "events": []string{"group.*"}}).at("id")
+					return by.create(t, "/api/webhooks", object{"url": hooks.url, "events": []string{"group.*"}}).
+						at("id")
 				}
 				own, programs := hook(l.client), hook(program)
-				chat := l.create(t, connections, object{"kind": "reply_endpoint", "credential": object{"url": answers.url,
-					"signing_secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))}}).at("id")
+				chat := l.create(t, connections, object{"kind": "reply_endpoint",
+					"credential": object{"url": answers.url,
+						"signing_secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))),
+					}}).
+					at("id")
 				response := l.lose(t)
 				program.refusedWithin(t, 1500*time.Millisecond)
 				program.do(t, "PATCH", members+l.id, object{"role": "admin"}).is(t, 401)
@@ -214,7 +222,9 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 						t.Errorf("%s does not name %s of the program: %s", from, programs, text)
 					}
 				}
-				for _, path := range []string{"/api/webhooks/" + own, "/api/webhooks/" + programs, connections + "/" + chat} {
+				for _, path := range []string{
+					"/api/webhooks/" + own, "/api/webhooks/" + programs, connections + "/" + chat,
+				} {
 					before := owner.get(t, path)
 					before.has(t, map[string]string{"ownerless": "true"})
 					confirmed := owner.do(t, "POST", path+"/confirm", nil).is(t, 200)
@@ -267,7 +277,8 @@ func TestKeptServiceKeys(t *testing.T) {
 			owner.get(t, "/api/events?type=member.updated&limit=1").has(t, map[string]string{
 				"data.0.data.service_keys_kept.0": key})
 			program.do(t, "PATCH", ws+"/members/"+ann.id, object{"role": "admin"}).problem(t, 403, "role_ceiling")
-			admins := "/api/groups/" + owner.create(t, "/api/groups", object{"name": "admins", "role": "admin"}).at("id")
+			admins := "/api/groups/" + owner.create(t, "/api/groups", object{"name": "admins", "role": "admin"}).
+				at("id")
 			program.do(t, "PUT", admins+"/members/"+ann.id, nil).problem(t, 403, "role_ceiling")
 			child := &client{server: s, workspace: owner.workspace}
 			child.token = program.create(t, apiKeys, object{"name": "child", "kind": "service",
@@ -337,7 +348,8 @@ func TestDeactivationsByADirectorySuspendKeys(t *testing.T) {
 		program, id := own.service(t, "admin")
 		active := func(t *testing.T, is bool) {
 			t.Helper()
-			scimmer.do(t, "PATCH", scimUsers+"/"+user, patch(object{"op": "replace", "path": "active", "value": is})).is(t, 200)
+			scimmer.do(t, "PATCH", scimUsers+"/"+user, patch(object{"op": "replace", "path": "active", "value": is})).
+				is(t, 200)
 		}
 		t.Run("a service key waits while its creator is deactivated", func(t *testing.T) {
 			active(t, false)
@@ -365,7 +377,8 @@ func TestDeactivationsByADirectorySuspendKeys(t *testing.T) {
 		t.Run("a suspended key above the role that is left ends", func(t *testing.T) {
 			program, id := own.service(t, "admin")
 			active(t, false)
-			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+user, object{"role": "viewer"}).is(t, 200).
+			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+user, object{"role": "viewer"}).
+				is(t, 200).
 				has(t, map[string]string{"lost.service_keys_ended.0": id})
 			active(t, true)
 			own.answeredWithin(t, 200, 1500*time.Millisecond)

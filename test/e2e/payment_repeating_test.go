@@ -14,7 +14,17 @@ func TestRepeatedPaymentCalls(t *testing.T) {
 		// lose makes a call of the gateway take effect without a response, however often it is repeated at once.
 		lose := func(t *testing.T, call string) {
 			t.Helper()
-			s.must(t, "payments", "sandbox", "provoke", "--call", call, "timeout_after", "timeout_after", "timeout_after")
+			s.must(
+				t,
+				"payments",
+				"sandbox",
+				"provoke",
+				"--call",
+				call,
+				"timeout_after",
+				"timeout_after",
+				"timeout_after",
+			)
 		}
 		const order, change, end = "Idempotency-Key: order", "Idempotency-Key: change", "Idempotency-Key: end"
 		waits := func(t *testing.T, a *answer) {
@@ -39,7 +49,8 @@ func TestRepeatedPaymentCalls(t *testing.T) {
 				waits(t, ann.do(t, "POST", payments+"/subscriptions", plan, "Idempotency-Key: another"))
 			}
 			s.reconciled(t, s)
-			ann.create(t, payments+"/subscriptions", plan, order).has(t, map[string]string{"subscription.status": "active"})
+			ann.create(t, payments+"/subscriptions", plan, order).
+				has(t, map[string]string{"subscription.status": "active"})
 			ann.do(t, "POST", payments+"/subscriptions", plan, "Idempotency-Key: another").
 				problem(t, 409, "subscription_exists")
 			paid(t, "900")
@@ -52,7 +63,9 @@ func TestRepeatedPaymentCalls(t *testing.T) {
 			waits(t, ann.do(t, "PATCH", mine, more))
 			s.reconciled(t, s)
 			ann.do(t, "PATCH", mine, more, change, tag).is(t, 200).has(t, map[string]string{"quantity": "2"})
-			if a := ann.do(t, "PATCH", mine, more, change, tag).is(t, 200); a.header.Get("Idempotency-Replayed") != "true" {
+			if a := ann.do(t, "PATCH", mine, more, change, tag).is(t, 200); a.header.Get(
+				"Idempotency-Replayed",
+			) != "true" {
 				t.Errorf("the stored response is carried out: %v", a.header)
 			}
 			ann.do(t, "PATCH", mine, object{"quantity": 9}, change).problem(t, 422, "idempotency_key_reused")

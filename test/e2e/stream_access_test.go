@@ -154,7 +154,8 @@ func waysOfLosing() []losing {
 			s.owner.do(t, "POST", "/api/people/"+c.id+"/disable", object{}).is(t, 204)
 		}},
 		{name: "who is removed from the workspace", lose: func(t *testing.T, s *streamStage, c *client, _ string) {
-			s.owner.do(t, "DELETE", "/api/workspaces/"+s.owner.workspace+"/members/"+c.id, nil, "If-Match: *").is(t, 204)
+			s.owner.do(t, "DELETE", "/api/workspaces/"+s.owner.workspace+"/members/"+c.id, nil, "If-Match: *").
+				is(t, 204)
 		}},
 		{name: "whose role is lowered", lose: func(t *testing.T, s *streamStage, c *client, _ string) {
 			s.owner.do(t, "PATCH", "/api/workspaces/"+s.owner.workspace+"/members/"+c.id, object{"role": "viewer"},
@@ -279,7 +280,9 @@ func (s *streamStage) casesOf(t *testing.T, op *openapi.Operation, c *client) []
 	case "createConnection":
 		return []streamCase{{method: "POST", path: op.Path, body: s.stalled, accept: events}}
 	case "verifyConnection":
-		return []streamCase{{method: "POST", path: connections + "/" + s.slow + "/verify", body: object{}, accept: events}}
+		return []streamCase{
+			{method: "POST", path: connections + "/" + s.slow + "/verify", body: object{}, accept: events},
+		}
 	case "exportPrompts":
 		return []streamCase{
 			{path: op.Path, accept: "application/json", isFile: true},

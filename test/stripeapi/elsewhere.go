@@ -16,8 +16,8 @@ func (s *Server) edit(id string, change func(*subscription)) {
 	change(s.subscription(id))
 }
 
-// CancelAt makes a subscription end at a time, as the customer portal does for the end of the period in flexible billing
-// (https://docs.stripe.com/billing/subscriptions/billing-mode/compare).
+// CancelAt makes a subscription end at a time, as the customer portal does for the end of the period in flexible
+// billing (https://docs.stripe.com/billing/subscriptions/billing-mode/compare).
 func (s *Server) CancelAt(id string, at time.Time) {
 	s.edit(id, func(u *subscription) { u.cancelAt = at })
 }

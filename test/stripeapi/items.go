@@ -36,7 +36,7 @@ func (e *extra) ref() string {
 }
 
 // clone returns t with slices of its own.
-func (t terms) clone() terms { //nolint:gocritic // a copy is what it is for
+func (t terms) clone() terms {
 	t.extras, t.taxed, t.rates = slices.Clone(t.extras), slices.Clone(t.taxed), slices.Clone(t.rates)
 	return t
 }
@@ -204,7 +204,7 @@ func (s *Server) changed(u *subscription, f form, prefix string) (t terms, refus
 }
 
 // sell gives u other terms.
-func (s *Server) sell(u *subscription, t terms, at time.Time) { //nolint:gocritic // they are kept
+func (s *Server) sell(u *subscription, t terms, at time.Time) {
 	meter := t.meter
 	t.meter = u.meter
 	u.terms = t.clone()

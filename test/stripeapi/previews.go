@@ -9,7 +9,7 @@ import (
 
 // change makes u sell another plan from now on, and returns what is due for it: the difference for the rest of the
 // period, as of at, or a new period if the interval changes.
-func (u *subscription) change(t terms, at, now time.Time) (due int64) { //nolint:gocritic // they are kept
+func (u *subscription) change(t terms, at, now time.Time) (due int64) {
 	was := *u
 	left, whole := u.end.Sub(at), u.end.Sub(u.start)
 	u.terms = t.clone()

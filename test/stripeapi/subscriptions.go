@@ -213,7 +213,7 @@ func (s *Server) Subscribe(customer, price string) string {
 }
 
 // order returns a subscription that is not stored yet.
-func (s *Server) order( //nolint:gocritic // the terms are kept
+func (s *Server) order(
 	c *customer, t terms, metadata map[string]string, now time.Time,
 ) *subscription {
 	u := &subscription{
@@ -320,7 +320,7 @@ var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavi
 // resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
 // new period. What is left over is credited. If the difference cannot be charged, nothing changes, but with
 // pending_if_incomplete the change waits for its invoice.
-func (s *Server) resell( //nolint:gocritic // the terms are kept
+func (s *Server) resell(
 	u *subscription, t terms, waits bool, at, now time.Time,
 ) any {
 	was := *u

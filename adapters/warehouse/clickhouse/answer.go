@@ -14,9 +14,9 @@ const (
 )
 
 // answer is a response in the format JSONCompact, while it arrives. An error can follow the rows, since the server
-// sends the status before it has computed them all: as text after the last row (ClickHouse's documentation, "HTTP response
-// codes caveats"), or as the member exception (its setting http_write_exception_in_output_format). Rows are JSON, so
-// that no text in them can be taken for it.
+// sends the status before it has computed them all: as text after the last row (ClickHouse's documentation, "HTTP
+// response codes caveats"), or as the member exception (its setting http_write_exception_in_output_format). Rows are
+// JSON, so that no text in them can be taken for it.
 type answer struct {
 	in      *json.Decoder
 	limited *io.LimitedReader // what may be read at once
@@ -58,7 +58,7 @@ func readRows(body io.Reader, do func([]*string) error) error {
 	if !a.begins('}') {
 		return a.failure()
 	}
-	if _, err := a.in.Token(); err != io.EOF || !found { //nolint:errorlint // a decoder returns it bare
+	if _, err := a.in.Token(); err != io.EOF || !found {
 		return a.failure()
 	}
 	return nil

@@ -31,8 +31,8 @@ func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 	})
 }
 
-// TestAResultThatTheServerCutsIsNotComplete is about a profile with result_overflow_mode = break, which ends a result as
-// if it were complete (ClickHouse's documentation, "Restrictions on query complexity").
+// TestAResultThatTheServerCutsIsNotComplete is about a profile with result_overflow_mode = break, which ends a result
+// as if it were complete (ClickHouse's documentation, "Restrictions on query complexity").
 func TestAResultThatTheServerCutsIsNotComplete(t *testing.T) {
 	s := shared(t)
 	if _, err := s.ask(`CREATE TABLE shop.many_rows ENGINE = Log AS SELECT toUInt32(number) AS n

@@ -25,7 +25,12 @@ func TestAnErrorAfterManyRowsIsNotTheirEnd(t *testing.T) {
 		}
 	})
 	to := s.target(t, nil)
-	to.Limits = ports.Limits{Connect: proof.Patience, Statement: proof.Patience, Total: 2 * proof.Patience, Bytes: 1 << 30}
+	to.Limits = ports.Limits{
+		Connect:   proof.Patience,
+		Statement: proof.Patience,
+		Total:     2 * proof.Patience,
+		Bytes:     1 << 30,
+	}
 	rows := 0
 	err := warehouses.Confined(t).Rows(t.Context(), to, connection.RowsQuery{Table: ref("breaking"),
 		Columns: []string{"email", "broken"}, Limit: 1_000_000}, func(b column.Batch) error {
