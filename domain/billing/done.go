@@ -15,11 +15,12 @@ import (
 type DoneCall struct {
 	Key     string    `json:"key"`               // of the call
 	Request string    `json:"request,omitempty"` // as Changes.request returns it
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at"`                // when the call began
 }
 
 const (
 	doneLasts = 24 * time.Hour // as long as an Idempotency-Key
+	knownFor  = 23 * time.Hour // an older operation ends without a known outcome: gateways forget keys within a day
 	doneKept  = 10             // the newest; a repetition comes soon
 )
 
@@ -33,11 +34,12 @@ func (c *Customer) HasDone(now time.Time, key string, ch Changes) bool {
 
 // finish adds an operation to what was done.
 func (c *Customer) finish(op *Operation, now time.Time) {
-	if op.Kind != Change && op.Kind != Cancel { // others are found by the subscription's key, or the paid invoice
+	// Others are found by the subscription's key, or the paid invoice.
+	if (op.Kind != Change && op.Kind != Cancel) || now.Sub(op.At) > knownFor {
 		return
 	}
 	done := slices.DeleteFunc(slices.Clone(c.Done), func(d DoneCall) bool { return !now.Before(d.At.Add(doneLasts)) })
-	done = append(done, DoneCall{Key: op.Key, Request: op.Request, At: now})
+	done = append(done, DoneCall{Key: op.Key, Request: op.Request, At: op.At})
 	c.Done = done[max(0, len(done)-doneKept):]
 }
 

@@ -56,6 +56,17 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 			repeat(t, c, "k", change)
 		})
 	})
+	t.Run("not if it was so old that the gateway could not say whether it was made", func(t *testing.T) {
+		for age, want := range map[time.Duration]bool{23 * time.Hour: true, 23*time.Hour + 1: false} {
+			c := subscribed("basic", billing.Active, card("a", 1))
+			_, err := c.ChangeSubscription(owner, "k", nil, change, plans)
+			wantErr(t, err, nil)
+			c.Settle(after(owner, age), "k", c.Look(), []billing.GatewaySubscription{h}, plans)
+			if c.HasDone(now.Add(age), "k", change) != want {
+				t.Errorf("after %s", age)
+			}
+		}
+	})
 	t.Run("with its preview under another key", func(t *testing.T) {
 		previewed := billing.Changes{Quantity: &more, Preview: "signed"}
 		repeat(t, changed(t, previewed), "another", previewed)
