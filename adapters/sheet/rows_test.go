@@ -93,7 +93,7 @@ func TestRowsOfAWorkbookThatAreNotInOrderAreNotLost(t *testing.T) {
 			source.SheetLocation{HeaderRow: 1},
 			firstCells(&got),
 		)
-		if !errors.Is(err, tt.want) || err == nil && len(got) != 3 {
+		if !errors.Is(err, tt.want) || (err == nil && len(got) != 3) {
 			t.Errorf("rows %d: %q, %v", tt.numbers, got, err)
 		}
 	}

@@ -17,7 +17,8 @@ var customerQuery = `SELECT ` + customerColumns + `, ` +
 		"discount", "promotion_code", "cancellation", "item"}) + `, ` +
 	columns(`COALESCE(s.%, 0) AS "s.%"`, []string{"quantity", "period_start", "period_end", "trial_end",
 		"pending_quantity", "pending_at", "created_at", "past_due_since", "paid_until", "ends_at"}) + `, ` +
-	columns(`COALESCE(s.%, FALSE) AS "s.%"`, []string{"cancel_at_period_end", "confirming", "paused", "pending_elsewhere"}) + `
+	columns(`COALESCE(s.%, FALSE) AS "s.%"`, []string{"cancel_at_period_end", "confirming", "paused",
+		"pending_elsewhere"}) + `
 	FROM payment_customers t
 	LEFT JOIN payment_subscriptions s ON s.workspace_id = t.workspace_id AND s.account = t.account AND s.ended_at = 0
 	LEFT JOIN payment_methods m ON m.workspace_id = t.workspace_id AND m.account = t.account

@@ -201,7 +201,8 @@ func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 	}
 	if _, err := db.exec(ctx, `UPDATE webhooks SET url = ?, description = ?, events = ?, headers = ?, sealed = ?,
 		enabled = ?, reason = ?, failures = ?, failing_since = ?, told = ?, succeeded_at = ?, secret = ?,
-		previous_until = ?, place = ?, owner_id = ?, ownerless = ?, revision = ?, updated_at = ? WHERE id = ?`, append(args, e.ID)...); err != nil {
+		previous_until = ?, place = ?, owner_id = ?, ownerless = ?, revision = ?, updated_at = ? WHERE id = ?`,
+		append(args, e.ID)...); err != nil {
 		return err
 	}
 	return db.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))

@@ -36,7 +36,7 @@ func mirrorRate(p *stripe.Price) billing.Rate {
 // planItem returns the item that an amendment changes. billing.Difference has found that there is one.
 func planItem(s *stripe.Subscription, a billing.Amendment) *stripe.SubscriptionItem {
 	n := slices.IndexFunc(s.Items.Data, func(i *stripe.SubscriptionItem) bool {
-		return i.ID == string(a.Item) || a.Item == "" && !isMetered(i.Price)
+		return i.ID == string(a.Item) || (a.Item == "" && !isMetered(i.Price))
 	})
 	return s.Items.Data[n]
 }

@@ -96,7 +96,7 @@ func billedNow(s *stripe.Subscription, d billing.Difference) bool {
 
 // endsWithPeriod reports whether a subscription is set to end at the end of the period of an item, or before.
 func endsWithPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem) bool {
-	return s.CancelAtPeriodEnd || s.CancelAt != 0 && s.CancelAt <= item.CurrentPeriodEnd
+	return s.CancelAtPeriodEnd || (s.CancelAt != 0 && s.CancelAt <= item.CurrentPeriodEnd)
 }
 
 // previewDiscounts sets the discounts of a previewed invoice, which are otherwise those of the subscription. A discount

@@ -38,6 +38,12 @@ func TLSConfig(c connection.Credential) (*tls.Config, error) {
 	return config, nil
 }
 
+// Unverified returns the TLS configuration with which a server is asked whether it speaks TLS: it accepts any
+// certificate, so nothing may be sent that was not already sent unencrypted. name is the server's; "" for an address.
+func Unverified(name string) *tls.Config {
+	return &tls.Config{ServerName: name, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // as said
+}
+
 // VerifyChain verifies the certificate of a server: that an authority of roots signed it, and that it is for name, if
 // there is one.
 func VerifyChain(s tls.ConnectionState, roots *x509.CertPool, name string) error {

@@ -123,7 +123,7 @@ func (s *Directory) follow(
 			return err
 		}
 	}
-	if u.Active || was && !u.RemovedAt.IsZero() { // a deactivated user keeps the roles for later
+	if u.Active || (was && !u.RemovedAt.IsZero()) { // a deactivated user keeps the roles for later
 		_, err := signInByDirectory(ctx, tx.Users, by, org, u)
 		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) {
 			return err

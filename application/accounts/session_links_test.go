@@ -59,7 +59,7 @@ func TestMailLink(t *testing.T) {
 				})
 			}
 			wantErr(t, s.MailLink(t.Context(), by, org, "Ann@example.com"), tt.want)
-			if (stored != nil) != tt.sent || stored != nil && !stored.Mailed {
+			if (stored != nil) != tt.sent || (stored != nil && !stored.Mailed) {
 				t.Errorf("%+v was stored", stored)
 			}
 		})

@@ -360,7 +360,7 @@ func (r *rowReader) end() (RowsEnd, error) {
 	if r.distinct != nil {
 		out.Skipped = r.distinct.skipped
 	}
-	if !r.more || r.version == "" && (r.key == "" || r.repeated || r.last.Place == nil) {
+	if !r.more || (r.version == "" && (r.key == "" || r.repeated || r.last.Place == nil)) {
 		return out, nil
 	}
 	next := position{Shape: r.shape, Version: r.version, Place: r.last.Place}

@@ -12,7 +12,8 @@ import (
 var ErrSecret = errors.New("it contains a space, a line break or a character beyond ASCII")
 
 // checked returns a secret without the spaces and line breaks around it, which files and mounted secrets often have.
-// It returns an error that wraps ErrSecret if a character inside is not visible ASCII. name is what the caller calls it.
+// It returns an error that wraps ErrSecret if a character inside is not visible ASCII. name is what the caller calls
+// the secret.
 func checked(name, secret string) (string, error) {
 	secret = trimmed(secret)
 	for _, c := range []byte(secret) {

@@ -378,5 +378,5 @@ func (k *Key) Live(now time.Time) bool { return k.SuspendedAt.IsZero() && !k.end
 
 // ended reports whether k can never work again.
 func (k *Key) ended(now time.Time) bool {
-	return !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
+	return !k.RevokedAt.IsZero() || (!k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt))
 }

@@ -110,7 +110,7 @@ func (h *GatewaySubscription) later(item *Item, a Amendment, d *Difference) erro
 	end := a.CancelAtPeriodEnd
 	at := h.endsAt(item)
 	undone := end != nil && !*end && h.endsWith(item)
-	if end != nil && *end || !undone && !at.IsZero() && (!foreign || !at.After(item.PeriodEnd)) {
+	if (end != nil && *end) || (!undone && !at.IsZero() && (!foreign || !at.After(item.PeriodEnd))) {
 		return ErrSubscriptionEnds
 	}
 	if !foreign && len(d.Items) == 0 && a.Promotion == nil {
@@ -175,10 +175,10 @@ func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (
 	for n := range phases {
 		p := &phases[n]
 		at := p.planItem(h, item)
-		if a.AtRenewal && p.Start.Before(item.PeriodEnd) || at < 0 {
+		if (a.AtRenewal && p.Start.Before(item.PeriodEnd)) || at < 0 {
 			continue
 		}
-		changed = changed || n > 0 && a.changes(&p.Items[at])
+		changed = changed || (n > 0 && a.changes(&p.Items[at]))
 		a.apply(&p.Items[at])
 		if a.Plan.ID != "" {
 			p.Plan, p.Items = a.Plan.ID, a.meterItems(p.Items)
@@ -189,7 +189,7 @@ func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (
 
 // changes reports whether a gives an item other terms than it has.
 func (a *Amendment) changes(i *Item) bool {
-	return a.Quantity != 0 && a.Quantity != i.Quantity || a.Plan.ID != "" && a.Plan.PriceRef != i.Rate.Ref
+	return (a.Quantity != 0 && a.Quantity != i.Quantity) || (a.Plan.ID != "" && a.Plan.PriceRef != i.Rate.Ref)
 }
 
 // apply gives an item the terms of a.

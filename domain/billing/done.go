@@ -28,7 +28,7 @@ const (
 func (c *Customer) HasDone(now time.Time, key string, ch Changes) bool {
 	request := ch.request()
 	return slices.ContainsFunc(c.Done, func(d DoneCall) bool {
-		return now.Before(d.At.Add(doneLasts)) && (d.Key == key || request != "" && d.Request == request)
+		return now.Before(d.At.Add(doneLasts)) && (d.Key == key || (request != "" && d.Request == request))
 	})
 }
 

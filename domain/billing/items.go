@@ -195,7 +195,7 @@ func (h *GatewaySubscription) pending(item *Item, plans Plans) *PendingChange {
 	}
 	for _, p := range h.Schedule.Phases[1:] {
 		n := p.planItem(h, item)
-		if n < 0 || p.Plan == "" && p.Items[n].Rate.Ref == item.Rate.Ref && p.Items[n].Quantity == item.Quantity {
+		if n < 0 || (p.Plan == "" && p.Items[n].Rate.Ref == item.Rate.Ref && p.Items[n].Quantity == item.Quantity) {
 			continue
 		}
 		plan := cmp.Or(p.Plan, h.Plan)

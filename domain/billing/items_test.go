@@ -48,7 +48,7 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		"a configured price rather than a stored one": {holding("", other("price_old"), item("price_pro", 2900, 1)), "price_old", "si_plan", "pro"},
 		"the price that was stored last":              {holding("basic", addOn, item("price_old", 500, 1)), "price_old", "si_plan", "basic"},
 		"the only item of a plan that was sold":       {holding("basic", meter, item("price_old", 500, 1)), "", "si_plan", "basic"},
-		"not the only one of nobody knows what":       {holding("", item("price_old", 500, 1)), "", "", ""},
+		"not the only one, if no plan was sold":       {holding("", item("price_old", 500, 1)), "", "", ""},
 		"not one of two unknown ones":                 {holding("basic", addOn, item("price_old", 500, 1)), "", "", "basic"},
 		"of two plans' prices the stored one":         {holding("", other("price_pro"), item("price_basic", 900, 1)), "price_basic", "si_plan", "basic"},
 		"of two plans' prices that which was sold":    {holding("basic", other("price_pro"), item("price_basic", 900, 1)), "", "si_plan", "basic"},
@@ -164,7 +164,7 @@ func TestTheSeatsOfAnOldPriceKeepIt(t *testing.T) {
 			wantErr(t, err, nil)
 			a := c.Pending.Amendment(*plan)
 			if a.Item != "si_plan" || a.Plan.PriceRef != tt.sold || a.AtRenewal != tt.renewal ||
-				tt.changes.Quantity == nil && a.Quantity != 0 {
+				(tt.changes.Quantity == nil && a.Quantity != 0) {
 				t.Errorf("%+v", a)
 			}
 		})

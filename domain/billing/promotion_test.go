@@ -178,7 +178,7 @@ func TestChangeWithACode(t *testing.T) {
 			}
 			a := c.Pending.Amendment(plans[0])
 			if a.Promotion != tenOff || (a.Resell || a.AtRenewal) != (tt.plan != "") ||
-				tt.plan != "" && c.Pending.Plan != tt.plan {
+				(tt.plan != "" && c.Pending.Plan != tt.plan) {
 				t.Errorf("%+v", c.Pending)
 			}
 		})

@@ -62,7 +62,7 @@ func GatewayChangedElsewhere(t *testing.T, open func(*testing.T) GatewayStage) {
 		"an end at a later time is seen and kept":                    {e.CancelAt != nil, elsewhereLaterEnds},
 		"an item besides that of the plan stays":                     {e.AddItem != nil, elsewhereItems},
 		"seats keep a price that is not sold any more":               {true, elsewhereOldPrices},
-		"seats keep a price that nobody knows":                       {e.MovePrice != nil, elsewhereUnknownPrices},
+		"seats keep a price that is in no configuration":             {e.MovePrice != nil, elsewhereUnknownPrices},
 		"a fixed term keeps its end":                                 {e.Schedule != nil, elsewhereTerms},
 		"later prices stay":                                          {e.Schedule != nil, elsewhereRamps},
 		"tax rates stay":                                             {e.Tax != nil, elsewhereTaxes},

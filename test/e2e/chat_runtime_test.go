@@ -56,7 +56,7 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 				}
 			}
 		})
-		t.Run("latest is the latest released version, whoever made the chat", func(t *testing.T) {
+		t.Run("latest is the latest released version for every author of a chat", func(t *testing.T) {
 			own := templates + "/" + ann.create(t, templates, object{"name": "drafts", "type": "text",
 				"visibility": "workspace"}).at("id")
 			latest := object{"name": "mine", "prompt": object{

@@ -69,7 +69,7 @@ func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 				data, resident := readNumbered(t, ann, path, tt.rows)
 				t.Logf("%d rows in %s; %d MiB of the child were resident, and it had mapped %d MiB", tt.rows,
 					time.Since(begun).Round(time.Millisecond), resident>>20, data>>20)
-				if resident == 0 || resident > maxChild && binary == plain { // the race detector multiplies it
+				if resident == 0 || (resident > maxChild && binary == plain) { // the race detector multiplies it
 					t.Errorf("%d bytes of the child were resident; at most %d", resident, maxChild)
 				}
 			}

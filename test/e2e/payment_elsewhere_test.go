@@ -42,7 +42,7 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		ann.do(t, "PATCH", mine, object{"quantity": 3}).is(t, 200)
 		ann.get(t, mine).has(t, map[string]string{"quantity": "3", "plan.price.amount": "500"})
 	})
-	t.Run("with an item that nobody can tell from that of the plan", func(t *testing.T) {
+	t.Run("with an item that cannot be told from the one of the plan", func(t *testing.T) {
 		api.AddItem(id, "price_basic", 1)
 		api.MovePrice(id, "price_pro")
 		stale()

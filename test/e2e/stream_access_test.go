@@ -81,7 +81,7 @@ func TestEveryStreamEndsWithTheAccessOfItsReader(t *testing.T) {
 		t.Run("of a caller "+way.name, func(t *testing.T) {
 			for _, bySession := range []bool{false, true} {
 				isSample := proof.Running() || way.onlyFor != "" || bySession == (i%2 == 0)
-				if !isSample || way.onlyFor != "" && bySession != (way.onlyFor == "session") {
+				if !isSample || (way.onlyFor != "" && bySession != (way.onlyFor == "session")) {
 					continue
 				}
 				for _, ops := range [][]*openapi.Operation{rows, others} { // a workspace has few children at a time

@@ -58,7 +58,7 @@ func (s *Server) Subscriptions(customer string) []billing.GatewaySubscription {
 func (u *subscription) endsAt(at time.Time) bool {
 	c := u.schedule
 	due := func(end time.Time) bool { return !end.IsZero() && !end.After(at) }
-	return u.cancelAtPeriodEnd || due(u.cancelAt) || c != nil && c.ends && due(c.phases[len(c.phases)-1].end)
+	return u.cancelAtPeriodEnd || due(u.cancelAt) || (c != nil && c.ends && due(c.phases[len(c.phases)-1].end))
 }
 
 func (s *Server) renew(u *subscription) {

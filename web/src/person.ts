@@ -13,7 +13,7 @@ export const isTheirs = () => localStorage.getItem(PERSON) === person
 /** The proof of the person's session. A page never acts for the next person. */
 export const proof = () => (isTheirs() ? localStorage.getItem(PROOF) : null)
 
-/** Takes a session over that an earlier version of the page to sign in has opened, which did not say for whom. */
+/** Takes over a session that an earlier version of the sign-in page opened, which did not name its person. */
 export function adopt(id: string) {
   localStorage.setItem(PERSON, id)
   location.reload()

@@ -18,7 +18,7 @@ func Rows(
 	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
 ) error {
 	tabs, found, err := readFirst(r, size, at.HeaderRow, func(t source.Tab) bool {
-		return t.ID == at.Tab || at.Tab == "" && !t.Hidden
+		return t.ID == at.Tab || (at.Tab == "" && !t.Hidden)
 	}, add)
 	if err != nil || found {
 		return err

@@ -21,12 +21,28 @@ import (
 
 // The parts of a workbook with only the styles of another one, and its only sheet.
 const (
-	contentTypes = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>`
-	rootParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
-	bookParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>`
-	book         = `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><workbookPr date1904="%t"/><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`
-	emptySheet   = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData/></worksheet>`
-	onlySheet    = "S"
+	contentTypes = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+		`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml"` +
+		` ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override` +
+		` PartName="/xl/worksheets/sheet1.xml"` +
+		` ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override` +
+		` PartName="/xl/styles.xml"` +
+		` ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>`
+	rootParts = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship` +
+		` Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"` +
+		` Target="xl/workbook.xml"/></Relationships>`
+	bookParts = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship` +
+		` Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"` +
+		` Target="worksheets/sheet1.xml"/><Relationship Id="r2"` +
+		` Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/>` +
+		`</Relationships>`
+	book = `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"` +
+		` xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">` +
+		`<workbookPr date1904="%t"/><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`
+	emptySheet = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+		`<sheetData/></worksheet>`
+	onlySheet  = "S"
 )
 
 // format shows a number, a date or a boolean as Excel does in English, with the number formats of the workbook's

@@ -82,7 +82,7 @@ func (b *workbook) isDate(style, shown string) bool {
 		return true
 	}
 	i, err := strconv.Atoi(cmp.Or(style, "0"))
-	if err != nil || i < 0 || i >= len(b.codes) || b.codes[i] != "" && !strings.ContainsAny(b.codes[i], "dDyY") {
+	if err != nil || i < 0 || i >= len(b.codes) || (b.codes[i] != "" && !strings.ContainsAny(b.codes[i], "dDyY")) {
 		return false
 	}
 	if t := column.Infer([]*string{&shown}); t != column.Date && t != column.DateTime {

@@ -29,7 +29,7 @@ func TestAnErrorAmongRowsIsNoRow(t *testing.T) {
 		"an error of memory":               {begin + "Code: 241. DB::Exception", 2, connection.QuotaExceeded},
 		"an error before the first row":    {`{"meta": [], "data": [` + thrown, 0, connection.TableUnreadable},
 		"an error after everything":        {begin + `], "rows": 2}` + thrown, 2, connection.TableUnreadable},
-		"an error that nobody knows":       {begin + "Code: 99999. DB::Exception", 2, connection.Internal},
+		"an error with an unknown code":    {begin + "Code: 99999. DB::Exception", 2, connection.Internal},
 		"rows that end in the middle":      {begin, 2, connection.NotThisDatabase},
 		"rows that end in a row":           {begin + `, ["y`, 2, connection.NotThisDatabase},
 		"rows without the end of all":      {begin + `], "rows": 2`, 2, connection.NotThisDatabase},

@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"io"
 	"maps"
@@ -64,7 +63,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 // speaksTLS distinguishes a server that requires TLS, and closes plain connections, from one that is shutting down. It
 // uses a second connection, on which it only starts a TLS handshake.
 func speaksTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
-	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing secret is sent
+	config := warehouse.Unverified("")
 	web, err := warehouse.OpenWeb(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), config, nil)
 	if err != nil {
 		return false

@@ -197,7 +197,7 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 		return false
 	}
 	defer func() { _ = wire.Close() }()
-	secured, err := secure(ctx, wire, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // nothing secret is sent
+	secured, err := secure(ctx, wire, warehouse.Unverified(""))
 	if err != nil {
 		return false
 	}
