@@ -42,7 +42,7 @@ const (
 		`<workbookPr date1904="%t"/><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`
 	emptySheet = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
 		`<sheetData/></worksheet>`
-	onlySheet  = "S"
+	onlySheet = "S"
 )
 
 // format shows a number, a date or a boolean as Excel does in English, with the number formats of the workbook's
