@@ -58,8 +58,12 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 			'Atrium-Console': localStorage.getItem('atrium_proof')}}).then((r) => r.status)`,
 			chromedp.EvalAwaitPromise)) == 401
 	})
-	presses(ctx, t, "Create")
-	reads(ctx, t, "Your session has ended")
+	// The sheet opens with the next refused call: the one of the button, or the stream of events begun again.
+	drive(ctx, t, poll[bool](`(() => {
+		if (document.body.innerText.includes('Your session has ended')) return true;
+		[...document.querySelectorAll('button')].find((b) => b.innerText.trim() === 'Create' && !b.disabled)?.click()
+		return false
+	})()`))
 	keep(ctx, t, "console-ended")
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`{ // from here on, calls are answered when they are released
 		const real = window.fetch
