@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"context"
+	"errors"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
@@ -26,8 +27,8 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	if err != nil {
 		return billing.GatewaySubscription{}, err
 	}
-	changed := false
-	if p := g.changeNow(key, s, a, d); p != nil && s.Metadata[changedBy] != key {
+	changed := s.Metadata[changedBy] == key
+	if p := g.changeNow(key, s, a, d); p != nil && !changed {
 		if s.Schedule != nil && h.Schedule.Idle() { // which a pending update and a new anchor would not go with
 			if err := g.release(ctx, key, s.Schedule.ID); err != nil {
 				return billing.GatewaySubscription{}, err
@@ -49,14 +50,19 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 			d.End = nil
 		}
 	}
-	s, err = g.changeLater(ctx, key, s, a, d)
+	later, err := g.changeLater(ctx, key, s, a, d)
+	if _, refused := errors.AsType[*billing.Rejection](err); refused && changed {
+		// What has been charged stays, and so does the schedule.
+		later, err = g.subscription(ctx, id)
+		err = translate(err)
+	}
 	switch {
 	case err != nil && changed:
 		return billing.GatewaySubscription{}, afterEffect(err)
 	case err != nil:
 		return billing.GatewaySubscription{}, err
 	}
-	return mirrorSubscription(s), nil
+	return mirrorSubscription(later), nil
 }
 
 // canWait reports whether a change can wait for the payer as a pending update, which takes no other changes

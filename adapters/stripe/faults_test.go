@@ -239,6 +239,39 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	}
 }
 
+// TestAChangeThatWasChargedIsMadeThoughItsScheduleIsRefused has a schedule of someone else whose later phase Stripe no
+// longer accepts, such as one with an archived price.
+func TestAChangeThatWasChargedIsMadeThoughItsScheduleIsRefused(t *testing.T) {
+	subscription := func(quantity int, changedBy string) string {
+		return fmt.Sprintf(`{"id":"sub_1","object":"subscription","status":"active","customer":"cus_1","created":1,
+			"metadata":{"atrium_plan":"team","atrium_changed":"%[2]s"},"items":{"object":"list","data":[{"id":"si_1",
+			"quantity":%[1]d,"current_period_start":100,"current_period_end":200,"price":{"id":"price_1"}}]},
+			"schedule":{"id":"sub_sched_1","object":"subscription_schedule","status":"active","end_behavior":"release",
+			"current_phase":{"start_date":100,"end_date":200},"phases":[
+			{"start_date":100,"end_date":200,"items":[{"price":"price_1","quantity":2}]},
+			{"start_date":200,"end_date":300,"items":[{"price":"price_1","quantity":2}]}]}}`, quantity, changedBy)
+	}
+	for name, before := range map[string]string{"at once": subscription(2, ""), "repeated": subscription(3, "k")} {
+		now, refused := before, false
+		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
+			switch {
+			case call == "POST /v1/subscriptions/sub_1":
+				now = subscription(3, "k")
+				reply(w, 200, now)
+			case strings.HasPrefix(call, "POST /v1/subscription_schedules/"):
+				refused = true
+				reply(w, 400, `{"error":{"type":"invalid_request_error","code":"resource_missing","param":"phases"}}`)
+			default:
+				reply(w, 200, now)
+			}
+		})
+		h, err := s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", billing.Amendment{Quantity: 3, Resell: true})
+		if err != nil || len(h.Items) != 1 || h.Items[0].Quantity != 3 || (name == "at once" && !refused) {
+			t.Errorf("%s: %+v, %v, %v", name, h, err, s.received())
+		}
+	}
+}
+
 // TestWhatIsGoneIsNoRefusal simulates the retry of a call that took effect, when the result cannot be looked up.
 func TestWhatIsGoneIsNoRefusal(t *testing.T) {
 	asked := false
