@@ -284,7 +284,7 @@ func (w *Workspace) RotateKey(
 		return nil, Token{}, err
 	}
 	next.Service = k.Service
-	if next.MadeBy == "" {
+	if next.MadeBy == "" && k.CreatedBy == by.User { // the successor that another admin creates is that admin's
 		next.MadeBy = k.MadeBy
 	}
 	if ends := by.At.Add(grace); k.ExpiresAt.IsZero() || ends.Before(k.ExpiresAt) {

@@ -269,10 +269,15 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			by := owner
 			by.Key = key
 			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
-				Ceiling: identity.Member, MadeBy: "parent", Revision: 3}
+				Ceiling: identity.Member, MadeBy: "parent", CreatedBy: by.User, Revision: 3}
 			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{}, nil, old, time.Minute)
 			if err != nil || next.MadeBy != want {
 				t.Errorf("by %q: made by %q, want %q: %v", key, next.MadeBy, want, err)
+			}
+			old.ExpiresAt, old.CreatedBy, want = time.Time{}, "eve", key // who may lose their role
+			next, _, err = of(by).RotateKey(by, identity.KeyPolicy{}, nil, old, time.Minute)
+			if err != nil || next.MadeBy != want {
+				t.Errorf("by %q, of another person: made by %q, want %q: %v", key, next.MadeBy, want, err)
 			}
 		}
 	})

@@ -31,7 +31,7 @@ type Access struct {
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The service keys that the
 // person created end permanently, unless keep is set. Requires an operator with a credential of the full ceiling and
 // Actor.SteppedUp, or the system. ErrUserNotFound for the user of a service key, and for an erased person. Disabling
-// again changes nothing.
+// again changes nothing, except that it ends the keys that Suspend suspended.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
 	return a.disable(by, reason, keep.fate())
 }
@@ -46,7 +46,7 @@ func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 		return err
 	}
 	switch {
-	case !a.User.Enabled():
+	case !a.User.Enabled() && (f != keysEnd || !a.hasSuspended(by.At)):
 		return nil
 	case by.User == a.User.ID && len(a.Operators) == 1:
 		return ErrLastOperator
@@ -54,7 +54,9 @@ func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 	if err := by.SteppedUp(); err != nil {
 		return err
 	}
-	a.User.DisabledAt = by.At
+	if a.User.Enabled() {
+		a.User.DisabledAt = by.At
+	}
 	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
 		by.Workspace = ws
 		lost := a.Powers[ws].loss(a.User.ID, identity.NoRole, f, by.At)
@@ -63,6 +65,16 @@ func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 		a.Lost = a.Lost.plus(lost)
 	})
 	return nil
+}
+
+// hasSuspended reports whether keys wait for the account to be enabled.
+func (a *Access) hasSuspended(now time.Time) bool {
+	for _, p := range a.Powers {
+		if slices.ContainsFunc(p.Keys, func(k *Key) bool { return !k.SuspendedAt.IsZero() && !k.ended(now) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Enable reopens a disabled account, and the service keys that Suspend suspended. It requires the same caller as

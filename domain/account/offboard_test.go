@@ -98,6 +98,20 @@ func TestDisable(t *testing.T) {
 		}
 	}
 	member := &account.User{ID: "member", Org: "org", Revision: 4}
+	t.Run("an operator ends the keys that a directory has suspended", func(t *testing.T) {
+		a := account1(member, "root")()
+		wantErr(t, a.Suspend(identity.System("org", "", "scim", now), "inactive"), nil)
+		since := a.User.DisabledAt
+		wantErr(t, a.Disable(operator(person("root")), "left", false), nil)
+		if got := endedKeys(a.Powers["acme"].Keys); len(got) == 0 || !a.User.DisabledAt.Equal(since) {
+			t.Errorf("ended %q, disabled at %s", got, a.User.DisabledAt)
+		}
+		events := len(a.User.Recorded())
+		wantErr(t, a.Disable(operator(person("root")), "left", false), nil)
+		if len(a.User.Recorded()) != events {
+			t.Error("disabling again changes something")
+		}
+	})
 	ops := &account.User{ID: "ops", Org: "org", Revision: 4, Operator: true}
 	disabled := &account.User{ID: "member", Org: "org", Revision: 4, DisabledAt: now}
 	for name, tt := range map[string]struct {
