@@ -18,7 +18,7 @@ const (
 	maxToken   = 16 << 10     // bytes; a header of 32 KiB must hold other things too
 	maxSubject = 255          // bytes (OpenID Connect Core, section 2)
 	maxDate    = 253402300799 // the last second of the year 9999: RFC 3339 writes none after it
-	skew       = time.Minute  // how much the issuer's clock may differ from ours
+	skew       = account.ClockSkew
 )
 
 // algorithms are those a token may be signed with: each fits one kind of key, and none is

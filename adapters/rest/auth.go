@@ -307,7 +307,9 @@ func (r *request) proof() (account.Proof, error) {
 	if err != nil {
 		return account.Proof{}, err
 	}
-	return account.Proof{Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt, Workspace: r.by.Workspace}, nil
+	return account.Proof{
+		Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt.Add(account.ClockSkew), Workspace: r.by.Workspace,
+	}, nil
 }
 
 // resolveProof returns the caller behind a proof, if the proof is still valid in the org as it is configured

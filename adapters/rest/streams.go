@@ -132,26 +132,22 @@ func (a *API) trackStream(s *openStream) (done func()) {
 	}
 }
 
-// recheckLoop checks the readers of all streams, until no stream is open.
+// recheckLoop checks the readers of all streams, until no stream is open, also while the server drains.
 func (a *API) recheckLoop() {
+	ctx := context.Background()
 	check := time.NewTicker(accessCheck)
 	defer check.Stop()
-	for {
-		select {
-		case <-a.streams.Done():
-			return
-		case <-check.C:
-		}
+	for range check.C {
 		byOrg := a.openStreams.byOrg()
 		if byOrg == nil {
 			return
 		}
-		if err := a.Services.Seats.Keep(a.streams, a.now()); err != nil && a.streams.Err() == nil {
-			a.Log.WarnContext(a.streams, "the node could not store that it is alive; it tries again", "error", err)
+		if err := a.Services.Seats.Keep(ctx, a.now()); err != nil {
+			a.Log.WarnContext(ctx, "the node could not store that it is alive; it tries again", "error", err)
 		}
 		for id, streams := range byOrg {
-			if err := a.recheckOrg(id, streams); err != nil && a.streams.Err() == nil {
-				a.Log.WarnContext(a.streams, "the readers of streams could not be checked; it is tried again",
+			if err := a.recheckOrg(ctx, id, streams); err != nil {
+				a.Log.WarnContext(ctx, "the readers of streams could not be checked; it is tried again",
 					"streams", len(streams), "error", err)
 			}
 		}
@@ -181,8 +177,8 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*openStream {
 }
 
 // recheckOrg ends the streams of an org whose readers have lost the access. An outage ends no stream.
-func (a *API) recheckOrg(id identity.OrgID, streams []*openStream) error {
-	ctx, cancel := context.WithTimeout(a.streams, a.config.RequestTimeout)
+func (a *API) recheckOrg(ctx context.Context, id identity.OrgID, streams []*openStream) error {
+	ctx, cancel := context.WithTimeout(ctx, a.config.RequestTimeout)
 	defer cancel()
 	org, ok := a.Orgs().ByID(id)
 	if !ok {

@@ -11,6 +11,9 @@ import (
 // maxListedGroups is how many groups of a token count. Providers list fewer: Entra ID lists 200, Okta 100.
 const maxListedGroups = 1_000
 
+// ClockSkew is how much the clock of an issuer of tokens may differ from Atrium's.
+const ClockSkew = time.Minute
+
 // Claims holds what a verified token of an OpenID provider says about its bearer. Issuer and Subject
 // together identify the bearer; a name or an e-mail address does not (OpenID Connect Core, section
 // 5.7).
@@ -21,7 +24,7 @@ type Claims struct {
 	EmailVerified bool      // the issuer vouches for Email
 	Name          string    // of any length and characters; empty: none given
 	IssuedAt      time.Time // zero: not given
-	ExpiresAt     time.Time
+	ExpiresAt     time.Time // verifiers accept the token for ClockSkew longer
 
 	// Raw holds every claim as JSON decodes it: string, float64, bool, nil, []any, map[string]any.
 	// Requests may share it, so it must not be changed.
