@@ -47,8 +47,9 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		{"webhook_deliveries", "id", nil, "created_at < ?", now.Add(-webhook.KeptFor)},
 		{"event_marks", "mark", nil, "until < ?", now},
 		{"prompt_templates", "id", promptRows, "deleted_at > 0 AND deleted_at < ?",
-			now.Add(-access.RestoreWithin)},
-		{"chat_templates", "id", chatRows, "deleted_at > 0 AND deleted_at < ?", now.Add(-access.RestoreWithin)},
+			now.Add(-access.RestoreWithin - restoreMargin)},
+		{"chat_templates", "id", chatRows, "deleted_at > 0 AND deleted_at < ?",
+			now.Add(-access.RestoreWithin - restoreMargin)},
 		{"stream_tickets", "hash", nil, "expires_at < ?", now},
 		{"sign_in_links", "hash", nil, "expires_at < ?", now},
 		{"logout_tokens", "org_id, hash", nil, "expires_at < ?", now},
@@ -69,7 +70,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	note("key_requests", db.remove(ctx, keyRows[0], "day <= ?", account.DayOf(now)-account.RequestDays))
 	note("events", db.sweepEvents(ctx, now.Add(-retention)))
 	note("webhook deliveries that wait", db.wakeWaiting(ctx, now))
-	note("workspaces", db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
+	note("workspaces", db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin-restoreMargin)))
 	return errors.Join(failed...)
 }
 

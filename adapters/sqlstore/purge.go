@@ -134,6 +134,11 @@ func (db *DB) remove(ctx context.Context, o owned, condition string, args ...any
 	}
 }
 
+// restoreMargin is how much longer than it can be restored a deleted object is kept: the clocks of nodes differ, and a
+// restore that began in time may be stored later. What belongs to the object is removed before it, in transactions of
+// their own.
+const restoreMargin = time.Hour
+
 // purgeWorkspaces removes workspaces that were deleted before a time, with all their content, and the programs that
 // were members only there. Their events stay as long as all events do. An error in one workspace does not keep the
 // others.

@@ -211,10 +211,10 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			now     time.Time
 			removed map[string]int
 		}{
-			{"one that can be restored for the last time stays", fixture.At.Add(30*day + time.Second), nil},
+			{"one that can be restored for the last time stays", fixture.At.Add(30*day + time.Hour + time.Second), nil},
 			{"one that cannot goes with all that is in it, and nothing else",
-				fixture.At.Add(30*day + time.Second + time.Microsecond), first},
-			{"so does the next, a second later", fixture.At.Add(30*day + 3*time.Second), things},
+				fixture.At.Add(30*day + time.Hour + time.Second + time.Microsecond), first},
+			{"so does the next, a second later", fixture.At.Add(30*day + time.Hour + 3*time.Second), things},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				want := counts(t, rows)
