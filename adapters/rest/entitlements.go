@@ -41,6 +41,7 @@ func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
 	}
 	if a.Counted {
 		out.CountedBy = openapi.EntitlementLimitCountedByApplication
+		out.PeriodStart, out.PeriodEnd = openapi.Time(a.Period.Start), openapi.Time(a.Period.End)
 	}
 	return out
 }

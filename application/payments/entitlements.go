@@ -37,20 +37,35 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 	if err != nil {
 		return nil, err
 	}
-	var reported map[string]int64
-	if len(t.Plans.Reportable()) > 0 {
-		if reported, err = s.meters.Sums(ctx, by.Workspace, t.Plans.PeriodOf(c, now).Start); err != nil {
-			return nil, err
-		}
+	reported, err := s.reported(ctx, by, t, c, now)
+	if err != nil {
+		return nil, err
 	}
 	limits := t.Plans.Limits(s.deps.Quotas(by.Org), t.Plans.Entitling(c.LiveSubscription(), now, t.Grace))
 	return t.Plans.Entitlements(c, now, t.Grace, limits, used, reported), nil
 }
 
+// reported returns the sums that the application has reported, each in the period of its feature.
+func (s *Service) reported(
+	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
+) (map[string]int64, error) {
+	reported, sums := map[string]int64{}, map[time.Time]map[string]int64{} // by the start of the period
+	for feature := range t.Plans.Reportable() {
+		start := t.Plans.PeriodOf(c, feature, now).Start
+		if sums[start] == nil {
+			var err error
+			if sums[start], err = s.meters.Sums(ctx, by.Workspace, start); err != nil {
+				return nil, err
+			}
+		}
+		reported[feature] = sums[start][feature]
+	}
+	return reported, nil
+}
+
 // Reported is the usage of a feature after a report.
 type Reported struct {
 	billing.Allowance
-	Period   billing.Period
 	Repeated bool // the report had been counted before
 }
 
@@ -66,7 +81,7 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature st
 	if err != nil {
 		return nil, err
 	}
-	r, err := billing.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(c, now))
+	r, err := billing.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(c, feature, now))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +90,7 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature st
 		return nil, err
 	}
 	e := t.Plans.Entitlements(c, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
-	out := &Reported{Period: r.Period, Repeated: repeated}
+	out := &Reported{Repeated: repeated}
 	for _, a := range e.Limits {
 		if a.Name == feature {
 			out.Allowance = a

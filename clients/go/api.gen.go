@@ -1936,6 +1936,10 @@ type EntitlementLimit struct {
 	Source string `json:"source"`
 	// Atrium enforces what it counts.
 	CountedBy string `json:"counted_by"`
+	// The start of the period over which the application's reports are summed: that of the subscription for the
+	// feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
+	PeriodStart *time.Time `json:"period_start,omitzero"`
+	PeriodEnd   *time.Time `json:"period_end,omitzero"`
 }
 
 // Entitlements is a type of the API.
@@ -1951,7 +1955,8 @@ type Entitlements struct {
 	Features []string `json:"features"`
 	// The limits by name.
 	Limits map[string]EntitlementLimit `json:"limits"`
-	// The start of the period over which reported usage is summed, as `POST /api/payments/usage` describes it.
+	// The start of the month over which reported usage is summed, as `POST /api/payments/usage` describes it. A
+	// feature that the gateway bills by usage has its own `period_start` in `limits`.
 	PeriodStart time.Time `json:"period_start"`
 	PeriodEnd   time.Time `json:"period_end"`
 }
@@ -8497,8 +8502,8 @@ func (s *PaymentsSubscriptionService) Update(ctx context.Context, body Subscript
 // Usage belongs to the workspace: periods are the months since it first had a subscription, also of a plan with
 // another interval, and calendar months in UTC before that. A subscription that begins after another one has
 // ended begins a new period when an invoice above 0 is paid; a free plan, a trial or a discount of 100 % does
-// not. With a plan that has a `metered_price`, the periods are those of the subscription, because the gateway
-// bills them.
+// not. If the plan has a `metered_price` for the feature, its periods are those of the subscription, because the
+// gateway bills them.
 //
 // If the plan has a `metered_price` for the feature, the gateway bills the usage when the period ends. It gets
 // the report within seconds; while it cannot be reached, the report waits, for 34 days. Usage during a trial is

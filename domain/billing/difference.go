@@ -108,9 +108,9 @@ func (h *GatewaySubscription) later(item *Item, a Amendment, d *Difference) erro
 	s := h.Schedule
 	foreign := s != nil && !s.Own
 	end := a.CancelAtPeriodEnd
-	at := h.endsAt(item)
+	endsAt := h.endsAt(item)
 	undone := end != nil && !*end && h.endsWith(item)
-	if (end != nil && *end) || (!undone && !at.IsZero() && (!foreign || !at.After(item.PeriodEnd))) {
+	if (end != nil && *end) || (!undone && !endsAt.IsZero() && (!foreign || !endsAt.After(item.PeriodEnd))) {
 		return ErrSubscriptionEnds
 	}
 	if !foreign && len(d.Items) == 0 && a.Promotion == nil {
@@ -136,10 +136,10 @@ func (h *GatewaySubscription) allPhases(item *Item) []Phase {
 	if h.Schedule == nil {
 		return []Phase{current}
 	}
-	held := h.Schedule.Phases
-	current.Start, current.End = held[0].Start, held[0].End // which cannot be moved
+	scheduled := h.Schedule.Phases
+	current.Start, current.End = scheduled[0].Start, scheduled[0].End // which cannot be moved
 	phases := []Phase{current}
-	for n, p := range held[1:] {
+	for n, p := range scheduled[1:] {
 		p.Of, p.Items = n+1, slices.Clone(p.Items)
 		phases = append(phases, p)
 	}
@@ -148,19 +148,19 @@ func (h *GatewaySubscription) allPhases(item *Item) []Phase {
 
 // split divides the phase in which the period of item ends, and adds one that begins then if there is none.
 func split(phases []Phase, item *Item, a Amendment) []Phase {
-	at, out := item.PeriodEnd, []Phase(nil)
+	renewal, out := item.PeriodEnd, []Phase(nil)
 	for _, p := range phases {
-		if p.Start.Before(at) && p.End.After(at) {
+		if p.Start.Before(renewal) && p.End.After(renewal) {
 			first := p
-			first.End = at
-			p.Start, p.Items = at, slices.Clone(p.Items)
+			first.End = renewal
+			p.Start, p.Items = renewal, slices.Clone(p.Items)
 			out = append(out, first)
 		}
 		out = append(out, p)
 	}
-	if last := &out[len(out)-1]; !last.End.After(at) {
-		last.End = at
-		next := Phase{Start: at, Items: slices.Clone(last.Items), Of: last.Of, Lasts: item.Rate}
+	if last := &out[len(out)-1]; !last.End.After(renewal) {
+		last.End = renewal
+		next := Phase{Start: renewal, Items: slices.Clone(last.Items), Of: last.Of, Lasts: item.Rate}
 		if a.Plan.ID != "" {
 			next.Lasts = a.Plan.rate()
 		}
@@ -174,12 +174,12 @@ func split(phases []Phase, item *Item, a Amendment) []Phase {
 func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (changed bool) {
 	for n := range phases {
 		p := &phases[n]
-		at := p.planItem(h, item)
-		if (a.AtRenewal && p.Start.Before(item.PeriodEnd)) || at < 0 {
+		match := p.planItem(h, item)
+		if (a.AtRenewal && p.Start.Before(item.PeriodEnd)) || match < 0 {
 			continue
 		}
-		changed = changed || (n > 0 && a.changes(&p.Items[at]))
-		a.apply(&p.Items[at])
+		changed = changed || (n > 0 && a.changes(&p.Items[match]))
+		a.apply(&p.Items[match])
 		if a.Plan.ID != "" {
 			p.Plan, p.Items = a.Plan.ID, a.meterItems(p.Items)
 		}
@@ -204,21 +204,21 @@ func (a *Amendment) apply(i *Item) {
 
 // meterItems returns items with the metered price of a's plan in place of that of the plan before it.
 func (a *Amendment) meterItems(items []Item) []Item {
-	to := ""
+	wanted := ""
 	if m := a.Plan.Metered; m != nil {
-		to = m.PriceRef
+		wanted = m.PriceRef
 	}
 	index := func(ref string) int {
 		return slices.IndexFunc(items, func(i Item) bool { return i.Metered && ref != "" && i.Rate.Ref == ref })
 	}
-	switch was, there := index(a.Meter), index(to) >= 0; {
-	case a.Meter == to, was < 0 && (there || to == ""): // so it is
-	case was < 0:
-		items = append(items, Item{Rate: Rate{Ref: to}, Metered: true})
-	case there, to == "":
-		items = slices.Delete(items, was, was+1)
+	switch previous, exists := index(a.Meter), index(wanted) >= 0; {
+	case a.Meter == wanted, previous < 0 && (exists || wanted == ""): // nothing changes
+	case previous < 0:
+		items = append(items, Item{Rate: Rate{Ref: wanted}, Metered: true})
+	case exists, wanted == "":
+		items = slices.Delete(items, previous, previous+1)
 	default:
-		items[was].Rate = Rate{Ref: to}
+		items[previous].Rate = Rate{Ref: wanted}
 	}
 	return items
 }
@@ -243,9 +243,9 @@ func (h *GatewaySubscription) itemChanges(item *Item, a Amendment) []ItemChange 
 			continue
 		}
 		other := ItemChange{ID: i.ID}
-		at := slices.IndexFunc(left, func(o Item) bool { return o.ID == i.ID })
-		if other.Deleted = at < 0; at >= 0 && left[at].Rate.Ref != i.Rate.Ref {
-			other.Ref = left[at].Rate.Ref
+		match := slices.IndexFunc(left, func(o Item) bool { return o.ID == i.ID })
+		if other.Deleted = match < 0; match >= 0 && left[match].Rate.Ref != i.Rate.Ref {
+			other.Ref = left[match].Rate.Ref
 		}
 		changes = append(changes, other)
 	}

@@ -12,7 +12,7 @@ type Entitlements struct {
 	Status   Status
 	Entitled bool
 
-	// Period is the time over which usage that the application reports is summed.
+	// Period is the time over which usage that the application reports is summed, if the gateway does not bill it.
 	Period Period
 
 	Limits []Allowance
@@ -34,7 +34,8 @@ type Allowance struct {
 	Limit   int64 // meaningless if Origin is NoLimit
 	Used    int64
 	Origin  Origin
-	Counted bool // by the application, per period; otherwise by Atrium
+	Counted bool // by the application, per Period; otherwise by Atrium
+	Period  Period
 }
 
 // Exceeded reports whether more is used than the limit allows.
@@ -59,11 +60,11 @@ func (p Plans) Reportable() map[string]bool {
 }
 
 // Entitlements returns what a workspace may use. c is its customer, nil for none. limits are those of
-// Limits, used is what Atrium counts, and reported what the application has reported in the period.
+// Limits, used is what Atrium counts, and reported what the application has reported in the period of each feature.
 func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
 	used quota.Amounts, reported map[string]int64) *Entitlements {
 	s := c.LiveSubscription()
-	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(c, now)}
+	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(c, "", now)}
 	if s != nil {
 		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)
 	}
@@ -80,7 +81,7 @@ func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, lim
 		e.Limits = append(e.Limits, a)
 	}
 	for name := range p.Reportable() {
-		e.Limits = append(e.Limits, e.reported(name, reported[name]))
+		e.Limits = append(e.Limits, e.reported(name, reported[name], p.PeriodOf(c, name, now)))
 	}
 	return e
 }
@@ -103,8 +104,8 @@ func (c *Customer) SoldAs(previous *Customer) bool {
 }
 
 // reported returns the limit of a name that the application counts. A workspace without a plan has 0.
-func (e *Entitlements) reported(name string, used int64) Allowance {
-	a := Allowance{Name: name, Used: used, Origin: PlanLimit, Counted: true}
+func (e *Entitlements) reported(name string, used int64, in Period) Allowance {
+	a := Allowance{Name: name, Used: used, Origin: PlanLimit, Counted: true, Period: in}
 	if e.Plan != nil {
 		limit, limited := e.Plan.Limits[name]
 		if a.Limit = limit; !limited {

@@ -68,6 +68,9 @@ func TestEntitlements(t *testing.T) {
 				got[name] = a
 			}
 			for name, want := range tt.want {
+				if want.Counted {
+					want.Period = e.Period
+				}
 				if got[name] != want {
 					t.Errorf("%s: %+v, want %+v", name, got[name], want)
 				}

@@ -78,7 +78,9 @@ func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
 	h.Plan = cmp.Or(h.Plan, plan)
 	if item == nil {
 		if len(h.Items) > 0 {
-			h.PeriodStart, h.PeriodEnd = h.Items[0].PeriodStart, h.Items[0].PeriodEnd
+			item = &h.Items[0]
+			h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
+			h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
 		}
 		return
 	}
@@ -89,9 +91,42 @@ func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
 	} else if item.Rate.Ref == stored && plan != "" { // what the gateway remembers of its sale can be older
 		h.Plan = plan
 	}
-	h.EndsAt = h.endsAt(item)
-	h.CancelAtPeriodEnd = h.endsWith(item)
+	h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
 	h.Pending = h.pending(item, plans)
+}
+
+// isUnrecognized reports whether Resolve has not found the item of the plan.
+func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len(h.Items) > 0 }
+
+// soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price stays, so that
+// the item is found when it is clear again.
+func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem) SoldItem {
+	sold := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
+	if h.isUnrecognized() {
+		sold.Rate, sold.Unrecognized = previous.Rate, true
+	}
+	return sold
+}
+
+// meter returns the metered price by which h is billed for its plan: the configured one, else the one that was stored
+// last, else the only one if the plan has one or is no longer configured. "" if that is none.
+func (h *GatewaySubscription) meter(plans Plans, stored string) string {
+	plan, err := plans.Find(h.Plan)
+	var refs []string
+	for _, i := range h.Items {
+		if i.Metered {
+			refs = append(refs, i.Rate.Ref)
+		}
+	}
+	switch {
+	case err == nil && plan.Metered != nil && slices.Contains(refs, plan.Metered.PriceRef):
+		return plan.Metered.PriceRef
+	case slices.Contains(refs, stored):
+		return stored
+	case len(refs) == 1 && h.Plan != "" && (err != nil || plan.Metered != nil):
+		return refs[0]
+	}
+	return ""
 }
 
 // soldAt returns the plan with a gateway's price. If several have it, the one that the subscription was sold as.
@@ -164,8 +199,8 @@ func (h *GatewaySubscription) endsAt(item *Item) time.Time {
 
 // endsWith reports whether h is set to end with the period of item, or before.
 func (h *GatewaySubscription) endsWith(item *Item) bool {
-	at := h.endsAt(item)
-	return !at.IsZero() && !at.After(item.PeriodEnd)
+	end := h.endsAt(item)
+	return !end.IsZero() && !end.After(item.PeriodEnd)
 }
 
 // planItem returns the index of the plan's item in a phase: that with the price of the item that it is now, else the

@@ -84,8 +84,12 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		if sold.ID != "si_plan" || c.Subscription.Plan != "basic" || c.Subscription.Quantity != 1 {
 			t.Errorf("%+v", c.Subscription)
 		}
-		if sold = see(holding("", addOn)); !sold.Unrecognized {
-			t.Errorf("%+v", sold)
+		unclear := holding("", addOn)
+		unclear.CancelAt = ends
+		sold = see(unclear)
+		if s := c.Subscription; !sold.Unrecognized || sold.Rate.Ref != "price_basic" || s.Quantity != 1 ||
+			!s.EndsAt.Equal(ends) || !s.CancelAtPeriodEnd {
+			t.Errorf("%+v", s)
 		}
 		_, err := c.ChangeSubscription(owner, "key", nil, billing.Changes{Quantity: new(int)}, plans)
 		wantErr(t, err, billing.ErrSubscriptionUnrecognized)

@@ -76,12 +76,3 @@ func (p Plans) Metering(s *Subscription, feature string) *MeteredPrice {
 	}
 	return plan.Metered
 }
-
-// meters reports whether a subscription that changes from p to q keeps the same metered price. If it does not, Stripe
-// bills no usage before the change (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so
-// that such a change waits for the renewal. Another period does, too: it would begin at once, and the usage before it
-// would not be billed.
-func (p *Plan) meters(q *Plan) bool {
-	return p.Metered == nil || q.Metered != nil && *p.Metered == *q.Metered && p.Interval == q.Interval &&
-		p.IntervalCount == q.IntervalCount
-}

@@ -70,6 +70,34 @@ func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
 	wantErr(t, err, fault.ErrInvalid)
 }
 
+// TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured has a plan whose configuration got another metered
+// price after the purchase, or that is no longer configured. Two metered items would bill each report twice.
+func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *testing.T) {
+	repriced := messages
+	repriced.Metered = &billing.MeteredPrice{Feature: "messages", Amount: 20, PriceRef: "price_dearer"}
+	for name, configured := range map[string]billing.Plans{
+		"another price": append(billing.Plans{repriced}, plans...), "no such plan": plans,
+	} {
+		for when, before := range map[string]billing.Plans{"seen before": byUsage, "seen only now": configured} {
+			c := subscribed("metered", billing.Active)
+			held := []billing.GatewaySubscription{holding("metered", item("price_metered", 900, 1), meter)}
+			seeSubscriptions(c, owner, held, before)
+			seeSubscriptions(c, owner, held, configured)
+			pro := billing.PlanID("pro")
+			_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &pro}, configured)
+			wantErr(t, err, nil)
+			if c.Pending.Meter != "price_messages" || !c.Pending.AtRenewal {
+				t.Errorf("%s, %s: %+v", name, when, c.Pending)
+			}
+		}
+	}
+	c := subscribed("basic", billing.Active)
+	seeSubscriptions(c, owner, []billing.GatewaySubscription{holding("basic", item("price_basic", 900, 1), meter)}, plans)
+	if got := c.Subscription.Item.Meter; got != "" {
+		t.Errorf("a metered item that someone else added is taken for that of the plan: %q", got)
+	}
+}
+
 func TestWhenUsageIsSent(t *testing.T) {
 	c := customer()
 	e := billing.UsageEvent{Customer: c.ID, At: now}

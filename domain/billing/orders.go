@@ -28,27 +28,39 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if rate == (Rate{}) && err == nil { // of a mirror that has not stored it
 		rate = from.rate()
 	}
-	to := rate
+	wanted := rate
 	if op.Plan != s.Plan {
 		plan, err := plans.buyable(op.Plan)
 		if err != nil {
 			return err
 		}
-		op.Sold, to = plan.snapshot(), plan.rate()
-		if from != nil && from.Metered != nil {
+		op.Sold, wanted = plan.snapshot(), plan.rate()
+		if op.Meter = s.Item.Meter; op.Meter == "" && from != nil && from.Metered != nil {
 			op.Meter = from.Metered.PriceRef
 		}
 	}
 	if rate == (Rate{}) { // it cannot be compared: the change takes effect at once
 		return nil
 	}
-	if rate.Price.Currency != to.Price.Currency {
+	if rate.Price.Currency != wanted.Price.Currency {
 		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
 			"subscription, then begin another one.")
 	}
-	less := to.length() < rate.length() ||
-		to.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
-	metered := op.Sold != nil && from != nil && !from.meters(op.Sold)
-	op.AtRenewal = (less || metered) && s.Status != Trialing
+	less := wanted.length() < rate.length() ||
+		wanted.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
+	op.AtRenewal = (less || op.remeters(rate)) && s.Status != Trialing
 	return nil
+}
+
+// remeters reports whether a change ends the metered price at which the subscription is billed. Stripe bills no usage
+// before such a change (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that it waits
+// for the renewal. Another period than that of rate, which is paid now, does, too: it would begin at once, and the usage
+// before it would not be billed.
+func (o *Operation) remeters(rate Rate) bool {
+	if o.Sold == nil || o.Meter == "" {
+		return false
+	}
+	m := o.Sold.Metered
+	return m == nil || m.PriceRef != o.Meter || o.Sold.Interval != rate.Interval ||
+		o.Sold.IntervalCount != rate.IntervalCount
 }

@@ -5,15 +5,19 @@ import "time"
 // Period is the time from Start until before End.
 type Period struct{ Start, End time.Time }
 
-// PeriodOf returns the period over which the usage of a workspace is summed at now, the time at the gateway. c is its
-// customer, nil for none. Usage belongs to the workspace: its periods are months since UsageSince, whatever becomes of
-// its subscriptions. While the subscription is billed by usage, they are those of the subscription: the gateway bills
-// their sums. Before the first subscription they are calendar months in UTC.
-func (p Plans) PeriodOf(c *Customer, now time.Time) Period {
+// PeriodOf returns the period over which the usage of a feature is summed at now, the time at the gateway. c is the
+// workspace's customer, nil for none. Usage belongs to the workspace: its periods are months since UsageSince, whatever
+// becomes of its subscriptions. Before the first subscription they are calendar months in UTC. The feature by which the
+// subscription is billed has the periods of the subscription: the gateway bills their sums.
+func (p Plans) PeriodOf(c *Customer, feature string, now time.Time) Period {
 	s := c.LiveSubscription()
+	if s != nil && s.PeriodStart.Before(s.PeriodEnd) {
+		plan, err := p.Find(s.Plan)
+		if err == nil && plan.Metered != nil && plan.Metered.Feature == feature {
+			return plan.billed(s, now)
+		}
+	}
 	switch {
-	case s != nil && p.meteredBy(s):
-		return p.billed(s, now)
 	case c != nil && !c.UsageSince.IsZero():
 		return monthSince(c.UsageSince, now)
 	case s != nil && !s.PeriodStart.IsZero(): // it was stored by a version that did not know UsageSince
@@ -22,21 +26,12 @@ func (p Plans) PeriodOf(c *Customer, now time.Time) Period {
 	return month(now)
 }
 
-func (p Plans) meteredBy(s *Subscription) bool {
-	plan, err := p.Find(s.Plan)
-	return err == nil && plan.Metered != nil && s.PeriodStart.Before(s.PeriodEnd)
-}
-
 // billed returns the period of a metered subscription at now. If the mirror has not seen a renewal yet, it is the
 // period that follows.
-func (p Plans) billed(s *Subscription, now time.Time) Period {
+func (p *Plan) billed(s *Subscription, now time.Time) Period {
 	current := Period{Start: s.PeriodStart, End: s.PeriodEnd}
-	plan, err := p.Find(s.Plan)
-	if err != nil {
-		return current
-	}
 	for !now.Before(current.End) {
-		current = Period{Start: current.End, End: plan.Interval.Advance(current.End, max(plan.IntervalCount, 1),
+		current = Period{Start: current.End, End: p.Interval.Advance(current.End, max(p.IntervalCount, 1),
 			s.PeriodStart.Day())}
 	}
 	return current

@@ -59,10 +59,20 @@ func TestUsageIsSummedByMonthsOfTheWorkspace(t *testing.T) {
 			at(2026, 3, 31, 12), at(2026, 4, 30, 12)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := byUsage.PeriodOf(tt.c, tt.now); !got.Start.Equal(tt.from) || !got.End.Equal(tt.til) {
+			if got := byUsage.PeriodOf(tt.c, "messages", tt.now); !got.Start.Equal(tt.from) || !got.End.Equal(tt.til) {
 				t.Errorf("%s to %s, want %s to %s", got.Start, got.End, tt.from, tt.til)
 			}
 		})
+	}
+}
+
+func TestOnlyTheFeatureThatIsBilledHasThePeriodOfTheSubscription(t *testing.T) {
+	c := &billing.Customer{UsageSince: now.AddDate(0, 0, -10), Subscription: &billing.Subscription{Plan: "metered",
+		Status: billing.Active, PeriodStart: now.AddDate(0, 0, -3), PeriodEnd: now.AddDate(0, 0, 27)}}
+	for feature, start := range map[string]time.Time{"messages": c.Subscription.PeriodStart, "seats": c.UsageSince} {
+		if got := byUsage.PeriodOf(c, feature, now); !got.Start.Equal(start) {
+			t.Errorf("usage of %s is summed since %s, not %s", feature, got.Start, start)
+		}
 	}
 }
 

@@ -59,6 +59,9 @@ type SoldItem struct {
 	ID   ItemID `json:"id"`
 	Rate Rate   `json:"rate"` // that is paid, which may no longer be the plan's
 
+	// Meter is the metered price by which the subscription is billed, which may no longer be the plan's; "" without one.
+	Meter string `json:"meter,omitempty"`
+
 	// Unrecognized says that no item is clearly that of a plan, so that the subscription cannot be changed.
 	Unrecognized bool `json:"unrecognized,omitempty"`
 }
@@ -126,10 +129,13 @@ func (h GatewaySubscription) subscription(plans Plans, was *Subscription) *Subsc
 		before = *was
 	}
 	h.Resolve(plans, before.Item.Rate.Ref, before.Plan)
+	if h.isUnrecognized() {
+		h.Quantity = before.Quantity
+	}
 	return &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
 		PeriodEnd: h.PeriodEnd, EndsAt: h.EndsAt,
-		Item:     SoldItem{ID: h.Item, Rate: h.Rate, Unrecognized: h.Item == "" && len(h.Items) > 0},
+		Item:     h.soldItem(plans, before.Item),
 		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
 		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
 		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,

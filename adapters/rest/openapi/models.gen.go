@@ -2285,7 +2285,11 @@ type EntitlementLimit struct {
 	CountedBy EntitlementLimitCountedBy `json:"counted_by"`
 
 	// Limit `null` if there is none.
-	Limit nullable.Nullable[int64] `json:"limit"`
+	Limit     nullable.Nullable[int64] `json:"limit"`
+	PeriodEnd Time                     `json:"period_end,omitempty,omitzero"`
+
+	// PeriodStart The start of the period over which the application's reports are summed: that of the subscription for the feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
+	PeriodStart Time `json:"period_start,omitempty,omitzero"`
 
 	// Remaining What can be added. `null` if there is no limit.
 	Remaining nullable.Nullable[int64] `json:"remaining"`
@@ -2315,7 +2319,7 @@ type Entitlements struct {
 	Limits    map[string]EntitlementLimit `json:"limits"`
 	PeriodEnd Time                        `json:"period_end"`
 
-	// PeriodStart The start of the period over which reported usage is summed, as `POST /api/payments/usage` describes it.
+	// PeriodStart The start of the month over which reported usage is summed, as `POST /api/payments/usage` describes it. A feature that the gateway bills by usage has its own `period_start` in `limits`.
 	PeriodStart Time `json:"period_start"`
 
 	// PlanID The plan that the workspace is entitled to. `null` if it has none, or has not paid for it beyond the grace period.

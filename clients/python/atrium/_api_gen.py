@@ -2524,6 +2524,15 @@ class EntitlementLimit(TypedDict):
     counted_by: Union[Literal["atrium", "application"], str]
     """Atrium enforces what it counts."""
 
+    period_start: NotRequired[str]
+    """The start of the period over which the application's reports are summed: that of the subscription for
+    the feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium
+    counts.
+    """
+
+    period_end: NotRequired[str]
+    """"""
+
 
 class Entitlements(TypedDict):
     """A type of the API."""
@@ -2546,8 +2555,8 @@ class Entitlements(TypedDict):
     """The limits by name."""
 
     period_start: str
-    """The start of the period over which reported usage is summed, as `POST /api/payments/usage` describes
-    it.
+    """The start of the month over which reported usage is summed, as `POST /api/payments/usage` describes
+    it. A feature that the gateway bills by usage has its own `period_start` in `limits`.
     """
 
     period_end: str
@@ -10908,8 +10917,8 @@ class PaymentsUsageResource(Resource):
         Usage belongs to the workspace: periods are the months since it first had a subscription, also of
         a plan with another interval, and calendar months in UTC before that. A subscription that begins
         after another one has ended begins a new period when an invoice above 0 is paid; a free plan, a
-        trial or a discount of 100 % does not. With a plan that has a `metered_price`, the periods are
-        those of the subscription, because the gateway bills them.
+        trial or a discount of 100 % does not. If the plan has a `metered_price` for the feature, its
+        periods are those of the subscription, because the gateway bills them.
 
         If the plan has a `metered_price` for the feature, the gateway bills the usage when the period
         ends. It gets the report within seconds; while it cannot be reached, the report waits, for 34

@@ -2078,6 +2078,13 @@ export type EntitlementLimit = {
   source: 'plan' | 'quota' | 'none' | (string & {})
   /** Atrium enforces what it counts. */
   counted_by: 'atrium' | 'application' | (string & {})
+  /**
+   * The start of the period over which the application's reports are summed: that of the subscription for the
+   * feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
+   */
+  period_start?: string
+  /**  */
+  period_end?: string
 }
 
 /**  */
@@ -2095,7 +2102,10 @@ export type Entitlements = {
   features: string[]
   /** The limits by name. */
   limits: Record<string, EntitlementLimit>
-  /** The start of the period over which reported usage is summed, as `POST /api/payments/usage` describes it. */
+  /**
+   * The start of the month over which reported usage is summed, as `POST /api/payments/usage` describes it. A
+   * feature that the gateway bills by usage has its own `period_start` in `limits`.
+   */
   period_start: string
   /**  */
   period_end: string
@@ -8162,8 +8172,8 @@ export class PaymentsUsageResource extends Resource {
    * Usage belongs to the workspace: periods are the months since it first had a subscription, also of a plan
    * with another interval, and calendar months in UTC before that. A subscription that begins after another one
    * has ended begins a new period when an invoice above 0 is paid; a free plan, a trial or a discount of 100 %
-   * does not. With a plan that has a `metered_price`, the periods are those of the subscription, because the
-   * gateway bills them.
+   * does not. If the plan has a `metered_price` for the feature, its periods are those of the subscription,
+   * because the gateway bills them.
    *
    * If the plan has a `metered_price` for the feature, the gateway bills the usage when the period ends. It gets
    * the report within seconds; while it cannot be reached, the report waits, for 34 days. Usage during a trial
