@@ -96,9 +96,9 @@ func (s *openStream) flush(w http.ResponseWriter) error {
 // openStreams are the open streams of the node. All of their readers are checked in a few look-ups: some for each
 // stream would be thousands per second, with hardly any change found.
 type openStreams struct {
-	mu       sync.Mutex
-	all      map[*openStream]bool
-	checking bool // recheckLoop runs, as long as any is open
+	mu   sync.Mutex
+	all  map[*openStream]bool
+	stop context.CancelFunc // of recheckLoop, which runs as long as any is open
 }
 
 // trackStream ends s when its reader loses the access, or the server drains and s is not finite, until done is called.
@@ -107,13 +107,13 @@ func (a *API) trackStream(s *openStream) (done func()) {
 	o := &a.openStreams
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.all == nil {
+	if len(o.all) == 0 {
 		o.all = map[*openStream]bool{}
+		ctx, stop := context.WithCancel(context.Background()) // also while the server drains
+		o.stop = stop
+		go a.recheckLoop(ctx)
 	}
-	if o.all[s] = true; !o.checking {
-		o.checking = true
-		go a.recheckLoop()
-	}
+	o.all[s] = true
 	stop := func() bool { return false }
 	if !s.finite {
 		stop = context.AfterFunc(a.streams, func() { s.end(context.Canceled) })
@@ -128,25 +128,27 @@ func (a *API) trackStream(s *openStream) (done func()) {
 		s.mu.Unlock()
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.all, s)
+		if delete(o.all, s); len(o.all) == 0 {
+			o.stop()
+		}
 	}
 }
 
-// recheckLoop checks the readers of all streams, until no stream is open, also while the server drains.
-func (a *API) recheckLoop() {
-	ctx := context.Background()
+// recheckLoop checks the readers of all streams until the context ends.
+func (a *API) recheckLoop(ctx context.Context) {
 	check := time.NewTicker(accessCheck)
 	defer check.Stop()
-	for range check.C {
-		byOrg := a.openStreams.byOrg()
-		if byOrg == nil {
+	for {
+		select {
+		case <-ctx.Done():
 			return
+		case <-check.C:
 		}
-		if err := a.Services.Seats.Keep(ctx, a.now()); err != nil {
+		if err := a.Services.Seats.Keep(ctx, a.now()); err != nil && ctx.Err() == nil {
 			a.Log.WarnContext(ctx, "the node could not store that it is alive; it tries again", "error", err)
 		}
-		for id, streams := range byOrg {
-			if err := a.recheckOrg(ctx, id, streams); err != nil {
+		for id, streams := range a.openStreams.byOrg() {
+			if err := a.recheckOrg(ctx, id, streams); err != nil && ctx.Err() == nil {
 				a.Log.WarnContext(ctx, "the readers of streams could not be checked; it is tried again",
 					"streams", len(streams), "error", err)
 			}
@@ -161,14 +163,10 @@ func (o *openStreams) count() int {
 	return len(o.all)
 }
 
-// byOrg returns the open streams by org. It returns nil if there is none; the caller must then stop checking.
+// byOrg returns the open streams by org.
 func (o *openStreams) byOrg() map[identity.OrgID][]*openStream {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.all) == 0 {
-		o.checking = false
-		return nil
-	}
 	out := map[identity.OrgID][]*openStream{}
 	for s := range o.all {
 		out[s.obs.org.ID] = append(out[s.obs.org.ID], s)
