@@ -2,7 +2,6 @@ package stripe
 
 import (
 	"context"
-	"maps"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
@@ -21,14 +20,14 @@ func (g *Gateway) schedule(
 ) error {
 	note := amendedBy
 	if s.Schedule == nil {
-		made, err := g.api.V1SubscriptionSchedules.Create(ctx,
+		created, err := g.api.V1SubscriptionSchedules.Create(ctx,
 			&stripe.SubscriptionScheduleCreateParams{Params: g.writeParams(key + "_schedule"), FromSubscription: &s.ID})
 		if err != nil {
 			return translate(err)
 		}
-		with := *s
-		with.Schedule = made
-		s = &with
+		scheduled := *s
+		scheduled.Schedule = created
+		s = &scheduled
 		h := mirrorSubscription(s) // its current phase may begin before the period
 		if d, err = h.Difference(a); err != nil {
 			return err
@@ -47,12 +46,12 @@ func (g *Gateway) schedule(
 	if d.Ends {
 		p.EndBehavior = stripe.String("cancel")
 	}
-	held := phasesLeft(s.Schedule)
-	if len(held) == 0 {
+	phases := phasesLeft(s.Schedule)
+	if len(phases) == 0 {
 		return &billing.Rejection{Reason: "the schedule has no phase"}
 	}
 	for n, phase := range d.Phases {
-		p.Phases = append(p.Phases, restate(s, held[phase.Of], phase, n == 0))
+		p.Phases = append(p.Phases, restate(s, phases[phase.Of], phase, n == 0))
 		if n > 0 && d.Discount {
 			setDiscount(p.Phases[n], s, a)
 		}
@@ -62,35 +61,26 @@ func (g *Gateway) schedule(
 }
 
 // restate returns a phase with the items that it is to have, and with all the rest of the phase that it comes from.
-// What is taxed and deducted in the current phase is what the subscription says.
+// What is taxed, deducted and charged in the current phase is what the subscription says.
 func restate(
-	s *stripe.Subscription, from *stripe.SubscriptionSchedulePhase, to billing.Phase, current bool,
+	s *stripe.Subscription, phase *stripe.SubscriptionSchedulePhase, target billing.Phase, current bool,
 ) *stripe.SubscriptionScheduleUpdatePhaseParams {
-	p := furtherTerms(from)
-	p.StartDate = stripe.Int64(to.Start.Unix())
-	switch {
-	case !to.End.IsZero():
-		p.EndDate = stripe.Int64(to.End.Unix())
-	default:
-		p.Duration = &stripe.SubscriptionScheduleUpdatePhaseDurationParams{
-			Interval:      stripe.String(string(to.Lasts.Interval)),
-			IntervalCount: stripe.Int64(int64(to.Lasts.IntervalCount)),
-		}
-	}
-	if current || to.End.IsZero() || to.Plan != "" {
+	p := furtherTerms(phase, target, current)
+	if current || target.End.IsZero() || target.Plan != "" {
 		p.ProrationBehavior = stripe.String("none")
 	}
-	if to.Plan != "" {
-		p.Metadata[planOf] = string(to.Plan)
+	if target.Plan != "" {
+		p.Metadata[planOf] = string(target.Plan)
 	}
-	terms := from.Items
-	if to.Of == 0 { // the subscription may have changed since its phase began
+	terms := phase.Items
+	if target.Of == 0 { // the subscription may have changed since its phase began
 		terms = subscriptionTerms(s)
 		p.DefaultTaxRates = taxRates(s.DefaultTaxRates)
-		p.Discounts = nil
-		for _, d := range s.Discounts {
-			p.Discounts = append(p.Discounts,
-				&stripe.SubscriptionScheduleUpdatePhaseDiscountParams{Discount: stripe.String(d.ID)})
+		p.Discounts = subscriptionDiscounts(s)
+		if p.DefaultPaymentMethod != nil {
+			if p.DefaultPaymentMethod = nil; s.DefaultPaymentMethod != nil {
+				p.DefaultPaymentMethod = &s.DefaultPaymentMethod.ID
+			}
 		}
 	}
 	if current {
@@ -99,8 +89,8 @@ func restate(
 		}
 		return p
 	}
-	for _, i := range to.Items {
-		p.Items = append(p.Items, phaseItem(source(terms, to.Items, i), i.Rate.Ref, int64(i.Quantity)))
+	for _, i := range target.Items {
+		p.Items = append(p.Items, phaseItem(source(terms, target.Items, i), i.Rate.Ref, int64(i.Quantity)))
 	}
 	return p
 }
@@ -108,14 +98,14 @@ func restate(
 // source returns the item of a phase that another one comes from: that with its price, else the one of its kind whose
 // price is gone.
 func source(
-	from []*stripe.SubscriptionSchedulePhaseItem, to []billing.Item, item billing.Item,
+	terms []*stripe.SubscriptionSchedulePhaseItem, items []billing.Item, item billing.Item,
 ) *stripe.SubscriptionSchedulePhaseItem {
 	stays := map[string]bool{}
-	for _, i := range to {
+	for _, i := range items {
 		stays[i.Rate.Ref] = true
 	}
 	var replaced *stripe.SubscriptionSchedulePhaseItem
-	for _, i := range from {
+	for _, i := range terms {
 		if priceOf(i) == item.Rate.Ref {
 			return i
 		}
@@ -131,6 +121,7 @@ func subscriptionTerms(s *stripe.Subscription) (items []*stripe.SubscriptionSche
 	for _, i := range s.Items.Data {
 		item := &stripe.SubscriptionSchedulePhaseItem{
 			Price: i.Price, Quantity: i.Quantity, TaxRates: i.TaxRates, Metadata: i.Metadata,
+			BillingThresholds: (*stripe.SubscriptionSchedulePhaseItemBillingThresholds)(i.BillingThresholds),
 		}
 		for _, d := range i.Discounts {
 			item.Discounts = append(item.Discounts, &stripe.SubscriptionSchedulePhaseItemDiscount{Discount: d})
@@ -142,27 +133,15 @@ func subscriptionTerms(s *stripe.Subscription) (items []*stripe.SubscriptionSche
 
 // phaseItem returns an item with a price and a quantity, and the further terms of another one; nil for none.
 func phaseItem(
-	from *stripe.SubscriptionSchedulePhaseItem, price string, quantity int64,
+	terms *stripe.SubscriptionSchedulePhaseItem, price string, quantity int64,
 ) *stripe.SubscriptionScheduleUpdatePhaseItemParams {
-	p := &stripe.SubscriptionScheduleUpdatePhaseItemParams{Price: &price}
+	p := &stripe.SubscriptionScheduleUpdatePhaseItemParams{}
+	if terms != nil {
+		restateFields(p, terms)
+	}
+	p.Plan, p.Price, p.Quantity = nil, &price, nil // a plan is the old name of a price
 	if quantity != 0 {
 		p.Quantity = &quantity
-	}
-	if from == nil {
-		return p
-	}
-	p.TaxRates, p.Metadata = taxRates(from.TaxRates), from.Metadata
-	for _, d := range from.Discounts {
-		one := &stripe.SubscriptionScheduleUpdatePhaseItemDiscountParams{}
-		switch {
-		case d.Discount != nil:
-			one.Discount = &d.Discount.ID
-		case d.PromotionCode != nil:
-			one.PromotionCode = &d.PromotionCode.ID
-		case d.Coupon != nil:
-			one.Coupon = &d.Coupon.ID
-		}
-		p.Discounts = append(p.Discounts, one)
 	}
 	return p
 }
@@ -174,53 +153,10 @@ func taxRates(rates []*stripe.TaxRate) (ids []*string) {
 	return ids
 }
 
-// furtherTerms returns the terms of a phase besides its items and times. Those that a phase does not have of its own
-// are the schedule's default settings, which no call changes.
-func furtherTerms(from *stripe.SubscriptionSchedulePhase) *stripe.SubscriptionScheduleUpdatePhaseParams {
-	p := &stripe.SubscriptionScheduleUpdatePhaseParams{
-		Description: optionalText(from.Description), DefaultTaxRates: taxRates(from.DefaultTaxRates),
-		ProrationBehavior:  optionalText(string(from.ProrationBehavior)),
-		BillingCycleAnchor: optionalText(string(from.BillingCycleAnchor)), Metadata: map[string]string{},
-	}
-	maps.Copy(p.Metadata, from.Metadata)
-	for _, d := range from.Discounts {
-		one := &stripe.SubscriptionScheduleUpdatePhaseDiscountParams{}
-		switch {
-		case d.Discount != nil:
-			one.Discount = &d.Discount.ID
-		case d.PromotionCode != nil:
-			one.PromotionCode = &d.PromotionCode.ID
-		case d.Coupon != nil:
-			one.Coupon = &d.Coupon.ID
-		}
-		p.Discounts = append(p.Discounts, one)
-	}
-	if t := from.AutomaticTax; t != nil {
-		p.AutomaticTax = &stripe.SubscriptionScheduleUpdatePhaseAutomaticTaxParams{Enabled: &t.Enabled}
-	}
-	if from.ApplicationFeePercent != 0 {
-		p.ApplicationFeePercent = &from.ApplicationFeePercent
-	}
-	if m := from.CollectionMethod; m != nil {
-		p.CollectionMethod = stripe.String(string(*m))
-	}
-	if m := from.DefaultPaymentMethod; m != nil {
-		p.DefaultPaymentMethod = &m.ID
-	}
-	if i := from.InvoiceSettings; i != nil && i.DaysUntilDue != 0 {
-		p.InvoiceSettings = &stripe.SubscriptionScheduleUpdatePhaseInvoiceSettingsParams{DaysUntilDue: &i.DaysUntilDue}
-	}
-	if o := from.OnBehalfOf; o != nil {
-		p.OnBehalfOf = &o.ID
-	}
-	if t := from.TransferData; t != nil && t.Destination != nil {
-		p.TransferData = &stripe.SubscriptionTransferDataParams{Destination: &t.Destination.ID}
-		if t.AmountPercent != 0 {
-			p.TransferData.AmountPercent = &t.AmountPercent
-		}
-	}
-	if from.TrialEnd != 0 {
-		p.TrialEnd = &from.TrialEnd
+// subscriptionDiscounts returns the discounts that a subscription has, as those of a phase.
+func subscriptionDiscounts(s *stripe.Subscription) (p []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams) {
+	for _, d := range s.Discounts {
+		p = append(p, &stripe.SubscriptionScheduleUpdatePhaseDiscountParams{Discount: stripe.String(d.ID)})
 	}
 	return p
 }
@@ -228,7 +164,6 @@ func furtherTerms(from *stripe.SubscriptionSchedulePhase) *stripe.SubscriptionSc
 // setDiscount gives a later phase the discount of an amendment: the code, if it begins with the phase, else what the
 // subscription has of it.
 func setDiscount(p *stripe.SubscriptionScheduleUpdatePhaseParams, s *stripe.Subscription, a billing.Amendment) {
-	p.Discounts = nil
 	if a.AtRenewal {
 		p.Discounts = []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams{
 			{PromotionCode: stripe.String(string(a.Promotion.ID))},
@@ -236,8 +171,5 @@ func setDiscount(p *stripe.SubscriptionScheduleUpdatePhaseParams, s *stripe.Subs
 		p.Metadata[codeOf] = a.Promotion.Code
 		return
 	}
-	for _, d := range s.Discounts {
-		p.Discounts = append(p.Discounts,
-			&stripe.SubscriptionScheduleUpdatePhaseDiscountParams{Discount: stripe.String(d.ID)})
-	}
+	p.Discounts = subscriptionDiscounts(s)
 }
