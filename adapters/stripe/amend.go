@@ -2,7 +2,6 @@ package stripe
 
 import (
 	"context"
-	"errors"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
@@ -28,16 +27,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		return billing.GatewaySubscription{}, err
 	}
 	changed := s.Metadata[changedBy] == key
-	if p := g.changeNow(key, s, a, d); p != nil && !changed {
-		if s.Schedule != nil && h.Schedule.Idle() { // which a pending update and a new anchor would not go with
-			if err := g.release(ctx, key, s.Schedule.ID); err != nil {
-				return billing.GatewaySubscription{}, err
-			}
-			s.Schedule = nil
-			p = g.changeNow(key, s, a, d)
-		}
-		before := s
-		s, err = g.update(ctx, key, s, p)
+	if g.changeNow(key, s, a, d) != nil && !changed {
+		var before *stripe.Subscription
+		before, s, err = g.sendNow(ctx, key, s, a, d)
 		if wantsPayer(err) && canWait(before, a) {
 			h, err := g.updateWithPayer(ctx, key, before, a, d)
 			return h, afterEffect(err)
@@ -51,7 +43,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		}
 	}
 	later, err := g.changeLater(ctx, key, s, a, d)
-	if _, refused := errors.AsType[*billing.Rejection](err); refused && changed {
+	if isRefused(err) && changed {
 		// What has been charged stays, and so does the schedule.
 		later, err = g.subscription(ctx, id)
 		err = translate(err)
@@ -63,6 +55,26 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		return billing.GatewaySubscription{}, err
 	}
 	return mirrorSubscription(later), nil
+}
+
+// sendNow makes what changes at once. It returns the subscription before, with the schedule that was left, and after the
+// change. A schedule of Atrium's own is released only if it is in the way: a change that is declined leaves it.
+func (g *Gateway) sendNow(
+	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+) (before, now *stripe.Subscription, err error) {
+	if mirrorSchedule(s.Schedule).Idle() { // which a pending update and a new anchor would not go with
+		if s, err = g.released(ctx, key, s); err != nil {
+			return nil, nil, err
+		}
+	}
+	now, err = g.update(ctx, key, s, g.changeNow(key, s, a, d))
+	if isRefused(translate(err)) && s.Schedule != nil && d.Restarts && d.Release { // its phases have the old period
+		if s, err = g.released(ctx, key, s); err != nil {
+			return nil, nil, err
+		}
+		now, err = g.update(ctx, key, s, g.changeNow(key, s, a, d))
+	}
+	return s, now, err
 }
 
 // canWait reports whether a change can wait for the payer as a pending update, which takes no other changes
@@ -79,6 +91,9 @@ func (g *Gateway) changeNow(
 	p := &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key), Expand: subscriptionExpansions(""), Metadata: map[string]string{changedBy: key},
 		PaymentBehavior: stripe.String("error_if_incomplete"), // without a charge there is no change
+	}
+	if s.Schedule != nil { // a refusal because of it is stored under the key
+		p.SetIdempotencyKey(key + "_" + s.Schedule.ID)
 	}
 	nothing := true
 	if len(d.Items) > 0 && !d.AtRenewal {
@@ -146,8 +161,8 @@ func (g *Gateway) changeLater(
 			return nil, err
 		}
 	case d.Release && s.Schedule != nil:
-		if err := g.release(ctx, key, s.Schedule.ID); err != nil {
-			return nil, err
+		if _, err := g.released(ctx, key, s); err != nil {
+			return nil, translate(err)
 		}
 	case d.End == nil && !endsTwice(s, a):
 		return s, nil
@@ -163,11 +178,16 @@ func (g *Gateway) changeLater(
 	return now, afterEffect(translate(err))
 }
 
-// release ends a schedule, and leaves its subscription as it is.
-func (g *Gateway) release(ctx context.Context, key, id string) error {
-	_, err := g.api.V1SubscriptionSchedules.Release(ctx, id,
+// released ends the schedule of a subscription, and returns the subscription, which stays as it is.
+func (g *Gateway) released(ctx context.Context, key string, s *stripe.Subscription) (*stripe.Subscription, error) {
+	_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID,
 		&stripe.SubscriptionScheduleReleaseParams{Params: g.writeParams(key + "_release")})
-	return translate(err)
+	if err != nil {
+		return nil, err
+	}
+	without := *s
+	without.Schedule = nil
+	return &without, nil
 }
 
 // endsTwice reports whether the end that was undone by one field is left in the other one.

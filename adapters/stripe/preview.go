@@ -133,12 +133,10 @@ func prorationDate(a billing.Amendment) *int64 {
 func nextPeriod(
 	s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, d billing.Difference,
 ) time.Time {
-	r := item.Price.Recurring
 	switch {
 	case s.Status == stripe.SubscriptionStatusTrialing:
 		return fromSeconds(s.TrialEnd)
-	case len(d.Items) > 0 && !d.AtRenewal && a.Plan.ID != "" && r != nil &&
-		(string(r.Interval) != string(a.Plan.Interval) || int(r.IntervalCount) != a.Plan.IntervalCount):
+	case d.Restarts:
 		return a.Plan.Interval.Advance(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
 	}
 	return fromSeconds(item.CurrentPeriodEnd)

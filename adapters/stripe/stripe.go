@@ -207,6 +207,12 @@ func faultOf(said *stripe.Error) error {
 	return &billing.Rejection{Reason: detail}
 }
 
+// isRefused reports whether a translated error says that Stripe does not accept the call.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*billing.Rejection](err)
+	return refused
+}
+
 // afterEffect returns the error of a call that follows another one, which has taken effect: even if the second one had
 // no effect, the outcome of both together is unknown.
 func afterEffect(err error) error {

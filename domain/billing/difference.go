@@ -10,6 +10,7 @@ type Difference struct {
 	Items []ItemChange
 
 	AtRenewal bool // Items changes when the period ends, by Phases
+	Restarts  bool // a new period begins at once, because that of the price is another one
 
 	// End sets whether the subscription ends with its period. Nil leaves that.
 	End *bool
@@ -85,6 +86,7 @@ func (h *GatewaySubscription) resell(item *Item, a Amendment, d *Difference) err
 	if a.changes(item) {
 		d.Items = h.itemChanges(item, a)
 	}
+	d.Restarts = a.changesPeriod(item) && !a.AtRenewal && h.Status != Trialing
 	s := h.Schedule
 	switch {
 	case a.AtRenewal:
@@ -190,6 +192,11 @@ func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (
 // changes reports whether a gives an item other terms than it has.
 func (a *Amendment) changes(i *Item) bool {
 	return (a.Quantity != 0 && a.Quantity != i.Quantity) || (a.Plan.ID != "" && a.Plan.PriceRef != i.Rate.Ref)
+}
+
+// changesPeriod reports whether a gives an item a price by another period.
+func (a *Amendment) changesPeriod(i *Item) bool {
+	return a.Plan.ID != "" && !a.Plan.rate().samePeriod(i.Rate)
 }
 
 // apply gives an item the terms of a.

@@ -25,6 +25,9 @@ func (p *Plan) rate() Rate {
 // length returns the average length of r's period in days.
 func (r Rate) length() float64 { return r.Interval.days() * float64(r.IntervalCount) }
 
+// samePeriod reports whether r and o have periods of the same length.
+func (r Rate) samePeriod(o Rate) bool { return r.Interval == o.Interval && r.IntervalCount == o.IntervalCount }
+
 // Paid returns the plan of s with the rate that s pays, which may be an older one.
 func (s *Subscription) Paid(p *Plan) *Plan {
 	r := s.Item.Rate

@@ -61,6 +61,5 @@ func (o *Operation) remeters(rate Rate) bool {
 		return false
 	}
 	m := o.Sold.Metered
-	return m == nil || m.PriceRef != o.Meter || o.Sold.Interval != rate.Interval ||
-		o.Sold.IntervalCount != rate.IntervalCount
+	return m == nil || m.PriceRef != o.Meter || !o.Sold.rate().samePeriod(rate)
 }

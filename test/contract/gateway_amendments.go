@@ -39,9 +39,10 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 	if sum, _ := g.paid(t, c); sum != after+g.Plans[0].Price.Amount {
 		t.Errorf("paid %d, want %d", sum, after+g.Plans[0].Price.Amount)
 	}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
-	must(t, err)
-	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour {
+	h = g.amend(t, c, h.ID, billing.Amendment{Quantity: 3, Resell: true})
+	g.amend(t, c, h.ID, g.less(2)) // which the next change drops
+	h = g.amend(t, c, h.ID, billing.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
+	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour || h.Pending != nil {
 		t.Errorf("another interval begins a new period: %+v", h)
 	}
 }

@@ -287,6 +287,9 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		if refused != nil {
 			return *refused
 		}
+		if changed.plan.Interval != u.plan.Interval && u.schedule != nil && u.status != "trialing" {
+			return invalid("items") // what becomes of its phases, which have the old period, is not documented
+		}
 		if out, refused := s.resell(u, changed, waits, at, now).(refusal); refused {
 			u.discount = before
 			return out
