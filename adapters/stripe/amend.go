@@ -192,8 +192,7 @@ func (g *Gateway) released(ctx context.Context, key string, s *stripe.Subscripti
 
 // endsTwice reports whether the end that was undone by one field is left in the other one.
 func endsTwice(s *stripe.Subscription, a billing.Amendment) bool {
-	undone := a.CancelAtPeriodEnd != nil && !*a.CancelAtPeriodEnd
-	return undone && s.Schedule == nil && endsWithPeriod(s, planItem(s, a))
+	return a.Undoes() && s.Schedule == nil && endsWithPeriod(s, planItem(s, a))
 }
 
 func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {

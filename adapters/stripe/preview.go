@@ -30,15 +30,20 @@ func (g *Gateway) Preview(
 	for _, m := range []*billing.Money{&p.Today, &p.Next, &p.Credit} {
 		m.Currency = currency
 	}
-	ends := endsWithPeriod(s, item)
-	if a.CancelAtPeriodEnd != nil {
-		ends = *a.CancelAtPeriodEnd
+	if h.EndsBy(p.NextAt, a) || s.PauseCollection != nil { // Stripe has no next invoice then
+		payer, err := g.customer(ctx, c)
+		if err != nil {
+			return billing.Preview{}, err
+		}
+		p.NextAt, p.Credit.Amount = time.Time{}, max(-payer.Balance, 0)
+	} else {
+		next, err := g.previewInvoice(ctx, c, s, a, d, "none")
+		if err != nil {
+			return billing.Preview{}, err
+		}
+		p.Credit.Amount = max(-next.StartingBalance, 0)
+		p.Next.Amount = next.Total
 	}
-	next, err := g.previewInvoice(ctx, c, s, a, d, "none")
-	if err != nil {
-		return billing.Preview{}, err
-	}
-	p.Credit.Amount = max(-next.StartingBalance, 0)
 	if billedNow(s, d) {
 		now, err := g.previewInvoice(ctx, c, s, a, d, "always_invoice")
 		if err != nil {
@@ -46,17 +51,13 @@ func (g *Gateway) Preview(
 		}
 		p.Today.Amount, p.Credit.Amount = max(now.AmountDue, 0), max(p.Credit.Amount-now.Total, 0)
 	}
-	if ends || s.PauseCollection != nil {
-		p.NextAt = time.Time{}
-		return p, nil
-	}
-	p.Next.Amount = max(next.Total-p.Credit.Amount, 0)
+	p.Next.Amount = max(p.Next.Amount-p.Credit.Amount, 0)
 	return p, nil
 }
 
 // previewInvoice returns an invoice with the rest of the current period ("always_invoice"), or that of a whole period
-// ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that one is
-// computed as if the subscription continued.
+// ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that an end
+// which is undone is left out.
 func (g *Gateway) previewInvoice(
 	ctx context.Context, c billing.CustomerID, s *stripe.Subscription, a billing.Amendment, change billing.Difference,
 	proration string,
@@ -80,7 +81,7 @@ func (g *Gateway) previewInvoice(
 	case s.CancelAtPeriodEnd:
 		d.CancelAtPeriodEnd = stripe.Bool(false)
 		p.SubscriptionDetails = d
-	case s.CancelAt != 0 && s.Schedule == nil:
+	case s.CancelAt != 0 && s.Schedule == nil && a.Undoes():
 		d.AddUnsetField(stripe.InvoiceCreatePreviewSubscriptionDetailsParamsUnsetFieldCancelAt)
 		p.SubscriptionDetails = d
 	}

@@ -111,7 +111,7 @@ func (h *GatewaySubscription) later(item *Item, a Amendment, d *Difference) erro
 	foreign := s != nil && !s.Own
 	end := a.CancelAtPeriodEnd
 	endsAt := h.endsAt(item)
-	undone := end != nil && !*end && h.endsWith(item)
+	undone := a.Undoes() && h.endsWith(item)
 	if (end != nil && *end) || (!undone && !endsAt.IsZero() && (!foreign || !endsAt.After(item.PeriodEnd))) {
 		return ErrSubscriptionEnds
 	}

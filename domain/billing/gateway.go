@@ -97,6 +97,9 @@ type Amendment struct {
 	Promotion *Promotion
 }
 
+// Undoes reports whether a lets a subscription go on that is set to end with its period.
+func (a *Amendment) Undoes() bool { return a.CancelAtPeriodEnd != nil && !*a.CancelAtPeriodEnd }
+
 // Sale is a plan and its quantity.
 type Sale struct {
 	Plan     Plan

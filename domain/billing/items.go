@@ -26,7 +26,9 @@ func (p *Plan) rate() Rate {
 func (r Rate) length() float64 { return r.Interval.days() * float64(r.IntervalCount) }
 
 // samePeriod reports whether r and o have periods of the same length.
-func (r Rate) samePeriod(o Rate) bool { return r.Interval == o.Interval && r.IntervalCount == o.IntervalCount }
+func (r Rate) samePeriod(o Rate) bool {
+	return r.Interval == o.Interval && r.IntervalCount == o.IntervalCount
+}
 
 // Paid returns the plan of s with the rate that s pays, which may be an older one.
 func (s *Subscription) Paid(p *Plan) *Plan {
@@ -204,6 +206,22 @@ func (h *GatewaySubscription) endsAt(item *Item) time.Time {
 func (h *GatewaySubscription) endsWith(item *Item) bool {
 	end := h.endsAt(item)
 	return !end.IsZero() && !end.After(item.PeriodEnd)
+}
+
+// EndsBy reports whether h, changed by a, is set to end at a time or before.
+func (h *GatewaySubscription) EndsBy(renewal time.Time, a Amendment) bool {
+	item := h.item(a.Item)
+	if item == nil {
+		return false
+	}
+	end := h.endsAt(item)
+	switch {
+	case a.CancelAtPeriodEnd != nil && *a.CancelAtPeriodEnd:
+		return true
+	case a.Undoes() && h.endsWith(item):
+		return false
+	}
+	return !end.IsZero() && !end.After(renewal)
 }
 
 // planItem returns the index of the plan's item in a phase: that with the price of the item that it is now, else the

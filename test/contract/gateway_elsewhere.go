@@ -133,18 +133,32 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
 	no := false
 	c, h := g.began(t, g.Plans[0], 2)
-	at := h.PeriodEnd.AddDate(0, 5, 0)
-	g.Elsewhere.CancelAt(t, h.ID, at)
+	end := h.PeriodEnd.AddDate(0, 5, 0)
+	g.Elsewhere.CancelAt(t, h.ID, end)
 	for _, a := range []billing.Amendment{{Resell: true, Quantity: 3}, {Resell: true, Plan: g.Plans[1]}} {
-		if got := g.amend(t, c, h.ID, a); got.CancelAtPeriodEnd || !got.EndsAt.Equal(at) {
+		if got := g.amend(t, c, h.ID, a); got.CancelAtPeriodEnd || !got.EndsAt.Equal(end) {
 			t.Fatalf("%+v", got)
 		}
 	}
 	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
 	wantErr(t, err, billing.ErrSubscriptionEnds)
-	if got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(at) {
+	if got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(end) {
 		t.Errorf("it was not the end of the period: %+v", got)
 	}
+	t.Run("within the period of another price", func(t *testing.T) {
+		g.Advance(t, 10*24*time.Hour)
+		p, h := g.priced(t, c, *g.only(t, c), billing.Amendment{Resell: true, Plan: g.Plans[2], Quantity: 1})
+		if !p.NextAt.IsZero() || p.Next.Amount != 0 || p.Today.Amount >= g.Plans[2].Price.Amount/2 {
+			t.Errorf("%+v", p)
+		}
+		if h.Plan != g.Plans[2].ID || !h.EndsAt.Equal(end) || !h.PeriodEnd.After(end) {
+			t.Errorf("%+v", h)
+		}
+		g.Advance(t, end.Sub(h.PeriodStart)+time.Minute)
+		if got := g.only(t, c); got != nil {
+			t.Errorf("it goes on: %+v", got)
+		}
+	})
 }
 
 func elsewhereItems(t *testing.T, g GatewayStage) {
@@ -247,7 +261,13 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 	if check(h, 4); h.Discount == nil || !h.CancelAtPeriodEnd {
 		t.Errorf("%+v", h)
 	}
-	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
+	p, err := g.Preview(t.Context(), c, h.ID,
+		billing.Amendment{Resell: true, Quantity: 5, ProrateAt: h.PeriodStart.Add(time.Hour)})
+	must(t, err)
+	if !p.NextAt.IsZero() || p.Next.Amount != 0 || p.Today.Amount <= 0 {
+		t.Errorf("%+v", p)
+	}
+	_, err = g.Amend(t.Context(), key(), c, h.ID, g.less(1))
 	wantErr(t, err, billing.ErrSubscriptionEnds)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Hour)
 	if got := g.only(t, c); got != nil {

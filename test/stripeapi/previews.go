@@ -16,10 +16,17 @@ func (u *subscription) change(t terms, at, now time.Time) (due int64) {
 	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
 		u.anchor, u.start = now.Day(), now
 		u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
-		return u.cost(now) - billing.Prorate(was.bought(), left, whole)
+		cost := u.cost(now)
+		if u.endsWithin() { // the period is prorated (https://docs.stripe.com/api/subscriptions/update, cancel_at)
+			cost = billing.Prorate(cost, u.cancelAt.Sub(now), u.end.Sub(now))
+		}
+		return cost - billing.Prorate(was.bought(), left, whole)
 	}
 	return billing.Prorate(u.cost(now), left, whole) - billing.Prorate(was.bought(), left, whole)
 }
+
+// endsWithin reports whether u is set to end within its period.
+func (u *subscription) endsWithin() bool { return !u.cancelAt.IsZero() && u.cancelAt.Before(u.end) }
 
 // prorated returns the time for which a change is prorated, which must be in the current period.
 func (u *subscription) prorated(f form, name string, now time.Time) (at time.Time, ok bool) {

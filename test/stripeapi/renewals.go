@@ -21,6 +21,8 @@ func (s *Server) step(u *subscription, now time.Time) bool {
 	switch {
 	case u.pending != nil && !now.Before(u.pending.expires):
 		u.drop()
+	case u.live() && u.endsWithin() && !now.Before(u.cancelAt):
+		s.end(u, "canceled")
 	case u.status == "incomplete" && !now.Before(u.created.Add(incompleteFor)):
 		s.end(u, "incomplete_expired")
 	case (u.status == "active" || u.status == "trialing") && !now.Before(u.end):
