@@ -109,11 +109,12 @@ func (h *GatewaySubscription) resell(item *Item, a Amendment, d *Difference) err
 func (h *GatewaySubscription) later(item *Item, a Amendment, d *Difference) error {
 	s := h.Schedule
 	foreign := s != nil && !s.Own
-	end := a.CancelAtPeriodEnd
-	endsAt := h.endsAt(item)
 	undone := a.Undoes() && h.endsWith(item)
-	if (end != nil && *end) || (!undone && !endsAt.IsZero() && (!foreign || !endsAt.After(item.PeriodEnd))) {
+	switch end := a.CancelAtPeriodEnd; {
+	case end != nil && *end, h.endsWith(item) && !undone:
 		return ErrSubscriptionEnds
+	case !foreign && !undone && !h.endsAt(item).IsZero(): // what a new schedule does to it is not documented
+		return errFixedTerm
 	}
 	if !foreign && len(d.Items) == 0 && a.Promotion == nil {
 		d.Release = s != nil

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +144,9 @@ func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
 	}
 	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
 	wantErr(t, err, billing.ErrSubscriptionEnds)
+	if strings.Contains(fmt.Sprint(err), "cancel_at_period_end") {
+		t.Errorf("this does not help: %v", err)
+	}
 	if got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(end) {
 		t.Errorf("it was not the end of the period: %+v", got)
 	}
