@@ -72,7 +72,7 @@ func (s *Service) beginIntent(ctx, callCtx context.Context, by identity.Actor, k
 	if !errors.Is(err, billing.ErrIntentLimit) || by.At.Sub(c.WalletAt) < recently {
 		return err
 	}
-	if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
+	if _, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet)); err != nil {
 		return err
 	}
 	return begin()
@@ -165,7 +165,7 @@ func rejected(err error) bool {
 func (s *Service) replaceDeleted(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, refusal error,
 ) (*billing.Customer, error) {
-	now, err := s.refresh(ctx, callCtx, by, t, c, wallet)
+	now, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet))
 	if err != nil {
 		return nil, err
 	}

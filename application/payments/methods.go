@@ -74,7 +74,7 @@ func (s *Service) owned(
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	r, err := s.refresh(ctx, callCtx, by, t, c, wallet)
+	r, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet))
 	return r.customer, err
 }
 

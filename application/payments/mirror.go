@@ -82,13 +82,14 @@ type reading struct {
 	seen     billing.Seen
 }
 
-// refresh reads a part from the gateway and stores it.
+// refresh reads a part from the gateway and stores it. If the customer changes meanwhile, so that it is not stored, it
+// returns what was read, and errMoved: nothing that is bought or granted may be decided without it.
 func (s *Service) refresh(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, p mirrorPart,
 ) (reading, error) {
-	r, err := s.reread(ctx, callCtx, by, t, c, p)
-	if err != nil && !errors.Is(err, errMoved) { // what moved is stored, and newer
-		return reading{}, err
+	r, moved := s.reread(ctx, callCtx, by, t, c, p)
+	if moved != nil && !errors.Is(moved, errMoved) {
+		return reading{}, moved
 	}
 	if c, err := s.withDefault(ctx, callCtx, by, t, r.customer); err == nil {
 		r.customer = c
@@ -96,7 +97,19 @@ func (s *Service) refresh(
 	if c, err := s.examineTrial(ctx, callCtx, by, t, r.customer); err == nil {
 		r.customer = c
 	} // likewise
-	r.customer, err = s.notify(ctx, by, t, r.customer)
+	var err error
+	if r.customer, err = s.notify(ctx, by, t, r.customer); err == nil {
+		err = moved
+	}
+	return r, err
+}
+
+// tolerant returns what refresh returns without errMoved, for a caller that shows the customer, or asks the gateway
+// again.
+func tolerant(r reading, err error) (reading, error) {
+	if errors.Is(err, errMoved) {
+		return r, nil
+	}
 	return r, err
 }
 
@@ -121,8 +134,8 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 	return s.notify(ctx, by, t, c)
 }
 
-// errMoved says that a customer changes more often than it can be read.
-var errMoved = errors.New("the customer keeps changing")
+// errMoved says that a customer changes more often than it can be read. It asks the caller to repeat the call.
+var errMoved = billing.ErrPending.WithRetryAfter(time.Second)
 
 // reread reads parts from the gateway, and stores them. If the customer changes in the meantime, it reads again; if the
 // customer keeps changing, it stores nothing, and returns errMoved with what it has read.

@@ -2,10 +2,12 @@ package payments_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
@@ -176,5 +178,47 @@ func TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse(t *testing.T) {
 	wantErr(t, err, nil)
 	if v.Status != billing.Active || s.kept.Subscription.Status != billing.Active || s.kept.Pending != nil {
 		t.Errorf("%+v, kept %+v", v, s.kept.Subscription)
+	}
+}
+
+// TestWhatCouldNotBeStoredDecidesNothing has the customer change during each read: what was read is not stored, and so
+// not what is known.
+func TestWhatCouldNotBeStoredDecidesNothing(t *testing.T) {
+	for name, call := range map[string]func(*mockedService) error{
+		"a purchase beside the subscription of a checkout page": func(s *mockedService) error {
+			s.has(held(billing.Active))
+			_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			return err
+		},
+		"a trial with a card that has had one": func(s *mockedService) error {
+			s.terms.Trials = billing.TrialRules{OncePerCard: true}
+			s.has()
+			s.kept.SubscriptionAt = now.Add(-time.Hour)
+			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(billing.Wallet{}, nil)
+			_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			return err
+		},
+		"a change of what someone may have changed at the gateway": func(s *mockedService) error {
+			s.kept = subscribed("pm_1")
+			s.kept.SubscriptionAt = now.Add(-time.Hour)
+			s.has(held(billing.Active))
+			more := 2
+			_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMocked(t)
+			s.kept = customer("pm_1")
+			s.between = func() { s.kept.Revision++ }
+			err := call(s)
+			wantErr(t, err, billing.ErrPending)
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.RetryAfter == 0 {
+				t.Errorf("it does not say when to repeat the call: %v", err)
+			}
+			if s.kept.Pending != nil {
+				t.Errorf("it has begun: %+v", s.kept.Pending)
+			}
+		})
 	}
 }

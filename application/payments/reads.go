@@ -49,7 +49,7 @@ func (s *Service) refreshWithinPatience(
 	r, err = t.Reads.bound(ctx, string(by.Workspace)+" "+p.name, func(ctx context.Context) (reading, error) {
 		callCtx, cancel := outbound(ctx)
 		defer cancel()
-		return s.refresh(ctx, callCtx, by, t, c, p)
+		return tolerant(s.refresh(ctx, callCtx, by, t, c, p))
 	})
 	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) ||
 		(billing.OutcomeUnknown(err) || billing.NoEffect(err)) && ctx.Err() == nil {
