@@ -53,6 +53,18 @@ func (s *Server) Sell(ref string, amount int64) {
 		Price: billing.Money{Amount: amount, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1})
 }
 
+// Reprice changes, for the stand-in only, what a price costs: real prices cannot change, but a plan can be
+// configured with the wrong one. It archives the price if the amount is 0.
+func (s *Server) Reprice(ref string, amount int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plans = slices.Clone(s.plans)
+	p := s.price(ref)
+	if p.Unavailable = amount == 0; amount > 0 {
+		p.Price.Amount = amount
+	}
+}
+
 // Tax sets the tax rates of a subscription by hand, for all items and for that of its plan.
 func (s *Server) Tax(id, rate, ofItem string) {
 	s.edit(id, func(u *subscription) { u.rates, u.taxed = []string{rate}, []string{ofItem} })

@@ -130,18 +130,6 @@ func (s *Server) price(ref string) *billing.Plan {
 	return nil
 }
 
-// Reprice changes, for the stand-in only, what a price costs: real prices cannot change, but a plan can be
-// configured with the wrong one. It archives the price if the amount is 0.
-func (s *Server) Reprice(ref string, amount int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plans = slices.Clone(s.plans)
-	p := s.price(ref)
-	if p.Unavailable = amount == 0; amount > 0 {
-		p.Price.Amount = amount
-	}
-}
-
 func (s *Server) readPrice(_ form, r *http.Request) any {
 	p := s.price(r.PathValue("id"))
 	if metered := s.meteredPrice(r.PathValue("id")); metered != nil {
