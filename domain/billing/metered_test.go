@@ -1,6 +1,7 @@
 package billing_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -58,16 +59,30 @@ func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
 		"a smaller amount, too": {"metered-pro", "metered", billing.Active, true},
 		"another interval":      {"metered", "metered-year", billing.Active, true},
 	} {
-		c := subscribed(tt.from, tt.status)
-		_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &tt.to}, byUsage)
-		if wantErr(t, err, nil); c.Pending.AtRenewal != tt.waits {
-			t.Errorf("%s: %+v", name, c.Pending)
+		for references, sold := range map[string]billing.Plans{"of a catalog": byUsage, "not there": withoutRefs(byUsage)} {
+			c := subscribed(tt.from, tt.status)
+			_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &tt.to}, sold)
+			if wantErr(t, err, nil); c.Pending.AtRenewal != tt.waits {
+				t.Errorf("%s, references %s: %+v", name, references, c.Pending)
+			}
 		}
 	}
 	yes := true
 	_, err := subscribed("metered", billing.Active).ChangeSubscription(owner, "k", nil, billing.Changes{Pause: &yes},
 		byUsage)
 	wantErr(t, err, fault.ErrInvalid)
+}
+
+// withoutRefs returns plans as they are configured for a gateway without a catalog of prices.
+func withoutRefs(plans billing.Plans) billing.Plans {
+	out := slices.Clone(plans)
+	for i, p := range out {
+		if out[i].PriceRef = ""; p.Metered != nil {
+			m := *p.Metered
+			m.PriceRef, out[i].Metered = "", &m
+		}
+	}
+	return out
 }
 
 // TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured has a plan whose configuration got another metered

@@ -48,18 +48,22 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	}
 	less := wanted.length() < rate.length() ||
 		wanted.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
-	op.AtRenewal = (less || op.remeters(rate)) && s.Status != Trialing
+	op.AtRenewal = (less || op.remeters(from, rate)) && s.Status != Trialing
 	return nil
 }
 
-// remeters reports whether a change ends the metered price at which the subscription is billed. Stripe bills no usage
-// before such a change (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that it waits
-// for the renewal. Another period than that of rate, which is paid now, does, too: it would begin at once, and the usage
-// before it would not be billed.
-func (o *Operation) remeters(rate Rate) bool {
-	if o.Sold == nil || o.Meter == "" {
+// remeters reports whether a change of the plan from, nil if it is no longer configured, ends the metered price at which
+// the subscription is billed. Stripe bills no usage before such a change
+// (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that it waits for the renewal.
+// Another period than that of rate, which is paid now, does, too: it would begin at once, and the usage before it would
+// not be billed.
+func (o *Operation) remeters(from *Plan, rate Rate) bool {
+	// A gateway without a catalog of prices has no references to them.
+	configured := from != nil && from.Metered != nil && from.Metered.PriceRef == o.Meter
+	if o.Sold == nil || (o.Meter == "" && !configured) {
 		return false
 	}
 	m := o.Sold.Metered
-	return m == nil || m.PriceRef != o.Meter || !o.Sold.rate().samePeriod(rate)
+	return m == nil || m.PriceRef != o.Meter || (configured && *m != *from.Metered) ||
+		!o.Sold.rate().samePeriod(rate)
 }
