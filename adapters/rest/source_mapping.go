@@ -206,6 +206,7 @@ func toTablePreview(p sources.TablePreview) openapi.TablePreview {
 			DatabaseType: c.DatabaseType,
 			InferredType: openapi.SourceFieldType(p.Headers[i].Type),
 			Nullable:     c.Nullable,
+			Sortable:     !c.Unordered,
 		}
 	}
 	sample := nullable.NewNullNullable[[][]nullable.Nullable[string]]()

@@ -79,6 +79,8 @@ type (
 		Column string      `json:"column,omitempty"`
 		Type   column.Type `json:"type"`
 		Empty  bool        `json:"empty,omitempty"`
+
+		Unordered bool `json:"unordered,omitempty"`
 	}
 	pairRow struct {
 		Field  string `json:"field"`
@@ -143,6 +145,7 @@ func headers(array string) ([]column.Header, error) {
 		s.must(`,"type":`)
 		h.Type = column.Type(s.text())
 		h.Empty = s.skip(`,"empty":true`)
+		h.Unordered = s.skip(`,"unordered":true`)
 		s.must(`}`)
 		list = append(list, h)
 	}

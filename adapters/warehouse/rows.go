@@ -56,8 +56,8 @@ type Batches struct {
 func NewBatches(each func(column.Batch) error) *Batches { return &Batches{each: each} }
 
 // Begin checks which of a query's columns the table has, and returns them in the query's order. If one is missing, it
-// returns none, and the first batch reports the missing ones.
-func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []connection.Column {
+// returns none, and the first batch reports the missing ones. connection.KeyUnsupported if the key has no order.
+func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) ([]connection.Column, error) {
 	found := make([]connection.Column, 0, len(q.Columns))
 	for _, name := range q.Columns {
 		i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == name })
@@ -65,12 +65,15 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) []conn
 			b.next.Missing = append(b.next.Missing, name)
 			continue
 		}
+		if name == q.Key && have[i].Unordered {
+			return nil, connection.KeyUnsupported
+		}
 		found = append(found, have[i])
 	}
 	if len(b.next.Missing) > 0 {
-		return nil
+		return nil, nil
 	}
-	return found
+	return found, nil
 }
 
 // FloatText returns a floating-point number of 32 or 64 bits as the shortest text that loses nothing of it.

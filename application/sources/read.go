@@ -220,8 +220,9 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 func headers(p connection.Preview) []column.Header {
 	out := make([]column.Header, len(p.Columns))
 	for i, c := range p.Columns {
-		out[i] = column.Header{Name: c.Name, Type: column.Type(c.Type), Empty: len(p.Rows) > 0 &&
-			!slices.ContainsFunc(p.Rows, func(row []*string) bool { return i < len(row) && row[i] != nil })}
+		out[i] = column.Header{Name: c.Name, Type: column.Type(c.Type), Unordered: c.Unordered,
+			Empty: len(p.Rows) > 0 && !slices.ContainsFunc(p.Rows,
+				func(row []*string) bool { return i < len(row) && row[i] != nil })}
 		if c.Type == connection.Text {
 			values := make([]*string, 0, len(p.Rows))
 			for _, row := range p.Rows {

@@ -18,6 +18,7 @@ type position struct {
 	Shape   string  // of what is read: the location and the mapping
 	Version string  `json:",omitempty"` // of the file
 	Number  int     `json:",omitempty"` // of the last row that was read
+	Key     string  `json:",omitempty"` // the column that rows are ordered by
 	Place   *string `json:",omitempty"` // of the last row that was read, as connection.RowsQuery has it
 }
 
@@ -97,9 +98,11 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		}
 	}
 	if src.Location.Backend() == source.WarehouseBackend && (q.Pages || q.After != "") {
-		if i := slices.IndexFunc(mapped, func(f source.MappedField) bool {
-			return f.Unique && !f.Transform.IsPartial()
-		}); i >= 0 {
+		i, err := src.PageKey(mapped)
+		if err != nil {
+			return nil, err
+		}
+		if i >= 0 {
 			r.key = mapped[i].Column
 			add(i)
 		}
@@ -133,7 +136,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		r.columnsOf = append(r.columnsOf, at)
 	}
 	if q.After != "" {
-		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape ||
+		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape || r.from.Key != r.key ||
 			(src.Location.Backend() == source.WarehouseBackend && r.from.Place == nil) {
 			return nil, source.ErrSourceChanged
 		}
@@ -363,7 +366,7 @@ func (r *rowReader) end() (RowsEnd, error) {
 	if !r.more || (r.version == "" && (r.key == "" || r.repeated || r.last.Place == nil)) {
 		return out, nil
 	}
-	next := position{Shape: r.shape, Version: r.version, Place: r.last.Place}
+	next := position{Shape: r.shape, Version: r.version, Key: r.key, Place: r.last.Place}
 	if r.version != "" {
 		next.Number = r.last.Number
 	}

@@ -61,7 +61,9 @@ func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 	}
 	_, _, err = newEnv(t).readPage("", nil)
 	wantErr(t, err, source.ErrKeyUnsupported)
-	_, _, err = newEnv(t).readPage(strings.Replace(end.Next, "Place", "Key", 1), first) // of a version before
+	_, _, err = newEnv(t).readPage(strings.Replace(end.Next, "Place", "After", 1), first) // of a version before
+	wantErr(t, err, source.ErrSourceChanged)
+	_, _, err = newEnv(t).readPage(strings.Replace(end.Next, `"Id"`, `"Mail"`, 1), first) // when Mail was unique
 	wantErr(t, err, source.ErrSourceChanged)
 	_, _, err = newEnv(t).readPage(`{"Shape":"of another mapping","Place":"02"}`, first)
 	wantErr(t, err, source.ErrSourceChanged)

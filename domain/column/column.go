@@ -41,6 +41,8 @@ type Header struct {
 	Column string // spreadsheet letters: A to GR; empty for a column of a warehouse
 	Type   Type   // of the values below
 	Empty  bool   // there are rows below, and none has a value
+
+	Unordered bool // rows of a table cannot be in the order of its values
 }
 
 // Preview holds the first rows of a table.

@@ -113,6 +113,7 @@ type Column struct {
 	DatabaseType string // the database's name of the type, such as numeric(10,2)
 	Type         Type
 	Nullable     bool
+	Unordered    bool // it cannot be RowsQuery.Key: its type has no order, or no text that loses nothing
 }
 
 // Preview shows the first rows of a table. Values are texts as the database writes them, cut to MaxCell

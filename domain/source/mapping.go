@@ -75,6 +75,12 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 	if err := checkMapping(t, s.Columns, pairs); err != nil {
 		return err
 	}
+	mapped := fieldsOf(t, pairs)
+	if i, err := s.PageKey(mapped); err != nil {
+		at := slices.IndexFunc(pairs, func(p Pair) bool { return p.Field == mapped[i].Key })
+		return ErrKeyUnsupported.WithFields(fault.Field{Pointer: "/mapping/" + strconv.Itoa(at) + "/column",
+			Code: ErrKeyUnsupported.Code, Detail: "The database cannot order rows exactly by the type of this column."})
+	}
 	s.Mapping, s.Learnt = slices.Clone(pairs), column.Memory{}
 	if !s.mayBeKey(s.ChangeKey) {
 		s.ChangeKey = ""

@@ -19,8 +19,8 @@ var (
 	ErrKeyUnsupported = &fault.Error{
 		Kind: fault.Invalid,
 		Code: "key_unsupported",
-		Detail: "Pages are in the order of the first mapped field that is unique, and its column has a type by which " +
-			"the database cannot order rows exactly. Stream the rows, or map another column to the field.",
+		Detail: "Pages are in the order of a mapped field that is unique, and the columns of these fields have types " +
+			"by which the database cannot order rows exactly. Map another column to one of them.",
 	}
 	ErrSourceChanged = &fault.Error{
 		Kind: fault.Conflict,
@@ -80,16 +80,44 @@ func (s *Source) MappedFields(t *Type) ([]MappedField, error) {
 	}
 	var out []MappedField
 	if t != nil {
-		for _, f := range t.Fields {
-			for _, p := range s.Mapping {
-				if p.Field == f.Key {
-					out = append(out, MappedField{f, p})
-				}
-			}
-		}
+		out = fieldsOf(*t, s.Mapping)
 	}
 	if len(out) == 0 {
 		return nil, ErrUnmapped
 	}
 	return out, nil
+}
+
+// fieldsOf returns the fields of a type that pairs map, in the order of the type.
+func fieldsOf(t Type, pairs []Pair) (out []MappedField) {
+	for _, f := range t.Fields {
+		for _, p := range pairs {
+			if p.Field == f.Key {
+				out = append(out, MappedField{f, p})
+			}
+		}
+	}
+	return out
+}
+
+// PageKey returns which of the mapped fields of a table its pages are in the order of: the first unique one that is a
+// whole column with an order. -1 if no whole column is unique. If none of these has an order, it returns the first one
+// and ErrKeyUnsupported.
+func (s *Source) PageKey(mapped []MappedField) (int, error) {
+	first := -1
+	for i, f := range mapped {
+		if !f.Unique || f.Transform.IsPartial() {
+			continue
+		}
+		if c := columnNamed(s.Columns, f.Column); c == nil || !c.Unordered {
+			return i, nil
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	if first >= 0 {
+		return first, ErrKeyUnsupported
+	}
+	return -1, nil
 }

@@ -206,6 +206,49 @@ func fields(err error) string {
 	return strings.Join(all, ", ")
 }
 
+func TestAUniqueFieldNeedsAColumnByWhichRowsCanBeInOrder(t *testing.T) {
+	table := source.Type{Key: "people", Accepts: people.Accepts, Fields: []column.Field{
+		{Key: "id", Type: column.String, Unique: true}, {Key: "mail", Type: column.String, Unique: true},
+		{Key: "note", Type: column.String}}}
+	shape, number := source.Pair{Field: "id", Column: "Shape"}, source.Pair{Field: "id", Column: "Number"}
+	half := source.Pair{Field: "id", Column: "Shape", Transform: column.Transform{Split: &column.Split{Part: "first"}}}
+	for name, tt := range map[string]struct {
+		pairs []source.Pair
+		key   int // of the fields that are mapped; -1 for none
+		want  string
+	}{
+		"one without an order": {[]source.Pair{{Field: "note", Column: "Number"}, shape}, 0, "/mapping/1/column key_unsupported"},
+		"two without an order": {[]source.Pair{{Field: "mail", Column: "Area"}, shape}, 0, "/mapping/1/column key_unsupported"},
+		"one with an order":    {[]source.Pair{number, {Field: "note", Column: "Shape"}}, 0, ""},
+		"the second of them":   {[]source.Pair{shape, {Field: "mail", Column: "Number"}}, 1, ""},
+		"a part of a column":   {[]source.Pair{half}, -1, ""},
+		"no unique field":      {[]source.Pair{{Field: "note", Column: "Shape"}}, -1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := reading("Number:integer")
+			r.Columns = append(r.Columns, column.Header{Name: "Shape", Unordered: true},
+				column.Header{Name: "Area", Unordered: true})
+			d := source.Draft{Type: "people", Location: r.Location, Mapping: tt.pairs}
+			s, err := source.New(owner, table, d, r, 0)
+			if tt.want != "" {
+				wantErr(t, err, source.ErrKeyUnsupported)
+				same(t, "attached", fields(err), tt.want)
+				unmapped, err := source.New(owner, table, source.Draft{Type: "people", Location: r.Location}, r, 0)
+				wantErr(t, err, nil)
+				same(t, "mapped", fields(unmapped.Map(owner, nil, table, tt.pairs, r)), tt.want)
+				same(t, "the mapping that it has", len(unmapped.Mapping), 0)
+				return
+			}
+			wantErr(t, err, nil)
+			mapped, err := s.MappedFields(&table)
+			wantErr(t, err, nil)
+			key, err := s.PageKey(mapped)
+			wantErr(t, err, nil)
+			same(t, "key", key, tt.key)
+		})
+	}
+}
+
 func TestMappingsAreHeldToTypeAndColumns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pairs []source.Pair

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,29 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		credential["username"] = reader
 		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
 		ann.do(t, "GET", table+through, nil).problem(t, 422, "permission_denied")
+	})
+	t.Run("a key by which the database cannot order rows", func(t *testing.T) {
+		places := "places_of_" + shop.people(t, connection)["location"].(object)["table"].(string)
+		shop.sql(t, shop.name, `CREATE TABLE `+places+` AS SELECT point '(1,2)' AS spot, 'ada@example.com' AS email`)
+		ann.get(t, sources+"/warehouse-preview?schema=public&table="+places+"&connection_id="+connection).has(t,
+			map[string]string{"columns.0.sortable": "false", "columns.1.sortable": "true"})
+		bySpot := []object{{"field": "full_name", "column": "email"}, {"field": "email", "column": "spot"}}
+		body := object{"type": "contacts", "location": object{"connection_id": connection, "schema": "public",
+			"table": places}, "mapping": mapping["mapping"]}
+		own := sources + "/" + ann.create(t, sources, body).at("id")
+		body["mapping"] = bySpot
+		for what, got := range map[string]*answer{
+			"attach": ann.do(t, "POST", sources, body), "map": ann.do(t, "PUT", own, object{"mapping": bySpot}),
+		} {
+			wrong := got.problem(t, 422, "key_unsupported").wrong()
+			if !slices.Equal(wrong, []string{"/mapping/1/column key_unsupported"}) {
+				t.Errorf("%s: %s", what, got.text)
+			}
+		}
+		ann.get(t, own+"/rows").has(t, map[string]string{"data": `[{"email":"ada@example.com"}]`})
+		shop.sql(t, shop.name, `ALTER TABLE `+places+` ALTER email TYPE point USING spot`)
+		ann.do(t, "GET", own+"/rows", nil).problem(t, 422, "key_unsupported")
+		ann.do(t, "GET", own+"/rows", nil, "Accept: application/x-ndjson").is(t, 200)
 	})
 	t.Run("a view with an error of its own", func(t *testing.T) {
 		people := shop.people(t, connection)["location"].(object)["table"].(string)

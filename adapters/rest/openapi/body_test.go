@@ -187,7 +187,7 @@ func TestCheckBodyFields(t *testing.T) {
 			"include_too_large", "in_the_past", "too_late", "undeclared_variable", "unsupported_syntax",
 			"unknown_registry_item", "invalid_item_config", "prompt_unavailable", "unknown_mapping_field",
 			"reply_connection_unavailable", "user_not_in_workspace", "member_limit_reached", "owner_stays",
-			"unknown_column", "header_candidate", "required_field_unmapped", "invalid_origin", "insecure_origin",
+			"unknown_column", "key_unsupported", "header_candidate", "required_field_unmapped", "invalid_origin", "insecure_origin",
 			"invalid_wildcard", "owner_share", "share_limit_reached",
 			"public_suffix"}
 		registered := document(t)["x-field-codes"].(object)

@@ -5181,6 +5181,9 @@ type TableColumn struct {
 	InferredType SourceFieldType `json:"inferred_type"`
 	Name         string          `json:"name"`
 	Nullable     bool            `json:"nullable"`
+
+	// Sortable Whether pages of rows can be in the order of this column. Otherwise the database cannot order rows exactly by its type, and the only mapped field that is unique cannot have this column: a 422 `key_unsupported`.
+	Sortable bool `json:"sortable"`
 }
 
 // TablePreview defines model for TablePreview.

@@ -25,9 +25,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, f := range fields {
 		have[i] = f.column()
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	chosen := make([]field, len(columns))
 	for i, c := range columns {
@@ -37,9 +37,6 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	var parameters []parameter
 	if q.Key != "" {
 		place = slices.IndexFunc(chosen, func(f field) bool { return f.Name == q.Key })
-		if place < 0 || !chosen[place].orders() {
-			return connection.KeyUnsupported
-		}
 		key := quote(q.Key)
 		if q.After != nil {
 			sorted = ` WHERE ` + key + ` > CAST(@after AS ` + chosen[place].sqlType() + `) OR ` + key + ` IS NULL`

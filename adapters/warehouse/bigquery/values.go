@@ -41,7 +41,8 @@ func (f field) sqlType() string {
 
 func (f field) column() connection.Column {
 	name := f.sqlType()
-	c := connection.Column{Name: f.Name, Type: connection.Text, Nullable: f.Mode != "REQUIRED" && f.Mode != "REPEATED"}
+	c := connection.Column{Name: f.Name, Type: connection.Text, Unordered: !f.orders(),
+		Nullable: f.Mode != "REQUIRED" && f.Mode != "REPEATED"}
 	if t, ok := types[name]; ok {
 		c.Type = t
 	}

@@ -59,6 +59,8 @@ func (s *session) columns(table string) ([]connection.Column, error) {
 		}
 		c := connection.Column{Name: *row[0], DatabaseType: *row[1]}
 		c.Type, c.Nullable = typeOf(c.DatabaseType)
+		_, isOrdered := rankOf(c)
+		c.Unordered = !isOrdered
 		columns = append(columns, c)
 	}
 	return columns, nil

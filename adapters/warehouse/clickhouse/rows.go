@@ -22,9 +22,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if len(have) == 0 {
 		return connection.TableNotFound
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -32,10 +32,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	}
 	sorted := ``
 	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
-		order, ok := rankOf(have[i])
-		if !ok {
-			return connection.KeyUnsupported
-		}
+		order, _ := rankOf(have[i])
 		if list = append(list, order.place); q.After != nil {
 			sorted = ` WHERE ` + order.beyond(*q.After)
 		}

@@ -101,7 +101,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 			return nil, connection.NotThisDatabase
 		}
 		columns = append(columns, connection.Column{Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[1]),
-			Nullable: *row[2] == "YES"})
+			Nullable: *row[2] == "YES", Unordered: !orders(*row[1])})
 	}
 	return columns, nil
 }

@@ -46,18 +46,15 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if len(have) == 0 {
 		return connection.TableNotFound
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	sql := `SELECT ` + list(columns, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table)
 	var parameters []parameter
 	place := -1
 	if q.Key != "" {
 		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
-		if place < 0 || !orders(columns[place]) {
-			return connection.KeyUnsupported
-		}
 		key := quote(q.Key)
 		if q.After != nil {
 			sql += ` WHERE ` + key + ` > CAST(:after AS ` + columns[place].DatabaseType + `) OR ` + key + ` IS NULL`

@@ -35,9 +35,9 @@ func typeOf(databaseType string) connection.Type {
 	return connection.Text
 }
 
-// orders reports whether rows can be ordered by a column, and its text can be cast back to the same value.
-func orders(c connection.Column) bool {
-	switch word(c.DatabaseType) {
+// orders reports whether rows can be in the order of a type, and the text of a value can be cast back to it.
+func orders(databaseType string) bool {
+	switch word(databaseType) {
 	case "tinyint", "smallint", "int", "bigint", "decimal", "boolean", "date", "timestamp", "timestamp_ntz", "string",
 		"char", "varchar":
 		return true

@@ -106,7 +106,7 @@ func previews() map[connection.TableRef]connection.Preview {
 				{Name: "raw", DatabaseType: "blob", Type: connection.Text, Nullable: true},
 				{Name: "tags", DatabaseType: "set('x','y')", Type: connection.Text, Nullable: true},
 				{Name: "flags", DatabaseType: "bit(4)", Type: connection.Integer, Nullable: true},
-				{Name: "spot", DatabaseType: "point", Type: connection.Text, Nullable: true},
+				{Name: "spot", DatabaseType: "point", Type: connection.Text, Nullable: true, Unordered: true},
 				{Name: "old", DatabaseType: "varchar(10)", Type: connection.Text, Nullable: true},
 			},
 			Rows: [][]*string{

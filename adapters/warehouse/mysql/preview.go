@@ -92,10 +92,12 @@ func (s *session) columns(table string) ([]column, error) {
 		if !warehouse.Filled(row, 6) {
 			return nil, connection.NotThisDatabase
 		}
-		columns = append(columns, column{dataType: *row[2], charset: *row[4], collation: *row[5],
-			Column: connection.Column{
-				Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[2], *row[1]), Nullable: *row[3] == "YES",
-			}})
+		c := column{dataType: *row[2], charset: *row[4], collation: *row[5], Column: connection.Column{
+			Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[2], *row[1]), Nullable: *row[3] == "YES",
+		}}
+		_, isOrdered := c.rank()
+		c.Unordered = !isOrdered
+		columns = append(columns, c)
 	}
 	return columns, nil
 }

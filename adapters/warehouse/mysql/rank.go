@@ -3,8 +3,6 @@ package mysql
 import (
 	"encoding/hex"
 	"regexp"
-
-	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // rank is how rows are in the order of a column: by its type and collation, never by the text of its values.
@@ -102,13 +100,10 @@ func (r rank) order() string {
 	return order
 }
 
-// rankOf returns the order of a column of a table: connection.KeyUnsupported if there is none. An index with another
-// value in each row leaves nothing for the bytes to decide, and can be used only without them.
+// rankOf returns the order of a column of a table. An index with another value in each row leaves nothing for the bytes
+// to decide, and can be used only without them.
 func (s *session) rankOf(table string, c column) (rank, error) {
-	r, ok := c.rank()
-	if !ok {
-		return r, connection.KeyUnsupported
-	}
+	r, _ := c.rank()
 	if !r.ties {
 		return r, nil
 	}

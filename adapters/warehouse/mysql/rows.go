@@ -23,9 +23,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range all {
 		have[i] = c.Column
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	find := func(name string) column {
 		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]

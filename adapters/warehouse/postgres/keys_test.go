@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,21 +43,29 @@ var keys = map[string][]string{
 	"cidr":  {"'10.0.0.0/8'", "'10.0.0.0/16'", "'9.0.0.0/8'", "'::/0'", "'::1/128'", "NULL"},
 	"macaddr": {"'08:00:2b:01:02:03'", "'08:00:2b:01:02:04'", "'00:00:00:00:00:00'",
 		"'ff:ff:ff:ff:ff:ff'", "'10:00:00:00:00:00'", "NULL"},
-	"bit(4)":      {"B'0000'", "B'1111'", "B'0101'", "B'1000'", "B'0001'", "NULL"},
-	"varbit":      {"B'0'", "B'00'", "B'1'", "B'0101'", "B''", "NULL"},
-	"keyed.size":  {"'z'", "'b'", "'a'", "''", "NULL"},
-	"keyed.grade": {"10", "9", "-1", "0", "100", "NULL"},
-	"jsonb":       {`'{"a": 1}'`, `'{"a": 1.0}'`, `'[]'`, `'"a"'`, `'null'`, "NULL"},
-	"integer[]":   {"'{}'", "'{1}'", "'{1,2}'", "'{10}'", "'{9}'", "'{NULL}'"},
-	"text[]":      {`'{}'`, `'{"a,b"}'`, `'{a,b}'`, `'{"NULL"}'`, `'{NULL}'`, `'{"a\"b"}'`},
-	"int4range":   {"'[1,2)'", "'[1,10)'", "'empty'", "'(,)'", "'[9,10)'", "NULL"},
-	"keyed.pair":  {"'(1,a)'", "'(1,A)'", "'(10,a)'", "'(9,\"a,b\")'", "'(,)'", "NULL"},
-	"pg_lsn":      {"'0/1'", "'0/A'", "'0/10'", "'1/0'", "'A/0'", "NULL"},
-	"oid":         {"0", "1", "4294967295", "10", "9", "NULL"},
-	"json":        {`'{"a": 1}'`, `'{}'`, `'[]'`, `'1'`, `'2'`, "NULL"},
-	"point":       {"'(1,2)'", "'(2,1)'", "'(0,0)'", "'(1,1)'", "'(1,3)'", "NULL"},
-	"xml":         {"'<a/>'", "'<b/>'", "'<c/>'", "'<d/>'", "'<e/>'", "NULL"},
+	"bit(4)":       {"B'0000'", "B'1111'", "B'0101'", "B'1000'", "B'0001'", "NULL"},
+	"varbit":       {"B'0'", "B'00'", "B'1'", "B'0101'", "B''", "NULL"},
+	"keyed.size":   {"'z'", "'b'", "'a'", "''", "NULL"},
+	"keyed.grade":  {"10", "9", "-1", "0", "100", "NULL"},
+	"jsonb":        {`'{"a": 1}'`, `'{"a": 1.0}'`, `'[]'`, `'"a"'`, `'null'`, "NULL"},
+	"integer[]":    {"'{}'", "'{1}'", "'{1,2}'", "'{10}'", "'{9}'", "'{NULL}'"},
+	"text[]":       {`'{}'`, `'{"a,b"}'`, `'{a,b}'`, `'{"NULL"}'`, `'{NULL}'`, `'{"a\"b"}'`},
+	"int4range":    {"'[1,2)'", "'[1,10)'", "'empty'", "'(,)'", "'[9,10)'", "NULL"},
+	"keyed.pair":   {"'(1,a)'", "'(1,A)'", "'(10,a)'", "'(9,\"a,b\")'", "'(,)'", "NULL"},
+	"pg_lsn":       {"'0/1'", "'0/A'", "'0/10'", "'1/0'", "'A/0'", "NULL"},
+	"oid":          {"0", "1", "4294967295", "10", "9", "NULL"},
+	"json":         {`'{"a": 1}'`, `'{}'`, `'[]'`, `'1'`, `'2'`, "NULL"},
+	"point":        {"'(1,2)'", "'(2,1)'", "'(0,0)'", "'(1,1)'", "'(1,3)'", "NULL"},
+	"xml":          {"'<a/>'", "'<b/>'", "'<c/>'", "'<d/>'", "'<e/>'", "NULL"},
+	"box":          {"'((0,0),(1,1))'", "'((0,0),(2,2))'", "'((0,0),(1,2))'"},
+	"json[]":       {`'{}'`, `'{1}'`, `'{2}'`},
+	"keyed.spot":   {`'("(1,2)",a)'`, `'("(2,1)",a)'`, `'(,a)'`},
+	"keyed.note":   {"'1'", "'{}'", "'[]'"},
+	"keyed.grades": {"'{}'", "'{1}'", "'{10}'", "'{9}'", "'{NULL}'", "NULL"},
 }
+
+// unordered are those of keys whose types have no order.
+var unordered = []string{"json", "point", "xml", "box", "json[]", "keyed.spot", "keyed.note"}
 
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := shared(t)
@@ -67,7 +76,10 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		}
 	}
 	for _, sql := range []string{`CREATE SCHEMA keyed`, `CREATE TYPE keyed.size AS ENUM ('z', 'b', 'a', '')`,
-		`CREATE DOMAIN keyed.grade AS integer`, `CREATE TYPE keyed.pair AS (n integer, t text)`,
+		`CREATE DOMAIN keyed.grade AS integer`, `CREATE DOMAIN keyed.grades AS keyed.grade[]`,
+		`CREATE TYPE keyed.spot AS (at point, name text)`, `CREATE DOMAIN keyed.json AS json`,
+		`CREATE DOMAIN keyed.note AS keyed.json`,
+		`CREATE TYPE keyed.pair AS (n integer, t text)`,
 		`CREATE COLLATION keyed.ignoring (provider = icu, locale = 'und-u-ks-level1', deterministic = false)`,
 		`GRANT USAGE ON SCHEMA keyed TO with_token`} {
 		exec(sql)
@@ -87,7 +99,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		}
 		exec(`GRANT SELECT ON ` + name + ` TO with_token`)
 		var refused []string
-		if declared == "json" || declared == "point" || declared == "xml" {
+		if slices.Contains(unordered, declared) {
 			refused = []string{"key"}
 		}
 		warehouses.Keys(t, direct(t), to, table, refused...)

@@ -125,11 +125,25 @@ const (
 	nested   = `[]`
 )
 
+// isUnordered is whether rows cannot be in the order of a column: a part of its type has no default operator class of
+// the access method btree, 403, by itself or as a type that its values are without a conversion. The rest of what
+// PostgreSQL accepts ("Index Access Method Operator Classes") has one whatever it is made of.
+const isUnordered = `EXISTS (WITH RECURSIVE part (type) AS (
+		SELECT a.atttypid UNION SELECT inner_type FROM part JOIN pg_type o ON o.oid = part.type, LATERAL (
+			SELECT o.typbasetype AS inner_type WHERE o.typtype = 'd'
+			UNION ALL SELECT o.typelem WHERE o.typcategory = 'A' AND o.typelem <> 0
+			UNION ALL SELECT m.atttypid FROM pg_attribute m
+			WHERE o.typtype = 'c' AND m.attrelid = o.typrelid AND m.attnum > 0 AND NOT m.attisdropped) AS i)
+	SELECT FROM part JOIN pg_type o ON o.oid = part.type WHERE o.typtype = 'b' AND o.typcategory <> 'A'
+	AND NOT EXISTS (SELECT FROM pg_opclass c WHERE c.opcmethod = 403 AND c.opcdefault AND (c.opcintype = o.oid
+		OR EXISTS (SELECT FROM pg_cast f WHERE f.castsource = o.oid AND f.casttarget = c.opcintype
+			AND f.castmethod = 'b' AND f.castcontext = 'i'))))`
+
 // columnsOf lists the columns of a table. A domain has the type that it restricts.
 func columnsOf(ref connection.TableRef) statement {
 	return statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
 		CASE WHEN ` + isNested + ` THEN '` + nested + `' ELSE coalesce(b.typname, y.typname)::text END,
-		NOT a.attnotnull` + fromColumns + typesOf + `
+		NOT a.attnotnull, ` + isUnordered + fromColumns + typesOf + `
 		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxListed), []string{ref.Schema, ref.Name}}
 }
 
@@ -144,7 +158,7 @@ func readColumns(rows [][][]byte, err error) ([]connection.Column, error) {
 	var columns []connection.Column
 	for _, row := range rows {
 		switch {
-		case len(row) != 5:
+		case len(row) != 6:
 			return nil, connection.NotThisDatabase
 		case string(row[0]) != "t":
 			return nil, connection.PermissionDenied
@@ -153,7 +167,7 @@ func readColumns(rows [][][]byte, err error) ([]connection.Column, error) {
 		}
 		columns = append(columns, connection.Column{
 			Name: string(row[1]), DatabaseType: string(row[2]), Type: typeOf(string(row[3])),
-			Nullable: string(row[4]) == "t",
+			Nullable: string(row[4]) == "t", Unordered: string(row[5]) == "t",
 		})
 	}
 	return columns, nil

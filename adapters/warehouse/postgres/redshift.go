@@ -169,18 +169,15 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	if err := r.keepCase(q.Table, append(columns, connection.Column{Name: q.Key})); err != nil {
 		return err
 	}
 	list, order := redshiftList(columns, column.MaxValue), (*rank)(nil)
 	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
-		if !redshiftOrders(have[i]) {
-			return connection.KeyUnsupported
-		}
 		order = &rank{key: `t.` + quote(q.Key), value: `$1`, nullable: have[i].Nullable}
 		list = append(list, redshiftList(have[i:i+1], column.MaxValue)...)
 	}

@@ -88,6 +88,7 @@ func redshiftColumn(row [][]byte) (connection.Column, bool) {
 	case "super":
 		c.Type = connection.JSON
 	}
+	c.Unordered = !redshiftOrders(c)
 	return c, true
 }
 

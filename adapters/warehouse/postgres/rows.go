@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -18,9 +15,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	list, cut := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
@@ -110,15 +107,8 @@ func (s *session) stream(list, cut []string, q connection.RowsQuery, order *rank
 		}
 	}
 	_, err := rows.Close()
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && order != nil && pg.Code == undefinedFunction &&
-		pg.Position > 0 && pg.Where == "" {
-		return connection.KeyUnsupported // the type has no operator to order by
-	}
 	return s.classifyRows(err)
 }
-
-// undefinedFunction is the SQLSTATE of a statement that uses an operator which a type does not have.
-const undefinedFunction = "42883"
 
 const maxValue = "65536" // column.MaxValue
 

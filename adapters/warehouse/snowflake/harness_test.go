@@ -67,7 +67,7 @@ var kinds = []struct {
 	{[5]string{"PRICE", "NUMBER", "YES", "10", "2"}, connection.Column{Name: "PRICE", DatabaseType: "NUMBER(10,2)",
 		Type: connection.Number, Nullable: true}, [3]*string{text("12.50"), nil, text("-1.00")}},
 	{[5]string{"RATE", "FLOAT", "YES"}, connection.Column{Name: "RATE", DatabaseType: "FLOAT", Type: connection.Number,
-		Nullable: true}, [3]*string{text("0.5"), nil, text("NaN")}},
+		Unordered: true, Nullable: true}, [3]*string{text("0.5"), nil, text("NaN")}},
 	{[5]string{"SOLD", "BOOLEAN", "YES"}, connection.Column{Name: "SOLD", DatabaseType: "BOOLEAN",
 		Type: connection.Boolean, Nullable: true}, [3]*string{text("true"), nil, text("false")}},
 	{[5]string{"BORN", "DATE", "YES"}, connection.Column{Name: "BORN", DatabaseType: "DATE", Type: connection.Date,
@@ -77,11 +77,11 @@ var kinds = []struct {
 	{[5]string{"THERE", "TIMESTAMP_NTZ", "YES"}, connection.Column{Name: "THERE", DatabaseType: "TIMESTAMP_NTZ",
 		Type: connection.DateTime, Nullable: true}, [3]*string{text("2026-01-02 03:04:05.000"), nil, nil}},
 	{[5]string{"DOC", "VARIANT", "YES"}, connection.Column{Name: "DOC", DatabaseType: "VARIANT", Type: connection.JSON,
-		Nullable: true}, [3]*string{text(`{"a":1}`), nil, text("null")}},
+		Unordered: true, Nullable: true}, [3]*string{text(`{"a":1}`), nil, text("null")}},
 	{[5]string{"RAW", "BINARY", "YES"}, connection.Column{Name: "RAW", DatabaseType: "BINARY", Type: connection.Text,
-		Nullable: true}, [3]*string{text("0x00ff"), nil, text("0x")}},
-	{[5]string{"SPOT", "GEOGRAPHY", "YES"}, connection.Column{Name: "SPOT", DatabaseType: "GEOGRAPHY",
-		Type: connection.Text, Nullable: true}, [3]*string{text("POINT(1 2)"), nil, nil}},
+		Unordered: true, Nullable: true}, [3]*string{text("0x00ff"), nil, text("0x")}},
+	{[5]string{"SPOT", "GEOGRAPHY", "YES"}, connection.Column{Name: "SPOT", DatabaseType: "GEOGRAPHY", Type: connection.Text,
+		Unordered: true, Nullable: true}, [3]*string{text("POINT(1 2)"), nil, nil}},
 }
 
 // newServer holds the suite's sample.

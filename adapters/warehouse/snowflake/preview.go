@@ -50,7 +50,7 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 			return nil, connection.NotThisDatabase
 		}
 		c := connection.Column{Name: *row[0], DatabaseType: *row[1], Nullable: *row[2] == "YES"}
-		c.Type = typeOf(c.DatabaseType)
+		c.Type, c.Unordered = typeOf(c.DatabaseType), !orders(c.DatabaseType)
 		if c.DatabaseType == "NUMBER" && row[3] != nil && row[4] != nil {
 			if *row[4] == "0" {
 				c.Type = connection.Integer
@@ -79,10 +79,9 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
-// orders reports whether rows can be ordered by a column, and Snowflake converts its text to the same value.
-func orders(c connection.Column) bool {
-	word, _, _ := strings.Cut(c.DatabaseType, "(")
-	switch word {
+// orders reports whether rows can be in the order of a type, and Snowflake converts the text of a value to it.
+func orders(name string) bool {
+	switch name {
 	case "NUMBER", "BOOLEAN", "DATE", "TIME", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP_TZ", "TEXT", "VARCHAR":
 		return true
 	}

@@ -25,9 +25,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	columns := out.Begin(q, have)
-	if len(columns) == 0 {
-		return nil
+	columns, err := out.Begin(q, have)
+	if err != nil || len(columns) == 0 {
+		return err
 	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -37,9 +37,6 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	place := -1
 	if q.Key != "" {
 		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
-		if place < 0 || !orders(columns[place]) {
-			return connection.KeyUnsupported
-		}
 		key := quote(q.Key)
 		if q.After != nil {
 			sql, args = sql+` WHERE `+key+` > `+compared(columns[place])+` OR `+key+` IS NULL`, []string{*q.After}

@@ -24,7 +24,11 @@ func (w *Warehouse) Rows(
 			return err
 		}
 		out := warehouse.NewBatches(each)
-		if columns := out.Begin(q, have); len(columns) > 0 {
+		columns, err := out.Begin(q, have)
+		if err != nil {
+			return err
+		}
+		if len(columns) > 0 {
 			if err := rows(ctx, db, q, columns, out); err != nil {
 				return err
 			}

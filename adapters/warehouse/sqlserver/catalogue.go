@@ -155,6 +155,8 @@ func (s *session) columns(ref connection.TableRef) ([]column, error) {
 		if alias := *row[7]; alias != c.base && !c.clr {
 			c.DatabaseType = alias
 		}
+		_, isOrdered := c.rank()
+		c.Unordered = !isOrdered
 		columns = append(columns, c)
 	}
 	return columns, nil

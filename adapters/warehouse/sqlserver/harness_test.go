@@ -68,7 +68,8 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 func previews() map[connection.TableRef]connection.Preview {
 	all := connection.Preview{Rows: make([][]*string, 3)}
 	for _, k := range columnsOf() {
-		c := connection.Column{Name: k.Name, DatabaseType: k.Type, Type: k.is, Nullable: k.Nullable}
+		c := connection.Column{Name: k.Name, DatabaseType: k.Type, Type: k.is, Nullable: k.Nullable,
+			Unordered: slices.Contains(unordered, k.Type)}
 		switch {
 		case k.Type == "timestamp":
 			c.DatabaseType = "rowversion"

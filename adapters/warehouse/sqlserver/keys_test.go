@@ -45,10 +45,12 @@ var keys = map[string][]any{
 	"geography":   {"POINT (1 2)", "POINT (2 1)", nil},
 }
 
+// unordered are types by which rows cannot be in order.
+var unordered = []string{"text", "xml", "json", "hierarchyid", "sql_variant", "geography"}
+
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := newServer(t, fixture.SQLServerPlain)
 	to := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
-	none := []string{"text", "xml", "json", "hierarchyid", "sql_variant", "geography"}
 	for declared, values := range keys {
 		table := fixture.SQLServerTable{Schema: "dbo", Name: "by " + declared, Type: "U",
 			Columns: []fixture.SQLServerColumn{{Name: "n", Type: "int"}, {Name: "a ]key]", Type: declared,
@@ -58,7 +60,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		}
 		s.Databases["Sales"] = append(s.Databases["Sales"], table)
 		var refused []string
-		if slices.Contains(none, declared) {
+		if slices.Contains(unordered, declared) {
 			refused = []string{"a ]key]"}
 		}
 		nulls := map[string][]int{}

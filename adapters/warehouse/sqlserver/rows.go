@@ -72,8 +72,8 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range all {
 		have[i] = c.Column
 	}
-	if len(out.Begin(q, have)) == 0 {
-		return nil
+	if found, err := out.Begin(q, have); err != nil || len(found) == 0 {
+		return err
 	}
 	find := func(name string) column {
 		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]
@@ -86,10 +86,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if q.Key == "" {
 		return s.each(selected(q.Table, list, q.Limit), nil, columns, out.Add)
 	}
-	order, ok := find(q.Key).rank()
-	if !ok {
-		return connection.KeyUnsupported
-	}
+	order, _ := find(q.Key).rank()
 	sorted, args := ``, []string(nil)
 	if q.After != nil {
 		sorted, args = ` WHERE `+order.beyond(), []string{*q.After}

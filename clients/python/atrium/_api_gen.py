@@ -7078,6 +7078,12 @@ class TableColumn(TypedDict):
     nullable: bool
     """"""
 
+    sortable: bool
+    """Whether pages of rows can be in the order of this column. Otherwise the database cannot order rows
+    exactly by its type, and the only mapped field that is unique cannot have this column: a 422
+    `key_unsupported`.
+    """
+
 
 class TablePreview(TypedDict):
     """A type of the API."""
@@ -12155,11 +12161,11 @@ class DataSourcesResource(Resource):
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
         consent_ended, credential_changed, file_too_large, header_uncertain, invalid_fields,
-        kind_not_offered, mapping_invalid, out_of_memory, permission_denied, plan_limit_reached,
-        preview_rate_limited, quota_exceeded, scope_required, sheet_not_found, sheet_not_shared,
-        source_forbidden, source_limit_reached, tab_not_found, table_not_found, table_unreadable,
-        too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and
-        those that every call can have.
+        key_unsupported, kind_not_offered, mapping_invalid, out_of_memory, permission_denied,
+        plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required, sheet_not_found,
+        sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
+        table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
+        url_not_allowed; and those that every call can have.
         """
         return cast("Source", self._caller.send("dataSources.attach", "POST", path("/api/datasources"), body=body, keyed=True, options=options))
 
@@ -12220,7 +12226,8 @@ class DataSourcesResource(Resource):
 
         Requires the admin role in the workspace, unless the caller owns the data source. Reads the
         header again, at `header_row` if it is given, and replaces the mapping. Later suggestions prefer
-        the columns that were chosen here.
+        the columns that were chosen here. If no column of a unique field is `sortable`, the mapping is
+        refused with 422 `key_unsupported`.
 
         A new mapping also resumes a paused data source, with two restrictions. Returns 409
         `source_paused` if the connection is revoked. If the pause reason is `connection_changed`, only
@@ -12228,12 +12235,12 @@ class DataSourcesResource(Resource):
         `source_paused`.
 
         Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked,
-        consent_ended, credential_changed, file_too_large, invalid_fields, kind_not_offered,
-        mapping_invalid, out_of_memory, permission_denied, preview_rate_limited, revision_mismatch,
-        scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_not_found,
-        source_paused, tab_not_found, table_not_found, table_unreadable, too_many_reads,
-        unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and those that every
-        call can have.
+        consent_ended, credential_changed, file_too_large, invalid_fields, key_unsupported,
+        kind_not_offered, mapping_invalid, out_of_memory, permission_denied, preview_rate_limited,
+        revision_mismatch, scope_required, sheet_not_found, sheet_not_shared, source_forbidden,
+        source_not_found, source_paused, tab_not_found, table_not_found, table_unreadable,
+        too_many_reads, unknown_source_type, unsupported_format, upstream_timeout, url_not_allowed; and
+        those that every call can have.
         """
         return cast("SourceMapped", self._caller.send("dataSources.map", "PUT", path("/api/datasources/{}", source_id), body=body, options=options))
 

@@ -5683,6 +5683,11 @@ export type TableColumn = {
   inferred_type: SourceFieldType
   /**  */
   nullable: boolean
+  /**
+   * Whether pages of rows can be in the order of this column. Otherwise the database cannot order rows exactly
+   * by its type, and the only mapped field that is unique cannot have this column: a 422 `key_unsupported`.
+   */
+  sortable: boolean
 }
 
 /**  */
@@ -9336,11 +9341,11 @@ export class DataSourcesResource extends Resource {
    * are mapped. It is refreshed immediately, and then once a day.
    *
    * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-   * credential_changed, file_too_large, header_uncertain, invalid_fields, kind_not_offered, mapping_invalid,
-   * out_of_memory, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded, scope_required,
-   * sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found, table_not_found,
-   * table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
-   * url_not_allowed; and those that every call can have.
+   * credential_changed, file_too_large, header_uncertain, invalid_fields, key_unsupported, kind_not_offered,
+   * mapping_invalid, out_of_memory, permission_denied, plan_limit_reached, preview_rate_limited, quota_exceeded,
+   * scope_required, sheet_not_found, sheet_not_shared, source_forbidden, source_limit_reached, tab_not_found,
+   * table_not_found, table_unreadable, too_many_reads, unknown_source_type, unsupported_format,
+   * upstream_timeout, url_not_allowed; and those that every call can have.
    */
   attach(body: SourceAttach, options?: Options): Promise<Source> {
     return this.caller.send({ name: 'dataSources.attach', method: 'POST', path: path`/api/datasources`, body, keyed: true }, options)
@@ -9394,15 +9399,15 @@ export class DataSourcesResource extends Resource {
    *
    * Requires the admin role in the workspace, unless the caller owns the data source. Reads the header again, at
    * `header_row` if it is given, and replaces the mapping. Later suggestions prefer the columns that were chosen
-   * here.
+   * here. If no column of a unique field is `sortable`, the mapping is refused with 422 `key_unsupported`.
    *
    * A new mapping also resumes a paused data source, with two restrictions. Returns 409 `source_paused` if the
    * connection is revoked. If the pause reason is `connection_changed`, only the owner of the data source or an
    * owner of the workspace can map it. Other callers get 409 `source_paused`.
    *
    * Errors: already_attached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
-   * credential_changed, file_too_large, invalid_fields, kind_not_offered, mapping_invalid, out_of_memory,
-   * permission_denied, preview_rate_limited, revision_mismatch, scope_required, sheet_not_found,
+   * credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, mapping_invalid,
+   * out_of_memory, permission_denied, preview_rate_limited, revision_mismatch, scope_required, sheet_not_found,
    * sheet_not_shared, source_forbidden, source_not_found, source_paused, tab_not_found, table_not_found,
    * table_unreadable, too_many_reads, unknown_source_type, unsupported_format, upstream_timeout,
    * url_not_allowed; and those that every call can have.

@@ -21,6 +21,9 @@ func Keys(t *testing.T, w ports.Warehouse, to ports.Target, table connection.Tab
 	for _, c := range p.Columns {
 		t.Run(fmt.Sprintf("by %s, a %s", c.Name, c.DatabaseType), func(t *testing.T) {
 			q := connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Key: c.Name, Limit: 1000}
+			if c.Unordered != slices.Contains(refused, c.Name) {
+				t.Errorf("a preview says that it is unordered: %t", c.Unordered)
+			}
 			if slices.Contains(refused, c.Name) {
 				if err := w.Rows(t.Context(), to, q, nil); !errors.Is(err, connection.KeyUnsupported) {
 					t.Errorf("error = %v, want %s", err, connection.KeyUnsupported)

@@ -28,7 +28,7 @@ export function headerOf(of: { header_row?: number | null } | undefined) {
 
 /** A table of a warehouse in the form of a sheet. */
 const asSheet = (p: TablePreview): Sheet => ({
-  headers: p.columns.map((c) => ({ name: c.name, column: null, inferred_type: c.inferred_type })), rows: p.rows, leading_rows: [],
+  headers: p.columns.map((c) => ({ name: c.name, column: null, inferred_type: c.inferred_type, sortable: c.sortable })), rows: p.rows, leading_rows: [],
   suggestions: p.suggestions, header_row: null,
 })
 

@@ -84,6 +84,7 @@ export const words = {
   everyRequiredFieldIs: 'Every required field is mapped',
   columnsWithoutAField: 'Columns without a field:',
   clickItsColumn: '2. Click its column',
+  noPagesByIt: 'no pages by it: its type has no order',
   forTitleTitle: (title: string | number) => `for ${title}`,
   theSheetHasNo: 'The sheet has no header: its first row is data',
   sheet: 'Sheet',

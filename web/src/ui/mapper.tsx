@@ -5,7 +5,8 @@ import { words } from '../text/sources'
 import { Back, Button, Forth, Pill } from './basics'
 
 export interface Sheet {
-  headers: SourceColumn[]
+  /** Rows of a table may not be in the order of a column that is not sortable. */
+  headers: (SourceColumn & { sortable?: boolean })[]
   rows: (string | null)[][]
   leading_rows: (string | null)[][]
   suggestions: SourceSuggestion[]
@@ -128,7 +129,8 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow, after }: {
                       >
                         <span className="block text-xs text-soft">{h.column ? h.column + ' · ' : ''}{h.inferred_type}</span>
                         <span className="font-medium">{h.name}</span>
-                        <span className="block text-xs text-act">{field ? <><Forth /> {titlesOf(h.name)}</> : ' '}</span>
+                        <span className="block text-xs text-act">{field ? <><Forth /> {titlesOf(h.name)}</> : ' '}</span>
+                        {h.sortable === false && (active?.unique || field?.unique) && <Pill tone="warn">{words.noPagesByIt}</Pill>}
                       </button>
                     </th>
                   )
