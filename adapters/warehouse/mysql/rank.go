@@ -3,19 +3,23 @@ package mysql
 import (
 	"encoding/hex"
 	"regexp"
+	"strconv"
 )
 
-// rank is how rows are in the order of a column: by its type and collation, never by the text of its values.
+// rank is how rows are in the order of a column, never by the text of its values.
 type rank struct {
-	key   string              // the column
-	place string              // its value as a text that loses nothing
+	key   string              // the expression that rows are ordered by, by its type and collation
+	place string              // its value as a text that loses nothing, or NULL
 	value func(string) string // the expression of the value of a place
-	ties  bool                // different values may be equal, such as a and A: then their bytes decide
 }
 
-// maxSorted is how many bytes of a text or blob decide the order: those of max_sort_length, 1024 by default, and less
-// than a key of an index may have.
-const maxSorted = "1000"
+// maxKey is the most bytes of a text or of bytes that have a place. Of longer ones only the beginnings are in order.
+const maxKey = 4000
+
+// sortWhole makes ORDER BY compare whole texts: by default 1024 bytes of their weights decide, which are 340 letters in
+// some collations. 32 KiB are more than a text of an index can have. The server refuses to sort if 15 such texts do not
+// fit into its buffer (max_sort_length and sort_buffer_size, "Server System Variables" of MySQL's manual).
+const sortWhole = `SET SESSION max_sort_length = 32768, sort_buffer_size = 2097152`
 
 // literal writes a text as an expression. MySQL would take question marks in a text for parameters.
 func literal(text string) string {
@@ -27,6 +31,8 @@ func cast(as string) func(string) string {
 	return func(place string) string { return `CAST(` + literal(place) + ` AS ` + as + `)` }
 }
 
+func unhex(place string) string { return `UNHEX(` + literal(place) + `)` }
+
 var (
 	decimalForm = regexp.MustCompile(`^decimal(\([0-9]+,[0-9]+\))`)
 	wordForm    = regexp.MustCompile(`^[a-z0-9_]+$`)
@@ -36,7 +42,6 @@ var (
 func (c column) rank() (rank, bool) {
 	key := quote(c.Name)
 	r := rank{key: key, place: `CAST(` + key + ` AS CHAR)`}
-	bytes := `CASE WHEN OCTET_LENGTH(` + key + `) <= ` + maxSorted + ` THEN HEX(` + key + `) END`
 	switch c.dataType {
 	case "tinyint", "smallint", "mediumint", "int", "bigint", "year":
 		r.value = cast(`DECIMAL(65, 0)`)
@@ -60,16 +65,13 @@ func (c column) rank() (rank, bool) {
 	case "enum", "set": // in the order of their numbers
 		r.key = `CAST(` + key + ` AS UNSIGNED)`
 		r.place, r.value = `CAST(`+r.key+` AS CHAR)`, cast(`UNSIGNED`)
-	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob":
-		r.place, r.value = bytes, func(place string) string { return `UNHEX(` + literal(place) + `)` }
-	case "char", "varchar", "tinytext", "text", "mediumtext", "longtext":
-		if !wordForm.MatchString(c.charset) || !wordForm.MatchString(c.collation) {
-			return r, false
-		}
-		r.place, r.ties = bytes, true
-		r.value = func(place string) string {
-			return `CONVERT(UNHEX(` + literal(place) + `) USING ` + c.charset + `) COLLATE ` + c.collation
-		}
+	case "binary":
+		r.place, r.value = `HEX(`+key+`)`, unhex
+	case "varbinary", "tinyblob", "blob", "mediumblob", "longblob",
+		"char", "varchar", "tinytext", "text", "mediumtext", "longtext": // by their bytes: a = A in some collations
+		r.key = `LEFT(CAST(` + key + ` AS BINARY), ` + strconv.Itoa(maxKey+1) + `)`
+		r.place = `CASE WHEN OCTET_LENGTH(` + key + `) <= ` + strconv.Itoa(maxKey) + ` THEN HEX(` + key + `) END`
+		r.value = unhex
 	case "uuid", "inet4", "inet6":
 		r.value = literal
 	default:
@@ -78,39 +80,46 @@ func (c column) rank() (rank, bool) {
 	return r, true
 }
 
-// tie orders rows whose keys are equal.
-func (r rank) tie() string { return `CAST(` + r.key + ` AS BINARY)` }
+// indexed returns the order of an index of a column that permits each value once: false if it is that of rank.
+func (c column) indexed() (rank, bool) {
+	key := quote(c.Name)
+	r := rank{key: key, place: `HEX(` + key + `)`, value: unhex}
+	switch c.dataType {
+	case "varbinary":
+		return r, true
+	case "char", "varchar":
+		r.value = func(place string) string {
+			return `CONVERT(` + unhex(place) + ` USING ` + c.charset + `) COLLATE ` + c.collation
+		}
+		return r, wordForm.MatchString(c.charset) && wordForm.MatchString(c.collation)
+	}
+	return r, false
+}
 
 // beyond returns the condition that a row is behind a place.
 func (r rank) beyond(place string) string {
-	value := r.value(place)
-	where := r.key + ` > ` + value
-	if r.ties {
-		where += ` OR (` + r.key + ` = ` + value + ` AND ` + r.tie() + ` > UNHEX(` + literal(place) + `))`
-	}
-	return where + ` OR ` + r.key + ` IS NULL`
+	return r.key + ` > ` + r.value(place) + ` OR ` + r.key + ` IS NULL`
 }
 
 // order returns how rows are sorted.
-func (r rank) order() string {
-	order := r.key + ` IS NULL, ` + r.key
-	if r.ties {
-		order += `, ` + r.tie()
-	}
-	return order
-}
+func (r rank) order() string { return r.key + ` IS NULL, ` + r.key }
 
-// rankOf returns the order of a column of a table. An index with another value in each row leaves nothing for the bytes
-// to decide, and can be used only without them.
+// rankOf returns the order of a column of a table: that of an index if the server can read the rows by it.
 func (s *session) rankOf(table string, c column) (rank, error) {
 	r, _ := c.rank()
-	if !r.ties {
+	if err := s.run(sortWhole); err != nil {
+		return r, err
+	}
+	byIndex, ok := c.indexed()
+	if !ok {
 		return r, nil
 	}
 	found, err := s.query(`SELECT EXISTS (SELECT 1 FROM information_schema.STATISTICS
 		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)
-		AND NON_UNIQUE = 0 GROUP BY INDEX_NAME HAVING COUNT(*) = 1
+		AND NON_UNIQUE = 0 AND INDEX_TYPE = 'BTREE' GROUP BY INDEX_NAME HAVING COUNT(*) = 1
 		AND MAX(CAST(COLUMN_NAME AS BINARY)) = CAST(? AS BINARY) AND MAX(SUB_PART) IS NULL)`, table, table, c.Name)
-	r.ties = !isTrue(found)
+	if isTrue(found) {
+		r = byIndex
+	}
 	return r, err
 }
