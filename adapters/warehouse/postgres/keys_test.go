@@ -64,6 +64,29 @@ var keys = map[string][]string{
 	"keyed.grades": {"'{}'", "'{1}'", "'{10}'", "'{9}'", "'{NULL}'", "NULL"},
 }
 
+// Redshift takes different texts for equal: by its collation CASE_INSENSITIVE, and because blanks at the end do not
+// count ("Significance of trailing blanks" of its guide). A collation of PostgreSQL imitates both.
+func TestTextsThatRedshiftTakesForEqualAreOnPagesOfTheirOwn(t *testing.T) {
+	s := sharedRedshift(t)
+	for _, sql := range []string{`CREATE COLLATION shop.ignoring (provider = icu, deterministic = false,
+			locale = 'und-u-ka-shifted-ks-level1')`,
+		`CREATE TABLE shop.equal (n integer, word varchar(20) COLLATE shop.ignoring)`,
+		`INSERT INTO shop.equal VALUES (1, 'a'), (2, 'A'), (3, 'a '), (4, 'b'), (5, 'B '), (6, NULL)`,
+		`GRANT SELECT ON shop.equal TO reader`} {
+		if _, err := s.admin.Exec(sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, sql := range []string{`DROP TABLE shop.equal`, `DROP COLLATION shop.ignoring`} {
+			if _, err := s.admin.Exec(sql); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	warehouses.Keys(t, directRedshift(t), redshiftTarget(t, s, connection.Redshift, nil), ref("equal"))
+}
+
 // unordered are those of keys whose types have no order.
 var unordered = []string{"json", "point", "xml", "box", "json[]", "keyed.spot", "keyed.note"}
 

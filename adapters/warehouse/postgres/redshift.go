@@ -178,8 +178,13 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	}
 	list, order := redshiftList(columns, column.MaxValue), (*rank)(nil)
 	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
-		order = &rank{key: `t.` + quote(q.Key), value: `$1`, nullable: have[i].Nullable}
-		list = append(list, redshiftList(have[i:i+1], column.MaxValue)...)
+		key := `t.` + quote(q.Key)
+		order = &rank{key: key, text: redshiftList(have[i:i+1], column.MaxValue)[0], value: `$1`,
+			isNull: key + ` IS NULL`, nullable: have[i].Nullable}
+		if have[i].Type == connection.Text { // capitals and blanks at the end may not count
+			order.tie = func(text string) string { return `md5(CAST(` + text + ` AS varchar(65535)))` }
+		}
+		list = append(list, order.text)
 	}
 	return r.stream(list, nil, q, order, out)
 }

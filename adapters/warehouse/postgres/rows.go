@@ -33,7 +33,11 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
 		key := `t.` + quote(q.Key)
 		order = &rank{key: key, text: key + `::pg_catalog.text`, value: `$1::` + have[i].DatabaseType,
-			nullable: have[i].Nullable, ties: hasTies(have[i])}
+			isNull: key + ` IS NULL`, nullable: have[i].Nullable}
+		if hasTies(have[i]) {
+			order.isNull = key + ` IS NOT DISTINCT FROM NULL` // a row of NULLs is a value
+			order.tie = func(text string) string { return text + `::pg_catalog.text COLLATE pg_catalog."C"` }
+		}
 		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
 	}
 	return s.stream(list, cut, q, order, out)
@@ -43,8 +47,12 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 type rank struct {
 	key, text string // the column, and its value as a text that loses nothing
 	value     string // the expression of the value of the text $1
+	isNull    string // the condition that there is none
 	nullable  bool
-	ties      bool // different values may be equal, such as 1.0 and 1.00: then their texts decide
+
+	// tie returns what decides between values that are equal and have different texts, such as 1.0 and 1.00. nil if
+	// there are none.
+	tie func(text string) string
 }
 
 // place returns a text as where a row is: NULL if it is so long that it takes too much of a request.
@@ -62,18 +70,14 @@ func hasTies(c connection.Column) bool {
 	return !strings.HasPrefix(word, "timestamp")
 }
 
-// tie orders rows whose keys are equal.
-func (r *rank) tie() string { return r.text + ` COLLATE pg_catalog."C"` }
-
 // beyond returns the condition that a row is behind the one with the key $1, which is $2 if its text decides.
 func (r *rank) beyond() string {
-	where, none := r.key+` > `+r.value, r.key+` IS NULL`
-	if r.ties {
-		none = r.key + ` IS NOT DISTINCT FROM NULL` // a row of NULLs is a value
-		where = r.key + ` >= ` + r.value + ` AND (` + where + ` OR ` + r.tie() + ` > $2::pg_catalog.text)`
+	where := r.key + ` > ` + r.value
+	if r.tie != nil {
+		where = r.key + ` >= ` + r.value + ` AND (` + where + ` OR ` + r.tie(r.text) + ` > ` + r.tie(`$2`) + `)`
 	}
 	if r.nullable {
-		where += ` OR ` + none
+		where += ` OR ` + r.isNull
 	}
 	return where
 }
@@ -88,8 +92,8 @@ func (s *session) stream(list, cut []string, q connection.RowsQuery, order *rank
 			sql, args = sql+` WHERE `+order.beyond(), [][]byte{[]byte(*q.After)}
 		}
 		sql += ` ORDER BY ` + order.key // NULL is the greatest
-		if order.ties {
-			sql, args = sql+`, `+order.tie(), slices.Concat(args, args)
+		if order.tie != nil {
+			sql, args = sql+`, `+order.tie(order.text), slices.Concat(args, args)
 		}
 	}
 	sql += ` LIMIT ` + strconv.Itoa(q.Limit)
