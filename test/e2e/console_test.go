@@ -333,6 +333,9 @@ func TestChangesInTheConsole(t *testing.T) {
 	})
 	t.Run("a test card is added, and nothing else can be typed", func(t *testing.T) { paid(ctx, t, s, owner) })
 	t.Run("what was done can be undone", func(t *testing.T) { undone(ctx, t, s, owner) })
+	t.Run("a lower role says what it takes along, and the next owner confirms it", func(t *testing.T) {
+		losses(ctx, t, s, owner)
+	})
 	t.Run("a session that ended elsewhere is renewed over the page", func(t *testing.T) { renewed(t, s, chromium) })
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
 	t.Run("nothing typed into the messages of a prompt is lost", func(t *testing.T) { messagesTyped(ctx, t, s, owner) })
