@@ -58,6 +58,12 @@ type PromptVersions interface {
 		ctx context.Context, by identity.Actor, name string, ref prompt.Ref,
 	) (*prompt.Reading, *prompt.Version, error)
 
+	// Referenced returns the version that a reference stands for (prompt.Reference), as GetVersion does for by, and
+	// whether it stays at a version because the owner of its holder may not read the one that it names.
+	Referenced(
+		ctx context.Context, by identity.Actor, r prompt.Reference,
+	) (of *prompt.Reading, v *prompt.Version, lost bool, err error)
+
 	// Rollouts returns the running rollouts of a template, by label; none if by's workspace has no such template.
 	Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error)
 

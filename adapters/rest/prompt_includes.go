@@ -18,5 +18,6 @@ func toIncludes(v *prompt.Version) []openapi.PromptInclude {
 
 func toInclude(i *prompt.Included) openapi.PromptInclude {
 	return openapi.PromptInclude{Name: i.Name, Ref: i.Ref, PromptTemplateID: string(i.Template),
-		VersionID: openapi.OrNull(string(i.Version)), VersionNumber: openapi.OrNull(i.Number)}
+		VersionID: openapi.OrNull(string(i.Version)), VersionNumber: openapi.OrNull(i.Number),
+		Degraded: i.Lost}
 }

@@ -19,22 +19,15 @@ type Chats struct{ db *DB }
 
 var _ ports.Chats = (*Chats)(nil)
 
-// A template is read together with the membership of the caller that the first ? names.
-const (
+// A template is read together with the membership of the caller. The first arguments are those of promptLostColumn.
+var (
 	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
 		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at, t.published_version_id,
 		COALESCE((SELECT pv.number FROM chat_versions pv WHERE pv.id = t.published_version_id), 0) AS published_number,
 		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + ownerLeftColumn + `,
-		(t.prompt_id <> '' AND NOT EXISTS (
-			SELECT 1 FROM prompt_templates p WHERE p.id = t.prompt_id AND p.deleted_at = 0 AND (
-				t.prompt_ref = 'active' AND p.active_version_id <> ''
-				OR t.prompt_ref = 'latest' AND p.latest_frozen_id <> ''
-				OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.template_id = p.id AND (v.id = t.prompt_ref
-				OR 'v' || v.number = t.prompt_ref OR t.prompt_ref = 'previous' AND v.id = (SELECT a.from_version_id
-				FROM prompt_activations a WHERE a.template_id = p.id ORDER BY a.number DESC LIMIT 1)))
-				OR EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = p.id
-				AND l.label = t.prompt_ref)))) AS prompt_gone`
+		(t.prompt_id <> '' AND COALESCE((SELECT ` + referred(`t.prompt_ref`) + ` FROM prompt_templates p
+			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone, ` + promptLostColumn
 	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply,
 		t.theme, t.version_count`
 	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
@@ -48,9 +41,9 @@ const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
 // chatsFor is templatesFor for chat templates.
 func chatsFor(by identity.Actor, columns string) (statement string, args []any) {
 	if !by.Grouped {
-		return `SELECT ` + columns + chatTables, []any{by.User}
+		return `SELECT ` + columns + chatTables, append(roleArgs(by.At), by.User)
 	}
-	return `SELECT ` + columns + groupMemberColumn + chatTables, []any{by.User, by.User}
+	return `SELECT ` + columns + groupMemberColumn + chatTables, append(roleArgs(by.At), by.User, by.User)
 }
 
 type chatRow struct {
@@ -74,6 +67,7 @@ type chatSummaryRow struct {
 	Description   string               `db:"description"`
 	AvatarURL     string               `db:"avatar_url"`
 	PromptGone    bool                 `db:"prompt_gone"`
+	PromptLost    bool                 `db:"prompt_lost"`
 	Agents        string               `db:"agents"`
 	Tools         string               `db:"tools"`
 	Capabilities  string               `db:"capabilities"`
@@ -103,7 +97,8 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
 		},
 		ID: r.ID, Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Greeting: r.Greeting,
-		Status: r.Status, PromptGone: r.PromptGone, PublishedID: r.PublishedID, PublishedNumber: r.PublishedNo,
+		Status: r.Status, PromptGone: r.PromptGone, PromptLost: r.PromptLost, PublishedID: r.PublishedID,
+		PublishedNumber: r.PublishedNo,
 	}
 	if r.MemberRole != access.None && !r.MemberInvited {
 		t.Grants = access.Grants{{User: by.User, Role: r.MemberRole}}
@@ -130,8 +125,8 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	}
 	c, err := r.content(&s)
 	return &chat.Template{
-		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone, Content: c,
-		Versions: r.Versions,
+		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone, PromptLost: s.PromptLost,
+		Content: c, Versions: r.Versions,
 	}, err
 }
 
@@ -220,6 +215,9 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 			return err
 		}
 		if err := tx.saveChatVersions(ctx, t); err != nil {
+			return err
+		}
+		if err := tx.saveChatReference(ctx, t); err != nil {
 			return err
 		}
 		return tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
@@ -368,5 +366,19 @@ func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	if err := db.run(ctx, writes...); err != nil {
 		return err
 	}
+	if t.Prompt != before.Prompt {
+		if err := db.saveChatReference(ctx, t); err != nil {
+			return err
+		}
+	}
 	return db.saveChatVersions(ctx, t)
+}
+
+// saveChatReference stores what the prompt of a template names when it is set, by someone who may read it. Published
+// versions refer to prompts that were set before.
+func (db *DB) saveChatReference(ctx context.Context, t *chat.Template) error {
+	if t.Prompt == (chat.Prompt{}) {
+		return nil
+	}
+	return db.run(ctx, referenceWrite(t.Workspace, t.Prompt.Reference(t.ID)))
 }

@@ -18,7 +18,7 @@ func BoundScans(db *DB, n int) {
 }
 
 // ChatQuery reads a chat template.
-const ChatQuery = `SELECT ` + chatColumns + chatTables + ` WHERE t.id = ? AND t.workspace_id = ?`
+var ChatQuery = `SELECT ` + chatColumns + chatTables + ` WHERE t.id = ? AND t.workspace_id = ?`
 
 // Bound returns what gives queries the placeholders of PostgreSQL. It has no connection.
 func Bound() func(query string) string {

@@ -63,7 +63,8 @@ var notedTables = map[string]string{
 	"chat_members": "DELETE INSERT UPDATE", "chat_versions": "DELETE INSERT UPDATE",
 	"prompt_versions": "DELETE UPDATE", "prompt_labels": "DELETE INSERT UPDATE",
 	"prompt_rollouts": "DELETE INSERT UPDATE", "prompt_includes": "DELETE INSERT UPDATE",
-	"memberships": "DELETE INSERT UPDATE", "workspaces": "DELETE UPDATE", "users": "DELETE UPDATE",
+	"prompt_references": "DELETE INSERT UPDATE",
+	"memberships":       "DELETE INSERT UPDATE", "workspaces": "DELETE UPDATE", "users": "DELETE UPDATE",
 	"sign_ins": "DELETE UPDATE", "api_keys": "DELETE UPDATE", "sessions": "DELETE UPDATE",
 }
 
@@ -73,7 +74,8 @@ var anyChange = map[string]string{
 	"user_groups": "name = name", "group_people": "user_id = user_id", "chat_templates": "name = name",
 	"chat_members": "role = role", "chat_versions": "name = name", "prompt_versions": "text = text",
 	"prompt_labels": "label = label", "prompt_rollouts": "slots = slots", "prompt_includes": "ref = ref",
-	"memberships": "role = role", "workspaces": "name = name", "users": "name = name",
+	"prompt_references": "ref = ref",
+	"memberships":       "role = role", "workspaces": "name = name", "users": "name = name",
 	"sign_ins": "subject = subject || '2'",
 	"api_keys": "revoked_at = revoked_at + 1", "sessions": "ended_at = ended_at + 1",
 }
@@ -107,6 +109,8 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 		VALUES (?, 'live', 0, ?, '', 1)`, made.ID, version.ID)
 	run(t, `INSERT INTO prompt_includes (version_id, template_id, target_id, ref) VALUES (?, ?, ?, 'active')`,
 		version.ID, made.ID, made.ID)
+	run(t, `INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
+		VALUES (?, ?, 'active', ?, ?, 0)`, talk.ID, made.ID, l.team.Workspace.ID, version.ID)
 	const content = `name, description, avatar_url, instructions, prompt_id, prompt_ref,
 		agents, tools, capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
 	run(t, `INSERT INTO chat_versions (id, template_id, workspace_id, number, created_by, created_at, `+content+`)

@@ -29,6 +29,10 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	for _, i := range v.Includes {
 		writes = append(writes, write{`INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
 			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, []any{v.ID, v.Template, i.Template, i.Ref}})
+		if v.Frozen {
+			writes = append(writes, referenceWrite(by.Workspace,
+				prompt.Reference{Holder: string(v.Template), Template: i.Template, Ref: i.Ref}))
+		}
 	}
 	return p.db.run(ctx, writes...)
 }

@@ -39,6 +39,9 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 	if err := db.run(ctx, slices.Concat(writes, events)...); err != nil {
 		return db.nameTaken(err)
 	}
+	if err := db.moveReferences(ctx, before, t); err != nil {
+		return err
+	}
 	return db.saveBelongings(ctx, t)
 }
 

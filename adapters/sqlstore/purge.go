@@ -36,6 +36,8 @@ var promptRows = []owned{
 	{"prompt_label_moves", "template_id, label, number", "template_id", nil},
 	{"prompt_requests", "id", "template_id", nil},
 	{"prompt_shares", "template_id, user_id", "template_id", nil},
+	{"prompt_references", "holder_id, prompt_id, ref", "holder_id", nil},
+	{"prompt_references", "holder_id, prompt_id, ref", "prompt_id", nil},
 }
 
 // chatRows are the rows of a chat template.
@@ -47,6 +49,7 @@ var chatRows = []owned{
 	}},
 	{"chat_versions", "id", "template_id", nil},
 	{"chat_publications", "template_id, number", "template_id", nil},
+	{"prompt_references", "holder_id, prompt_id, ref", "holder_id", nil},
 }
 
 var (

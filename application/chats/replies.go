@@ -104,14 +104,15 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 }
 
 // effective returns the effective instructions of a template: its own, or those of its prompt's version, which is nil
-// otherwise. It returns chat.ErrPromptGone if that no longer exists.
+// otherwise. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone if there is
+// none.
 func (s *Replies) effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (*prompt.Version, chat.Effective, error) {
 	if t.Prompt == (chat.Prompt{}) {
 		return nil, chat.Effective{Instructions: t.Instructions}, nil
 	}
-	found, v, err := s.prompts.GetVersion(ctx, by, t.Prompt.Template, t.Prompt.Version())
+	found, v, _, err := s.prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
 	if errors.Is(err, prompt.ErrNotFound) || err == nil && (v == nil || !found.DeletedAt.IsZero()) {
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}

@@ -96,8 +96,9 @@ func TestAMessageIsAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newReplyStage(t, compatible)
 			if tt.version != nil {
-				s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), prompt.ID("ptpl"), prompt.Ref{Number: 3}).
-					Return(&prompt.Reading{}, tt.version, nil)
+				s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(),
+					prompt.Reference{Holder: "ctpl", Template: "ptpl", Ref: "v3"}).
+					Return(&prompt.Reading{}, tt.version, false, nil)
 			}
 			s.expectCount(true)
 			asking, err := s.ask(ctx, tt.content)
@@ -127,13 +128,13 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 	})
 	t.Run("its prompt no longer exists", func(t *testing.T) {
 		s := newReplyStage(t, compatible)
-		s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
-			Return(nil, nil, prompt.ErrNotFound)
+		s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).
+			Return(nil, nil, false, prompt.ErrNotFound)
 		_, err := s.ask(ctx, chat.Content{Prompt: chat.Prompt{Template: "ptpl", Ref: "active"}})
 		wantErr(t, err, chat.ErrNoReplies)
 		s = newReplyStage(t, compatible)
-		s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
-			Return(&prompt.Reading{DeletedAt: embedAt}, &prompt.Version{}, nil)
+		s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).
+			Return(&prompt.Reading{DeletedAt: embedAt}, &prompt.Version{}, false, nil)
 		_, err = s.ask(ctx, chat.Content{Prompt: chat.Prompt{Template: "ptpl", Ref: "active"}})
 		wantErr(t, err, chat.ErrNoReplies)
 	})

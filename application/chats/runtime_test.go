@@ -25,13 +25,14 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 	run := func(s *replyStage, by identity.UserID, of *chat.Template, v *prompt.Version, err error) (string, error) {
 		s.chats.EXPECT().Get(gomock.Any(), embedder(by), chat.ID("ctpl")).Return(of, nil)
 		if by == "ann" && of.Prompt.Template != "" {
-			s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), prompt.ID("ptpl"), prompt.Ref{Active: true}).
-				DoAndReturn(func(_ context.Context, by identity.Actor, _ prompt.ID, _ prompt.Ref) (*prompt.Reading,
-					*prompt.Version, error) {
+			s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(),
+				prompt.Reference{Holder: "ctpl", Template: "ptpl", Ref: "active"}).
+				DoAndReturn(func(_ context.Context, by identity.Actor, _ prompt.Reference) (*prompt.Reading,
+					*prompt.Version, bool, error) {
 					if by.User != "" || by.Workspace != "acme" || by.Org != "org" {
 						t.Errorf("the prompt is read by %+v", by)
 					}
-					return &prompt.Reading{}, v, err
+					return &prompt.Reading{}, v, false, err
 				})
 		}
 		found, err := s.Runtime(ctx, embedder(by), "ctpl", map[string]any{"city": "Rome"})

@@ -13,9 +13,9 @@ import (
 )
 
 // Expanded returns v, a version of the template of, as its readers get it: with the texts of its includes. A released
-// version has them as they were when it was released; one of a floating template as they are now, or as they were then
-// if an include has no text any more. The includes of a draft are read as by, and cause the errors of
-// prompt.Content.Expand.
+// version has them as they were when it was released; one of a floating template as they are now for the owner of that
+// template (prompt.Reference), or as they were then if an include has no text any more. The includes of a draft are read
+// as by, and cause the errors of prompt.Content.Expand.
 func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error) {
 	switch {
@@ -24,10 +24,7 @@ func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor
 	case v.Pinned != nil && !of.Floating:
 		return v.Expanded(*v.Pinned), nil
 	}
-	read := &includes{store: store, by: by, system: system(by)}
-	if v.Frozen { // the user who released it could read its includes
-		read.by = read.system
-	}
+	read := &includes{store: store, by: by, system: system(by), released: v.Frozen}
 	e, err := read.expand(ctx, of.ID, v, nil)
 	if v.Pinned != nil && isIncludeError(err) {
 		return v.Expanded(*v.Pinned), nil
@@ -69,8 +66,8 @@ func (s *Service) resolved(ctx context.Context, by identity.Actor, ref prompt.Re
 	return t, v, err
 }
 
-// system is the actor that reads the includes of released versions. The user who releases a version decides who can
-// read it.
+// system is the actor that reads the includes of released versions, which their readers need not be allowed to read. The
+// rights of the owner of the including prompt decide which versions these are.
 func system(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "prompt includes", by.At)
 }
@@ -106,9 +103,11 @@ func isIncludeError(err error) bool {
 // includes reads the versions that a version includes.
 type includes struct {
 	store  ports.PromptVersions
-	by     identity.Actor // the actor for direct includes
-	system identity.Actor // the actor for nested includes
+	by     identity.Actor // the actor for direct includes of a version that is not released yet
+	system identity.Actor // the actor for all others
 	read   int            // versions
+
+	released bool // the including version is
 }
 
 // expand returns the content of v with the texts of its includes. above are the templates that include v.
@@ -138,16 +137,22 @@ func (i *includes) source(ctx context.Context, of prompt.Include, above []prompt
 	if i.read++; i.read > prompt.MaxIncluded {
 		return prompt.Source{}, prompt.ErrIncludeTooLarge
 	}
-	by := i.by
-	if len(above) > 1 {
+	var t *prompt.Reading
+	var v *prompt.Version
+	var lost bool
+	var err error
+	by, ref := i.by, prompt.ParseRef(of.Ref)
+	if i.released || len(above) > 1 {
 		by = i.system
+		t, v, lost, err = i.store.Referenced(ctx, by, prompt.Reference{
+			Holder: string(above[len(above)-1]), Template: of.Template, Ref: of.Ref})
+	} else {
+		t, v, err = i.store.GetVersion(ctx, by, of.Template, ref)
 	}
-	ref := prompt.ParseRef(of.Ref)
-	t, v, err := i.store.GetVersion(ctx, by, of.Template, ref)
 	if err := included(by, ref, t, v, err); err != nil {
 		return prompt.Source{}, err
 	}
-	out := prompt.Source{Included: prompt.Included{Include: of, Version: v.ID, Number: v.Number}}
+	out := prompt.Source{Included: prompt.Included{Include: of, Version: v.ID, Number: v.Number, Lost: lost}}
 	switch {
 	case slices.Contains(above, t.ID):
 		return out, prompt.ErrIncludeCycle

@@ -121,7 +121,20 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		return of, v
 	}
 	active := prompt.Ref{Active: true}
-	resolve := func(t *testing.T, s *mockedService, of *prompt.Reading, v *prompt.Version, want string) {
+	expectReferenced := func(t *testing.T, s *mockedService, holder string, of *prompt.Reading, v *prompt.Version,
+		lost bool, err error) {
+		t.Helper()
+		s.prompts.EXPECT().Referenced(s.ctx, gomock.Any(),
+			prompt.Reference{Holder: holder, Template: v.Template, Ref: "active"}).DoAndReturn(
+			func(_ context.Context, by identity.Actor, _ prompt.Reference) (*prompt.Reading, *prompt.Version, bool,
+				error) {
+				if !by.IsSystem() {
+					t.Errorf("it is read by %+v", by)
+				}
+				return of, v, lost, err
+			})
+	}
+	resolve := func(t *testing.T, s *mockedService, of *prompt.Reading, v *prompt.Version, want string) *prompt.Version {
 		t.Helper()
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), active).Return(of, v, nil)
 		_, got, err := s.Resolved(s.ctx, viewer, "tpl", active, "")
@@ -129,6 +142,7 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		if got.Content.Text != want {
 			t.Errorf("text = %q, want %q", got.Content.Text, want)
 		}
+		return got
 	}
 	t.Run("a pinned template gives the stored text, and reads nothing else", func(t *testing.T) {
 		of, v := pinned(false)
@@ -138,13 +152,49 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		s := newMocked(t)
 		now, r := rules("As it is.")
 		now.Owner, now.Grants = "sam", nil
-		s.expectIncluded(gomock.Not(gomock.Eq(viewer)), now, r, nil)
+		expectReferenced(t, s, "tpl", now, r, false, nil)
 		of, v := pinned(true)
-		resolve(t, s, of, v, "Hello.\nAs it is.")
+		if got := resolve(t, s, of, v, "Hello.\nAs it is."); got.Pinned.Includes[0].Lost {
+			t.Error("the include is said to stay at its version")
+		}
+	})
+	t.Run("an include that the owner may not read stays at its version, and says so", func(t *testing.T) {
+		s := newMocked(t)
+		now, r := rules("As it was kept.")
+		expectReferenced(t, s, "tpl", now, r, true, nil)
+		of, v := pinned(true)
+		if got := resolve(t, s, of, v, "Hello.\nAs it was kept."); !got.Pinned.Includes[0].Lost {
+			t.Error("it does not say so")
+		}
+	})
+	t.Run("an include of an include is that of the included prompt", func(t *testing.T) {
+		s := newMocked(t)
+		middle, m := rules("{{> inner}}")
+		middle.Floating, m.Frozen = true, true
+		m.Includes = []prompt.Include{{Name: "inner", Ref: "active", Template: "inner"}}
+		inner, i := rules("The inner.")
+		inner.ID, i.Template = "inner", "inner"
+		expectReferenced(t, s, "tpl", middle, m, false, nil)
+		expectReferenced(t, s, "rules", inner, i, true, nil)
+		of, v := pinned(true)
+		if got := resolve(t, s, of, v, "Hello.\nThe inner."); got.Pinned.Includes[0].Lost {
+			t.Error("the direct include is said to stay at its version")
+		}
+	})
+	t.Run("a draft is read with the access of its reader", func(t *testing.T) {
+		s := newMocked(t)
+		now, r := rules("As it is.")
+		now.Owner, now.Grants = "sam", nil
+		draft := including()
+		s.expectGetVersion(owner, active, draft)
+		s.expectIncluded(gomock.Eq(owner), now, r, nil)
+		_, _, err := s.Resolved(s.ctx, owner, "tpl", active, "")
+		wantErr(t, err, prompt.ErrIncludeNotFound)
 	})
 	t.Run("a floating template whose include is gone gives the stored text", func(t *testing.T) {
 		s := newMocked(t)
-		s.expectIncluded(gomock.Any(), nil, nil, prompt.ErrNotFound)
+		_, r := rules("")
+		expectReferenced(t, s, "tpl", nil, r, true, prompt.ErrNotFound)
 		of, v := pinned(true)
 		resolve(t, s, of, v, "Hello.\nAs it was.")
 	})
@@ -167,12 +217,21 @@ func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 	}
 	s := newMocked(t)
 	read := 0
+	found := func(id prompt.ID) (*prompt.Reading, *prompt.Version) {
+		read++
+		return node(string(id))
+	}
 	s.prompts.EXPECT().GetVersion(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, id prompt.ID,
 			_ prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
-			read++
-			of, v := node(string(id))
+			of, v := found(id)
 			return of, v, nil
+		})
+	s.prompts.EXPECT().Referenced(s.ctx, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.Actor,
+			r prompt.Reference) (*prompt.Reading, *prompt.Version, bool, error) {
+			of, v := found(r.Template)
+			return of, v, false, nil
 		})
 	_, _, err := s.Resolved(s.ctx, owner, "n", prompt.Ref{Active: true}, "")
 	wantErr(t, err, prompt.ErrIncludeTooLarge)

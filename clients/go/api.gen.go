@@ -750,6 +750,8 @@ type ChatImport struct {
 
 // ChatIssue is a type of the API.
 type ChatIssue struct {
+	// `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It
+	// stays at the version that it had, until the owner can read it again.
 	Code string `json:"code"`
 	// JSON Pointer (RFC 6901) to the part of the template that has the issue.
 	Pointer string `json:"pointer"`
@@ -1148,8 +1150,8 @@ type ChatTemplateCreatedData struct {
 	Visibility string `json:"visibility"`
 }
 
-// ChatTemplateDegradedData is a type of the API. The data of chat_template.degraded: A chat template lost the
-// prompt that it uses.
+// ChatTemplateDegradedData is a type of the API. The data of chat_template.degraded: The prompt that a chat
+// template uses was deleted, or the owner of the chat template may no longer read it.
 type ChatTemplateDegradedData struct {
 	// An id.
 	OwnerID string `json:"owner_id"`
@@ -3299,6 +3301,9 @@ type PromptInclude struct {
 	// The version whose text is included. null for a draft that is not resolved.
 	VersionID     *string `json:"version_id"`
 	VersionNumber *int    `json:"version_number"`
+	// Whether the include stays at this version, because the owner of the prompt template may no longer read the one
+	// that it names. Only where `include_mode` is `floating`.
+	Degraded bool `json:"degraded"`
 }
 
 // PromptIncludeMode is a type of the API. Which texts released versions include. `pinned` versions keep the
@@ -3560,6 +3565,15 @@ type PromptTemplateCreatedData struct {
 	Visibility string `json:"visibility"`
 }
 
+// PromptTemplateDegradedData is a type of the API. The data of prompt_template.degraded: The owner of a prompt
+// template may no longer read a prompt that it includes.
+type PromptTemplateDegradedData struct {
+	// An id.
+	OwnerID string `json:"owner_id"`
+	// An id.
+	PromptTemplateID string `json:"prompt_template_id"`
+}
+
 // PromptTemplateDeletedData is a type of the API. The data of prompt_template.deleted: A prompt template was
 // deleted.
 type PromptTemplateDeletedData struct {
@@ -3593,6 +3607,15 @@ type PromptTemplatePatch struct {
 	IncludeMode *PromptIncludeMode `json:"include_mode,omitzero"`
 	// Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
+}
+
+// PromptTemplateReaderLostData is a type of the API. The data of prompt_template.reader_lost: The owner of a
+// chat template or prompt template that uses a prompt template may no longer read it.
+type PromptTemplateReaderLostData struct {
+	// An id.
+	OwnerID string `json:"owner_id"`
+	// An id.
+	UsedBy string `json:"used_by"`
 }
 
 // PromptTemplateRestoredData is a type of the API. The data of prompt_template.restored: A deleted prompt
@@ -5714,7 +5737,9 @@ const (
 	EventTypePromptShareUpdated                = "prompt_share.updated"
 	EventTypePromptTemplateActivated           = "prompt_template.activated"
 	EventTypePromptTemplateCreated             = "prompt_template.created"
+	EventTypePromptTemplateDegraded            = "prompt_template.degraded"
 	EventTypePromptTemplateDeleted             = "prompt_template.deleted"
+	EventTypePromptTemplateReaderLost          = "prompt_template.reader_lost"
 	EventTypePromptTemplateRestored            = "prompt_template.restored"
 	EventTypePromptTemplateRolloutChanged      = "prompt_template.rollout_changed"
 	EventTypePromptTemplateTransferred         = "prompt_template.transferred"
@@ -5935,8 +5960,12 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptTemplateActivatedData)
 	case EventTypePromptTemplateCreated:
 		data = new(PromptTemplateCreatedData)
+	case EventTypePromptTemplateDegraded:
+		data = new(PromptTemplateDegradedData)
 	case EventTypePromptTemplateDeleted:
 		data = new(PromptTemplateDeletedData)
+	case EventTypePromptTemplateReaderLost:
+		data = new(PromptTemplateReaderLostData)
 	case EventTypePromptTemplateRestored:
 		data = new(PromptTemplateRestoredData)
 	case EventTypePromptTemplateRolloutChanged:

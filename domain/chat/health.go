@@ -9,15 +9,15 @@ import (
 
 // Issue is a reason why a template does not work as configured.
 type Issue struct {
-	// Code is item_gone, item_disabled, invalid_config, requirement_missing, workflow_gone, workflow_disabled or
-	// prompt_gone.
+	// Code is item_gone, item_disabled, invalid_config, requirement_missing, workflow_gone, workflow_disabled,
+	// prompt_gone or prompt_unreadable.
 	Code    string
 	Pointer string // JSON Pointer (RFC 6901) into the template
 	Detail  string
 }
 
-// Issues returns the items of t that the registry no longer offers, and whether its prompt is gone. It
-// is computed with every read, because the registry changes independently of templates.
+// Issues returns the items of t that the registry no longer offers, and whether its prompt is gone or
+// stays at its version. It is computed with every read, because the registry changes independently of templates.
 func (r *Registry) Issues(t *Summary) []Issue {
 	var issues []Issue
 	add := func(code, pointer, detail string) {
@@ -25,6 +25,10 @@ func (r *Registry) Issues(t *Summary) []Issue {
 	}
 	if t.PromptGone {
 		add("prompt_gone", "/prompt", "The prompt template, or its version, no longer exists.")
+	}
+	if t.PromptLost {
+		add("prompt_unreadable", "/prompt", "The owner of the chat template may no longer read the prompt template. It "+
+			"stays at the version that it had.")
 	}
 	chosen := map[string]bool{}
 	for _, id := range slices.Concat(t.Agents, t.Tools, t.Capabilities) {

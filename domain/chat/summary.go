@@ -22,6 +22,7 @@ type Summary struct {
 	Status       Status
 	Workflows    []Workflow // oldest first
 	PromptGone   bool       // see Template
+	PromptLost   bool       // see Template
 
 	PublishedID     VersionID // empty: none was published yet
 	PublishedNumber int
@@ -33,6 +34,7 @@ func (t *Template) Summary() Summary {
 		Resource: t.Resource, ID: t.ID, Name: t.Name, Description: t.Description, AvatarURL: t.AvatarURL,
 		Agents: ids(t.Agents), Tools: ids(t.Tools), Capabilities: t.Capabilities, Greeting: t.Greeting,
 		Starters: t.Starters, Metadata: t.Metadata, Status: t.Status, Workflows: t.Workflows, PromptGone: t.PromptGone,
+		PromptLost: t.PromptLost,
 	}
 	if t.Published != nil {
 		s.PublishedID, s.PublishedNumber = t.Published.ID, t.Published.Number

@@ -47,6 +47,10 @@ type Template struct {
 	// PromptGone says that Prompt names a prompt template or version that no longer exists.
 	PromptGone bool
 
+	// PromptLost says that the owner may no longer read the prompt of the draft or of the published version, which
+	// therefore stay at the version that they had.
+	PromptLost bool
+
 	Published *Version // nil: none was published yet
 	Versions  int      // the number of the latest version; 0: there is none
 
@@ -89,6 +93,11 @@ func (p Prompt) Version() prompt.Ref {
 	ref := prompt.ParseRef(p.Ref)
 	ref.Frozen = ref.Latest
 	return ref
+}
+
+// Reference returns how the template of refers to p.
+func (p Prompt) Reference(of ID) prompt.Reference {
+	return prompt.Reference{Holder: string(of), Template: p.Template, Ref: p.Ref}
 }
 
 // Selected is an agent or a tool of the registry, and its configuration in this template.

@@ -80,6 +80,7 @@ type Included struct {
 	Include
 	Version VersionID `json:"version"`
 	Number  int       `json:"number"`
+	Lost    bool      `json:"-"` // it stays at Version: the owner of the including prompt may not read the one it names
 }
 
 // Expansion is a content in which each include is replaced by its text, with the variables of all texts.

@@ -143,6 +143,23 @@ func (mr *MockPromptsMockRecorder) Lock(ctx, by, id, ref interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockPrompts)(nil).Lock), ctx, by, id, ref)
 }
 
+// Referenced mocks base method.
+func (m *MockPrompts) Referenced(ctx context.Context, by identity.Actor, r prompt.Reference) (*prompt.Reading, *prompt.Version, bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Referenced", ctx, by, r)
+	ret0, _ := ret[0].(*prompt.Reading)
+	ret1, _ := ret[1].(*prompt.Version)
+	ret2, _ := ret[2].(bool)
+	ret3, _ := ret[3].(error)
+	return ret0, ret1, ret2, ret3
+}
+
+// Referenced indicates an expected call of Referenced.
+func (mr *MockPromptsMockRecorder) Referenced(ctx, by, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Referenced", reflect.TypeOf((*MockPrompts)(nil).Referenced), ctx, by, r)
+}
+
 // Rollouts mocks base method.
 func (m *MockPrompts) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error) {
 	m.ctrl.T.Helper()
@@ -299,6 +316,23 @@ func (m *MockPromptVersions) GetVersionByName(ctx context.Context, by identity.A
 func (mr *MockPromptVersionsMockRecorder) GetVersionByName(ctx, by, name, ref interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersionByName", reflect.TypeOf((*MockPromptVersions)(nil).GetVersionByName), ctx, by, name, ref)
+}
+
+// Referenced mocks base method.
+func (m *MockPromptVersions) Referenced(ctx context.Context, by identity.Actor, r prompt.Reference) (*prompt.Reading, *prompt.Version, bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Referenced", ctx, by, r)
+	ret0, _ := ret[0].(*prompt.Reading)
+	ret1, _ := ret[1].(*prompt.Version)
+	ret2, _ := ret[2].(bool)
+	ret3, _ := ret[3].(error)
+	return ret0, ret1, ret2, ret3
+}
+
+// Referenced indicates an expected call of Referenced.
+func (mr *MockPromptVersionsMockRecorder) Referenced(ctx, by, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Referenced", reflect.TypeOf((*MockPromptVersions)(nil).Referenced), ctx, by, r)
 }
 
 // Rollouts mocks base method.

@@ -24,6 +24,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("Update", func(t *testing.T) { promptUpdates(t, a) })
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
 	t.Run("includes", func(t *testing.T) { promptIncludes(t, a) })
+	t.Run("references", func(t *testing.T) { promptReferences(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
 	t.Run("rollouts", func(t *testing.T) { promptRollouts(t, a) })
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })

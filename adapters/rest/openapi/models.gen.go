@@ -142,6 +142,7 @@ const (
 	ChatIssueCodeItemDisabled       ChatIssueCode = "item_disabled"
 	ChatIssueCodeItemGone           ChatIssueCode = "item_gone"
 	ChatIssueCodePromptGone         ChatIssueCode = "prompt_gone"
+	ChatIssueCodePromptUnreadable   ChatIssueCode = "prompt_unreadable"
 	ChatIssueCodeRequirementMissing ChatIssueCode = "requirement_missing"
 	ChatIssueCodeWorkflowDisabled   ChatIssueCode = "workflow_disabled"
 	ChatIssueCodeWorkflowGone       ChatIssueCode = "workflow_gone"
@@ -1213,6 +1214,7 @@ type ChatImport struct {
 
 // ChatIssue defines model for ChatIssue.
 type ChatIssue struct {
+	// Code `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
 	Code ChatIssueCode `json:"code"`
 
 	// Detail A sentence that explains the issue.
@@ -1222,7 +1224,7 @@ type ChatIssue struct {
 	Pointer string `json:"pointer"`
 }
 
-// ChatIssueCode defines model for ChatIssue.Code.
+// ChatIssueCode `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
 type ChatIssueCode string
 
 // ChatItem defines model for ChatItem.
@@ -3558,6 +3560,9 @@ type PromptImportResult struct {
 
 // PromptInclude A prompt that a version includes.
 type PromptInclude struct {
+	// Degraded Whether the include stays at this version, because the owner of the prompt template may no longer read the one that it names. Only where `include_mode` is `floating`.
+	Degraded bool `json:"degraded"`
+
 	// Name As it is written in the text. The template can have another name now.
 	Name             string `json:"name"`
 	PromptTemplateID string `json:"prompt_template_id"`

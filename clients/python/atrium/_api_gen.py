@@ -830,8 +830,10 @@ class ChatImport(TypedDict):
 class ChatIssue(TypedDict):
     """A type of the API."""
 
-    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone"], str]
-    """"""
+    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone", "prompt_unreadable"], str]
+    """`prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published
+    version. It stays at the version that it had, until the owner can read it again.
+    """
 
     pointer: str
     """JSON Pointer (RFC 6901) to the part of the template that has the issue."""
@@ -1401,7 +1403,9 @@ class ChatTemplateCreatedData(TypedDict):
 
 
 class ChatTemplateDegradedData(TypedDict):
-    """The data of chat_template.degraded: A chat template lost the prompt that it uses."""
+    """The data of chat_template.degraded: The prompt that a chat template uses was deleted, or the owner of
+    the chat template may no longer read it.
+    """
 
     owner_id: str
     """An id."""
@@ -4414,6 +4418,11 @@ class PromptInclude(TypedDict):
     version_number: Optional[int]
     """"""
 
+    degraded: bool
+    """Whether the include stays at this version, because the owner of the prompt template may no longer
+    read the one that it names. Only where `include_mode` is `floating`.
+    """
+
 # Which texts released versions include. `pinned` versions keep the texts that their includes named when the
 # version was first activated or labelled: nothing that happens to other prompts changes them. `floating`
 # versions have the texts that their includes name now, or those from then if an include cannot be found any
@@ -4818,6 +4827,18 @@ class PromptTemplateCreatedData(TypedDict):
     """"""
 
 
+class PromptTemplateDegradedData(TypedDict):
+    """The data of prompt_template.degraded: The owner of a prompt template may no longer read a prompt that
+    it includes.
+    """
+
+    owner_id: str
+    """An id."""
+
+    prompt_template_id: str
+    """An id."""
+
+
 class PromptTemplateDeletedData(TypedDict):
     """The data of prompt_template.deleted: A prompt template was deleted."""
 
@@ -4870,6 +4891,18 @@ class PromptTemplatePatch(TypedDict):
 
     owner_id: NotRequired[str]
     """Transfers the template to another member of the workspace. Requires the owner, who becomes a manager."""
+
+
+class PromptTemplateReaderLostData(TypedDict):
+    """The data of prompt_template.reader_lost: The owner of a chat template or prompt template that uses a
+    prompt template may no longer read it.
+    """
+
+    owner_id: str
+    """An id."""
+
+    used_by: str
+    """An id."""
 
 
 class PromptTemplateRestoredData(TypedDict):
@@ -8523,11 +8556,25 @@ class PromptTemplateCreatedEvent(_EventBase):
     data: PromptTemplateCreatedData
 
 
+class PromptTemplateDegradedEvent(_EventBase):
+    """An event of the type prompt_template.degraded."""
+
+    type: Literal["prompt_template.degraded"]
+    data: PromptTemplateDegradedData
+
+
 class PromptTemplateDeletedEvent(_EventBase):
     """An event of the type prompt_template.deleted."""
 
     type: Literal["prompt_template.deleted"]
     data: PromptTemplateDeletedData
+
+
+class PromptTemplateReaderLostEvent(_EventBase):
+    """An event of the type prompt_template.reader_lost."""
+
+    type: Literal["prompt_template.reader_lost"]
+    data: PromptTemplateReaderLostData
 
 
 class PromptTemplateRestoredEvent(_EventBase):
@@ -9049,7 +9096,9 @@ KnownEvent = Union[
     PromptShareUpdatedEvent,
     PromptTemplateActivatedEvent,
     PromptTemplateCreatedEvent,
+    PromptTemplateDegradedEvent,
     PromptTemplateDeletedEvent,
+    PromptTemplateReaderLostEvent,
     PromptTemplateRestoredEvent,
     PromptTemplateRolloutChangedEvent,
     PromptTemplateTransferredEvent,

@@ -734,8 +734,11 @@ export type ChatImport = {
 
 /**  */
 export type ChatIssue = {
-  /**  */
-  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | (string & {})
+  /**
+   * `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It
+   * stays at the version that it had, until the owner can read it again.
+   */
+  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | 'prompt_unreadable' | (string & {})
   /** JSON Pointer (RFC 6901) to the part of the template that has the issue. */
   pointer: string
   /** A sentence that explains the issue. */
@@ -1184,7 +1187,10 @@ export type ChatTemplateCreatedData = {
   visibility: string
 }
 
-/** The data of chat_template.degraded: A chat template lost the prompt that it uses. */
+/**
+ * The data of chat_template.degraded: The prompt that a chat template uses was deleted, or the owner of the chat
+ * template may no longer read it.
+ */
 export type ChatTemplateDegradedData = {
   /** An id. */
   owner_id: string
@@ -3589,6 +3595,11 @@ export type PromptInclude = {
   version_id: string | null
   /**  */
   version_number: number | null
+  /**
+   * Whether the include stays at this version, because the owner of the prompt template may no longer read the
+   * one that it names. Only where `include_mode` is `floating`.
+   */
+  degraded: boolean
 }
 
 /**
@@ -3902,6 +3913,17 @@ export type PromptTemplateCreatedData = {
   visibility: string
 }
 
+/**
+ * The data of prompt_template.degraded: The owner of a prompt template may no longer read a prompt that it
+ * includes.
+ */
+export type PromptTemplateDegradedData = {
+  /** An id. */
+  owner_id: string
+  /** An id. */
+  prompt_template_id: string
+}
+
 /** The data of prompt_template.deleted: A prompt template was deleted. */
 export type PromptTemplateDeletedData = {
   /**  */
@@ -3940,6 +3962,17 @@ export type PromptTemplatePatch = {
   include_mode?: PromptIncludeMode
   /** Transfers the template to another member of the workspace. Requires the owner, who becomes a manager. */
   owner_id?: string
+}
+
+/**
+ * The data of prompt_template.reader_lost: The owner of a chat template or prompt template that uses a prompt
+ * template may no longer read it.
+ */
+export type PromptTemplateReaderLostData = {
+  /** An id. */
+  owner_id: string
+  /** An id. */
+  used_by: string
 }
 
 /** The data of prompt_template.restored: A deleted prompt template was restored. */
@@ -6411,7 +6444,9 @@ export type EventData = {
   'prompt_share.updated': PromptShareUpdatedData
   'prompt_template.activated': PromptTemplateActivatedData
   'prompt_template.created': PromptTemplateCreatedData
+  'prompt_template.degraded': PromptTemplateDegradedData
   'prompt_template.deleted': PromptTemplateDeletedData
+  'prompt_template.reader_lost': PromptTemplateReaderLostData
   'prompt_template.restored': PromptTemplateRestoredData
   'prompt_template.rollout_changed': PromptTemplateRolloutChangedData
   'prompt_template.transferred': PromptTemplateTransferredData

@@ -1198,6 +1198,15 @@ CREATE TABLE workspace_changes (
     workspace_id text NOT NULL,
     CONSTRAINT workspace_changes_pkey PRIMARY KEY (xid, workspace_id)
 );
+CREATE TABLE prompt_references (
+    holder_id text NOT NULL,
+    prompt_id text NOT NULL,
+    ref text NOT NULL,
+    workspace_id text NOT NULL,
+    version_id text NOT NULL,
+    lost_at bigint NOT NULL,
+    CONSTRAINT prompt_references_pkey PRIMARY KEY (holder_id, prompt_id, ref)
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1638,6 +1647,7 @@ CREATE INDEX key_requests_day ON key_requests USING btree (day);
 CREATE INDEX consent_states_expiry ON consent_states USING btree (expires_at);
 CREATE INDEX prompt_shares_end ON prompt_shares USING btree (expires_at) WHERE (expires_at > 0);
 CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares USING btree (expires_at) WHERE (expires_at > 0);
+CREATE INDEX prompt_references_prompt ON prompt_references USING btree (prompt_id);
 CREATE INDEX workspaces_deleted ON workspaces USING btree (deleted_at) WHERE (deleted_at > 0);
 CREATE INDEX prompt_templates_deleted ON prompt_templates USING btree (deleted_at) WHERE (deleted_at > 0);
 CREATE INDEX chat_templates_deleted ON chat_templates USING btree (deleted_at) WHERE (deleted_at > 0);
@@ -1683,6 +1693,7 @@ CREATE TRIGGER removed AFTER DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION no
 CREATE TRIGGER changed AFTER UPDATE ON sessions FOR EACH ROW WHEN ((to_jsonb(old.*) - 'last_seen_at'::text) <> (to_jsonb(new.*) - 'last_seen_at'::text)) EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER removed AFTER DELETE ON sign_ins FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER UPDATE ON sign_ins FOR EACH ROW WHEN ((to_jsonb(old.*) - 'issued_at'::text) <> (to_jsonb(new.*) - 'issued_at'::text)) EXECUTE FUNCTION note_everyone();
+CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_references FOR EACH ROW EXECUTE FUNCTION note_workspace();
 INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (0, true),
     (1, true),
@@ -1768,4 +1779,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (186, true),
     (187, true),
     (189, true),
+    (192, true),
     (197, true);

@@ -1262,6 +1262,16 @@ CREATE INDEX prompt_shares_end ON prompt_shares (expires_at) WHERE expires_at > 
 CREATE INDEX prompt_folder_shares_end ON prompt_folder_shares (expires_at) WHERE expires_at > 0;
 CREATE INDEX memberships_user ON memberships (user_id, workspace_id, role, by_hand, grouped);
 CREATE INDEX prompt_labels_version ON prompt_labels (version_id, label);
+CREATE TABLE prompt_references (
+    holder_id    TEXT NOT NULL,
+    prompt_id    TEXT NOT NULL,
+    ref          TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    version_id   TEXT NOT NULL,
+    lost_at      BIGINT NOT NULL,
+    PRIMARY KEY (holder_id, prompt_id, ref)
+);
+CREATE INDEX prompt_references_prompt ON prompt_references (prompt_id);
 CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at > 0;
 CREATE INDEX prompt_templates_deleted ON prompt_templates (deleted_at) WHERE deleted_at > 0;
 CREATE INDEX chat_templates_deleted ON chat_templates (deleted_at) WHERE deleted_at > 0;
@@ -1350,4 +1360,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (184, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (186, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (187, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (189, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (192, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);

@@ -36,6 +36,7 @@ func (n *Node) Background(ctx context.Context) {
 	clock := newClock(n.Registry) // before its turn, so that the metric is never missing
 	running.Go(func() { inTurn(ctx, 4, func(ctx context.Context) { n.runClock(ctx, clock) }) })
 	running.Go(func() { inTurn(ctx, 5, n.settleDirectories) })
+	running.Go(func() { inTurn(ctx, 7, n.noteReferences) })
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.runEmbedUsage(ctx) })
@@ -146,6 +147,27 @@ func (n *Node) settleDirectories(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// noteReferencesEvery is how long after a person has lost the right to read a prompt at the latest an event says which
+// of their chats and prompts stay at its version. That they stay needs no note.
+const noteReferencesEvery = time.Minute
+
+// noteReferences notes which references have lost their prompt, or got it back, until ctx ends.
+func (n *Node) noteReferences(ctx context.Context) {
+	tick := time.NewTicker(noteReferencesEvery)
+	defer tick.Stop()
+	for {
+		by := identity.System("", "", "prompt references", time.Now())
+		if err := n.DB.NoteReferences(ctx, by); err != nil && ctx.Err() == nil {
+			n.Log.Warn("references to prompts were not noted; retrying", "error", err)
+		}
+		select {
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}

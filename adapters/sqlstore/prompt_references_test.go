@@ -1,0 +1,112 @@
+package sqlstore_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		team := fixture.NewTeam(t, s, ids["one"])
+		by, peer := team.Member, team.Peer
+		made := fixture.Template(t, s, by, prompt.Draft{Name: "read", Visibility: access.Workspace})
+		v := fixture.Version(t, s, by, made.ID, "text", "live")
+		fixture.Activate(t, s, by, made.ID, prompt.Ref{ID: v.ID})
+		refer := func(ref string) *chat.Template {
+			return fixture.Chat(t, s, peer, chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: made.ID,
+				Ref: ref}}})
+		}
+		talk, other := refer("live"), refer("active")
+		fixture.ChangeChat(t, s, peer, other.ID, func(c *chat.Template) error {
+			return c.Change(peer, nil, chat.Changes{Prompt: &chat.Prompt{}}, chat.Facts{Registry: fixture.Registry(t)})
+		})
+		including := map[prompt.IncludeMode]*prompt.Template{}
+		for _, mode := range []prompt.IncludeMode{prompt.Pinned, prompt.Floating} {
+			of := fixture.Template(t, s, peer, prompt.Draft{Name: string(mode), IncludeMode: mode})
+			v := fixture.Version(t, s, peer, of.ID, "{{> read}}", "production")
+			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: made.ID}}
+			if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				return tx.Prompts.SetIncludes(ctx, peer, v)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			including[mode] = of
+		}
+		see := func(v access.Visibility) {
+			t.Helper()
+			if _, err := s.Prompts.Update(ctx, by, made.ID, func(p *prompt.Template) error {
+				return p.Change(by, nil, prompt.Changes{Visibility: &v}, prompt.Recipient{})
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		note := func(after time.Duration) {
+			t.Helper()
+			system := identity.System("", "", "test", fixture.At.Add(after))
+			if err := db.NoteReferences(ctx, system); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told := func(when string, times int) {
+			t.Helper()
+			for subject, want := range map[string][]string{
+				string(talk.ID):                       {"chat_template.degraded " + string(made.ID)},
+				string(other.ID):                      nil, // it refers to the prompt no more
+				string(including[prompt.Pinned].ID):   nil,
+				string(including[prompt.Floating].ID): {"prompt_template.degraded " + string(made.ID)},
+				string(made.ID): {"prompt_template.reader_lost " + string(talk.ID),
+					"prompt_template.reader_lost " + string(including[prompt.Floating].ID)},
+			} {
+				var got []string
+				for _, e := range fixture.Events(t, s, team.Workspace.ID, event.Filter{Subject: subject}, 100) {
+					switch e.Type {
+					case "chat_template.degraded", "prompt_template.degraded":
+						got = append(got, fmt.Sprint(e.Type, " ", e.Data["prompt_template_id"]))
+					case "prompt_template.reader_lost":
+						got = append(got, fmt.Sprint(e.Type, " ", e.Data["used_by"]))
+					default:
+						continue
+					}
+					if e.Data["owner_id"] != string(peer.User) || e.Actor != "" || e.Org != team.Org {
+						t.Errorf("%s: the event is %+v", when, e)
+					}
+				}
+				all := slices.Repeat(want, times)
+				slices.Sort(all)
+				slices.Sort(got)
+				if !slices.Equal(got, all) {
+					t.Errorf("%s, %s has %q, want %q", when, subject, got, all)
+				}
+			}
+		}
+		note(0)
+		told("with the right", 0)
+		see(access.Private)
+		note(time.Second)
+		note(2 * time.Second)
+		told("without it", 1)
+		see(access.Workspace)
+		note(3 * time.Second)
+		told("with the right again", 1)
+		see(access.Private)
+		note(4 * time.Second)
+		told("without it again", 2)
+	})
+}

@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		id := ann.create(t, templates, object{"name": "tone", "type": "text"}).at("id")
+		prompt, share := templates+"/"+id, object{"user_id": bob.id, "role": "viewer"}
+		activate := func(c *client, of, text string) {
+			t.Helper()
+			c.create(t, of+"/versions", object{"text": text, "activate": true})
+		}
+		activate(ann, prompt, "first")
+		ann.create(t, prompt+"/shares", share)
+		chat := chats + "/" + bob.create(t, chats, object{"name": "mine", "status": "published",
+			"prompt": object{"prompt_template_id": id, "ref": "latest"}}).at("id")
+		floating := templates + "/" + bob.create(t, templates, object{"name": "whole", "type": "text",
+			"include_mode": "floating"}).at("id")
+		activate(bob, floating, "{{> tone}}")
+		activate(ann, prompt, "second") // after the include was stored with its text
+		shows := func(text, health, code, degraded string) {
+			t.Helper()
+			bob.get(t, chat+"/runtime").has(t, map[string]string{"instructions": text})
+			bob.get(t, chat).has(t, map[string]string{"health": health, "issues.0.code": code})
+			bob.get(t, chats).has(t, map[string]string{"data.0.health": health, "data.0.issues.0.code": code})
+			bob.get(t, floating+"/versions/active").has(t, map[string]string{"text": text,
+				"includes.0.degraded": degraded})
+		}
+		shows("second", "ok", "", "false")
+		ann.do(t, "DELETE", prompt+"/shares/"+bob.id, nil).is(t, 204)
+		activate(ann, prompt, "SECRET")
+		shows("second", "degraded", "prompt_unreadable", "true")
+
+		t.Run("the owners of the chat, of the including prompt and of the prompt learn of it", func(t *testing.T) {
+			s.stop(t)
+			next := s.deployment.start(t) // looks at once
+			ann, bob = ann.at(next), bob.at(next)
+			for about, want := range map[string]struct {
+				reader *client
+				events string
+			}{
+				chat[len(chats)+1:]:         {bob, "chat_template.degraded"},
+				floating[len(templates)+1:]: {bob, "prompt_template.degraded"},
+				id:                          {ann, "prompt_template.reader_lost prompt_template.reader_lost"},
+			} {
+				kind, _, _ := strings.Cut(want.events, " ")
+				list := "/api/events?limit=100&type=" + kind + "&subject=" + about
+				for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+					a := want.reader.get(t, list)
+					if strings.Join(a.each(t, "type"), " ") == want.events {
+						break
+					}
+					if time.Since(begun) > patience {
+						t.Fatalf("%s has %s", about, a)
+					}
+				}
+			}
+			shows("second", "degraded", "prompt_unreadable", "true")
+		})
+		t.Run("the reference follows the prompt again once its owner may read it", func(t *testing.T) {
+			ann.create(t, prompt+"/shares", share)
+			shows("SECRET", "ok", "", "false")
+		})
+	})
+}
