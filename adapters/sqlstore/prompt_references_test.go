@@ -2,7 +2,10 @@ package sqlstore_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +111,71 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		see(access.Private)
 		note(4 * time.Second)
 		told("without it again", 2)
+	})
+}
+
+// TestTheMigrationKeepsWhatReferencesName runs the insert of the migration 0192 on chats and prompts without references.
+func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a, rows := adapter(t, url), raw(t, url)
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		by := team.Member
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
+		for _, text := range []string{"one", "two"} {
+			v := fixture.Version(t, a.Stores, by, made.ID, text, "live")
+			fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{ID: v.ID})
+		}
+		last := fixture.Version(t, a.Stores, by, made.ID, "a draft")
+		for _, ref := range []string{"active", "latest", "previous", "live", "v1", "v3", string(last.ID), "nothing"} {
+			c := fixture.Chat(t, a.Stores, by, chat.Draft{Status: chat.StatusPublished,
+				Content: chat.Content{Prompt: chat.Prompt{Template: made.ID, Ref: ref}}})
+			if ref == "v1" { // only the published version refers to it then
+				fixture.ChangeChat(t, a.Stores, by, c.ID, func(c *chat.Template) error {
+					return c.Change(by, nil, chat.Changes{Prompt: &chat.Prompt{}},
+						chat.Facts{Registry: fixture.Registry(t)})
+				})
+			}
+		}
+		of := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "including"})
+		for _, labels := range [][]string{{"released"}, nil} {
+			v := fixture.Version(t, a.Stores, by, of.ID, "{{> read}}", labels...)
+			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: made.ID}}
+			if labels == nil {
+				v.Includes[0].Ref = "live"
+			}
+			if err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				return tx.Prompts.SetIncludes(ctx, by, v)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := func() string {
+			t.Helper()
+			var all string
+			if err := rows.QueryRowContext(ctx, `SELECT COALESCE(string_agg(line, ' ' ORDER BY line), '') FROM (
+				SELECT holder_id || '/' || prompt_id || '/' || ref || '/' || workspace_id || '/' || version_id || '/' ||
+				lost_at AS line FROM prompt_references) r`).Scan(&all); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		want := read()
+		if _, err := rows.ExecContext(ctx, `DELETE FROM prompt_references`); err != nil {
+			t.Fatal(err)
+		}
+		engine := map[bool]string{true: "sqlite", false: "postgres"}[strings.HasPrefix(url, "sqlite:")]
+		text, err := os.ReadFile(filepath.Join("migrations", engine, "0192_prompt_references.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, fill, _ := strings.Cut(string(text), "-- What existing references name now.")
+		fill, _, _ = strings.Cut(fill, "CREATE TRIGGER")
+		if _, err := rows.ExecContext(ctx, fill); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(); strings.Count(want, " ") != 8 || got != want {
+			t.Errorf("it has\n%s\nwant\n%s", got, want)
+		}
 	})
 }

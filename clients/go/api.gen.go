@@ -3302,7 +3302,7 @@ type PromptInclude struct {
 	VersionID     *string `json:"version_id"`
 	VersionNumber *int    `json:"version_number"`
 	// Whether the include stays at this version, because the owner of the prompt template may no longer read the one
-	// that it names. Only where `include_mode` is `floating`.
+	// that it names. Only for a `floating` prompt, in the response of `resolve`.
 	Degraded bool `json:"degraded"`
 }
 

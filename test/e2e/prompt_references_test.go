@@ -29,18 +29,19 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 			bob.get(t, chat+"/runtime").has(t, map[string]string{"instructions": text})
 			bob.get(t, chat).has(t, map[string]string{"health": health, "issues.0.code": code})
 			bob.get(t, chats).has(t, map[string]string{"data.0.health": health, "data.0.issues.0.code": code})
-			bob.get(t, floating+"/versions/active").has(t, map[string]string{"text": text,
-				"includes.0.degraded": degraded})
+			bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
+				{"prompt_template_id": floating[len(templates)+1:], "ref": "active"}}}).is(t, 200).has(t, map[string]string{
+				"data.0.version.text": text, "data.0.version.includes.0.degraded": degraded})
 		}
 		shows("second", "ok", "", "false")
 		ann.do(t, "DELETE", prompt+"/shares/"+bob.id, nil).is(t, 204)
 		activate(ann, prompt, "SECRET")
 		shows("second", "degraded", "prompt_unreadable", "true")
 
+		s.stop(t)
+		next := s.deployment.start(t) // notes at once what was lost
+		ann, bob = ann.at(next), bob.at(next)
 		t.Run("the owners of the chat, of the including prompt and of the prompt learn of it", func(t *testing.T) {
-			s.stop(t)
-			next := s.deployment.start(t) // looks at once
-			ann, bob = ann.at(next), bob.at(next)
 			for about, want := range map[string]struct {
 				reader *client
 				events string

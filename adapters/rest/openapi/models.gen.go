@@ -3560,7 +3560,7 @@ type PromptImportResult struct {
 
 // PromptInclude A prompt that a version includes.
 type PromptInclude struct {
-	// Degraded Whether the include stays at this version, because the owner of the prompt template may no longer read the one that it names. Only where `include_mode` is `floating`.
+	// Degraded Whether the include stays at this version, because the owner of the prompt template may no longer read the one that it names. Only for a `floating` prompt, in the response of `resolve`.
 	Degraded bool `json:"degraded"`
 
 	// Name As it is written in the text. The template can have another name now.

@@ -4420,7 +4420,7 @@ class PromptInclude(TypedDict):
 
     degraded: bool
     """Whether the include stays at this version, because the owner of the prompt template may no longer
-    read the one that it names. Only where `include_mode` is `floating`.
+    read the one that it names. Only for a `floating` prompt, in the response of `resolve`.
     """
 
 # Which texts released versions include. `pinned` versions keep the texts that their includes named when the

@@ -3597,7 +3597,7 @@ export type PromptInclude = {
   version_number: number | null
   /**
    * Whether the include stays at this version, because the owner of the prompt template may no longer read the
-   * one that it names. Only where `include_mode` is `floating`.
+   * one that it names. Only for a `floating` prompt, in the response of `resolve`.
    */
   degraded: boolean
 }

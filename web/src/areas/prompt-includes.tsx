@@ -40,6 +40,7 @@ export function Includes({ version, whole }: { version: PromptVersion; whole: Pr
           <li key={i.name + '@' + i.ref}>
             <Link to={`/w/${workspace}/prompts/${i.prompt_template_id}` as string}>{i.name}</Link>{' '}
             <span className="text-soft">{i.ref}{i.version_number !== null && words.versionVersionNumberVersion(i.version_number)}</span>
+            {i.degraded && <p role="alert" className="m-0 text-warn">{words.theIncludeStays}</p>}
           </li>
         ))}
       </ul>

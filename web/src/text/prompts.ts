@@ -20,6 +20,7 @@ export const words = {
   removed: 'removed',
   rolledOut: 'Rolled out:',
   includedPrompts: 'Included prompts',
+  theIncludeStays: 'Stays at this version: the owner of this prompt may no longer read the included one.',
   versionVersionNumberVersion: (version_number: string | number) => `: v${version_number}`,
   theTextWithWhat: 'The text with what it includes',
   duplicateNameName: (name: string | number) => `Duplicate ${name}`,
