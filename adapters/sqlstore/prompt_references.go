@@ -109,8 +109,9 @@ func referenceWrite(ws identity.WorkspaceID, r prompt.Reference) write {
 // moveReferences stores what the references to t name after a change of it, unless the owner of their holder may not
 // read t.
 func (db *DB) moveReferences(ctx context.Context, before, t *prompt.Template) error {
-	if before.Active.Version == t.Active.Version && before.FrozenVersions.Latest == t.FrozenVersions.Latest &&
-		len(t.Activated) == 0 {
+	moved := before.Active.Version != t.Active.Version || before.FrozenVersions.Latest != t.FrozenVersions.Latest ||
+		len(t.Activated) > 0
+	if !moved || !t.Referenced {
 		return nil
 	}
 	_, err := db.exec(ctx, `UPDATE prompt_references SET version_id = COALESCE((SELECT `+

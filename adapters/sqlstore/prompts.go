@@ -26,6 +26,7 @@ const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace
 var (
 	templateColumns = columnList(readingColumns) + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
 		t.compatibility, t.approvals, t.required_checks, t.open_requests,
+		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
 		t.latest_number, t.frozen_count, t.latest_frozen_id,
@@ -44,6 +45,7 @@ type templateRow struct {
 	Approvals          int                  `db:"approvals"`
 	RequiredChecks     string               `db:"required_checks"`
 	OpenRequests       int                  `db:"open_requests"`
+	Referenced         bool                 `db:"referenced"`
 	LastRead           prompt.Day           `db:"last_read_day"`
 	ActiveNumber       int                  `db:"active_number"`
 	ActivatedAt        int64                `db:"activated_at"`
@@ -76,6 +78,7 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
 		Compatibility: r.Compatibility, IncludeMode: r.IncludeMode, LastNumber: r.LastNumber, Approvals: r.Approvals,
 		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
+		Referenced: r.Referenced,
 		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},
 		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},

@@ -56,6 +56,7 @@ type Template struct {
 	AllVersions    Summary
 	FrozenVersions Summary // the versions that viewers see
 	OpenRequests   int     // how many activation requests wait
+	Referenced     bool    // whether chats or prompts have a Reference to it, or had one
 	LastRead       Day     // when an application last read a version, as of loading; zero: never
 
 	// What the methods have changed, for the store to save: entries of the ledger, rollouts, checks, activation
