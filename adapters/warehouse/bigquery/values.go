@@ -19,6 +19,7 @@ type field struct {
 	Mode      string  `json:"mode"`
 	Precision string  `json:"precision"`
 	Scale     string  `json:"scale"`
+	Collation string  `json:"collation"` // of a STRING: "und:ci", by which a is equal to A
 	Fields    []field `json:"fields"`
 }
 
@@ -62,7 +63,7 @@ func (f field) column() connection.Column {
 
 // orders reports whether rows can be ordered by f, and its text can be cast back to the same value.
 func (f field) orders() bool {
-	if f.Mode == "REPEATED" {
+	if f.Mode == "REPEATED" || f.Collation != "" {
 		return false
 	}
 	switch f.sqlType() {
