@@ -90,6 +90,12 @@ func typeOf(name string) (t connection.Type, nullable bool) {
 	return connection.Text, nullable
 }
 
+// isEnum reports whether the values of a column are names, which are selected as they are: toString of version 18 fails
+// for NULL.
+func isEnum(c connection.Column) bool {
+	return strings.HasPrefix(inside(inside(c.DatabaseType, "LowCardinality"), "Nullable"), "Enum")
+}
+
 // inside removes a wrapper from the name of a type.
 func inside(name, wrapper string) string {
 	if bare, ok := strings.CutPrefix(name, wrapper+"("); ok {
@@ -103,6 +109,9 @@ func inside(name, wrapper string) string {
 func cell(c connection.Column, most int) string {
 	if strings.HasPrefix(c.DatabaseType, "AggregateFunction(") {
 		return `CAST(NULL AS Nullable(String))`
+	}
+	if isEnum(c) {
+		return quote(c.Name)
 	}
 	return `substringUTF8(toString(` + quote(c.Name) + `), 1, ` + strconv.Itoa(most) + `)`
 }

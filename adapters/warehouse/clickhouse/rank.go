@@ -22,7 +22,9 @@ func rankOf(c connection.Column) (rank, bool) {
 	r.value = func(place string) string { return `CAST(` + literal(place) + ` AS ` + bare + `)` }
 	switch word, _, _ := strings.Cut(bare, "("); {
 	case c.Type == connection.Integer, word == "Bool", strings.HasPrefix(word, "Decimal"), word == "Date",
-		word == "Date32", word == "UUID", word == "IPv4", word == "IPv6", strings.HasPrefix(word, "Enum"):
+		word == "Date32", word == "UUID", word == "IPv4", word == "IPv6":
+	case isEnum(c):
+		r.place = key
 	case strings.HasPrefix(word, "Float"):
 		r.float = true
 	case strings.HasPrefix(word, "DateTime"): // in UTC, since an hour of a year has the texts of another one elsewhere
