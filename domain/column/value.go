@@ -209,7 +209,7 @@ const maxDigits = 400 // of a number
 // numeric reads a number as JSON writes it.
 func numeric(text string, whole bool, s Style) (Value, Invalid) {
 	bare, percent, ok := amount(text)
-	if !ok || len(bare) > maxDigits || codeForm.MatchString(bare) && !isLong(bare) {
+	if !ok || len(bare) > maxDigits || (codeForm.MatchString(bare) && !isLong(bare) && !s.Database) {
 		return Value{}, WrongType
 	}
 	plain, reason := decimalForm(bare, s)

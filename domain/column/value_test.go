@@ -20,6 +20,8 @@ func TestValuesAreReadAsTheirFieldOrNotAtAll(t *testing.T) {
 		{column.Integer, column.Style{}, "1,234", "1234", ""},
 		{column.Integer, column.Style{}, "007", nil, column.WrongType},
 		{column.Integer, column.Style{}, "5.5", nil, column.WrongType},
+		{column.Integer, column.Warehouse, "00000042", "42", ""},
+		{column.Number, column.Warehouse, "0000", "0", ""},
 		{column.Integer, column.Warehouse, "9223372036854775807", "9223372036854775807", ""},
 		{column.Integer, column.Warehouse, "9223372036854775808", nil, column.WrongType},
 		{column.Number, column.Style{}, "1.234", nil, column.Ambiguous},
