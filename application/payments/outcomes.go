@@ -58,9 +58,10 @@ func (s *Service) settle(
 		if settled {
 			break
 		}
-		from = now.Look() // what a read has stored since may be newer than the response
-		held, unread := s.held(callCtx, t, c)
-		if unread != nil {
+		from = now.Look()                                                         // what a read has stored since may be newer than the response
+		again, end := context.WithTimeout(ctx, max(timeLeft(callCtx), rereadFor))
+		held, unread := s.held(again, t, c)
+		if end(); unread != nil {
 			return nil, result{}, unread
 		}
 		out.subscriptions = held

@@ -2,6 +2,7 @@ package payments_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -332,4 +333,53 @@ func TestExpiryFollowsTheClockOfTheGateway(t *testing.T) {
 	wantErr(t, err, billing.ErrMethodExpired)
 	_, err = s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
 	wantErr(t, err, billing.ErrMethodRequired)
+}
+
+// TestAnAuditTakesUpAnOperationWhoseJobHasGivenUp comes after an outage that was longer than the attempts of the job.
+func TestAnAuditTakesUpAnOperationWhoseJobHasGivenUp(t *testing.T) {
+	s := newMocked(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Pending = &billing.Operation{Kind: billing.Change, Key: "k", At: now.Add(-48 * time.Hour), Plan: "pro"}
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, billing.ErrGatewayTimeout).AnyTimes()
+	if err := s.Audit(s.ctx, system); !errors.Is(err, billing.ErrGatewayTimeout) {
+		t.Error(err)
+	}
+	if _, queued := s.queued[billing.ReconcileJob]; !queued {
+		t.Error("nothing will end it")
+	}
+}
+
+// TestAnAnswerAtTheEndOfTheTimeIsStored has the gateway answer when nearly no time is left, and the customer change
+// meanwhile, so that the subscriptions must be read again.
+func TestAnAnswerAtTheEndOfTheTimeIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMocked(t)
+		s.kept = subscribed("pm_1")
+		s.kept.SubscriptionAt = now.Add(-time.Hour)
+		takes := func(d time.Duration) func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
+			return func(ctx context.Context, _ billing.CustomerID) ([]billing.GatewaySubscription, error) {
+				select {
+				case <-time.After(d):
+					return []billing.GatewaySubscription{held(billing.Active)}, nil
+				case <-ctx.Done():
+					return nil, billing.ErrGatewayTimeout
+				}
+			}
+		}
+		slow := s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).DoAndReturn(takes(4 * time.Second))
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).After(slow).AnyTimes().DoAndReturn(
+			takes(500 * time.Millisecond))
+		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", any, any, any).DoAndReturn(func(
+			context.Context, string, billing.CustomerID, billing.SubscriptionID, billing.Amendment,
+		) (billing.GatewaySubscription, error) {
+			time.Sleep(3900 * time.Millisecond)
+			s.kept.Revision++
+			return held(billing.Active), nil
+		})
+		more := 2
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+		if wantErr(t, err, nil); s.kept.Pending != nil {
+			t.Errorf("it is still pending: %+v", s.kept.Pending)
+		}
+	})
 }

@@ -111,7 +111,8 @@ func (t Terms) now(ctx context.Context, by identity.Actor) (time.Time, error) {
 const (
 	budget    = 8 * time.Second // for all calls of a use case together
 	tryFor    = 5 * time.Second // for one call
-	storeFor  = 2 * time.Second // for storing an outcome whose caller has gone away
+	storeFor  = 4 * time.Second // for storing an outcome whose caller has gone away
+	rereadFor = 2 * time.Second // of it, for reading what has changed meanwhile
 	maxTries  = 3
 	firstWait = 250 * time.Millisecond
 )

@@ -71,6 +71,9 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first: a permanent failure must not end the series
 		return err
 	}
+	if err := watch(ctx, s.jobs, by, c); err != nil { // the job gives up if the gateway is gone for longer than a day
+		return err
+	}
 	if err := queueDetails(ctx, s.jobs, by, by.At); err != nil {
 		return err
 	}
