@@ -27,6 +27,9 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		ann.get(t, mine).has(t, map[string]string{
 			"cancel_at_period_end": "true", "ends_at": end.Format("2006-01-02T15:04:05.000Z"), "plan_id": "pro",
 		})
+		ann.do(t, "PATCH", mine, object{"quantity": 3}).is(t, 200).has(t, map[string]string{
+			"cancel_at_period_end": "true", "quantity": "3",
+		})
 		ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200)
 		ann.get(t, mine).has(t, map[string]string{"cancel_at_period_end": "false", "ends_at": "null"})
 		api.Advance(31*24*time.Hour + time.Hour)
@@ -39,14 +42,14 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		api.MovePrice(id, "price_old")
 		stale()
 		ann.get(t, mine).has(t, map[string]string{"plan_id": "pro", "plan.price.amount": "500"})
-		ann.do(t, "PATCH", mine, object{"quantity": 3}).is(t, 200)
-		ann.get(t, mine).has(t, map[string]string{"quantity": "3", "plan.price.amount": "500"})
+		ann.do(t, "PATCH", mine, object{"quantity": 4}).is(t, 200)
+		ann.get(t, mine).has(t, map[string]string{"quantity": "4", "plan.price.amount": "500"})
 	})
 	t.Run("with an item that cannot be told from the one of the plan", func(t *testing.T) {
 		api.AddItem(id, "price_basic", 1)
 		api.MovePrice(id, "price_pro")
 		stale()
-		ann.do(t, "PATCH", mine, object{"quantity": 4}).is(t, 200) // what was sold decides
+		ann.do(t, "PATCH", mine, object{"quantity": 5}).is(t, 200) // what was sold decides
 		charges := len(api.Charges())
 		ann.do(t, "PATCH", mine, object{"plan_id": "basic"}).problem(t, 409, "subscription_unrecognized")
 		if n := len(api.Charges()); n != charges {
