@@ -47,11 +47,11 @@ func furtherTerms(
 // restateFields copies what an object of Stripe has into the parameters of the same names, so that a term which the
 // library learns of is kept, too. Both are pointers to structs.
 func restateFields(params, object any) {
-	to, from := reflect.ValueOf(params).Elem(), reflect.ValueOf(object).Elem()
-	for n := range to.NumField() {
-		value := from.FieldByName(to.Type().Field(n).Name)
+	target, source := reflect.ValueOf(params).Elem(), reflect.ValueOf(object).Elem()
+	for n := range target.NumField() {
+		value := source.FieldByName(target.Type().Field(n).Name)
 		if value.IsValid() && (!value.IsZero() || value.Kind() == reflect.Bool) {
-			to.Field(n).Set(restated(value, to.Field(n).Type()))
+			target.Field(n).Set(restated(value, target.Field(n).Type()))
 		}
 	}
 }

@@ -40,20 +40,20 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 			return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
 		})
 	}
-	made, err := create(key)
+	intent, err := create(key)
 	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // a second intent costs nothing
-		made, err = create(key + "_again")
+		intent, err = create(key + "_again")
 	}
 	if rejected(err) {
 		c, err = s.replaceDeleted(ctx, callCtx, by, t, c, err)
 		if err == nil {
-			made, err = create(key + "_" + string(c.ID))
+			intent, err = create(key + "_" + string(c.ID))
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey, Account: t.Connected}, nil
+	return &Intent{SetupIntent: intent, Gateway: t.Kind, PublishableKey: t.PublishableKey, Account: t.Connected}, nil
 }
 
 // beginIntent counts a setup intent. If too many seem to be open, it reads the wallet first, because an
@@ -121,11 +121,11 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 			return t.Gateway.CreateCustomer(ctx, c.Key, d)
 		})
 	}
-	made, err := create()
+	created, err := create()
 	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // no customer was created, and no money is at stake
-		was, key := c.Key, newKey()
+		previous, key := c.Key, newKey()
 		if c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
-			c.Rekey(by, was, key)
+			c.Rekey(by, previous, key)
 			return nil
 		}); err != nil {
 			return nil, err
@@ -133,14 +133,14 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 		if c.ID != "" { // created by a concurrent call
 			return c, nil
 		}
-		made, err = create()
+		created, err = create()
 	}
 	if err != nil {
 		return nil, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
-			c.Made(by, made)
+			c.Made(by, created)
 			return nil
 		}); err != nil {
 			return err
@@ -231,10 +231,10 @@ func (s *Service) actAsPayer(ctx context.Context, by identity.Actor,
 	if !c.PausedAt.IsZero() {
 		return nil, billing.ErrPaused
 	}
-	made, err := act(t.Payer, c.ID)
+	intent, err := act(t.Payer, c.ID)
 	if err != nil {
 		return nil, err
 	}
 	_, _ = s.resync(ctx, by, t) // the event comes in any case
-	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey, Account: t.Connected}, nil
+	return &Intent{SetupIntent: intent, Gateway: t.Kind, PublishableKey: t.PublishableKey, Account: t.Connected}, nil
 }

@@ -97,6 +97,6 @@ func (s *Service) pay(
 	if err != nil {
 		return out, err
 	}
-	out.subscriptions, err = s.held(callCtx, t, c)
+	out.subscriptions, err = s.subscriptions(callCtx, t, c)
 	return out, err
 }

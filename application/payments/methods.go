@@ -140,9 +140,9 @@ func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Term
 }
 
 // keepChoice makes the default of the mirror the gateway's, if another call has chosen it while this one made its own
-// the default. made is "" if this call made none.
-func (s *Service) keepChoice(callCtx context.Context, t Terms, now *billing.Customer, made billing.MethodID) error {
-	if m := now.DefaultMethod(); m != nil && made != "" && m.ID != made {
+// the default. choice is "" if this call made none.
+func (s *Service) keepChoice(callCtx context.Context, t Terms, now *billing.Customer, choice billing.MethodID) error {
+	if m := now.DefaultMethod(); m != nil && choice != "" && m.ID != choice {
 		return s.makeDefault(callCtx, t, now.ID, m.ID)
 	}
 	return nil

@@ -20,34 +20,27 @@ type mirrorPart struct {
 
 // The parts of the mirror.
 var (
-	wallet = mirrorPart{
-		name: "wallet",
-		at:   func(c *billing.Customer) time.Time { return c.WalletAt },
-		read: func(ctx context.Context, g ports.Gateway, c billing.CustomerID, into *billing.Seen) error {
-			w, err := g.Wallet(ctx, c)
-			into.Wallet = &w
-			return err
-		},
-	}
-	subscriptions = mirrorPart{
-		name: "subscription",
-		at:   func(c *billing.Customer) time.Time { return c.SubscriptionAt },
-		read: func(ctx context.Context, g ports.Gateway, c billing.CustomerID, into *billing.Seen) error {
-			held, err := g.Subscriptions(ctx, c)
-			into.Subscriptions = &held
-			return err
-		},
-	}
-	invoices = mirrorPart{
-		name: "invoices",
-		at:   func(c *billing.Customer) time.Time { return c.InvoicesAt },
-		read: func(ctx context.Context, g ports.Gateway, c billing.CustomerID, into *billing.Seen) error {
-			newest, err := g.Invoices(ctx, c)
-			into.Invoices = &newest
-			return err
-		},
-	}
+	wallet = part("wallet", func(c *billing.Customer) time.Time { return c.WalletAt }, ports.Gateway.Wallet,
+		func(seen *billing.Seen, w *billing.Wallet) { seen.Wallet = w })
+	subscriptions = part("subscription", func(c *billing.Customer) time.Time { return c.SubscriptionAt },
+		ports.Gateway.Subscriptions,
+		func(seen *billing.Seen, all *[]billing.GatewaySubscription) { seen.Subscriptions = all })
+	invoices = part("invoices", func(c *billing.Customer) time.Time { return c.InvoicesAt }, ports.Gateway.Invoices,
+		func(seen *billing.Seen, newest *[]billing.Invoice) { seen.Invoices = newest })
 )
+
+// part returns a part that one call of the gateway reads.
+func part[T any](
+	name string, age func(*billing.Customer) time.Time,
+	get func(ports.Gateway, context.Context, billing.CustomerID) (T, error), store func(*billing.Seen, *T),
+) mirrorPart {
+	read := func(ctx context.Context, g ports.Gateway, c billing.CustomerID, seen *billing.Seen) error {
+		answer, err := get(g, ctx, c)
+		store(seen, &answer)
+		return err
+	}
+	return mirrorPart{name, age, read}
+}
 
 // see reads parts from the gateway.
 func see(callCtx context.Context, t Terms, c *billing.Customer, parts ...mirrorPart) (billing.Seen, error) {
@@ -144,7 +137,7 @@ func (s *Service) reread(
 ) (reading, error) {
 	var seen billing.Seen
 	for range maxTries {
-		from := c.Look()
+		look := c.Look()
 		var err error
 		seen, err = see(callCtx, t, c, parts...)
 		if errors.Is(err, billing.ErrCustomerGone) {
@@ -156,7 +149,7 @@ func (s *Service) reread(
 		}
 		current := false
 		c, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
-			current = c.Mirror(mirrorActor(by), from, seen, t.Plans)
+			current = c.Mirror(mirrorActor(by), look, seen, t.Plans)
 			return nil
 		})
 		if err != nil || current || c.ID == "" {
@@ -173,15 +166,15 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 	if c.WalletAt.IsZero() || !c.Settled() || c.DefaultMethod() != nil {
 		return c, nil
 	}
-	at, err := t.now(ctx, by)
+	today, err := t.now(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	m := c.MissingDefault(at)
+	m := c.MissingDefault(today)
 	if m == nil {
 		return c, nil
 	}
-	from := c.Look()
+	look := c.Look()
 	if err := s.makeDefault(callCtx, t, c.ID, m.ID); err != nil {
 		return nil, err
 	}
@@ -189,7 +182,7 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 		if now.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
-		if err := now.SetDefault(mirrorActor(by), at, from, m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if err := now.SetDefault(mirrorActor(by), today, look, m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
 			return err
 		}
 		return nil

@@ -28,7 +28,7 @@ type result struct {
 func (s *Service) settle(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
 ) (*billing.Customer, result, error) {
-	op, from := c.Pending, c.Look()
+	op, look := c.Pending, c.Look()
 	ctx, callCtx, cancel := outlast(ctx, callCtx)
 	defer cancel()
 	out, err := s.outcome(callCtx, by, t, c, op)
@@ -46,9 +46,9 @@ func (s *Service) settle(
 				settled = true
 				c.Abandon(by, op.Key, code(err))
 			case op.Kind == billing.Pay:
-				settled = c.SettlePayment(by, op.Key, from, out.paid, out.subscriptions, t.Plans)
+				settled = c.SettlePayment(by, op.Key, look, out.paid, out.subscriptions, t.Plans)
 			default:
-				settled = c.Settle(by, op.Key, from, out.subscriptions, t.Plans)
+				settled = c.Settle(by, op.Key, look, out.subscriptions, t.Plans)
 			}
 			return nil
 		})
@@ -58,13 +58,13 @@ func (s *Service) settle(
 		if settled {
 			break
 		}
-		from = now.Look()                                                         // what a read has stored since may be newer than the response
+		look = now.Look() // what a read has stored since may be newer than the response
 		again, end := context.WithTimeout(ctx, max(timeLeft(callCtx), rereadFor))
-		held, unread := s.held(again, t, c)
+		all, unread := s.subscriptions(again, t, c)
 		if end(); unread != nil {
 			return nil, result{}, unread
 		}
-		out.subscriptions = held
+		out.subscriptions = all
 	}
 	if abandoned && op.TrialDays > 0 && !now.HadTrial { // otherwise only this workspace could use the trial
 		_ = s.trials.Release(ctx, by, t.Account)
@@ -97,7 +97,7 @@ func (s *Service) outcome(
 	}
 	partial := op.Kind == billing.Subscribe || op.Kind == billing.Change // they return one subscription
 	if err == nil && partial && (op.Repeated || len(c.Surplus) > 0) {
-		out.subscriptions, err = s.held(callCtx, t, c)
+		out.subscriptions, err = s.subscriptions(callCtx, t, c)
 		return out, err
 	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
@@ -110,18 +110,18 @@ func (s *Service) outcome(
 	return out, err
 }
 
-// held reads the subscriptions after a call that may have taken effect. The response to a repeated call may be that of
+// subscriptions reads the subscriptions after a call that may have taken effect. The response to a repeated call may be that of
 // the first one, since when the payer may have paid, and no response names other live subscriptions.
-func (s *Service) held(
+func (s *Service) subscriptions(
 	callCtx context.Context, t Terms, c *billing.Customer,
 ) ([]billing.GatewaySubscription, error) {
-	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+	all, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil { // the repetition finds the effect
 		err = &billing.UnsettledError{Refusal: err.Error()}
 	}
-	return held, err
+	return all, err
 }
 
 // restoreDefault restores the default from before a purchase that was declined or had no effect. It
@@ -142,22 +142,22 @@ func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *billing.Cu
 func (s *Service) lookUpOutcome(
 	callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
 ) (result, error) {
-	held, err := s.held(callCtx, t, c)
+	all, err := s.subscriptions(callCtx, t, c)
 	if err != nil {
 		return result{}, err
 	}
-	out := result{subscriptions: held}
+	out := result{subscriptions: all}
 	age := by.At.Sub(op.At)
 	found := age > repeatable
 	switch op.Kind {
 	case billing.Subscribe:
-		found = slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.Key == op.Key })
+		found = slices.ContainsFunc(all, func(h billing.GatewaySubscription) bool { return h.Key == op.Key })
 	case billing.Pay:
 		if found, out.paid, err = s.paidInvoice(callCtx, t, c, op); err != nil {
 			return result{}, &billing.UnsettledError{Refusal: err.Error()}
 		}
 	case billing.Cancel:
-		found = found || !slices.ContainsFunc(held,
+		found = found || !slices.ContainsFunc(all,
 			func(h billing.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
 	}
 	switch {

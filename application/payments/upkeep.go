@@ -115,7 +115,7 @@ func (s *Service) differences(
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	for range maxTries {
-		from := c.Look()
+		look := c.Look()
 		seen, err := see(callCtx, t, c, wallet, subscriptions)
 		if err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func (s *Service) differences(
 		if c, err = s.payments.Customer(ctx, by.Workspace, t.Account); err != nil {
 			return nil, err
 		}
-		if different, current := c.Differences(mirrorActor(by), from, seen, t.Plans); current {
+		if different, current := c.Differences(mirrorActor(by), look, seen, t.Plans); current {
 			return different, nil
 		}
 	}

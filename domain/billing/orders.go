@@ -24,9 +24,9 @@ func (o *Operation) Amendment(p Plan) Amendment {
 func (c *Customer) price(op *Operation, plans Plans) error {
 	s := c.Subscription
 	rate := s.Item.Rate
-	from, err := plans.Find(s.Plan)
+	current, err := plans.Find(s.Plan)
 	if rate == (Rate{}) && err == nil { // of a mirror that has not stored it
-		rate = from.rate()
+		rate = current.rate()
 	}
 	wanted := rate
 	if op.Plan != s.Plan {
@@ -35,8 +35,8 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 			return err
 		}
 		op.Sold, wanted = plan.snapshot(), plan.rate()
-		if op.Meter = s.Item.Meter; op.Meter == "" && from != nil && from.Metered != nil {
-			op.Meter = from.Metered.PriceRef
+		if op.Meter = s.Item.Meter; op.Meter == "" && current != nil && current.Metered != nil {
+			op.Meter = current.Metered.PriceRef
 		}
 	}
 	if rate == (Rate{}) { // it cannot be compared: the change takes effect at once
@@ -48,22 +48,22 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	}
 	less := wanted.length() < rate.length() ||
 		wanted.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
-	op.AtRenewal = (less || op.remeters(from, rate)) && s.Status != Trialing
+	op.AtRenewal = (less || op.remeters(current, rate)) && s.Status != Trialing
 	return nil
 }
 
-// remeters reports whether a change of the plan from, nil if it is no longer configured, ends the metered price at which
-// the subscription is billed. Stripe bills no usage before such a change
+// remeters reports whether a change of the current plan, nil if it is no longer configured, ends the metered price at
+// which the subscription is billed. Stripe bills no usage before such a change
 // (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that it waits for the renewal.
 // Another period than that of rate, which is paid now, does, too: it would begin at once, and the usage before it would
 // not be billed.
-func (o *Operation) remeters(from *Plan, rate Rate) bool {
+func (o *Operation) remeters(current *Plan, rate Rate) bool {
 	// A gateway without a catalog of prices has no references to them.
-	configured := from != nil && from.Metered != nil && from.Metered.PriceRef == o.Meter
+	configured := current != nil && current.Metered != nil && current.Metered.PriceRef == o.Meter
 	if o.Sold == nil || (o.Meter == "" && !configured) {
 		return false
 	}
 	m := o.Sold.Metered
-	return m == nil || m.PriceRef != o.Meter || (configured && *m != *from.Metered) ||
+	return m == nil || m.PriceRef != o.Meter || (configured && *m != *current.Metered) ||
 		!o.Sold.rate().samePeriod(rate)
 }
