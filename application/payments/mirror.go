@@ -130,8 +130,8 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 // errMoved says that a customer changes more often than it can be read. It asks the caller to repeat the call.
 var errMoved = billing.ErrPending.WithRetryAfter(time.Second)
 
-// reread reads parts from the gateway, and stores them. If the customer changes in the meantime, it reads again; if the
-// customer keeps changing, it stores nothing, and returns errMoved with what it has read.
+// reread reads parts from the gateway, and stores them. If the customer changes in the meantime, it reads again. If the
+// customer keeps changing, it stores nothing, and returns what it has read, with errMoved if the mirror has not that.
 func (s *Service) reread(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, parts ...mirrorPart,
 ) (reading, error) {
@@ -155,6 +155,9 @@ func (s *Service) reread(
 		if err != nil || current || c.ID == "" {
 			return reading{c, seen}, err
 		}
+	}
+	if c.Agrees(mirrorActor(by), seen, t.Plans) { // so nothing is lost
+		return reading{c, seen}, nil
 	}
 	return reading{c, seen}, errMoved
 }

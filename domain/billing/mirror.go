@@ -101,13 +101,7 @@ func (c *Customer) applyWallet(by identity.Actor, w Wallet) {
 func (c *Customer) Differences(
 	by identity.Actor, from Look, seen Seen, plans Plans,
 ) (different []event.Event, current bool) {
-	now := *c
-	now.Log = event.Log{}
-	now.Methods = slices.Clone(c.Methods)
-	if c.Subscription != nil {
-		s := *c.Subscription
-		now.Subscription = &s
-	}
+	now := c.copied()
 	if !now.Mirror(by, from, seen, plans) {
 		return nil, false
 	}
@@ -117,6 +111,26 @@ func (c *Customer) Differences(
 			map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(now.Default)}})
 	}
 	return now.Recorded(), true
+}
+
+// Agrees reports whether the mirror has what a look has seen of the wallet and the subscriptions, whenever that was. It
+// does not compare invoices.
+func (c *Customer) Agrees(by identity.Actor, seen Seen, plans Plans) bool {
+	now := c.copied()
+	now.Mirror(by, now.Look(), seen, plans)
+	return seen.Invoices == nil && now.Revision == c.Revision
+}
+
+// copied returns a copy of c that can be mirrored without a change of c.
+func (c *Customer) copied() *Customer {
+	now := *c
+	now.Log = event.Log{}
+	now.Methods = slices.Clone(c.Methods)
+	if c.Subscription != nil {
+		s := *c.Subscription
+		now.Subscription = &s
+	}
+	return &now
 }
 
 func isAboutMethod(e event.Event) bool {
