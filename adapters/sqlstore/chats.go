@@ -269,7 +269,12 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 				return err
 			}
 		}
-		return nil
+		if t.Owner == before.Owner && t.Prompt == before.Prompt && t.Publication == nil {
+			return nil
+		}
+		_, err = tx.get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
+			append(roleArgs(by.At), t.ID)...)
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -136,9 +137,12 @@ var lostReferences = `prompt_references r JOIN prompt_templates p ON p.id = r.pr
 				OR EXISTS (SELECT 1 FROM prompt_labels pl WHERE pl.version_id = i.version_id))))
 	AND (r.lost_at = 0) = (` + roleOn(`h.owner_id`) + ` < ` + roleFor(referred(`r.ref`)) + `)`
 
-// NoteReferences records which references lost their prompt since the last call, and which got it back.
+// NoteReferences records which references lost their prompt since the last call, and which got it back. An error with
+// one does not keep the others.
 func (db *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 	const batch = 100
+	var failed []error
+	var last prompt.Reference
 	for {
 		var rows []struct {
 			Org       identity.OrgID       `db:"org_id"`
@@ -151,19 +155,22 @@ func (db *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 		}
 		if err := db.list(ctx, &rows, `SELECT (SELECT w.org_id FROM workspaces w WHERE w.id = r.workspace_id) AS org_id,
 			r.workspace_id, r.holder_id, h.owner_id, r.prompt_id, r.ref, r.lost_at = 0 AS lost
-			FROM `+lostReferences+` ORDER BY r.holder_id, r.prompt_id, r.ref LIMIT ?`,
-			append(roleArgs(by.At), batch)...); err != nil {
-			return err
+			FROM `+lostReferences+` AND (r.holder_id, r.prompt_id, r.ref) > (?, ?, ?)
+			ORDER BY r.holder_id, r.prompt_id, r.ref LIMIT ?`,
+			append(roleArgs(by.At), last.Holder, last.Template, last.Ref, batch)...); err != nil {
+			return errors.Join(append(failed, err)...)
 		}
 		for _, row := range rows {
 			by := identity.System(row.Org, row.Workspace, by.Request.ID, by.At)
-			r := prompt.Reference{Holder: row.Holder, Template: row.Prompt, Ref: row.Ref}
-			if err := db.inTx(ctx, func(tx *DB) error { return tx.noteReference(ctx, by, r, row.Owner, row.Lost) }); err != nil {
-				return err
+			last = prompt.Reference{Holder: row.Holder, Template: row.Prompt, Ref: row.Ref}
+			if err := db.inTx(ctx, func(tx *DB) error {
+				return tx.noteReference(ctx, by, last, row.Owner, row.Lost)
+			}); err != nil {
+				failed = append(failed, err)
 			}
 		}
 		if len(rows) < batch {
-			return nil
+			return errors.Join(failed...)
 		}
 	}
 }

@@ -199,7 +199,8 @@ func TestIssues(t *testing.T) {
 	}
 	c.Agents, c.Tools, c.Capabilities = []chat.Selected{{ID: "agent"}, {ID: "off-agent"}, {ID: "gone"}},
 		[]chat.Selected{{ID: "tool"}, {ID: "gone"}}, []string{"off-capability", "gone"}
-	c.Workflows, c.PromptGone = []chat.Workflow{{ID: "workflow"}, {ID: "off-workflow"}, {ID: "gone"}}, true
+	c.Workflows = []chat.Workflow{{ID: "workflow"}, {ID: "off-workflow"}, {ID: "gone"}}
+	c.PromptGone, c.PromptLost = true, true
 	var got []string
 	for _, i := range registry(t).Issues(new(c.Summary())) {
 		got = append(got, i.Pointer+" "+i.Code)
@@ -208,8 +209,8 @@ func TestIssues(t *testing.T) {
 		}
 	}
 	want := []string{
-		"/prompt prompt_gone", "/agents/0 requirement_missing", "/agents/1 item_disabled", "/agents/2 item_gone",
-		"/tools/1 item_gone",
+		"/prompt prompt_gone", "/prompt prompt_unreadable", "/agents/0 requirement_missing",
+		"/agents/1 item_disabled", "/agents/2 item_gone", "/tools/1 item_gone",
 		"/capabilities/0 item_disabled", "/capabilities/1 item_gone", "/workflows/1 workflow_disabled",
 		"/workflows/2 workflow_gone",
 	}

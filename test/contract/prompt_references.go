@@ -68,6 +68,9 @@ func referenceRights(t *testing.T, a Adapter) {
 		"the share of the folder": func(t *testing.T, _ prompt.ID, folder string, user identity.UserID) {
 			shareFolder(t, a, team, folder, prompt.Grant{User: user, Role: access.Viewer})
 		},
+		"the share of the folder that ended": func(t *testing.T, _ prompt.ID, folder string, user identity.UserID) {
+			shareFolder(t, a, team, folder, prompt.Grant{User: user, Role: access.Viewer, ExpiresAt: now})
+		},
 		"the share of a folder of a group": func(t *testing.T, _ prompt.ID, folder string, user identity.UserID) {
 			shareFolder(t, a, team, folder, prompt.Grant{User: addGroup(t, a, team, user), Role: access.Viewer})
 		},
@@ -198,6 +201,23 @@ func referenceMoves(t *testing.T, a Adapter) {
 	share(access.None)
 	shows("after the second loss", true, map[string]string{"active": "last", "latest": "last",
 		"previous": "SECRET, too", "v1": "one"})
+	t.Run("who owns the chat next decides", func(t *testing.T) {
+		isLost := func(to identity.UserID) bool {
+			t.Helper()
+			return fixture.ChangeChatFor(t, a.Stores, team.Owner, found["active"].ID, to,
+				func(c *chat.Template, p chat.Party) error {
+					c.OwnerLeft = true // so that the workspace's owner may give it away
+					return c.Change(team.Owner, nil, chat.Changes{Owner: &to},
+						chat.Facts{Registry: fixture.Registry(t), Owner: p})
+				}).PromptLost
+		}
+		if isLost(by.User) {
+			t.Error("it is lost to someone who may read the prompt")
+		}
+		if !isLost(peer.User) {
+			t.Error("it is not lost to someone who may not")
+		}
+	})
 	t.Run("a reference that no one ever could read shows nothing", func(t *testing.T) {
 		c := *found["active"]
 		c.ID = referring(t, a, peer, "ptpl_never", "active").ID
