@@ -125,8 +125,8 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	}
 	c, err := r.content(&s)
 	return &chat.Template{
-		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone, PromptLost: s.PromptLost,
-		Content: c, Versions: r.Versions,
+		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone,
+		PromptLost: s.PromptLost, Content: c, Versions: r.Versions,
 	}, err
 }
 

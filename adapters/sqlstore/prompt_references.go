@@ -37,7 +37,8 @@ func referred(ref string) string {
 	return `COALESCE(CASE ` + ref + ` WHEN 'active' THEN p.active_version_id WHEN 'latest' THEN p.latest_frozen_id
 		WHEN 'previous' THEN (SELECT pv.id FROM prompt_versions pv WHERE pv.id = (SELECT pa.from_version_id
 			FROM prompt_activations pa WHERE pa.template_id = p.id ORDER BY pa.number DESC LIMIT 1))
-		ELSE COALESCE((SELECT pl.version_id FROM prompt_labels pl WHERE pl.template_id = p.id AND pl.label = ` + ref + `),
+		ELSE COALESCE((SELECT pl.version_id FROM prompt_labels pl WHERE pl.template_id = p.id
+			AND pl.label = ` + ref + `),
 			(SELECT pv.id FROM prompt_versions pv WHERE pv.template_id = p.id
 			AND (pv.id = ` + ref + ` OR 'v' || pv.number = ` + ref + `))) END, '')`
 }

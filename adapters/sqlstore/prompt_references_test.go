@@ -114,7 +114,8 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 	})
 }
 
-// TestTheMigrationKeepsWhatReferencesName runs the insert of the migration 0192 on chats and prompts without references.
+// TestTheMigrationKeepsWhatReferencesName runs the insert of the migration 0192 on chats and prompts without
+// references.
 func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()

@@ -14,8 +14,8 @@ import (
 
 // Expanded returns v, a version of the template of, as its readers get it: with the texts of its includes. A released
 // version has them as they were when it was released; one of a floating template as they are now for the owner of that
-// template (prompt.Reference), or as they were then if an include has no text any more. The includes of a draft are read
-// as by, and cause the errors of prompt.Content.Expand.
+// template (prompt.Reference), or as they were then if an include has no text any more. The includes of a draft are
+// read as by, and cause the errors of prompt.Content.Expand.
 func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error) {
 	switch {
@@ -66,8 +66,8 @@ func (s *Service) resolved(ctx context.Context, by identity.Actor, ref prompt.Re
 	return t, v, err
 }
 
-// system is the actor that reads the includes of released versions, which their readers need not be allowed to read. The
-// rights of the owner of the including prompt decide which versions these are.
+// system is the actor that reads the includes of released versions, which their readers need not be allowed to read.
+// The rights of the owner of the including prompt decide which versions these are.
 func system(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "prompt includes", by.At)
 }

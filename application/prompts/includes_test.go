@@ -134,7 +134,8 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 				return of, v, lost, err
 			})
 	}
-	resolve := func(t *testing.T, s *mockedService, of *prompt.Reading, v *prompt.Version, want string) *prompt.Version {
+	resolve := func(t *testing.T, s *mockedService, of *prompt.Reading, v *prompt.Version,
+		want string) *prompt.Version {
 		t.Helper()
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), active).Return(of, v, nil)
 		_, got, err := s.Resolved(s.ctx, viewer, "tpl", active, "")

@@ -27,8 +27,8 @@ func (r *Registry) Issues(t *Summary) []Issue {
 		add("prompt_gone", "/prompt", "The prompt template, or its version, no longer exists.")
 	}
 	if t.PromptLost {
-		add("prompt_unreadable", "/prompt", "The owner of the chat template may no longer read the prompt template. It "+
-			"stays at the version that it had.")
+		add("prompt_unreadable", "/prompt", "The owner of the chat template may no longer read the prompt template. "+
+			"The chat stays at the version that it had.")
 	}
 	chosen := map[string]bool{}
 	for _, id := range slices.Concat(t.Agents, t.Tools, t.Capabilities) {

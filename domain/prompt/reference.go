@@ -25,6 +25,7 @@ func (r Reference) Lost(by identity.Actor, owner identity.UserID) []event.Event 
 		kind = "prompt_template.degraded"
 	}
 	log.Record(by, kind, r.Holder, map[string]any{"owner_id": owner, "prompt_template_id": r.Template})
-	log.Record(by, "prompt_template.reader_lost", string(r.Template), map[string]any{"owner_id": owner, "used_by": r.Holder})
+	log.Record(by, "prompt_template.reader_lost", string(r.Template),
+		map[string]any{"owner_id": owner, "used_by": r.Holder})
 	return log.Recorded()
 }

@@ -30,8 +30,8 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 			bob.get(t, chat).has(t, map[string]string{"health": health, "issues.0.code": code})
 			bob.get(t, chats).has(t, map[string]string{"data.0.health": health, "data.0.issues.0.code": code})
 			bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
-				{"prompt_template_id": floating[len(templates)+1:], "ref": "active"}}}).is(t, 200).has(t, map[string]string{
-				"data.0.version.text": text, "data.0.version.includes.0.degraded": degraded})
+				{"prompt_template_id": floating[len(templates)+1:], "ref": "active"}}}).is(t, 200).has(t,
+				map[string]string{"data.0.version.text": text, "data.0.version.includes.0.degraded": degraded})
 		}
 		shows("second", "ok", "", "false")
 		ann.do(t, "DELETE", prompt+"/shares/"+bob.id, nil).is(t, 204)
