@@ -2,9 +2,11 @@ package mysql_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
@@ -14,11 +16,27 @@ var keys = map[string][]string{
 	"tinyint(1)": {"-1", "5", "0", "1", "-128", "2"},
 	"bigint unsigned": {"18446744073709551615", "9223372036854775808", "9223372036854775807", "0",
 		"10", "9"},
-	"int(8) zerofill": {"42", "7", "0", "100", "4294967295", "8"},
-	"year":            {"1901", "2155", "2000", "0", "1999", "NULL"},
-	"bit(64)":         {"0", "1", "18446744073709551615", "9223372036854775808", "256", "NULL"},
-	"bit(4)":          {"0", "1", "15", "8", "2", "9"},
-	"decimal(65,30)":  {"1e-30", "-1e-30", "99999999999999999999999999999999999", "0", "10", "9"},
+	"int(8) zerofill":    {"42", "7", "0", "100", "4294967295", "8"},
+	"smallint":           {"-32768", "32767", "0", "10", "9", "NULL"},
+	"mediumint unsigned": {"16777215", "0", "1", "10", "9", "NULL"},
+	"int":                {"-2147483648", "2147483647", "0", "10", "9", "NULL"},
+	"datetime": {"'0000-00-00'", "'9999-12-31 23:59:59'", "'2024-02-29'", "'2024-02-29 00:00:01'",
+		"'1000-01-01'", "NULL"},
+	"time":       {"'-838:59:59'", "'838:59:59'", "'00:00:00'", "'10:00:00'", "'09:00:00'", "NULL"},
+	"tinytext":   {"'a'", "'A'", "'10'", "'9'", "''", "NULL"},
+	"mediumtext": {"'a'", "'A'", "'10'", "'9'", "'😀'", "NULL"},
+	"longtext":   {"'a'", "'A'", "'10'", "'9'", "'b '", "NULL"},
+	"json":       {"'1'", "'{}'", "'[]'", "'\"a\"'", "'null'", "NULL"},
+	"tinyblob":   {"x'00'", "x'0000'", "x'6162'", "x'fe'", "x'ff01'", "NULL"},
+	"mediumblob": {"x'00'", "x'0000'", "x'6162'", "x'fe'", "x'ff01'", "NULL"},
+	"longblob":   {"x'00'", "x'0000'", "x'6162'", "x'fe'", "x'ff01'", "NULL"},
+	"inet4":      {"'1.2.3.4'", "'10.0.0.0'", "'9.0.0.0'", "'0.0.0.0'", "'255.255.255.255'", "NULL"},
+	"linestring": {"LINESTRING(POINT(0, 0), POINT(1, 1))", "LINESTRING(POINT(0, 0), POINT(1, 2))",
+		"NULL", "NULL", "NULL", "NULL"},
+	"year":           {"1901", "2155", "2000", "0", "1999", "NULL"},
+	"bit(64)":        {"0", "1", "18446744073709551615", "9223372036854775808", "256", "NULL"},
+	"bit(4)":         {"0", "1", "15", "8", "2", "9"},
+	"decimal(65,30)": {"1e-30", "-1e-30", "99999999999999999999999999999999999", "0", "10", "9"},
 	"decimal(65,0)": {"10", "9", "-1", strings.Repeat("9", 65), "1" + strings.Repeat("0", 64),
 		"NULL"},
 	"float": {"0.1", "0.2", "52.520008", "52.520004", "16777216", "-3.4e38"},
@@ -75,7 +93,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	}
 	for declared, values := range keys {
 		name := fmt.Sprintf("k%d?", len(columns))
-		if declared == "point" {
+		if declared == "point" || declared == "linestring" {
 			refused = append(refused, name)
 		}
 		if strings.HasPrefix(declared, "enum") { // the value that is none has the text of an empty one
@@ -114,6 +132,44 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) { warehouses.Keys(t, direct(t), s.target(t, nil), ref(name), refused...) })
 	}
 	t.Run("and no value is lost", func(t *testing.T) {
-		warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), nulls, same...)
+		for c, texts := range warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), nulls, same...) {
+			if !slices.Contains(same, c.Name) {
+				s.storesAgain(t, c, texts)
+			}
+		}
 	})
+}
+
+// storesAgain checks that texts of a column of shop.keys, stored in a column of its type, are the values that it has.
+func (s *server) storesAgain(t *testing.T, c connection.Column, texts map[int]string) {
+	t.Helper()
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := s.admin.Exec(sql); err != nil {
+			t.Fatalf("%.200s: %v", sql, err)
+		}
+	}
+	k := quoted(c.Name)
+	exec("CREATE TABLE shop.again AS SELECT n, " + k + " FROM shop.`keys` WHERE n < 0")
+	defer exec("DROP TABLE shop.again")
+	for n, text := range texts {
+		literal := "'" + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), "'", "''") + "'"
+		switch {
+		case strings.Contains(c.DatabaseType, "binary"), strings.Contains(c.DatabaseType, "blob"):
+			literal = "UNHEX('" + strings.TrimPrefix(text, "0x") + "')"
+		case c.DatabaseType == "point", c.DatabaseType == "linestring":
+			literal = "ST_GeomFromText(" + literal + ")"
+		case strings.HasPrefix(c.DatabaseType, "bit"):
+			literal = text
+		}
+		exec(fmt.Sprintf("INSERT INTO shop.again VALUES (%d, %s)", n, literal))
+	}
+	var differ int
+	if err := s.admin.QueryRow("SELECT COUNT(*) FROM shop.again AS a JOIN shop.`keys` AS b USING (n) WHERE NOT (a." + k +
+		" <=> b." + k + " AND CAST(a." + k + " AS BINARY) <=> CAST(b." + k + " AS BINARY))").Scan(&differ); err != nil {
+		t.Fatal(err)
+	}
+	if differ > 0 {
+		t.Errorf("%s, a %s: %d texts are not the values: %.300q", c.Name, c.DatabaseType, differ, fmt.Sprint(texts))
+	}
 }

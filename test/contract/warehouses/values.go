@@ -12,11 +12,12 @@ import (
 
 // Lossless checks that no value of a table of Keys is lost: the texts of different values differ, but in the columns
 // same, and each text is a value of each type of field or has a reason why it is none. nulls are the numbers of the
-// rows without a value, by column.
+// rows without a value, by column. It returns the texts by column and row, to be compared with what the database has.
 func Lossless(
 	t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef, nulls map[string][]int, same ...string,
-) {
+) map[connection.Column]map[int]string {
 	t.Helper()
+	texts := map[connection.Column]map[int]string{}
 	p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: table})
 	must(t, err)
 	q := connection.RowsQuery{Table: table, Limit: 1000}
@@ -25,10 +26,11 @@ func Lossless(
 	}
 	_, rows := collect(t, w, to, q)
 	numbers := numbersOf(rows)
-	for at, c := range p.Columns[1:] {
+	for place, c := range p.Columns[1:] {
 		seen := map[string]int{}
+		texts[c] = map[int]string{}
 		for i, row := range rows {
-			text := row[at+1]
+			text := row[place+1]
 			if (text == nil) != slices.Contains(nulls[c.Name], numbers[i]) {
 				t.Errorf("%s, a %s: row %d has %v", c.Name, c.DatabaseType, numbers[i], text)
 			}
@@ -39,8 +41,10 @@ func Lossless(
 				t.Errorf("%s, a %s: two values are %q", c.Name, c.DatabaseType, *text)
 			}
 			neverSilentlyNull(t, c, *text)
+			texts[c][numbers[i]] = *text
 		}
 	}
+	return texts
 }
 
 // neverSilentlyNull checks a text as each type of field. A text without characters is no value.
