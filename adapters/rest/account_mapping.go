@@ -93,6 +93,7 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 		LastUsedAddress:  openapi.OrNull(k.LastUsedBy),
 		RequestsByDay:    k.Requests,
 		CreatedBy:        string(k.CreatedBy),
+		KeptBy:           string(k.KeptBy),
 		Revision:         k.Revision,
 		CreatedAt:        openapi.Time(k.CreatedAt),
 		UpdatedAt:        openapi.Time(k.UpdatedAt),

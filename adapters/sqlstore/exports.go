@@ -32,7 +32,7 @@ var exported = []struct {
 		WHERE org_id = ? AND user_id = ? ORDER BY id DESC`, 1},
 	{"api_keys", `SELECT id, workspace_id, service, name, hint, created_at, last_used_at, last_used_by, expires_at,
 		revoked_at
-		FROM api_keys WHERE org_id = ? AND (user_id = ? OR created_by = ?) ORDER BY id DESC`, 2},
+		FROM api_keys WHERE org_id = ? AND (user_id = ? OR created_by = ? OR kept_by = ?) ORDER BY id DESC`, 3},
 	{"passkeys", `SELECT id, host, name, created_at, last_used_at FROM passkeys WHERE org_id = ? AND user_id = ?
 		ORDER BY id DESC`, 1},
 	{"presence", `SELECT id, lasting_status, lasting_text, passing_status, passing_text, passing_until, devices,

@@ -127,6 +127,9 @@ func (s *Groups) Add(
 		if err != nil {
 			return err
 		}
+		if err := tx.loadMakersRoles(ctx, w, by.User); err != nil {
+			return err
+		}
 		var count int
 		if _, err := tx.get(ctx, &count, `SELECT COUNT(*) FROM user_groups WHERE workspace_id = ?`, w.ID); err != nil {
 			return err
@@ -185,6 +188,9 @@ func (s *Groups) Update(
 			return err
 		}
 		if g, err = tx.group(ctx, w.ID, id); err != nil {
+			return err
+		}
+		if err := tx.loadMakersRoles(ctx, w, by.User); err != nil {
 			return err
 		}
 		if err := tx.loadGroupPeople(ctx, w, g, also); err != nil {

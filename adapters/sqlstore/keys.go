@@ -18,8 +18,8 @@ type Keys struct{ db *DB }
 var _ ports.Keys = (*Keys)(nil)
 
 const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at,
-	t.scopes, t.networks, t.last_used_at, t.last_used_by, t.revoked_at, t.suspended_at, t.created_by, t.made_by_key,
-	t.revision, t.created_at, t.updated_at`
+	t.scopes, t.networks, t.last_used_at, t.last_used_by, t.revoked_at, t.suspended_at, t.created_by, t.kept_by,
+	t.made_by_key, t.revision, t.created_at, t.updated_at`
 
 type keyRow struct {
 	ID         identity.KeyID       `db:"id"`
@@ -38,6 +38,7 @@ type keyRow struct {
 	RevokedAt  int64                `db:"revoked_at"`
 	Suspended  int64                `db:"suspended_at"`
 	CreatedBy  identity.UserID      `db:"created_by"`
+	KeptBy     identity.UserID      `db:"kept_by"`
 	MadeBy     identity.KeyID       `db:"made_by_key"`
 	Revision   int64                `db:"revision"`
 	CreatedAt  int64                `db:"created_at"`
@@ -50,8 +51,8 @@ func (r *keyRow) key() account.Key {
 		Ceiling: r.Ceiling, Scopes: r.Scopes, Networks: r.Networks, Hint: r.Hint, LastUsedBy: r.LastUsedBy,
 		ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), RevokedAt: fromMicros(r.RevokedAt),
 		SuspendedAt: fromMicros(r.Suspended),
-		CreatedBy:   r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-		UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedBy:   r.CreatedBy, KeptBy: r.KeptBy, MadeBy: r.MadeBy, Revision: r.Revision,
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 
@@ -151,7 +152,7 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 		if err != nil {
 			return err
 		}
-		made, err := tx.keysMadeBy(ctx, w.ID, `r.made_by_key = ?`, id)
+		made, err := tx.keysMadeBy(ctx, w.ID, `r.made_by_key = ? AND r.kept_by = ''`, id)
 		if err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func (db *DB) lockedKey(
 }
 
 // keysMadeBy reads the keys r of a workspace that meet a condition, and the keys that were created with them, directly
-// or indirectly, unless they are revoked.
+// or indirectly, unless they are revoked or an admin has kept them.
 func (db *DB) keysMadeBy(
 	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
 ) ([]*account.Key, error) {
@@ -213,7 +214,8 @@ func (db *DB) keysMadeBy(
 	if err := db.list(ctx, &rows, `
 		WITH RECURSIVE made (id) AS (
 			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
-			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
+			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id
+			WHERE c.made_by_key <> '' AND c.kept_by = ''
 		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0
 		ORDER BY t.id`+db.dialect.Lock, append([]any{ws}, args...)...); err != nil {
 		return nil, err
@@ -232,9 +234,9 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, revision = ?,
+	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, kept_by = ?, revision = ?,
 		updated_at = ? WHERE id = ? AND workspace_id = ?`,
-		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.Revision, micros(k.UpdatedAt),
+		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.KeptBy, k.Revision, micros(k.UpdatedAt),
 		k.ID, k.Workspace); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -23,11 +24,32 @@ func (db *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...ide
 	return nil
 }
 
+// loadOwningPrograms reads the memberships of the programs among w.Powers that are owners: a transfer lowers those that
+// are kept.
+func (db *DB) loadOwningPrograms(ctx context.Context, w *account.Workspace) error {
+	var programs []identity.UserID
+	for _, p := range w.Powers {
+		for _, k := range p.Keys {
+			if _, isLoaded := w.Members[k.User]; k.Service && k.Ceiling == identity.Owner && !isLoaded {
+				programs = append(programs, k.User)
+			}
+		}
+	}
+	if len(programs) == 0 {
+		return nil
+	}
+	slices.Sort(programs)
+	return db.loadMembers(ctx, w, slices.Compact(programs)...)
+}
+
+// responsible is account.Key.Responsible of the key r.
+const responsible = `COALESCE(NULLIF(r.kept_by, ''), r.created_by)`
+
 // powers reads what a user made in a workspace.
 func (db *DB) powers(
 	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
 ) (p account.Powers, err error) {
-	if p.Keys, err = db.keysMadeBy(ctx, ws, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user,
+	if p.Keys, err = db.keysMadeBy(ctx, ws, `(r.user_id = ? OR `+responsible+` = ? AND r.service)`, user,
 		user); err != nil {
 		return p, err
 	}
@@ -38,8 +60,9 @@ func (db *DB) powers(
 	}
 	err = db.list(ctx, &rows, `
 		WITH RECURSIVE made (id, user_id) AS (
-			SELECT r.id, r.user_id FROM api_keys r WHERE r.workspace_id = ? AND r.created_by = ? AND r.service
-			UNION SELECT c.id, c.user_id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
+			SELECT r.id, r.user_id FROM api_keys r WHERE r.workspace_id = ? AND `+responsible+` = ? AND r.service
+			UNION SELECT c.id, c.user_id FROM api_keys c JOIN made ON c.made_by_key = made.id
+			WHERE c.made_by_key <> '' AND c.kept_by = ''
 		), endpoints AS (
 			SELECT 'webhook' AS kind, w.id, COALESCE(NULLIF(w.owner_id, ''), w.created_by) AS owner FROM webhooks w
 			WHERE w.workspace_id = ? AND NOT w.ownerless
@@ -81,7 +104,7 @@ func (db *DB) makersAmong(
 ) ([]identity.UserID, error) {
 	var makers []identity.UserID
 	if err := db.list(ctx, &makers, `
-		SELECT created_by FROM api_keys WHERE workspace_id = ? AND service
+		SELECT `+responsible+` FROM api_keys r WHERE r.workspace_id = ? AND r.service
 		UNION SELECT COALESCE(NULLIF(owner_id, ''), created_by) FROM webhooks WHERE workspace_id = ? AND NOT ownerless
 		UNION SELECT COALESCE(NULLIF(owner_id, ''), created_by) FROM connections
 		WHERE workspace_id = ? AND NOT ownerless AND revoked_at = 0 AND kind IN (?, ?) ORDER BY 1`,
@@ -91,16 +114,17 @@ func (db *DB) makersAmong(
 	return slices.DeleteFunc(makers, func(id identity.UserID) bool { return users[id].Role == identity.NoRole }), nil
 }
 
-// loadMakers reads who created the keys of a program, and the keys with which these were created. Revoked keys count: a
-// program can revoke its own.
+// loadMakers reads who created or kept the keys of a program, and the keys with which these were created. Revoked keys
+// count: a program can revoke its own.
 func (db *DB) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	var makers []identity.UserID
 	if err := db.list(ctx, &makers, `
-		WITH RECURSIVE up (created_by, made_by_key) AS (
-			SELECT k.created_by, k.made_by_key FROM api_keys k
+		WITH RECURSIVE up (created_by, kept_by, made_by_key) AS (
+			SELECT k.created_by, k.kept_by, k.made_by_key FROM api_keys k
 			WHERE k.workspace_id = ? AND k.user_id = ?
-			UNION SELECT p.created_by, p.made_by_key FROM api_keys p JOIN up ON p.id = up.made_by_key
-		) SELECT DISTINCT created_by FROM up WHERE created_by <> '' ORDER BY created_by`, w.ID, program); err != nil {
+			UNION SELECT p.created_by, p.kept_by, p.made_by_key FROM api_keys p JOIN up ON p.id = up.made_by_key
+		) SELECT created_by FROM up WHERE created_by <> '' UNION SELECT kept_by FROM up WHERE kept_by <> ''
+		ORDER BY 1`, w.ID, program); err != nil {
 		return err
 	}
 	if w.Makers == nil {
@@ -112,4 +136,29 @@ func (db *DB) loadMakers(ctx context.Context, w *account.Workspace, program iden
 		AND revoked_at = 0 AND suspended_at = 0`, w.ID, program)
 	w.Retired[program] = working == 0
 	return err
+}
+
+// loadMakersRoles reads the memberships of those who created or kept the keys of a program.
+func (db *DB) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
+	if len(w.Makers[program]) == 0 {
+		return nil
+	}
+	return db.loadMembers(ctx, w, w.Makers[program]...)
+}
+
+// KeysAbove returns the ids of service keys that work, or will, with a higher role than that of the person who is
+// responsible for them: at most limit, oldest first, and how many there are. Losses of roles have taken them along only
+// since release 0.3.0.
+func (db *DB) KeysAbove(ctx context.Context, now time.Time, limit int) (ids []identity.KeyID, count int, err error) {
+	const above = `FROM api_keys r JOIN workspaces w ON w.id = r.workspace_id AND w.deleted_at = 0
+		JOIN users u ON u.id = ` + responsible + ` AND NOT u.service
+		LEFT JOIN memberships own ON own.workspace_id = r.workspace_id AND own.user_id = u.id
+		JOIN memberships p ON p.workspace_id = r.workspace_id AND p.user_id = r.user_id
+		WHERE r.service AND r.revoked_at = 0 AND (r.expires_at = 0 OR r.expires_at > ?)
+		AND COALESCE(own.role, 0) < r.ceiling AND COALESCE(own.role, 0) < p.role`
+	if _, err := db.get(ctx, &count, `SELECT COUNT(*) `+above, micros(now)); err != nil || count == 0 {
+		return nil, 0, err
+	}
+	err = db.list(ctx, &ids, `SELECT r.id `+above+` ORDER BY r.id LIMIT ?`, micros(now), limit)
+	return ids, count, err
 }

@@ -159,6 +159,9 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 		if err := tx.loadPowers(ctx, w, also...); err != nil {
 			return err
 		}
+		if err := tx.loadOwningPrograms(ctx, w); err != nil {
+			return err
+		}
 		if err := change(w); err != nil {
 			return err
 		}

@@ -269,9 +269,12 @@ type APIKey struct {
 	RequestsByDay []int64    `json:"requests_by_day,omitzero"`
 	RevokedAt     *time.Time `json:"revoked_at"`
 	CreatedBy     string     `json:"created_by"`
-	Revision      int64      `json:"revision"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
+	// Who kept the service key when the user who created it lost the role. It ends with a role of this user. Only
+	// for a key that was kept.
+	KeptBy    *string   `json:"kept_by,omitzero"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // APIKeyCreate is a type of the API.
@@ -311,6 +314,12 @@ type APIKeyCreatedData struct {
 	Ceiling          string   `json:"ceiling"`
 	Scopes           []string `json:"scopes,omitzero"`
 	AllowedAddresses []string `json:"allowed_addresses,omitzero"`
+}
+
+// APIKeyKeptData is a type of the API. The data of api_key.kept: An admin kept a service key of a user who lost
+// the role.
+type APIKeyKeptData struct {
+	Name string `json:"name"`
 }
 
 // APIKeyKind is a type of the API. A `personal` key acts as the person who created it. A `service` key acts as
@@ -4004,7 +4013,8 @@ type ResolvedPrompt struct {
 type RoleLoss struct {
 	// Ids of the service keys above the role that is left, and of keys created with them. They are revoked.
 	ServiceKeysEnded []string `json:"service_keys_ended"`
-	// Those that work on because of `keep_service_keys`. The person may know their tokens.
+	// Those that work on because of `keep_service_keys`, as keys of the caller (`kept_by`). The person may know
+	// their tokens: rotate them.
 	ServiceKeysKept []string `json:"service_keys_kept"`
 	// Those that wait until the account is enabled.
 	ServiceKeysSuspended []string `json:"service_keys_suspended"`
@@ -5640,7 +5650,7 @@ const (
 type WorkspaceTransfer struct {
 	// The new owner, who must be a member of the workspace.
 	UserID string `json:"user_id"`
-	// Whether service keys above the admin role that the caller created keep working.
+	// Whether service keys above the admin role that the caller created keep working. Their programs become admins.
 	KeepServiceKeys *bool `json:"keep_service_keys,omitzero"`
 }
 
@@ -5664,6 +5674,7 @@ type WorkspaceUpdatedData struct {
 const (
 	EventTypeAccessRefused                     = "access.refused"
 	EventTypeAPIKeyCreated                     = "api_key.created"
+	EventTypeAPIKeyKept                        = "api_key.kept"
 	EventTypeAPIKeyLeaked                      = "api_key.leaked"
 	EventTypeAPIKeyResumed                     = "api_key.resumed"
 	EventTypeAPIKeyRevoked                     = "api_key.revoked"
@@ -5814,6 +5825,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(AccessRefusedData)
 	case EventTypeAPIKeyCreated:
 		data = new(APIKeyCreatedData)
+	case EventTypeAPIKeyKept:
+		data = new(APIKeyKeptData)
 	case EventTypeAPIKeyLeaked:
 		data = new(APIKeyLeakedData)
 	case EventTypeAPIKeyResumed:
@@ -9645,7 +9658,8 @@ func (s *WorkspacesService) ListPage(ctx context.Context, query WorkspacesListQu
 // owner role. Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10
 // minutes, and 409 `transfer_refused` if the new owner is the caller, a program or disabled. `If-Match` is for
 // the ETag of the workspace. Service keys that the caller created with the owner role end, unless
-// `keep_service_keys` is true. Returns the new owner, and in `lost` what the caller lost.
+// `keep_service_keys` is true: then their programs become admins, too. Returns the new owner, and in `lost` what
+// the caller lost.
 //
 // Errors: invalid_fields, member_not_found, revision_mismatch, scope_required, step_up_required,
 // transfer_refused; and those that every call can have.

@@ -109,6 +109,9 @@ func (w *Workspace) NewGroup(by identity.Actor, count int, d GroupDraft) (*Group
 	case count >= MaxGroups:
 		return nil, ErrTooManyGroups
 	}
+	if err := w.mayFollow(by, g); err != nil {
+		return nil, err
+	}
 	g.record(by, "group.created", map[string]any{"name": g.Name, "role": g.Role.String()})
 	return g, nil
 }
@@ -123,7 +126,7 @@ func (w *Workspace) ChangeGroup(by identity.Actor, at revision.Match, g *Group, 
 	if err := at.Check(g.Revision); err != nil {
 		return err
 	}
-	changed := map[string]any{}
+	previous, changed := *g, map[string]any{}
 	c.Name = naming.Changed(g.Name, c.Name)
 	event.Set(&g.Name, c.Name, "name", changed)
 	if c.External != nil && *c.External != g.External {
@@ -145,6 +148,11 @@ func (w *Workspace) ChangeGroup(by identity.Actor, at revision.Match, g *Group, 
 	}
 	if err := g.check(); err != nil {
 		return err
+	}
+	if g.Role > previous.Role || g.External != previous.External {
+		if err := w.mayFollow(by, g); err != nil {
+			return err
+		}
 	}
 	if len(changed) > 0 {
 		g.touch(by)
@@ -291,16 +299,16 @@ func (w *Workspace) settleGroup(by identity.Actor, g *Group, user identity.UserI
 	if maps.Equal(m.Granted, next) {
 		return
 	}
-	to := next.highest(m.ByHand)
-	if to < m.Role && w.lastOwner(m) {
-		to = m.Role
+	highest := next.highest(m.ByHand)
+	if highest < m.Role && w.lastOwner(m) {
+		highest = m.Role
 	}
-	lost := w.set(by, user, standing{to, m.ByHand, next}, keysEnd)
-	if to == m.Role {
+	lost := w.set(by, user, standing{highest, m.ByHand, next}, keysEnd)
+	if highest == m.Role {
 		return
 	}
 	data := map[string]any{
-		"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}, "group_id": g.ID,
+		"user_id": user, "role": event.Change{From: m.Role.String(), To: highest.String()}, "group_id": g.ID,
 	}
 	lost.describe(data)
 	w.record(by, "member.updated", data)

@@ -72,10 +72,12 @@ type Key struct {
 	// when it was suspended, because its creator's account is disabled for a while; zero: it is not
 	SuspendedAt time.Time
 	CreatedBy   identity.UserID
-	MadeBy      identity.KeyID // the key that created it, and with which it is revoked; empty: a person
-	Revision    int64
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	// who kept it when the creator, or the last keeper, lost the role; empty: the creator answers for it
+	KeptBy    identity.UserID
+	MadeBy    identity.KeyID // the key that created it, and with which it is revoked unless it was kept; empty: a person
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
 
 	// the requests with it on each of the last RequestDays days in UTC, oldest first; nil if they were not counted
 	Requests []int64
@@ -359,6 +361,15 @@ func endAll(by identity.Actor, keys []*Key) {
 func (k *Key) end(by identity.Actor) {
 	k.RevokedAt, k.UpdatedAt, k.Revision = by.At, by.At, k.Revision+1
 	k.Record(by, "api_key.revoked", string(k.ID), map[string]any{"name": k.Name})
+}
+
+// Responsible returns the user with whose role k ends: who created it, unless another admin has kept it.
+func (k *Key) Responsible() identity.UserID { return cmp.Or(k.KeptBy, k.CreatedBy) }
+
+// keep makes by responsible for k.
+func (k *Key) keep(by identity.Actor) {
+	k.KeptBy, k.UpdatedAt, k.Revision = by.User, by.At, k.Revision+1
+	k.Record(by, "api_key.kept", string(k.ID), map[string]any{"name": k.Name})
 }
 
 // suspend makes k wait until its creator's account is enabled.

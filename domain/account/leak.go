@@ -20,8 +20,7 @@ const (
 )
 
 // EndLeaked ends k, of which the complete token was found, and made: the keys that were created with it, recursively.
-// by is the system. A
-// suspended key ends too: it would work again. EndLeaked reports whether k could still work.
+// by is the system. A suspended key ends too: it would work again. EndLeaked reports whether k could still work.
 func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, made []*Key) bool {
 	if by.User != "" || by.Workspace != w.ID || k.Workspace != w.ID || k.ended(by.At) {
 		return false
@@ -62,10 +61,10 @@ func (l Leak) kind() string {
 }
 
 // AlertRecipient returns the id of the person who is notified about k: its user, or for a service key the user who
-// created it. It is empty for a key that the system created for a program.
+// is responsible for it. It is empty for a key that the system created for a program.
 func (k *Key) AlertRecipient() identity.UserID {
 	if k.Service {
-		return k.CreatedBy
+		return k.Responsible()
 	}
 	return k.User
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -102,11 +103,32 @@ func (p Powers) loss(user identity.UserID, left identity.Role, f fate, now time.
 // apply makes a loss happen.
 func (l Loss) apply(by identity.Actor) {
 	endAll(by, l.Ended)
+	for _, k := range l.Kept {
+		if !k.SuspendedAt.IsZero() {
+			k.resume(by)
+		}
+	}
 	for _, k := range l.Suspended {
 		k.suspend(by)
 	}
 	for _, e := range l.Ownerless {
 		e.LostAt = by.At
+	}
+}
+
+// entrust makes by, who kept keys of a member who lost a role, answer for them in the place of that member. A key that
+// was created with one of them goes on to follow it. No program gets more than by's own role, which a transfer lowers.
+func (w *Workspace) entrust(by identity.Actor, kept []*Key) {
+	highest, ids := w.RoleOf(by), keyIDs(kept)
+	for _, k := range kept {
+		if !slices.Contains(ids, k.MadeBy) && k.Responsible() != by.User {
+			k.keep(by)
+		}
+		if m, ok := w.Members[k.User]; ok && m.Role > highest {
+			w.set(by, k.User, standing{role: highest, byHand: highest}, keysEnd)
+			w.record(by, "member.updated", map[string]any{"user_id": k.User,
+				"role": event.Change{From: m.Role.String(), To: highest.String()}})
+		}
 	}
 }
 
@@ -148,6 +170,20 @@ func keyIDs(keys []*Key) []identity.KeyID {
 // errRaisesMaker is returned to a program that would give its creator a higher role.
 var errRaisesMaker = identity.ErrRoleCeiling.Because("A service key cannot raise the role of the person who created " +
 	"it, or invite them.")
+
+// mayFollow returns an error if by is a program, and its creator could get a higher role by g: people join a group
+// with an external id by their tokens.
+func (w *Workspace) mayFollow(by identity.Actor, g *Group) error {
+	if g.External == "" {
+		return nil
+	}
+	for _, maker := range w.Makers[by.User] {
+		if m := w.Members[maker]; !m.Service && m.Role < g.Role {
+			return errRaisesMaker
+		}
+	}
+	return nil
+}
 
 // madeBy reports whether user created program, a member of w. A person who lost a role still knows the tokens of the
 // service keys that were kept: they must not give it back.

@@ -139,6 +139,76 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 	})
 }
 
+func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
+	roots := map[identity.KeyID]identity.UserID{"admins": "owner", "child": ""}
+	kept := func() *account.Workspace {
+		p := madeByAdmin()
+		p.Keys[4].MadeBy = "admins" // it follows that key, as before
+		return madeBy("admin", p)
+	}
+	check := func(t *testing.T, w *account.Workspace, want map[identity.KeyID]identity.UserID) {
+		t.Helper()
+		for _, k := range w.Powers["admin"].Keys {
+			if k.KeptBy != want[k.ID] || k.CreatedBy != "admin" {
+				t.Errorf("%s is kept by %q, want %q", k.ID, k.KeptBy, want[k.ID])
+			}
+		}
+	}
+	t.Run("an owner who lowers an admin answers for the admin's keys", func(t *testing.T) {
+		w := kept()
+		_, err := w.ChangeRole(person("owner"), nil, "admin", identity.Member, true)
+		wantErr(t, err, nil)
+		check(t, w, roots)
+		k := w.Powers["admin"].Keys[3]
+		if k.Revision != 3 || k.Recorded()[0].Type != "api_key.kept" || k.AlertRecipient() != "owner" {
+			t.Errorf("the key is %+v", k)
+		}
+	})
+	t.Run("an owner who removes an admin answers for all of them", func(t *testing.T) {
+		w := kept()
+		wantErr(t, w.Remove(person("owner"), nil, "admin", true), nil)
+		check(t, w, map[identity.KeyID]identity.UserID{"viewers": "owner", "members": "owner", "admins": "owner"})
+	})
+	t.Run("a key that was suspended works again", func(t *testing.T) {
+		for _, do := range []func(w *account.Workspace) error{
+			func(w *account.Workspace) error { return w.Remove(person("owner"), nil, "admin", true) },
+			func(w *account.Workspace) error {
+				_, err := w.ChangeRole(person("owner"), nil, "admin", identity.Member, true)
+				return err
+			},
+		} {
+			w := kept()
+			admins, child := w.Powers["admin"].Keys[3], w.Powers["admin"].Keys[4]
+			admins.SuspendedAt, child.SuspendedAt = now, now
+			wantErr(t, do(w), nil)
+			if !admins.Live(now) || !child.Live(now) {
+				t.Errorf("suspended at %v and %v", admins.SuspendedAt, child.SuspendedAt)
+			}
+		}
+	})
+	t.Run("a seller keeps programs as admins", func(t *testing.T) {
+		p := madeByAdmin()
+		p.Keys[3].Ceiling = identity.Owner
+		w := madeBy("owner", p)
+		w.Members["bot"] = account.Member{User: "bot", Service: true, Role: identity.Owner, ByHand: identity.Owner}
+		_, err := w.Transfer(person("owner"), nil, "member", true)
+		wantErr(t, err, nil)
+		if got := w.Members["bot"]; got.Role != identity.Admin || got.ByHand != identity.Admin {
+			t.Errorf("the program is %s", got.Role)
+		}
+		if !slices.Equal(keyIDs(w.Lost.Kept), []identity.KeyID{"admins"}) || w.Owners != 1 {
+			t.Errorf("kept %q, %d owners", keyIDs(w.Lost.Kept), w.Owners)
+		}
+		var lowered bool
+		for _, e := range w.Recorded() {
+			lowered = lowered || e.Type == "member.updated" && e.Data["user_id"] == identity.UserID("bot")
+		}
+		if !lowered {
+			t.Error("no event tells of the program's role")
+		}
+	})
+}
+
 func TestAProgramCannotRaiseItsCreator(t *testing.T) {
 	bot := func() *account.Workspace {
 		w := served(acme(), identity.Owner)
@@ -179,6 +249,33 @@ func TestAProgramCannotRaiseItsCreator(t *testing.T) {
 			wantErr(t, do(w), nil)
 		})
 	}
+	for name, do := range map[string]func(*account.Workspace, identity.Role) error{
+		"a new group": func(w *account.Workspace, role identity.Role) error {
+			_, err := w.NewGroup(by, 0, account.GroupDraft{Name: "g", Role: role, External: "staff"})
+			return err
+		},
+		"the external id of a group": func(w *account.Workspace, role identity.Role) error {
+			g, external := group(), "staff"
+			g.Role = role
+			return w.ChangeGroup(by, nil, g, account.GroupChanges{External: &external})
+		},
+		"the role of a group with an external id": func(w *account.Workspace, role identity.Role) error {
+			g := group()
+			g.Role, g.External = identity.NoRole, "staff"
+			return w.ChangeGroup(by, nil, g, account.GroupChanges{Role: &role})
+		},
+	} {
+		t.Run("nor by "+name+" that people join by their tokens", func(t *testing.T) {
+			w := bot()
+			w.Members["another"] = account.Member{User: "another", Role: identity.Owner}
+			wantErr(t, do(w, identity.Admin), identity.ErrRoleCeiling)
+			wantErr(t, do(w, identity.Member), nil) // which the creator is
+			delete(w.Members, "another")
+			wantErr(t, do(w, identity.Viewer), identity.ErrRoleCeiling) // a creator has left
+			w.Makers = map[identity.UserID][]identity.UserID{"bot": {"owner", "bot"}}
+			wantErr(t, do(w, identity.Admin), nil)
+		})
+	}
 	t.Run("but lowers it", func(t *testing.T) {
 		w := bot()
 		_, err := w.ChangeRole(by, nil, "member", identity.Viewer, false)
@@ -215,6 +312,21 @@ func TestSuspensions(t *testing.T) {
 		!slices.Equal(got, all) {
 		t.Errorf("recorded %+v", last)
 	}
+	t.Run("an operator who disables a suspended account can keep its keys", func(t *testing.T) {
+		a := suspended()
+		wantErr(t, a.Suspend(directory, "left"), nil)
+		wantErr(t, a.Disable(directory, "stays away", true), nil)
+		for _, k := range a.Powers["acme"].Keys {
+			if want := k.ID != "expired"; k.Live(later) != want || k.KeptBy != "" {
+				t.Errorf("%s is live: %v, kept by %q", k.ID, !want, k.KeptBy)
+			}
+		}
+		last := a.User.Recorded()[1]
+		if got, _ := last.Data["service_keys_kept"].([]identity.KeyID); last.Type != "user.disabled" ||
+			!slices.Equal(got, all) {
+			t.Errorf("recorded %+v", last)
+		}
+	})
 	t.Run("another admin can rotate a suspended key", func(t *testing.T) {
 		k := madeByAdmin().Keys[3]
 		k.SuspendedAt = now

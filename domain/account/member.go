@@ -43,25 +43,28 @@ type standing struct {
 // set gives user a role, and updates the count of owners. A user who is not a member becomes one. It ends, keeps or
 // suspends what a user who has now a lower role loses with the previous one, and returns that. No other code changes a
 // role.
-func (w *Workspace) set(by identity.Actor, user identity.UserID, to standing, f fate) (lost Loss) {
-	m, member := w.Members[user]
-	if !member {
+func (w *Workspace) set(by identity.Actor, user identity.UserID, next standing, f fate) (lost Loss) {
+	m, isMember := w.Members[user]
+	if !isMember {
 		m = Member{User: user, CreatedAt: by.At}
 	}
-	if to.role < m.Role {
+	if next.role < m.Role {
 		by.Workspace = w.ID
-		lost = w.Powers[user].loss(user, to.role, f, by.At)
+		lost = w.Powers[user].loss(user, next.role, f, by.At)
 		lost.apply(by)
 		w.Lost = w.Lost.plus(lost)
 	}
 	if m.owns() {
 		w.Owners--
 	}
-	m.ByHand, m.Role, m.Granted, m.UpdatedAt = to.byHand, to.role, to.granted, by.At
+	m.ByHand, m.Role, m.Granted, m.UpdatedAt = next.byHand, next.role, next.granted, by.At
 	m.Revision++
 	w.Members[user] = m
 	if m.owns() {
 		w.Owners++
+	}
+	if f == keysStay {
+		w.entrust(by, lost.Kept)
 	}
 	return lost
 }

@@ -31,7 +31,7 @@ type Access struct {
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The service keys that the
 // person created end permanently, unless keep is set. Requires an operator with a credential of the full ceiling and
 // Actor.SteppedUp, or the system. ErrUserNotFound for the user of a service key, and for an erased person. Disabling
-// again changes nothing, except that it ends the keys that Suspend suspended.
+// again changes nothing, except for the keys that Suspend suspended: they end, or work again if keep is set.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
 	return a.disable(by, reason, keep.fate())
 }
@@ -46,7 +46,7 @@ func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 		return err
 	}
 	switch {
-	case !a.User.Enabled() && (f != keysEnd || !a.hasSuspended(by.At)):
+	case !a.User.Enabled() && (f == keysWait || !a.hasSuspended(by.At)):
 		return nil
 	case by.User == a.User.ID && len(a.Operators) == 1:
 		return ErrLastOperator

@@ -10,6 +10,7 @@ import (
 var subjects = map[string]string{
 	"access.refused":                      "user",
 	"api_key.created":                     "api_key",
+	"api_key.kept":                        "api_key",
 	"api_key.leaked":                      "api_key",
 	"api_key.resumed":                     "api_key",
 	"api_key.revoked":                     "api_key",

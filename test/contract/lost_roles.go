@@ -131,3 +131,86 @@ func endpointsLoseTheirOwner(t *testing.T, a Adapter) {
 	same(t, "confirmed", []any{again.Owner, again.Ownerless, again.CreatedBy, again.Revision},
 		[]any{by.User, false, admin, confirmed.Revision})
 }
+
+// keptKeysHaveAnotherOwner continues after the owner has removed the admin and kept the keys of service: the second was
+// created with the admin's personal key, the third with the first.
+func keptKeysHaveAnotherOwner(t *testing.T, a Adapter, team *fixture.Team, service []*account.Key) {
+	t.Helper()
+	ctx, ws, by := t.Context(), team.Workspace.ID, fixture.Later(team.Owner, 2*time.Second)
+	for i, want := range []identity.UserID{team.Owner.User, team.Owner.User, ""} {
+		k, err := a.Keys.Get(ctx, ws, service[i].ID)
+		must(t, err)
+		same(t, "kept by", k.KeptBy, want)
+		same(t, "told of a kept key", kinds(eventsOn(t, a.Stores, ws, string(k.ID)))[0] == "api_key.kept", want != "")
+	}
+	load := func(user identity.UserID) (w *account.Workspace) {
+		t.Helper()
+		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{user, service[1].User},
+			func(loaded *account.Workspace) error { w = loaded; return errBoom }), errBoom)
+		return w
+	}
+	w := load(team.Admin.User)
+	for _, k := range w.Powers[team.Admin.User].Keys {
+		if k.Service {
+			t.Errorf("the former admin still has %s", k.Name)
+		}
+	}
+	want := []identity.UserID{team.Admin.User, team.Owner.User}
+	slices.Sort(want)
+	same(t, "creators", w.Makers[service[1].User], want)
+	same(t, "keys of the owner", len(load(team.Owner.User).Powers[team.Owner.User].Keys), 4)
+	_, err := a.Keys.Update(ctx, by, service[1].MadeBy, func(_ *account.Workspace, _ *account.Key,
+		made []*account.Key) error {
+		same(t, "made by the former admin's key", len(made), 0)
+		return nil
+	})
+	must(t, err)
+}
+
+func programsOfOwnersLoaded(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	owner, by := team.Owner, fixture.Later(team.Owner, time.Second)
+	owner.Key, by.Key = "", ""
+	u, k := fixture.ServiceKey(t, a.Stores, owner, account.KeyDraft{Name: "robot", Ceiling: identity.Owner})
+	must(t, changeWorkspace(t, a.Stores, by, team.Workspace.ID, []identity.UserID{team.Member.User, owner.User},
+		func(w *account.Workspace) error {
+			_, err := w.Transfer(by, nil, team.Member.User, true)
+			return err
+		}))
+	same(t, "works", live(t, a.Stores, team.Org, k), []bool{true})
+	must(t, changeWorkspace(t, a.Stores, by, team.Workspace.ID, []identity.UserID{u.ID},
+		func(w *account.Workspace) error {
+			same(t, "the program's role", w.Members[u.ID].Role, identity.Admin)
+			return nil
+		}))
+}
+
+func groupsOfPrograms(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, _, service, _ := offboarded(t, a)
+	program := fixture.Later(team.Admin, time.Second)
+	program.User, program.Key, program.Service = service[1].User, service[1].ID, true
+	draft := func(name string) func(*account.Workspace, int) (*account.Group, error) {
+		return func(w *account.Workspace, count int) (*account.Group, error) {
+			return w.NewGroup(program, count, account.GroupDraft{Name: name, Role: identity.Admin, External: name})
+		}
+	}
+	must(t, a.Groups.Add(ctx, program, draft("while the creator is an admin")))
+	by := fixture.Later(team.Owner, 2*time.Second)
+	must(t, changeWorkspace(t, a.Stores, by, team.Workspace.ID, []identity.UserID{team.Admin.User},
+		func(w *account.Workspace) error {
+			_, err := w.ChangeRole(by, nil, team.Admin.User, identity.Member, true)
+			return err
+		}))
+	wantErr(t, a.Groups.Add(ctx, program, draft("later")), identity.ErrRoleCeiling)
+	var g *account.Group
+	must(t, a.Groups.Add(ctx, by, func(w *account.Workspace, count int) (_ *account.Group, err error) {
+		g, err = w.NewGroup(by, count, account.GroupDraft{Name: "admins", Role: identity.Admin})
+		return g, err
+	}))
+	external := "staff"
+	_, err := a.Groups.Update(ctx, program, g.ID, nil, func(w *account.Workspace, g *account.Group) error {
+		return w.ChangeGroup(program, nil, g, account.GroupChanges{External: &external})
+	})
+	wantErr(t, err, identity.ErrRoleCeiling)
+}

@@ -21,6 +21,8 @@ func Offboarding(t *testing.T, open Opener) {
 	t.Run("service keys of a person who is suspended", func(t *testing.T) { creatorSuspended(t, a) })
 	t.Run("webhooks of a member whose role is lowered", func(t *testing.T) { endpointsLoseTheirOwner(t, a) })
 	t.Run("the creators of a program", func(t *testing.T) { creatorsLoaded(t, a) })
+	t.Run("programs of an owner who transfers", func(t *testing.T) { programsOfOwnersLoaded(t, a) })
+	t.Run("groups that a program links to tokens", func(t *testing.T) { groupsOfPrograms(t, a) })
 	t.Run("List", func(t *testing.T) { peopleListed(t, a) })
 	t.Run("ChangeAccess", func(t *testing.T) { accessChanged(t, a) })
 	t.Run("ChangeAccess at once", func(t *testing.T) { operatorsRace(t, a) })
@@ -76,6 +78,9 @@ func creatorRemoved(t *testing.T, a Adapter) {
 		same(t, "after", live(t, a.Stores, team.Org, all...), []bool{false, true, stay, stay, stay})
 		last := kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(service[2].ID)))[0]
 		same(t, "told of an ended key", last == "api_key.revoked", !stay)
+		if stay {
+			keptKeysHaveAnotherOwner(t, a, team, service)
+		}
 	}
 }
 

@@ -799,6 +799,9 @@ type APIKey struct {
 	// ID Examples: key_01jb4rqnx1ect8dqk6bc6dmq8w
 	ID string `json:"id"`
 
+	// KeptBy Who kept the service key when the user who created it lost the role. It ends with a role of this user. Only for a key that was kept.
+	KeptBy string `json:"kept_by,omitempty,omitzero"`
+
 	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind"`
 
@@ -871,6 +874,9 @@ type APIKeyCreated struct {
 
 	// ID Examples: key_01jb4rqnx1ect8dqk6bc6dmq8w
 	ID string `json:"id"`
+
+	// KeptBy Who kept the service key when the user who created it lost the role. It ends with a role of this user. Only for a key that was kept.
+	KeptBy string `json:"kept_by,omitempty,omitzero"`
 
 	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind"`
@@ -4196,7 +4202,7 @@ type RoleLoss struct {
 	// ServiceKeysEnded Ids of the service keys above the role that is left, and of keys created with them. They are revoked.
 	ServiceKeysEnded []string `json:"service_keys_ended"`
 
-	// ServiceKeysKept Those that work on because of `keep_service_keys`. The person may know their tokens.
+	// ServiceKeysKept Those that work on because of `keep_service_keys`, as keys of the caller (`kept_by`). The person may know their tokens: rotate them.
 	ServiceKeysKept []string `json:"service_keys_kept"`
 
 	// ServiceKeysSuspended Those that wait until the account is enabled.
@@ -5636,7 +5642,7 @@ type WorkspaceRole string
 
 // WorkspaceTransfer defines model for WorkspaceTransfer.
 type WorkspaceTransfer struct {
-	// KeepServiceKeys Whether service keys above the admin role that the caller created keep working.
+	// KeepServiceKeys Whether service keys above the admin role that the caller created keep working. Their programs become admins.
 	KeepServiceKeys bool `json:"keep_service_keys,omitempty,omitzero"`
 
 	// UserID The new owner, who must be a member of the workspace.

@@ -298,6 +298,11 @@ class APIKey(TypedDict):
     created_by: str
     """"""
 
+    kept_by: NotRequired[str]
+    """Who kept the service key when the user who created it lost the role. It ends with a role of this
+    user. Only for a key that was kept.
+    """
+
     revision: int
     """"""
 
@@ -357,6 +362,13 @@ class APIKeyCreatedData(TypedDict):
     """"""
 
     allowed_addresses: NotRequired[List[str]]
+    """"""
+
+
+class APIKeyKeptData(TypedDict):
+    """The data of api_key.kept: An admin kept a service key of a user who lost the role."""
+
+    name: str
     """"""
 
 # A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign
@@ -5499,7 +5511,9 @@ class RoleLoss(TypedDict):
     """Ids of the service keys above the role that is left, and of keys created with them. They are revoked."""
 
     service_keys_kept: List[str]
-    """Those that work on because of `keep_service_keys`. The person may know their tokens."""
+    """Those that work on because of `keep_service_keys`, as keys of the caller (`kept_by`). The person may
+    know their tokens: rotate them.
+    """
 
     service_keys_suspended: List[str]
     """Those that wait until the account is enabled."""
@@ -7894,7 +7908,9 @@ class WorkspaceTransfer(TypedDict):
     """The new owner, who must be a member of the workspace."""
 
     keep_service_keys: NotRequired[bool]
-    """Whether service keys above the admin role that the caller created keep working."""
+    """Whether service keys above the admin role that the caller created keep working. Their programs become
+    admins.
+    """
 
 
 WorkspaceTransferredData = TypedDict("WorkspaceTransferredData", {"from": str, "to": str, })
@@ -8043,6 +8059,13 @@ class APIKeyCreatedEvent(_EventBase):
 
     type: Literal["api_key.created"]
     data: APIKeyCreatedData
+
+
+class APIKeyKeptEvent(_EventBase):
+    """An event of the type api_key.kept."""
+
+    type: Literal["api_key.kept"]
+    data: APIKeyKeptData
 
 
 class APIKeyLeakedEvent(_EventBase):
@@ -9023,6 +9046,7 @@ class WorkspaceUpdatedEvent(_EventBase):
 KnownEvent = Union[
     AccessRefusedEvent,
     APIKeyCreatedEvent,
+    APIKeyKeptEvent,
     APIKeyLeakedEvent,
     APIKeyResumedEvent,
     APIKeyRevokedEvent,
@@ -9405,8 +9429,8 @@ class WorkspacesResource(Resource):
         Requires the owner role. Returns 403 `step_up_required` to a session that was not opened or
         confirmed within the last 10 minutes, and 409 `transfer_refused` if the new owner is the caller,
         a program or disabled. `If-Match` is for the ETag of the workspace. Service keys that the caller
-        created with the owner role end, unless `keep_service_keys` is true. Returns the new owner, and
-        in `lost` what the caller lost.
+        created with the owner role end, unless `keep_service_keys` is true: then their programs become
+        admins, too. Returns the new owner, and in `lost` what the caller lost.
 
         Errors: invalid_fields, member_not_found, revision_mismatch, scope_required, step_up_required,
         transfer_refused; and those that every call can have.

@@ -268,6 +268,11 @@ export type APIKey = {
   revoked_at: string | null
   /**  */
   created_by: string
+  /**
+   * Who kept the service key when the user who created it lost the role. It ends with a role of this user. Only
+   * for a key that was kept.
+   */
+  kept_by?: string
   /**  */
   revision: number
   /**  */
@@ -325,6 +330,12 @@ export type APIKeyCreatedData = {
   scopes?: string[]
   /**  */
   allowed_addresses?: string[]
+}
+
+/** The data of api_key.kept: An admin kept a service key of a user who lost the role. */
+export type APIKeyKeptData = {
+  /**  */
+  name: string
 }
 
 /**
@@ -4451,7 +4462,10 @@ export type ResolvedPrompt = {
 export type RoleLoss = {
   /** Ids of the service keys above the role that is left, and of keys created with them. They are revoked. */
   service_keys_ended: string[]
-  /** Those that work on because of `keep_service_keys`. The person may know their tokens. */
+  /**
+   * Those that work on because of `keep_service_keys`, as keys of the caller (`kept_by`). The person may know
+   * their tokens: rotate them.
+   */
   service_keys_kept: string[]
   /** Those that wait until the account is enabled. */
   service_keys_suspended: string[]
@@ -6345,7 +6359,10 @@ export type WorkspaceRole = 'viewer' | 'member' | 'admin' | 'owner' | (string & 
 export type WorkspaceTransfer = {
   /** The new owner, who must be a member of the workspace. */
   user_id: string
-  /** Whether service keys above the admin role that the caller created keep working. */
+  /**
+   * Whether service keys above the admin role that the caller created keep working. Their programs become
+   * admins.
+   */
   keep_service_keys?: boolean
 }
 
@@ -6371,6 +6388,7 @@ export type WorkspaceUpdatedData = {
 export type EventData = {
   'access.refused': AccessRefusedData
   'api_key.created': APIKeyCreatedData
+  'api_key.kept': APIKeyKeptData
   'api_key.leaked': APIKeyLeakedData
   'api_key.resumed': APIKeyResumedData
   'api_key.revoked': APIKeyRevokedData
@@ -6737,7 +6755,8 @@ export class WorkspacesResource extends Resource {
    * owner role. Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10
    * minutes, and 409 `transfer_refused` if the new owner is the caller, a program or disabled. `If-Match` is for
    * the ETag of the workspace. Service keys that the caller created with the owner role end, unless
-   * `keep_service_keys` is true. Returns the new owner, and in `lost` what the caller lost.
+   * `keep_service_keys` is true: then their programs become admins, too. Returns the new owner, and in `lost`
+   * what the caller lost.
    *
    * Errors: invalid_fields, member_not_found, revision_mismatch, scope_required, step_up_required,
    * transfer_refused; and those that every call can have.

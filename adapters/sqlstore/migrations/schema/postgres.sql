@@ -124,6 +124,7 @@ CREATE TABLE api_keys (
     networks text NOT NULL DEFAULT ''::text,
     last_used_by text NOT NULL DEFAULT ''::text,
     suspended_at bigint NOT NULL DEFAULT 0,
+    kept_by text NOT NULL DEFAULT ''::text,
     CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT api_keys_pkey PRIMARY KEY (id),
     CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
@@ -1780,4 +1781,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (187, true),
     (189, true),
     (192, true),
-    (197, true);
+    (197, true),
+    (200, true);

@@ -99,7 +99,7 @@ CREATE TABLE api_keys (
     revision     BIGINT NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL
-, scopes TEXT NOT NULL DEFAULT '', networks TEXT NOT NULL DEFAULT '', last_used_by TEXT NOT NULL DEFAULT '', suspended_at BIGINT NOT NULL DEFAULT 0);
+, scopes TEXT NOT NULL DEFAULT '', networks TEXT NOT NULL DEFAULT '', last_used_by TEXT NOT NULL DEFAULT '', suspended_at BIGINT NOT NULL DEFAULT 0, kept_by TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX api_keys_hash ON api_keys (hash);
 CREATE INDEX api_keys_workspace ON api_keys (workspace_id, id);
 CREATE INDEX api_keys_user ON api_keys (workspace_id, user_id);
@@ -1362,3 +1362,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (187, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (189, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (192, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (200, 1);

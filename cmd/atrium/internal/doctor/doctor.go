@@ -76,7 +76,7 @@ func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Find
 		findings = append(findings, checkConnections(ctx, c, db))
 	}
 	return append(findings, checkClock(ctx, db), checkPeople(ctx, db, createPerson), checkRules(ctx, c, db),
-		checkJobs(ctx, db), checkRemovals(ctx, db))
+		checkJobs(ctx, db), checkRemovals(ctx, db), checkServiceKeys(ctx, db))
 }
 
 // checkKeyring checks that a keyring opens the secrets of the database. The keyring is nil if there is no key file.
@@ -181,6 +181,30 @@ func checkRemovals(ctx context.Context, db *sqlstore.DB) Finding {
 		"%s, %s and %s should have been removed more than a day ago: look for \"old records were not removed\" in the "+
 			"log of serve", node.Count(found.Workspaces, "deleted workspace"),
 		node.Count(found.Prompts, "prompt template"), node.Count(found.Chats, "chat template"))}
+}
+
+// namedKeys is how many service keys a finding names.
+const namedKeys = 20
+
+// checkServiceKeys reports service keys with a role that the person who is responsible for them has lost: before release
+// 0.3.0, only a removal ended keys.
+func checkServiceKeys(ctx context.Context, db *sqlstore.DB) Finding {
+	ids, count, err := db.KeysAbove(ctx, time.Now(), namedKeys)
+	switch {
+	case err != nil:
+		return Failed("service keys", err)
+	case count == 0:
+		return Passed("service keys", "none has a higher role than the person who is responsible for it")
+	}
+	note := node.Count(count, "service key") + " above the role of the person who is responsible for it:"
+	for _, id := range ids {
+		note += " " + string(id)
+	}
+	if count > len(ids) {
+		note += fmt.Sprintf(" and %d more", count-len(ids))
+	}
+	return Finding{Check: "service keys", OK: true, Warning: true, Note: note + ". An admin ends a key with " +
+		"DELETE /api/api-keys/KEY_ID, or takes it over with POST /api/api-keys/KEY_ID/rotate"}
 }
 
 // checkRules checks that the workspaces that claim rules name exist.
