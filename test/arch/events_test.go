@@ -14,7 +14,7 @@ import (
 
 // eventType matches the type of an event: a noun, and a verb in the past tense.
 var eventType = regexp.MustCompile(
-	`^[a-z]+(_[a-z]+)*\.([a-z]+_)*([a-z]+ed|lost|paid|signed_in|withdrawn|ending|expiring|failing)$|^source\.read$`)
+	`^[a-z]+(_[a-z]+)*\.([a-z]+_)*([a-z]+ed|kept|lost|paid|signed_in|withdrawn|ending|expiring|failing)$|^source\.read$`)
 
 func TestTheCatalogueHasEveryTypeOfEventThatIsRecordedAndNoOther(t *testing.T) {
 	recorded := map[string]bool{}

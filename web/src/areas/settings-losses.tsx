@@ -7,6 +7,13 @@ import { Problem } from '../ui/basics'
 const order = ['', 'viewer', 'member', 'admin', 'owner']
 const above = (role: string, left: string) => order.indexOf(role) > order.indexOf(left)
 
+/** Reads all pages of a list. */
+async function every<T>(list: AsyncIterable<T>) {
+  const all: T[] = []
+  for await (const item of list) all.push(item)
+  return all
+}
+
 /**
  * What a member loses with a role of which left is left (empty: none): service keys, which can be kept, and webhooks and
  * reply endpoints, which need another owner.
@@ -23,10 +30,10 @@ export function Losses({ member, left, keep, onKeep }: {
     queryKey: ['losses', workspace, member],
     queryFn: async () => {
       const [keys, hooks, connections] = await Promise.all([
-        atrium.apiKeys.list({ limit: 100 }, o), atrium.webhooks.list({}, o), atrium.connections.list({}, o),
+        every(atrium.apiKeys.list({ limit: 100 }, o)), atrium.webhooks.list({}, o), atrium.connections.list({}, o),
       ])
       return {
-        keys: keys.data.filter((k) => k.kind === 'service' && k.created_by === member),
+        keys: keys.filter((k) => k.kind === 'service' && (k.kept_by ?? k.created_by) === member),
         endpoints: [
           ...hooks.data.filter((h) => h.created_by === member && !h.ownerless).map((h) => h.url),
           ...connections.data.filter((c) => c.created_by === member && !c.ownerless && c.status !== 'revoked'
