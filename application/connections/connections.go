@@ -110,7 +110,7 @@ func (s *Service) Probe(
 		return connection.Trial{}, connection.ErrLimitReached
 	}
 	target := credential.Target(by.Org)
-	if err := s.admit(ctx, by, target, true); err != nil {
+	if err := s.admit(ctx, by, connection.Probing, target); err != nil {
 		return connection.Trial{}, err
 	}
 	if d.Consent != nil {
@@ -158,20 +158,22 @@ func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 	return nil
 }
 
-// admit counts an attempt of by to reach target, if the limits of probes permit it. isNew says that the credential is
-// not the stored one of a connection.
-func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target, isNew bool) error {
-	return s.attempt(ctx, by, target, func(c *connection.Counts) error {
-		return s.deps.ProbeLimits.Admit(c, isNew, by.At)
+// admit counts an attempt of by to reach target, if the limits of probes permit it.
+func (s *Service) admit(
+	ctx context.Context, by identity.Actor, effort connection.Effort, target connection.Target,
+) error {
+	return s.attempt(ctx, by, effort, target, func(c *connection.Counts) error {
+		return s.deps.ProbeLimits.Admit(c, by.At)
 	})
 }
 
 // attempt changes the counts of probes. Targets are stored as keyed digests.
 func (s *Service) attempt(
-	ctx context.Context, by identity.Actor, target connection.Target, change func(*connection.Counts) error,
+	ctx context.Context, by identity.Actor, effort connection.Effort, target connection.Target,
+	change func(*connection.Counts) error,
 ) error {
 	target = s.deps.Sealer.Digest("probe target", target[:])
-	return s.connections.Attempt(ctx, by, connection.Probing, target, change)
+	return s.connections.Attempt(ctx, by, effort, target, change)
 }
 
 // refused counts a new credential that its target refused, also if the caller no longer waits: what the probe found
@@ -180,7 +182,7 @@ func (s *Service) refused(ctx context.Context, by identity.Actor, target connect
 	if !r.RefusesCredential() {
 		return nil
 	}
-	return s.attempt(context.WithoutCancel(ctx), by, target, func(c *connection.Counts) error {
+	return s.attempt(context.WithoutCancel(ctx), by, connection.Probing, target, func(c *connection.Counts) error {
 		s.deps.ProbeLimits.Refuse(c, by.At)
 		return nil
 	})

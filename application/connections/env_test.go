@@ -159,12 +159,23 @@ func (s *env) expectLock(c *connection.Connection) {
 	s.connections.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(c, nil)
 }
 
-// expectAttempt expects an attempt of a workspace that has made this many within the last minute.
+// expectAttempt expects a probe of a new credential by a workspace that has made this many within the last minute.
 func (s *env) expectAttempt(t *testing.T, by identity.Actor, before int) {
+	t.Helper()
+	s.expectEffort(t, by, connection.Probing, before)
+}
+
+// expectTest expects a test of a stored credential, which uses up no probes of new ones.
+func (s *env) expectTest(t *testing.T, by identity.Actor) {
+	t.Helper()
+	s.expectEffort(t, by, connection.Testing, 0)
+}
+
+func (s *env) expectEffort(t *testing.T, by identity.Actor, effort connection.Effort, before int) {
 	t.Helper()
 	target := credential(t).Target("org")
 	target = fixture.Digester{}.Digest("probe target", target[:])
-	s.connections.EXPECT().Attempt(s.ctx, by, connection.Probing, target, gomock.Any()).DoAndReturn(
+	s.connections.EXPECT().Attempt(s.ctx, by, effort, target, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
 			admit func(*connection.Counts) error) error {
 			var counts connection.Counts

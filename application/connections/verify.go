@@ -28,7 +28,7 @@ func (s *Service) Reprobe(
 		return connection.Trial{}, err
 	}
 	if fresh.IsZero() {
-		if err := s.admit(ctx, by, c.Target(), false); err != nil {
+		if err := s.admit(ctx, by, connection.Testing, c.Target()); err != nil {
 			return connection.Trial{}, err
 		}
 		return s.tryStored(ctx, by, c, watch)
@@ -38,7 +38,7 @@ func (s *Service) Reprobe(
 		return connection.Trial{}, err
 	}
 	target := credential.Target(by.Org)
-	if err := s.admit(ctx, by, target, true); err != nil {
+	if err := s.admit(ctx, by, connection.Probing, target); err != nil {
 		return connection.Trial{}, err
 	}
 	if fresh.Consent != nil {

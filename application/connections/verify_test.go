@@ -38,7 +38,7 @@ func TestReprobe(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				s := newEnv(t)
 				s.expectGet(stored(t))
-				s.expectAttempt(t, peer, 0)
+				s.expectTest(t, peer)
 				s.expectOpen()
 				s.expectProbe(t, report)
 				got, err := s.Reprobe(s.ctx, peer, "con", connection.Entry{}, nil)
@@ -88,22 +88,24 @@ func TestReprobe(t *testing.T) {
 	})
 	t.Run("the failed sign-ins of others refuse a new credential, and never the stored one", func(t *testing.T) {
 		for name, tt := range map[string]struct {
-			entry connection.Entry
-			want  error
+			entry  connection.Entry
+			effort connection.Effort
+			failed int
+			want   error
 		}{
-			"stored": {connection.Entry{}, nil},
-			"new":    {entered(submitted), connection.ErrProbeRateLimited},
+			"stored": {connection.Entry{}, connection.Testing, 0, nil}, // the store counts none for tests
+			"new":    {entered(submitted), connection.Probing, 3, connection.ErrProbeRateLimited},
 		} {
 			t.Run(name, func(t *testing.T) {
 				s := newEnv(t)
 				s.expectGet(stored(t))
 				s.connections.EXPECT().
-					Attempt(s.ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).
+					Attempt(s.ctx, maker, tt.effort, gomock.Any(), gomock.Any()).
 					DoAndReturn(
 						func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
 							admit func(*connection.Counts) error) error {
 							tried := connection.Attempts{now.Add(-time.Minute)}
-							return admit(&connection.Counts{Target: tried, Failed: slices.Repeat(tried, 3)})
+							return admit(&connection.Counts{Target: tried, Failed: slices.Repeat(tried, tt.failed)})
 						})
 				if tt.want == nil {
 					s.expectOpen()
@@ -147,7 +149,7 @@ func TestReprobe(t *testing.T) {
 	t.Run("nor is one that was revoked a moment ago", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t))
-		s.expectAttempt(t, maker, 0)
+		s.expectTest(t, maker)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
 			connection.ErrRevoked)
 		_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
@@ -166,7 +168,7 @@ func TestReprobe(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				s := newEnv(t)
 				s.expectGet(stored(t))
-				s.expectAttempt(t, maker, 0)
+				s.expectTest(t, maker)
 				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(),
 					gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 				open(s)
@@ -185,9 +187,12 @@ func TestReprobe(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newEnv(t)
 					s.expectGet(stored(t))
-					s.expectAttempt(t, maker, 0)
+
 					if fresh.IsZero() {
+						s.expectTest(t, maker)
 						s.expectOpen()
+					} else {
+						s.expectAttempt(t, maker, 0)
 					}
 					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"),
 						connection.ID("con")).Return(stored(t), nil)
@@ -212,7 +217,7 @@ func TestReprobe(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEnv(t)
 			s.expectGet(stored(t))
-			s.expectAttempt(t, maker, 0)
+			s.expectTest(t, maker)
 			s.expectOpen()
 			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage).MinTimes(1)
 			s.warehouse.EXPECT().Probe(gomock.Any(),

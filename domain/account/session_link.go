@@ -61,18 +61,20 @@ type LinkMails struct {
 const (
 	linkPause    = time.Minute // after the first mail that a group of addresses asks for; it doubles with each
 	maxLinkPause = LinkLife    // the longest pause: who shares the address of a stranger waits no longer
-	linksPerDay  = 20          // mails to one mailbox within a day, before one must wait for the last to be old
+	linksPerHour = 5           // mails to one mailbox within an hour, before one must wait for the last to be old
 )
 
 // Waits reports whether no link is mailed at a time although a caller asks for one. Anyone may ask for the links of
 // anyone, so the pauses of a caller follow from what was mailed for the same group of addresses. What others asked for
-// delays a mail only after linksPerDay, and only while the mailbox has a link that works for some minutes more: its
+// delays a mail only after linksPerHour, and only while the mailbox has a link that works for some minutes more: its
 // reader always gets one.
 func (m LinkMails) Waits(from string, now time.Time) bool {
 	var latest, own time.Time
-	pause := linkPause / 2
+	pause, recent := linkPause/2, 0
 	for _, mail := range m.Sent {
-		latest = mail.At
+		if latest = mail.At; now.Sub(latest) < time.Hour {
+			recent++
+		}
 		if mail.From == from {
 			own, pause = mail.At, min(2*pause, maxLinkPause)
 		}
@@ -80,7 +82,7 @@ func (m LinkMails) Waits(from string, now time.Time) bool {
 	if !own.IsZero() && now.Sub(own) < pause {
 		return true
 	}
-	return len(m.Sent) >= linksPerDay && m.Usable && now.Sub(latest) < MailPause
+	return recent >= linksPerHour && m.Usable && now.Sub(latest) < MailPause
 }
 
 // NewMailedLink is NewSignInLink for a link that is mailed to u's address. The link is nil if nothing is mailed: the

@@ -22,8 +22,9 @@ type Counts struct {
 // ProbeLimits prevent probes from being used to scan ports or to guess passwords.
 type ProbeLimits struct {
 	WorkspacePerMinute int // from one workspace, to all targets
-	// From one workspace to one target. As many failed sign-ins of an org at a target leave a sixth of it, at least
-	// one, to each workspace that tries a new credential there.
+	// From one workspace to one target. As many failed sign-ins of an org at a target leave a sixth of it to each
+	// workspace that tries a new credential there, twice as many a twelfth, and three times as many a twenty-fourth; at
+	// least one.
 	TargetPerHour int
 }
 
@@ -63,20 +64,26 @@ type Effort string
 
 // The efforts.
 const (
-	Probing    Effort = "probe"
+	Probing    Effort = "probe" // of a new credential
+	Testing    Effort = "test"  // of the stored credential of a connection
 	Previewing Effort = "preview"
 )
 
 // Attempts holds the times of attempts, oldest first, as far back as a limit needs them.
 type Attempts []time.Time
 
-// Admit records a probe at now in c, or returns ErrProbeRateLimited with the time to wait and records nothing. The
-// failed sign-ins limit only a new credential. It drops attempts that are older than the limit's window.
-func (l ProbeLimits) Admit(c *Counts, isNew bool, now time.Time) error {
+// failedKept is how many times ProbeLimits.TargetPerHour of failed sign-ins are remembered.
+const failedKept = 3
+
+// Admit records a probe at now in c, or returns ErrProbeRateLimited with the time to wait and records nothing. It drops
+// attempts that are older than the limit's window. Tests of stored credentials have counts of their own, without failed
+// sign-ins.
+func (l ProbeLimits) Admit(c *Counts, now time.Time) error {
 	wait := max(c.Workspace.wait(l.WorkspacePerMinute, time.Minute, now),
 		c.Target.wait(l.TargetPerHour, time.Hour, now))
-	if own := c.Target.wait(max(1, l.TargetPerHour/6), time.Hour, now); isNew && own > 0 {
-		wait = max(wait, min(own, c.Failed.wait(l.TargetPerHour, time.Hour, now)))
+	if calm := c.Failed.wait(l.TargetPerHour, time.Hour, now); calm > 0 {
+		left := l.TargetPerHour / 6 >> (len(c.Failed)/l.TargetPerHour - 1)
+		wait = max(wait, min(calm, c.Target.wait(max(1, left), time.Hour, now)))
 	}
 	if wait > 0 {
 		return ErrProbeRateLimited.WithRetryAfter(wait)
@@ -85,11 +92,11 @@ func (l ProbeLimits) Admit(c *Counts, isNew bool, now time.Time) error {
 	return nil
 }
 
-// Refuse records a new credential that the target refused at now. It keeps as many as limit others.
+// Refuse records a new credential that the target refused at now. It keeps failedKept times as many as limit others.
 func (l ProbeLimits) Refuse(c *Counts, now time.Time) {
 	c.Failed.wait(l.TargetPerHour, time.Hour, now)
 	c.Failed = append(c.Failed, now)
-	c.Failed = c.Failed[max(0, len(c.Failed)-l.TargetPerHour):]
+	c.Failed = c.Failed[max(0, len(c.Failed)-failedKept*l.TargetPerHour):]
 }
 
 // RefusesCredential reports whether a probe failed because of the credential.

@@ -28,34 +28,35 @@ func TestAdmit(t *testing.T) {
 	}
 	const s, m = time.Second, time.Minute
 	for name, tt := range map[string]struct {
-		counts   connection.Counts
-		isStored bool
-		wait     time.Duration // 0: admitted
-		left     [2]int        // attempts that are remembered
+		counts connection.Counts
+		wait   time.Duration // 0: admitted
+		left   [2]int        // attempts that are remembered
 	}{
-		"the first":                        {connection.Counts{}, false, 0, [2]int{1, 1}},
-		"the last that may":                {connection.Counts{Workspace: ago(59*s, 1*s), Target: every(11, m)}, false, 0, [2]int{3, 12}},
-		"a workspace that was too busy":    {connection.Counts{Workspace: ago(50*s, 40*s, 30*s)}, false, 10 * s, [2]int{3, 0}},
-		"a workspace at its target":        {connection.Counts{Target: every(12, m)}, false, 48 * m, [2]int{0, 12}},
-		"a stored credential counts there": {connection.Counts{Target: every(12, m)}, true, 48 * m, [2]int{0, 12}},
-		"the longer wait is told": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s), Target: every(12, m)}, false, 48 * m,
+		"the first":                     {connection.Counts{}, 0, [2]int{1, 1}},
+		"the last that may":             {connection.Counts{Workspace: ago(59*s, 1*s), Target: every(11, m)}, 0, [2]int{3, 12}},
+		"a workspace that was too busy": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s)}, 10 * s, [2]int{3, 0}},
+		"a workspace at its target":     {connection.Counts{Target: every(12, m)}, 48 * m, [2]int{0, 12}},
+		"the longer wait is told": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s), Target: every(12, m)}, 48 * m,
 			[2]int{3, 12}},
 		"what is over is forgotten": {connection.Counts{Workspace: ago(90*s, 60*s, 59*s, 1*s),
-			Target: ago(2*time.Hour, time.Hour, time.Minute)}, false, 0, [2]int{3, 2}},
-		"a limit that was lowered": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s, 20*s, 10*s)}, false, 30 * s, [2]int{5, 0}},
-		"a workspace whose target others attack": {connection.Counts{Failed: every(12, s)}, false, 0,
+			Target: ago(2*time.Hour, time.Hour, time.Minute)}, 0, [2]int{3, 2}},
+		"a limit that was lowered": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s, 20*s, 10*s)}, 30 * s, [2]int{5, 0}},
+		"a workspace whose target others attack": {connection.Counts{Failed: every(12, s)}, 0,
 			[2]int{1, 1}},
-		"the second new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9 * m)}, false, 0,
+		"the second new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9 * m)}, 0,
 			[2]int{1, 2}},
-		"the third new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9*m, 8*m)}, false, 51 * m,
+		"the third new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9*m, 8*m)}, 51 * m,
 			[2]int{0, 2}},
 		"the third until the failures are over": {connection.Counts{Failed: append(ago(59*m), every(11, s)...),
-			Target: ago(9*m, 8*m)}, false, 1 * m, [2]int{0, 2}},
-		"a stored credential there":     {connection.Counts{Failed: every(12, s), Target: every(11, m)}, true, 0, [2]int{1, 12}},
-		"a new one with fewer failures": {connection.Counts{Failed: every(11, s), Target: every(11, m)}, false, 0, [2]int{1, 12}},
+			Target: ago(9*m, 8*m)}, 1 * m, [2]int{0, 2}},
+		"a test, which has no failed sign-ins": {connection.Counts{Target: every(11, m)}, 0, [2]int{1, 12}},
+		"the second new credential after twice as many failures": {connection.Counts{Failed: every(24, s),
+			Target: ago(9 * m)}, 51 * m, [2]int{0, 1}},
+		"the first after many more":     {connection.Counts{Failed: every(36, s)}, 0, [2]int{1, 1}},
+		"a new one with fewer failures": {connection.Counts{Failed: every(11, s), Target: every(11, m)}, 0, [2]int{1, 12}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := limits.Admit(&tt.counts, !tt.isStored, start)
+			err := limits.Admit(&tt.counts, start)
 			if tt.wait == 0 && err != nil {
 				t.Fatal(err)
 			}
@@ -70,10 +71,10 @@ func TestAdmit(t *testing.T) {
 		})
 	}
 	t.Run("as many failures are kept as limit others", func(t *testing.T) {
-		counts := connection.Counts{Failed: append(ago(time.Hour), every(12, s)...)}
+		counts := connection.Counts{Failed: append(ago(time.Hour), every(36, s)...)}
 		limits.Refuse(&counts, start)
-		if n := len(counts.Failed); n != 12 || !counts.Failed[11].Equal(start) ||
-			counts.Failed[0].Equal(ago(12 * s)[0]) {
+		if n := len(counts.Failed); n != 36 || !counts.Failed[35].Equal(start) ||
+			counts.Failed[0].Equal(ago(36 * s)[0]) {
 			t.Errorf("%v is kept", counts.Failed)
 		}
 	})

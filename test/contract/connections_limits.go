@@ -120,6 +120,8 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		{"and back", connection.Probing, home.Member, target, true, [3]int{3, 2, 3}},
 		{"another org counts for itself", connection.Probing, foreign.Member,
 			fixture.Credential(t, home.Workspace.Slug+".example").Target(foreign.Org), true, [3]int{0, 0, 0}},
+		{"tests are counted separately, without failed sign-ins", connection.Testing, home.Member, target, true,
+			[3]int{0, 0, 0}},
 		{"previews are counted separately", connection.Previewing, home.Member, target, true, [3]int{0, 0, 0}},
 		{"and have no failed sign-ins", connection.Previewing, home.Member, target, true, [3]int{1, 1, 0}},
 		{"another workspace's previews of the target are its own", connection.Previewing, peers.Member, target, true,
@@ -145,7 +147,7 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		for i := range errs {
 			wg.Go(func() {
 				errs[i] = a.Connections.Attempt(ctx, team.Member, connection.Probing, at,
-					func(c *connection.Counts) error { return limits.Admit(c, true, team.Member.At) })
+					func(c *connection.Counts) error { return limits.Admit(c, team.Member.At) })
 			})
 		}
 		wg.Wait()
