@@ -122,7 +122,7 @@ func (s *rowStream) open() (err error) {
 func (s *rowStream) run(w http.ResponseWriter) error {
 	s.w = w
 	end, err := s.Sources.ReadRows(s.Context(), s.by, sourceID(s.request), s.query, s.begin, s.row)
-	if err == nil && end.More && s.query.Limit == 0 {
+	if err == nil && end.Cut {
 		err = errRowsCut
 	}
 	if err == nil {

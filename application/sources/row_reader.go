@@ -48,6 +48,7 @@ type rowReader struct {
 	last     position
 	repeated bool // the row after the last one has its place
 	more     bool
+	cut      bool
 	distinct *distinct // nil if values are not compared
 	since    *sinceFilter
 	mapped   []column.Field // all fields, in the order of the type
@@ -276,7 +277,7 @@ func (r *rowReader) take(b column.Batch) error {
 			}
 		}
 		if r.read == r.maxRows || r.bytes < 0 && r.read > 0 || r.query.Limit > 0 && r.emitted == r.query.Limit {
-			r.more = true
+			r.more, r.cut = true, r.query.Limit == 0 || r.emitted < r.query.Limit
 			r.repeated = r.key != "" && equal(cells[len(r.names)], r.last.Place)
 			return errEnough
 		}
@@ -359,7 +360,7 @@ func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid
 // end returns how the read ended. A read of a table without a unique field, or whose key is not unique, cannot be
 // continued.
 func (r *rowReader) end() (RowsEnd, error) {
-	out := RowsEnd{More: r.more}
+	out := RowsEnd{More: r.more, Cut: r.cut}
 	if r.distinct != nil {
 		out.Skipped = r.distinct.skipped
 	}

@@ -67,6 +67,7 @@ type InvalidValue struct {
 type RowsEnd struct {
 	Next    string         // where the next part begins; empty if there is none, or if rows have no order to go on by
 	More    bool           // whether there are more rows
+	Cut     bool           // whether a limit of the org ended the read, and not RowsQuery.Limit; then More is set, too
 	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
 }
 

@@ -69,6 +69,45 @@ func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 	wantErr(t, err, source.ErrSourceChanged)
 }
 
+func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {
+	row := func(id string) []*string { return []*string{new(id)} }
+	all := [][]*string{row("a"), row("b"), row("a"), row("b")}
+	for name, tt := range map[string]struct {
+		limit   int
+		filter  map[string]string
+		orgRows int
+		more    bool
+		cut     bool
+	}{
+		"all rows":                                  {orgRows: 4},
+		"all rows, and the organisation's limit":    {orgRows: 3, more: true, cut: true},
+		"the caller's limit":                        {limit: 2, orgRows: 3, more: true},
+		"the caller's limit, that of both":          {limit: 3, orgRows: 3, more: true},
+		"the organisation's limit before":           {limit: 4, orgRows: 3, more: true, cut: true},
+		"the organisation's limit before, filtered": {limit: 2, filter: map[string]string{"id": "b"}, orgRows: 3, more: true, cut: true},
+		"as many as the caller's limit, filtered":   {limit: 2, filter: map[string]string{"id": "b"}, orgRows: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEnv(t)
+			s.mostRows = tt.orgRows
+			s.types = []source.Type{{Key: "people", Fields: []column.Field{{Key: "id", Type: column.String}},
+				Accepts: []source.Backend{source.WarehouseBackend}}}
+			src := stored(s.t, table)
+			src.Mapping = []source.Pair{{Field: "id", Column: "Id"}}
+			s.expectGet(src)
+			s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ ports.Target, _ connection.RowsQuery, each func(column.Batch) error) error {
+					return each(column.Batch{Rows: column.RowsOf(all)})
+				})
+			end, err := s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Limit: tt.limit, Filter: tt.filter},
+				func(context.Context, sources.RowsStart) error { return nil }, func(sources.Row) error { return nil })
+			if err != nil || end.More != tt.more || end.Cut != tt.cut {
+				t.Errorf("%+v, %v", end, err)
+			}
+		})
+	}
+}
+
 func TestTheErrorOfAFormulaIsReportedInAFieldOfAnyType(t *testing.T) {
 	fields := []column.Field{{Key: "id", Type: column.String}, {Key: "note", Type: column.Text},
 		{Key: "amount", Type: column.Number}, {Key: "paid", Type: column.Boolean}, {Key: "due", Type: column.Date}}
