@@ -27,6 +27,8 @@ type Visit struct {
 	Ours   bool // Origin is that of Atrium's own pages
 	At     time.Time
 
+	Address string // the group of addresses that the call is from (identity.AddressGroup)
+
 	// Caller returns the person who has shown a proof, as they are now. identity.ErrUnauthenticated if it is no longer
 	// valid.
 	Caller func(account.Proof) (identity.Actor, error)

@@ -95,7 +95,7 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q chat.Quest
 	if pass.Draft != "" {
 		return a, nil
 	}
-	counted, err := s.counts.take(ctx, &e.Token, pass.Origin, v.At)
+	counted, err := s.counts.take(ctx, &e.Token, v, pass)
 	if err == nil && !counted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		err = chat.ErrDailyReplies.WithRetryAfter(tomorrow.Sub(v.At))

@@ -60,6 +60,10 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 
 // ask sends a message for a template with some content.
 func (s *replyStage) ask(ctx context.Context, content chat.Content) (*chats.Asking, error) {
+	return s.askAs(ctx, shopVisit(), content)
+}
+
+func (s *replyStage) askAs(ctx context.Context, visit chats.Visit, content chat.Content) (*chats.Asking, error) {
 	e := s.embedding()
 	e.Template.Reply = s.reply
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []chat.EmbedTokenID{s.token.ID}).Return(
@@ -68,7 +72,7 @@ func (s *replyStage) ask(ctx context.Context, content chat.Content) (*chats.Aski
 	t.Content = content
 	t.Reply = s.reply
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).AnyTimes().Return(t, nil)
-	return s.Ask(ctx, shopVisit(), s.session, chat.Question{Text: "Where?"}, unlimited)
+	return s.Ask(ctx, visit, s.session, chat.Question{Text: "Where?"}, unlimited)
 }
 
 func (s *replyStage) expectCount(counted bool) {

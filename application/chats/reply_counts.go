@@ -24,13 +24,27 @@ type replyCounts struct {
 
 	mu       sync.Mutex
 	reserved map[countedFor]*counted
+	day      chat.Day        // of taken
+	taken    map[replyTo]int // on this node; at most maxPending
 }
+
+// replyTo is whose replies of a token are counted together: a visitor that the site's backend signed, or the unsigned
+// visitors of a group of addresses.
+type replyTo struct {
+	token            chat.EmbedTokenID
+	visitor, address string
+}
+
+// maxOwnReplies is how many replies one visitor, or one group of addresses, gets of the second half of a token's day:
+// only as long as it has had fewer than a tenth of the day, or than this. So a stranger cannot use up the day of others.
+const maxOwnReplies = 10
 
 type countedFor struct {
 	org    identity.OrgID
 	token  chat.EmbedTokenID
 	origin chat.Origin
 	day    chat.Day
+	most   int // that the token may have on that day
 }
 
 type counted struct {
@@ -38,16 +52,37 @@ type counted struct {
 	at               time.Time // of the latest call of the store
 }
 
-// take counts one reply, unless the token already has most on that day.
+// most returns how many replies a token may have on a day for one more to the same visitors, and counts that one.
+func (c *replyCounts) most(t *chat.EmbedToken, to replyTo, day chat.Day) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.day != day || c.taken == nil {
+		c.day, c.taken = day, map[replyTo]int{}
+	}
+	own := c.taken[to]
+	if own >= max(maxOwnReplies, t.RepliesPerDay/10) {
+		return t.RepliesPerDay - t.RepliesPerDay/2
+	}
+	if own > 0 || len(c.taken) < maxPending {
+		c.taken[to]++
+	}
+	return t.RepliesPerDay
+}
+
+// take counts one reply to a visitor, unless the token already has as many on that day as it may for this visitor.
 func (c *replyCounts) take(
-	ctx context.Context, t *chat.EmbedToken, origin chat.Origin, at time.Time,
+	ctx context.Context, t *chat.EmbedToken, v Visit, pass chat.EmbedPass,
 ) (bool, error) {
-	key := countedFor{t.Org, t.ID, origin, chat.DayOf(at)}
+	at, day, to := v.At, chat.DayOf(v.At), replyTo{token: t.ID, address: v.Address}
+	if visitor := pass.Counted().Visitor; visitor != "" {
+		to.visitor, to.address = visitor, ""
+	}
+	key := countedFor{t.Org, t.ID, pass.Origin, day, c.most(t, to, day)}
 	n, ok := c.begin(key, at)
 	if ok {
 		return true, nil
 	}
-	got, err := c.store.Count(ctx, t.Org, t.ID, origin, key.day, n, t.RepliesPerDay)
+	got, err := c.store.Count(ctx, t.Org, t.ID, pass.Origin, day, n, key.most)
 	if err != nil || got == 0 {
 		return false, err
 	}

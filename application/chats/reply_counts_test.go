@@ -53,6 +53,42 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 	}
 }
 
+func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
+	s := newReplyStage(t, compatible)
+	s.token.RepliesPerDay = 100
+	stored := 0
+	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+		gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ chat.EmbedTokenID, _ chat.Origin, _ chat.Day, n, most int) (int,
+			error) {
+			n = max(0, min(n, most-stored))
+			stored += n
+			return n, nil
+		})
+	replies := func(address string, asked int) (answered int) {
+		t.Helper()
+		for range asked {
+			visit := shopVisit()
+			visit.Address = address
+			if _, err := s.askAs(t.Context(), visit, chat.Content{}); err == nil {
+				answered++
+			} else {
+				wantErr(t, err, chat.ErrDailyReplies)
+			}
+		}
+		return answered
+	}
+	if n := replies("stranger", 200); n < 40 || n > 60 {
+		t.Errorf("a stranger got %d of 100 replies, want about half", n)
+	}
+	if n := replies("another stranger", 200); n > 20 {
+		t.Errorf("another one got %d of the rest, want about a tenth of the day", n)
+	}
+	if n := replies("customer", 5); n != 5 {
+		t.Errorf("a customer got %d of 5 replies", n)
+	}
+}
+
 func TestAQuietTokenIsCountedOneByOne(t *testing.T) {
 	s := newReplyStage(t, compatible)
 	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), 1, 1000).
