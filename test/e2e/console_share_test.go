@@ -18,12 +18,13 @@ import (
 // TestListsOfTheConsole has one tab for what people do with several prompts, rows and keys.
 func TestListsOfTheConsole(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite)
+	s := start(t, sqlite, toShops)
 	owner := s.user(t, "owner")
 	ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, owner.email))
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "There are no prompts yet.")
+	t.Run("a column without an order is marked", func(t *testing.T) { unorderedMarked(ctx, t, owner) })
 	t.Run("dates of a workbook are shown in a locale", func(t *testing.T) { datesShown(ctx, t, s, owner) })
 	t.Run("changed and removed rows are shown", func(t *testing.T) { rowsCompared(ctx, t, s, owner) })
 	t.Run("saved rows are no formulas", func(t *testing.T) { formulasKept(ctx, t, s, owner) })

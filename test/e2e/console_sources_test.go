@@ -36,3 +36,27 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	compared(t, owner, sources+"/"+sheet, 1)
 	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"change_key": "email"})
 }
+
+// unorderedMarked maps a unique field to a column by which rows cannot be in order. It runs as a part of
+// TestListsOfTheConsole.
+func unorderedMarked(ctx context.Context, t *testing.T, owner *client) {
+	t.Helper()
+	shop := newShop(t)
+	shop.sql(t, shop.name, `CREATE TABLE places AS SELECT 'ada@example.com' AS email, point '(1,2)' AS spot`)
+	through := owner.create(t, connections, shop.connection("p")).at("id")
+	id := owner.create(t, sources, object{"type": "contacts", "location": object{"connection_id": through,
+		"schema": "public", "table": "places"}, "mapping": []object{{"field": "email", "column": "email"}}}).at("id")
+	const note = "no pages by it: its type has no order"
+	goes(ctx, t, "sources/"+id)
+	clicks(ctx, t, `[data-field="email"]`)
+	drive(ctx, t, poll[bool](`document.querySelector('[data-column="spot"]')?.innerText.includes('`+note+`') &&
+		!document.querySelector('[data-column="email"]').innerText.includes('`+note+`')`))
+	keep(ctx, t, "console-unordered")
+	clicks(ctx, t, `[data-column="spot"]`)
+	presses(ctx, t, "Save")
+	reads(ctx, t, "Map another column to one of them.")
+	clicks(ctx, t, `[aria-label="Unmap E-mail"]`)
+	clicks(ctx, t, `[data-field="city"]`)
+	drive(ctx, t, poll[bool](`!document.querySelector('[data-column="spot"]').innerText.includes('`+note+`')`))
+	owner.get(t, sources+"/"+id).has(t, map[string]string{"mapping.0.column": "email"})
+}
