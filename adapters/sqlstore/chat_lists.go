@@ -185,6 +185,8 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 	draft, published := newConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p), newConditions(`v.prompt_id = ?`, p)
 	draft.when(len(refs) > 0, refsMatch, refArgs(refs)...)
 	published.when(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), refArgs(refs)...)
+	kept := newConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
+	kept.when(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1), refArgs(refs)...)
 	var rows []struct {
 		ID        string          `db:"id"`
 		Name      string          `db:"name"`
@@ -196,9 +198,13 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 		WHERE t.workspace_id = ? AND t.deleted_at = 0 AND t.id IN (
 			SELECT t.id FROM chat_templates t WHERE `+draft.sql()+`
 			UNION SELECT t.id FROM chat_versions v JOIN chat_templates t ON t.id = v.template_id
-				AND t.published_version_id = v.id WHERE `+published.sql()+`)
+				AND t.published_version_id = v.id WHERE `+published.sql()+`
+			UNION SELECT t.id FROM prompt_references r JOIN chat_templates t ON t.id = r.holder_id
+				WHERE `+kept.sql()+` AND (t.prompt_id = r.prompt_id AND t.prompt_ref = r.ref
+				OR EXISTS (SELECT 1 FROM chat_versions v WHERE v.id = t.published_version_id
+				AND v.prompt_id = r.prompt_id AND v.prompt_ref = r.ref)))
 		ORDER BY t.id LIMIT ?`,
-		slices.Concat([]any{ws}, draft.args(), published.args(limit))...)
+		slices.Concat([]any{ws}, draft.args(), published.args(), kept.args(limit))...)
 	uses := make([]prompt.Use, len(rows))
 	for i, row := range rows {
 		uses[i] = prompt.Use(row)

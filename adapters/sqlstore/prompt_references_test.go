@@ -105,8 +105,25 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		note(time.Second)
 		note(2 * time.Second)
 		told("without it", 1)
+		used := func(refs ...string) (ids []string) {
+			t.Helper()
+			uses, err := s.ChatLists.Uses(ctx, team.Workspace.ID, made.ID, refs, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range uses {
+				ids = append(ids, u.ID)
+			}
+			return ids
+		}
+		if got := used(string(v.ID), "v1"); !slices.Equal(got, []string{string(talk.ID)}) {
+			t.Errorf("the version at which a chat stays is used by %q", got)
+		}
 		see(access.Workspace)
 		note(3 * time.Second)
+		if got := used(string(v.ID), "v1"); got != nil {
+			t.Errorf("a version that no chat stays at is used by %q", got)
+		}
 		told("with the right again", 1)
 		see(access.Private)
 		note(4 * time.Second)

@@ -272,7 +272,7 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 			if refs = v.Refs(); previous != nil && v.ID == previous.ID {
 				refs = append(refs, "previous")
 			}
-			if t.AllVersions.Count == 1 {
+			if v.Frozen && t.FrozenVersions.Count == 1 { // chats read the latest released version
 				refs = append(refs, "latest")
 			}
 			return nil

@@ -1,6 +1,7 @@
 package prompts_test
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
@@ -194,6 +195,24 @@ func TestDeleteVersionThatIsPrevious(t *testing.T) {
 		&version(1).VersionInfo, nil)
 	s.expectUpdateVersion(manager, ref, func() *prompt.VersionInfo { return &version(1).VersionInfo })
 	refs := []string{"ver1", "v1", "previous"}
+	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs, 1000).Return(uses(true), nil)
+	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
+		Return(chat.Page{}, nil)
+	s.prompts.EXPECT().Rollouts(s.ctx, manager, prompt.ID("tpl"))
+	wantErr(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
+}
+
+func TestTheOnlyReleasedVersionIsTheLatestOfChatsBesideDrafts(t *testing.T) {
+	s := newMocked(t)
+	ref, of := prompt.Ref{Number: 1}, template()
+	of.FrozenVersions, of.AllVersions.Count = prompt.Summary{Count: 1, Latest: "ver1"}, 2
+	s.prompts.EXPECT().Lock(s.ctx, manager, prompt.ID("tpl"), prompt.Ref{Previous: true}).Return(of, nil, nil)
+	s.prompts.EXPECT().UpdateVersion(s.ctx, manager, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
+			change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
+			return of, change(of, &version(1).VersionInfo)
+		})
+	refs := []string{"ver1", "v1", "latest"}
 	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs, 1000).Return(uses(true), nil)
 	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
 		Return(chat.Page{}, nil)
