@@ -95,6 +95,19 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 		ann.do(t, "PATCH", mine, object{"quantity": 6}, key).problem(t, 422, "idempotency_key_reused")
 		charged(t, 5)
 	})
+	t.Run("a decline is the result of its key, also with another card", func(t *testing.T) {
+		charge := func(card any) {
+			s.sql(t, `UPDATE payment_customers SET wallet_at = 1`)
+			ann.makeDefault(t, card.(string))
+		}
+		charge(api.AddCard(customer, "0341"))
+		const key = "Idempotency-Key: declined"
+		ann.do(t, "PATCH", mine, object{"quantity": 7}, key).problem(t, 402, "card_declined")
+		charge(order["payment_method_id"])
+		ann.do(t, "PATCH", mine, object{"quantity": 7}, key).problem(t, 402, "card_declined")
+		ann.get(t, mine).has(t, map[string]string{"quantity": "5"})
+		ann.do(t, "PATCH", mine, object{"quantity": 7}, "Idempotency-Key: new").is(t, 200)
+	})
 	t.Run("a cancellation", func(t *testing.T) {
 		const key = "Idempotency-Key: end" // which had to wait before
 		hangUp(t, "DELETE", mine, nil, key)
