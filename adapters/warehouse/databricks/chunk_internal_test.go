@@ -49,3 +49,12 @@ func TestAChunkThatIsNoneHasNoRows(t *testing.T) {
 		}
 	}
 }
+
+func TestATextWithACollationIsNoKey(t *testing.T) {
+	for databaseType, want := range map[string]bool{"string": true, "varchar(10)": true, "decimal(10,2)": true,
+		"string collate UTF8_LCASE": false, "double": false} {
+		if got := orders(databaseType); got != want {
+			t.Errorf("%s: %t", databaseType, got)
+		}
+	}
+}

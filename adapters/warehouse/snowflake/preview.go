@@ -88,13 +88,16 @@ func orders(name string) bool {
 	return false
 }
 
-// compared returns the expression of a text that is compared with a column: a text would become a number with only five
-// digits behind the point.
-func compared(c connection.Column) string {
-	if strings.HasPrefix(c.DatabaseType, "NUMBER(") {
+// compared returns a key or a place, ?, as it is compared. A place would become a number with only five digits behind
+// the point. A column of texts may have a collation in which others are equal, so their bytes are compared.
+func compared(c connection.Column, value string) string {
+	switch {
+	case c.Type == connection.Text && c.DatabaseType != "TIME":
+		return `TO_BINARY(` + value + `, 'UTF-8')`
+	case value == `?` && strings.HasPrefix(c.DatabaseType, "NUMBER("):
 		return `CAST(? AS ` + c.DatabaseType + `)`
 	}
-	return `?`
+	return value
 }
 
 // cell returns the expression for a column's value as text, cut to the most characters. Bytes are written as

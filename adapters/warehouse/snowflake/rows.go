@@ -39,9 +39,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
 		key := quote(q.Key)
 		if q.After != nil {
-			sql, args = sql+` WHERE `+key+` > `+compared(columns[place])+` OR `+key+` IS NULL`, []string{*q.After}
+			sql, args = sql+` WHERE `+compared(columns[place], key)+` > `+compared(columns[place], `?`)+` OR `+key+
+				` IS NULL`, []string{*q.After}
 		}
-		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+		sql += ` ORDER BY ` + compared(columns[place], key) + ` ASC NULLS LAST`
 	}
 	answer, err := s.finished(s.to.Limits.Statement, sql+` LIMIT `+strconv.Itoa(q.Limit), args...)
 	if errors.Is(err, connection.TableNotFound) {

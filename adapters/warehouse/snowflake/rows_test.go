@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -105,6 +106,17 @@ func TestRowsOfAllPartitionsAreRead(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestTextsThatACollationTakesForEqualAreOnPagesOfTheirOwn(t *testing.T) {
+	s := newServer(t, hosted.Authority)
+	table := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "FOLDED", Type: "BASE TABLE", Folds: true,
+		Columns: [][5]string{{"n", "NUMBER", "YES", "38", "0"}, {"WORD", "TEXT", "YES"}}}
+	for i, word := range []string{"a", "A", "b", "B", "ä"} {
+		table.Values = append(table.Values, []*string{text(fmt.Sprint(i + 1)), text(word)})
+	}
+	s.Databases["SHOP"] = append(s.Databases["SHOP"], table)
+	warehouses.Keys(t, hosted.Direct(t), target(t, portOf(s.Server), nil), ref("FOLDED"))
 }
 
 func TestAStatementThatRunsIsCancelledWithItsRead(t *testing.T) {
