@@ -78,6 +78,10 @@ func (g *Gateway) previewInvoice(
 	switch {
 	case proration != "none":
 		d.ProrationDate = prorationDate(a)
+	case s.Schedule != nil && change.Phases != nil && len(change.Items) == 0 && a.Undoes():
+		// In place of the subscription (https://docs.stripe.com/api/invoices/create_preview, schedule_details).
+		p.Subscription, p.Schedule = nil, &s.Schedule.ID
+		p.ScheduleDetails = &stripe.InvoiceCreatePreviewScheduleDetailsParams{EndBehavior: stripe.String("release")}
 	case s.CancelAtPeriodEnd:
 		d.CancelAtPeriodEnd = stripe.Bool(false)
 		p.SubscriptionDetails = d

@@ -283,6 +283,12 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 		if h = g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes}); !h.CancelAtPeriodEnd {
 			t.Fatalf("%+v", h)
 		}
+		undo := billing.Amendment{CancelAtPeriodEnd: &no, ProrateAt: h.PeriodStart.Add(time.Hour)}
+		p, err := g.Preview(t.Context(), c, h.ID, undo)
+		must(t, err)
+		if p.Next.Amount != 3*plan.Price.Amount || !p.NextAt.Equal(h.PeriodEnd) || p.Today.Amount != 0 {
+			t.Errorf("%+v", p)
+		}
 		if h = g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !h.EndsAt.IsZero() {
 			t.Fatalf("%+v", h)
 		}

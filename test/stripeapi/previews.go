@@ -43,6 +43,12 @@ func (s *Server) previewInvoice(f form, _ *http.Request) any {
 	const details = "subscription_details"
 	u, c, now := s.subscription(f.Get("subscription")), s.customer(f.Get("customer")), s.now()
 	goesOn := f.Get(details + "[cancel_at_period_end]")
+	if c := s.schedule(f.Get("schedule")); c != nil { // which goes with no field of the subscription
+		if f.Has("subscription") || len(f.under(details)) > 0 || f.Get("schedule_details[end_behavior]") != "release" {
+			return invalid("schedule")
+		}
+		u, goesOn = c.of, "false"
+	}
 	if f.Has(details+"[cancel_at]") && f.Get(details+"[cancel_at]") == "" && u != nil && !u.cancelAt.IsZero() {
 		goesOn = "false"
 	}
@@ -51,7 +57,7 @@ func (s *Server) previewInvoice(f form, _ *http.Request) any {
 		return missing(404, "subscription")
 	case !u.live():
 		return invalid("subscription")
-	case goesOn != "" && u.schedule != nil: // as for a change
+	case f.Has(details+"[cancel_at_period_end]") && u.schedule != nil: // as for a change
 		return invalid(details + "[cancel_at_period_end]")
 	case u.endsAt(u.end) && goesOn != "false" && f.Get(details+"[proration_behavior]") != "always_invoice":
 		return refusal{404, "invalid_request_error", "invoice_upcoming_none", "", ""}

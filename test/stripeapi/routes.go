@@ -49,9 +49,10 @@ var parameters = map[string]string{
 	"POST /v1/checkout/sessions/{id}/expire": "",
 	"GET /v1/invoices/{id}":                  "expand",
 	"POST /v1/invoices/{id}/void":            "",
-	"POST /v1/invoices/create_preview":       "customer subscription subscription_details discounts",
-	"POST /v1/invoices/{id}/finalize":        "",
-	"POST /v1/invoices/{id}/pay":             "off_session expand",
+	"POST /v1/invoices/create_preview": "customer subscription subscription_details discounts schedule " +
+		"schedule_details",
+	"POST /v1/invoices/{id}/finalize": "",
+	"POST /v1/invoices/{id}/pay":      "off_session expand",
 }
 
 func (s *Server) routes() {
