@@ -16,12 +16,15 @@ type Reference struct {
 	Ref      string // as ParseRef reads it
 }
 
+// InPrompt reports whether the holder is a prompt template.
+func (r Reference) InPrompt() bool { return strings.HasPrefix(r.Holder, Prefix+"_") }
+
 // Lost returns the events for the owners of the holder and of the prompt: owner, who owns the holder, may no longer
 // read the prompt, so that the reference stays at its version.
 func (r Reference) Lost(by identity.Actor, owner identity.UserID) []event.Event {
 	var log event.Log
 	kind := "chat_template.degraded"
-	if strings.HasPrefix(r.Holder, Prefix+"_") {
+	if r.InPrompt() {
 		kind = "prompt_template.degraded"
 	}
 	log.Record(by, kind, r.Holder, map[string]any{"owner_id": owner, "prompt_template_id": r.Template})
