@@ -29,8 +29,8 @@ type Seen struct {
 // Mirror updates the mirror with what a look has seen. It is the only way from a read of the gateway into the mirror.
 // It returns false and changes nothing if the customer has changed since the look began, or if one of the parts was
 // read by another look: what was seen may be older than what the mirror has.
-func (c *Customer) Mirror(by identity.Actor, from Look, seen Seen, plans Plans) bool {
-	if !c.unchanged(from, seen) {
+func (c *Customer) Mirror(by identity.Actor, look Look, seen Seen, plans Plans) bool {
+	if !c.unchanged(look, seen) {
 		return false
 	}
 	if seen.Wallet != nil {
@@ -48,12 +48,12 @@ func (c *Customer) Mirror(by identity.Actor, from Look, seen Seen, plans Plans) 
 }
 
 // unchanged reports whether nothing was stored since a look that could be newer than what it has seen.
-func (c *Customer) unchanged(from Look, seen Seen) bool {
+func (c *Customer) unchanged(look Look, seen Seen) bool {
 	now := c.Look()
-	return now.revision == from.revision &&
-		(seen.Wallet == nil || now.wallet == from.wallet) &&
-		(seen.Subscriptions == nil || now.subscription == from.subscription) &&
-		(seen.Invoices == nil || now.invoices == from.invoices)
+	return now.revision == look.revision &&
+		(seen.Wallet == nil || now.wallet == look.wallet) &&
+		(seen.Subscriptions == nil || now.subscription == look.subscription) &&
+		(seen.Invoices == nil || now.invoices == look.invoices)
 }
 
 // applyWallet updates the mirror with the gateway's payment methods. While a change is in progress, the gateway may
@@ -70,11 +70,11 @@ func (c *Customer) applyWallet(by identity.Actor, w Wallet) {
 	}
 	var now []Method
 	for _, m := range w.Methods {
-		was, there := known[m.ID]
+		previous, exists := known[m.ID]
 		delete(known, m.ID)
-		m.Detaching = was.Detaching
+		m.Detaching = previous.Detaching
 		now = append(now, m)
-		if !there {
+		if !exists {
 			c.confirmIntent()
 			c.Record(by, "payment_method.added", string(m.ID),
 				map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
@@ -99,10 +99,10 @@ func (c *Customer) applyWallet(by identity.Actor, w Wallet) {
 // Differences returns how the mirror and what a look has seen differ, as the events that would report it. It changes
 // nothing. current is that of Mirror.
 func (c *Customer) Differences(
-	by identity.Actor, from Look, seen Seen, plans Plans,
+	by identity.Actor, look Look, seen Seen, plans Plans,
 ) (different []event.Event, current bool) {
 	now := c.copied()
-	if !now.Mirror(by, from, seen, plans) {
+	if !now.Mirror(by, look, seen, plans) {
 		return nil, false
 	}
 	different = now.Recorded()

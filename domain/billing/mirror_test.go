@@ -109,3 +109,32 @@ func TestAResponseThatMayBeOlderThanTheMirrorDoesNotSettle(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestWhatWasSeenAgreesWithTheMirror(t *testing.T) {
+	c := subscribed("basic", billing.Active, card("a", 1))
+	correct := billing.Seen{
+		Wallet:        &billing.Wallet{Methods: c.Methods, Default: "a"},
+		Subscriptions: &[]billing.GatewaySubscription{held(billing.Active)},
+	}
+	c.Mirror(owner, c.Look(), correct, plans)
+	for name, tt := range map[string]struct {
+		seen billing.Seen
+		want bool
+	}{
+		"if it is the same":                     {correct, true},
+		"but not with another card":             {billing.Seen{Wallet: &billing.Wallet{Methods: c.Methods}}, false},
+		"but not without the subscription":      {billing.Seen{Subscriptions: new([]billing.GatewaySubscription)}, false},
+		"but not if invoices were read as well": {billing.Seen{Invoices: new([]billing.Invoice)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := *c
+			if got := c.Agrees(after(owner, time.Second), tt.seen, plans); got != tt.want {
+				t.Errorf("agrees: %t", got)
+			}
+			if c.Revision != before.Revision || c.Subscription == nil || c.Default != "a" ||
+				c.SubscriptionAt != before.SubscriptionAt || len(c.Recorded()) != len(before.Recorded()) {
+				t.Errorf("it changed: %+v", c)
+			}
+		})
+	}
+}
