@@ -47,34 +47,13 @@ var keys = map[string][]string{
 
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := shared(t)
-	columns, refused := []string{"n Int32"}, []string(nil)
-	rows, nulls, same := make([][]string, 5), map[string][]int{}, []string(nil)
-	for i := range rows {
-		rows[i] = []string{fmt.Sprint(i + 1)}
-	}
-	for declared, values := range keys {
-		name := fmt.Sprintf("k%d?", len(columns))
-		if strings.HasPrefix(declared, "Array") || strings.HasPrefix(declared, "Tuple") {
-			refused = append(refused, name)
-		}
-		if strings.Contains(declared, "DateTime") || strings.Contains(declared, "String") {
-			// An hour of a year has the texts of another, and bytes that are no text are replaced.
-			same = append(same, name)
-		}
-		columns = append(columns, quoted(name)+" "+declared)
-		for i, v := range values {
-			if rows[i] = append(rows[i], v); v == "NULL" {
-				nulls[name] = append(nulls[name], i+1)
-			}
-		}
-	}
-	all := make([]string, len(rows))
-	for i, row := range rows {
-		all[i] = "(" + strings.Join(row, ", ") + ")"
-	}
+	table := warehouses.NewKeyTable("Int32", keys, quoted)
+	refused := table.Named("Array", "Tuple")
+	// An hour of a year has the texts of another, and bytes that are no text are replaced.
+	same := table.Named("DateTime", "Nullable(DateTime", "String", "Nullable(String", "FixedString", "Nullable(FixedString")
 	for _, sql := range []string{
-		"CREATE TABLE shop.keys (" + strings.Join(columns, ", ") + ") ENGINE = Log",
-		"INSERT INTO shop.keys VALUES " + strings.Join(all, ", "),
+		"CREATE TABLE shop.keys (" + table.Columns + ") ENGINE = Log",
+		"INSERT INTO shop.keys VALUES " + table.Rows,
 	} {
 		if _, err := s.ask(sql); err != nil {
 			t.Fatalf("%.200s: %v", sql, err)
@@ -86,7 +65,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		}
 	})
 	warehouses.Keys(t, direct(t), s.target(t, nil), ref("keys"), refused...)
-	for c, texts := range warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), nulls, same...) {
+	for c, texts := range warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), table.Nulls, same...) {
 		if slices.Contains(slices.Concat(same, refused), c.Name) {
 			continue
 		}

@@ -86,33 +86,12 @@ var keys = map[string][]string{
 
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := shared(t)
-	columns, rows, refused, nulls := []string{"n int"}, make([][]string, 6), []string(nil), map[string][]int{}
-	var same []string
-	for i := range rows {
-		rows[i] = []string{fmt.Sprint(i + 1)}
-	}
-	for declared, values := range keys {
-		name := fmt.Sprintf("k%d?", len(columns))
-		if declared == "point" || declared == "linestring" {
-			refused = append(refused, name)
-		}
-		if strings.HasPrefix(declared, "enum") { // the value that is none has the text of an empty one
-			same = append(same, name)
-		}
-		columns = append(columns, quoted(name)+" "+declared)
-		for i, v := range values {
-			if rows[i] = append(rows[i], v); v == "NULL" {
-				nulls[name] = append(nulls[name], i+1)
-			}
-		}
-	}
-	all := make([]string, len(rows))
-	for i, row := range rows {
-		all[i] = "(" + strings.Join(row, ", ") + ")"
-	}
+	table := warehouses.NewKeyTable("int", keys, quoted)
+	refused := table.Named("point", "linestring")
+	same := table.Named("enum") // the value that is none has the text of an empty one
 	for _, sql := range []string{
-		"CREATE TABLE shop.`keys` (" + strings.Join(columns, ", ") + ") DEFAULT CHARACTER SET utf8mb4",
-		"INSERT INTO shop.`keys` VALUES " + strings.Join(all, ", "),
+		"CREATE TABLE shop.`keys` (" + table.Columns + ") DEFAULT CHARACTER SET utf8mb4",
+		"INSERT INTO shop.`keys` VALUES " + table.Rows,
 		"CREATE VIEW shop.keys_seen AS SELECT * FROM shop.`keys`",
 		"GRANT SELECT ON shop.`keys` TO reader", "GRANT SELECT ON shop.keys_seen TO reader",
 	} {
@@ -132,7 +111,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) { warehouses.Keys(t, direct(t), s.target(t, nil), ref(name), refused...) })
 	}
 	t.Run("and no value is lost", func(t *testing.T) {
-		for c, texts := range warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), nulls, same...) {
+		for c, texts := range warehouses.Lossless(t, direct(t), s.target(t, nil), ref("keys"), table.Nulls, same...) {
 			if !slices.Contains(same, c.Name) {
 				s.storesAgain(t, c, texts)
 			}

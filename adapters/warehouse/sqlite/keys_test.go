@@ -1,10 +1,8 @@
 package sqlite_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
@@ -21,33 +19,16 @@ var keys = map[string][]string{
 	"TEXT COLLATE NOCASE": {"'a'", "'A'", "'b'", "'B'", "'_'", "NULL"},
 	"TEXT COLLATE RTRIM":  {"'a'", "'a '", "'b'", "'b  '", "''", "NULL"},
 	"BLOB":                {"x'00'", "x'6162'", "x'fe'", "x'ff01'", "x''", "NULL"},
-	"":                    {"1", "'1'", "x'31'", "1.5", "1.0", "NULL"},
+	" ":                   {"1", "'1'", "x'31'", "1.5", "1.0", "NULL"},
 	"DATE":                {"'2024-01-01'", "20240101", "'no date'", "1.5", "x'00'", "NULL"},
 	"BOOLEAN":             {"1", "0", "2", "'true'", "-1", "NULL"},
 }
 
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
-	columns, rows, nulls := []string{"n INTEGER"}, make([][]string, 6), map[string][]int{}
-	var same []string
-	for i := range rows {
-		rows[i] = []string{fmt.Sprint(i + 1)}
-	}
-	for declared, values := range keys {
-		name := fmt.Sprintf("k%d?", len(columns))
-		if declared == "" || strings.HasPrefix(declared, "VARCHAR") {
-			same = append(same, name) // 1 and 1.0, and bytes that are no text, have the texts of others
-		}
-		columns = append(columns, `"`+name+`" `+declared)
-		for i, v := range values {
-			if rows[i] = append(rows[i], v); v == "NULL" {
-				nulls[name] = append(nulls[name], i+1)
-			}
-		}
-	}
-	statements := "CREATE TABLE keys (" + strings.Join(columns, ", ") + "); CREATE VIEW seen AS SELECT * FROM keys;"
-	for _, row := range rows {
-		statements += "INSERT INTO keys VALUES (" + strings.Join(row, ", ") + ");"
-	}
+	all := warehouses.NewKeyTable("INTEGER", keys, func(name string) string { return `"` + name + `"` })
+	same := all.Named("VARCHAR", " ") // bytes that are no text, and 1 and 1.0, have the texts of others
+	statements := "CREATE TABLE keys (" + all.Columns + "); CREATE VIEW seen AS SELECT * FROM keys; " +
+		"INSERT INTO keys VALUES " + all.Rows + ";"
 	for encoding, file := range map[string]string{"UTF-8": "narrow.db", "UTF-16le": "wide.db"} {
 		folder := t.TempDir()
 		must(t, os.MkdirAll(folder, 0o700))
@@ -55,7 +36,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		for _, table := range []string{"keys", "seen"} {
 			t.Run(table+" in "+encoding, func(t *testing.T) {
 				warehouses.Keys(t, sqlite.New(folder), target(file)(t), ref(table))
-				warehouses.Lossless(t, sqlite.New(folder), target(file)(t), ref(table), nulls, same...)
+				warehouses.Lossless(t, sqlite.New(folder), target(file)(t), ref(table), all.Nulls, same...)
 			})
 		}
 	}

@@ -5,11 +5,51 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 )
+
+// KeyTable is a table for Keys with a column of each of some types.
+type KeyTable struct {
+	Columns string           // with their types
+	Rows    string           // values, each row in parentheses
+	Nulls   map[string][]int // the numbers of the rows without a value, by column
+	names   map[string]string
+}
+
+// NewKeyTable returns a table with these values of types, as many for each. number is the type of the column n.
+func NewKeyTable(number string, keys map[string][]string, quoted func(name string) string) KeyTable {
+	k := KeyTable{Columns: "n " + number, Nulls: map[string][]int{}, names: map[string]string{}}
+	var rows []string
+	for declared, values := range keys {
+		name := fmt.Sprintf("k%d?", len(k.names)+1)
+		k.names[declared] = name
+		k.Columns += ", " + quoted(name) + " " + declared
+		for i, v := range values {
+			if i == len(rows) {
+				rows = append(rows, strconv.Itoa(i+1))
+			}
+			if rows[i] += ", " + v; v == "NULL" {
+				k.Nulls[name] = append(k.Nulls[name], i+1)
+			}
+		}
+	}
+	k.Rows = "(" + strings.Join(rows, "), (") + ")"
+	return k
+}
+
+// Named returns the names of the columns whose types begin with any of some texts.
+func (k KeyTable) Named(begins ...string) (names []string) {
+	for declared, name := range k.names {
+		if slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(declared, begin) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Keys checks a table by each of its columns as the key: pages of some sizes return every row once, and end. The table
 // has a column n with the numbers of its rows, from 1. Each other column has another value in each row, as its type
