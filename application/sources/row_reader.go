@@ -82,8 +82,8 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	}
 	r.fields, r.shown = slices.Clip(r.fields), len(r.fields)
 	add := func(i int) int {
-		if at := fieldAt(r.fields, mapped[i].Key); at >= 0 {
-			return at
+		if field := fieldAt(r.fields, mapped[i].Key); field >= 0 {
+			return field
 		}
 		r.fields = append(r.fields, mapped[i])
 		return len(r.fields) - 1
@@ -93,8 +93,8 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		if i < 0 {
 			return nil, source.ErrUnknownField
 		}
-		at := add(i)
-		if r.filters[at], err = filterOf(r.fields[at].Field, text, q.Raw); err != nil {
+		field := add(i)
+		if r.filters[field], err = filterOf(r.fields[field].Field, text, q.Raw); err != nil {
 			return nil, err
 		}
 	}
@@ -127,14 +127,14 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		r.idFrom = add(i)
 	}
 	for _, f := range r.fields {
-		var at []int
+		var columns []int
 		for _, name := range f.Columns() {
 			if !slices.Contains(r.names, name) {
 				r.names = append(r.names, name)
 			}
-			at = append(at, slices.Index(r.names, name))
+			columns = append(columns, slices.Index(r.names, name))
 		}
-		r.columnsOf = append(r.columnsOf, at)
+		r.columnsOf = append(r.columnsOf, columns)
 	}
 	if q.After != "" {
 		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape || r.from.Key != r.key ||
@@ -147,11 +147,11 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 
 // shapeOf returns a text that changes with what is read, in which locale, and how it is mapped.
 func (s *Service) shapeOf(src *source.Source) string {
-	at := src.Location
-	if at.Backend() == source.SheetBackend {
-		at.Sheet.Locale = cmp.Or(at.Sheet.Locale, s.deps.Offers(src.Org).Sheets.Locale)
+	location := src.Location
+	if location.Backend() == source.SheetBackend {
+		location.Sheet.Locale = cmp.Or(location.Sheet.Locale, s.deps.Offers(src.Org).Sheets.Locale)
 	}
-	text, _ := json.Marshal([]any{at, src.Mapping}) //nolint:errchkjson // texts and numbers
+	text, _ := json.Marshal([]any{location, src.Mapping}) //nolint:errchkjson // texts and numbers
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
@@ -217,8 +217,8 @@ func (r *rowReader) exact() []bool {
 		out[i] = !r.query.Raw
 	}
 	for i, f := range r.fields {
-		for _, at := range r.columnsOf[i] {
-			out[at] = out[at] && slices.Contains(stored, f.Type) && !f.Transform.IsPartial()
+		for _, place := range r.columnsOf[i] {
+			out[place] = out[place] && slices.Contains(stored, f.Type) && !f.Transform.IsPartial()
 		}
 	}
 	return out
@@ -226,15 +226,15 @@ func (r *rowReader) exact() []bool {
 
 // text returns the text of a field in a row, after its transformation.
 func (r *rowReader) text(field int, cells []*string) *string {
-	at, transform := r.columnsOf[field], &r.fields[field].Transform
+	columns, transform := r.columnsOf[field], &r.fields[field].Transform
 	if r.query.Raw || transform.IsZero() {
-		return cells[at[0]]
+		return cells[columns[0]]
 	}
-	joined := make([]*string, len(at)-1)
+	joined := make([]*string, len(columns)-1)
 	for i := range joined {
-		joined[i] = cells[at[i+1]]
+		joined[i] = cells[columns[i+1]]
 	}
-	return transform.Text(cells[at[0]], joined)
+	return transform.Text(cells[columns[0]], joined)
 }
 
 // limit returns the maximum number of rows to read: one more than may be returned, which shows whether there are more.
@@ -257,8 +257,8 @@ func (r *rowReader) take(b column.Batch) error {
 			style := r.style
 			if b.Version != "" {
 				sample := make([]*string, len(b.Sample))
-				for at, cells := range b.Sample {
-					sample[at] = r.text(i, cells)
+				for number, cells := range b.Sample {
+					sample[number] = r.text(i, cells)
 				}
 				style = column.StyleOf(sample)
 			}

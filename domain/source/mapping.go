@@ -29,8 +29,8 @@ type Pair struct {
 
 // MayMap returns nil if by may change the mapping of s now. While its connection is revoked no one can,
 // because its columns cannot be read.
-func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
-	if err := s.allow(by, Manage, at); err != nil {
+func (s *Source) MayMap(by identity.Actor, match revision.Match) error {
+	if err := s.allow(by, Manage, match); err != nil {
 		return err
 	}
 	switch {
@@ -47,8 +47,8 @@ func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
 
 // Map replaces the mapping of s with pairs, and its columns with those that were just read. It ends
 // every pause, and becomes the basis for drift. The next refresh is due at once.
-func (s *Source) Map(by identity.Actor, at revision.Match, t Type, pairs []Pair, r Reading) error {
-	if err := s.MayMap(by, at); err != nil {
+func (s *Source) Map(by identity.Actor, match revision.Match, t Type, pairs []Pair, r Reading) error {
+	if err := s.MayMap(by, match); err != nil {
 		return err
 	}
 	before, columns := s.Mapping, s.Columns
@@ -77,8 +77,8 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 	}
 	mapped := fieldsOf(t, pairs)
 	if i, err := s.PageKey(mapped); err != nil {
-		at := slices.IndexFunc(pairs, func(p Pair) bool { return p.Field == mapped[i].Key })
-		return ErrKeyUnsupported.WithFields(fault.Field{Pointer: "/mapping/" + strconv.Itoa(at) + "/column",
+		pair := slices.IndexFunc(pairs, func(p Pair) bool { return p.Field == mapped[i].Key })
+		return ErrKeyUnsupported.WithFields(fault.Field{Pointer: "/mapping/" + strconv.Itoa(pair) + "/column",
 			Code: ErrKeyUnsupported.Code, Detail: "The database cannot order rows exactly by the type of this column."})
 	}
 	s.Mapping, s.Learnt = slices.Clone(pairs), column.Memory{}
@@ -97,27 +97,27 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 // checkMapping returns all errors in pairs, as fields of a body's /mapping.
 func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 	var wrong fault.Fields
-	add := func(at, code, detail string) {
-		wrong.Add("/mapping"+at, code, detail)
+	add := func(pointer, code, detail string) {
+		wrong.Add("/mapping"+pointer, code, detail)
 	}
 	fields, used := map[string]bool{}, map[string]bool{}
 	for i, p := range pairs {
-		at := "/" + strconv.Itoa(i)
+		pointer := "/" + strconv.Itoa(i)
 		switch {
 		case t.field(p.Field) == nil:
-			add(at+"/field", "unknown_mapping_field", "The type has no such field.")
+			add(pointer+"/field", "unknown_mapping_field", "The type has no such field.")
 		case fields[p.Field]:
-			add(at+"/field", "duplicate_item", "The field is mapped twice.")
+			add(pointer+"/field", "duplicate_item", "The field is mapped twice.")
 		}
 		switch {
 		case columnNamed(columns, p.Column) == nil:
-			add(at+"/column", "unknown_column", "The table has no such column.")
+			add(pointer+"/column", "unknown_column", "The table has no such column.")
 		case used[p.Column] && !p.Transform.IsPartial():
-			add(at+"/column", "duplicate_item",
+			add(pointer+"/column", "duplicate_item",
 				"The column is used twice. Several fields can have parts of one column.")
 		}
 		checkTransform(t.field(p.Field), columns, p,
-			func(in, code, detail string) { add(at+in, code, detail) })
+			func(in, code, detail string) { add(pointer+in, code, detail) })
 		fields[p.Field], used[p.Column] = true, used[p.Column] || !p.Transform.IsPartial()
 	}
 	for _, f := range t.Fields {
