@@ -13,7 +13,8 @@ import (
 func TestColumnsAndMappingsAreReadAsByEncodingJSON(t *testing.T) {
 	for _, text := range []string{"a", "", `"`, `\`, `","`, "é🍵", "<&>\u2028\n", `{"name":`, `},{"field":"x`, `]`} {
 		columns := []column.Header{{Name: text, Column: "A", Type: column.Email}, {Name: "b", Type: column.String},
-			{Name: text + "c", Column: text, Type: column.Integer, Empty: true}}
+			{Name: text + "c", Column: text, Type: column.Integer, Empty: true},
+			{Name: "d", Type: column.JSON, Unordered: true}, {Name: "e", Empty: true, Unordered: true}}
 		array, err := jsonOf(columns, func(h column.Header) headerRow { return headerRow(h) })
 		if err != nil {
 			t.Fatal(err)
