@@ -236,7 +236,7 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 			}, nil)
 		got := body(t, h, get(h, "&schema=a%22b&table=c+d"))
 		if fmt.Sprint(got["columns"], got["rows"]) != "[map[database_type:varchar(255) inferred_type:email name:Mail "+
-			"nullable:true]] [[ann@example.com] [<nil>]]" {
+			"nullable:true sortable:true]] [[ann@example.com] [<nil>]]" {
 			t.Errorf("%v", got)
 		}
 	})
