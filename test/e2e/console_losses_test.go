@@ -30,6 +30,7 @@ func losses(ctx context.Context, t *testing.T, s *server, owner *client) {
 	}
 	keep(ctx, t, "console-losses")
 	clicks(ctx, t, `[role=dialog] [type=checkbox]`)
+	reads(ctx, t, "These service keys become yours, and go on: a program")
 	presses(ctx, t, "Change the role")
 	reads(ctx, t, "Saved.")
 	owner.get(t, "/api/workspaces/"+ann.workspace+"/members/"+ann.id).has(t, map[string]string{"role": "viewer"})

@@ -49,7 +49,7 @@ export function Losses({ member, left, keep, onKeep }: {
       <Problem error={made.error} />
       {keys.length > 0 && (
         <>
-          <p>{words.theseServiceKeysEnd} <span className="font-medium">{keys.map((k) => k.name).join(', ')}</span></p>
+          <p>{keep ? words.theseServiceKeysGoOn : words.theseServiceKeysEnd} <span className="font-medium">{keys.map((k) => k.name).join(', ')}</span></p>
           <label className="flex items-start gap-2">
             <input type="checkbox" checked={keep} onChange={(e) => onKeep(e.target.checked)} />
             <span>{words.keepServiceKeys}<span className="block text-xs text-soft">{words.theyMayKnowTheTokens}</span></span>

@@ -64,6 +64,7 @@ export const words = {
   lower: 'Change the role',
   theyLoseWhatTheir: 'They lose what their present role allows at once.',
   theseServiceKeysEnd: 'These service keys stop working:',
+  theseServiceKeysGoOn: 'These service keys become yours, and go on:',
   keepServiceKeys: 'Keep the service keys',
   theyMayKnowTheTokens: 'They may know the tokens: rotate the keys afterwards.',
   theseNeedAnOwner: 'These webhooks and reply endpoints go on, and need a new owner:',
