@@ -125,6 +125,9 @@ func (a *API) trackStream(s *openStream) (done func()) {
 		if s.ended != nil && !s.broken {
 			_ = s.to.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end of the response
 		}
+		if lost, ok := errors.AsType[*fault.Error](s.ended); ok {
+			s.obs.code = lost.Code // in the log of the request, whose status tells nothing of it
+		}
 		s.mu.Unlock()
 		o.mu.Lock()
 		defer o.mu.Unlock()

@@ -342,9 +342,12 @@ func (s *streamStage) begin(
 	return l
 }
 
-// ends waits until the stream has ended.
+// ends waits until the stream has ended because of the lost access. Most streams would also end by themselves, such as
+// for a time limit: then the log of the request does not have the code of a refusal.
 func (l *liveStream) ends(t *testing.T, far *server, began time.Time) {
 	t.Helper()
+	defer far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"[^\n]*"code":"(unauthenticated|forbidden|`+
+		`workspace_not_found|insufficient_role|origin_not_allowed|template_[a-z_]+|embed_[a-z_]+)"`))
 	if l.isFile {
 		far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"`)) // logged at its end
 		proof.Within(t, l.name, time.Since(began), time.Second)
