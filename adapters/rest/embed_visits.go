@@ -116,9 +116,10 @@ func (a *API) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
 func (a *API) newVisit(r *http.Request) chats.Visit {
 	now := a.now()
 	address := identity.AddressGroup(observation(r).address)
-	v := chats.Visit{Org: observation(r).org.ID, At: now, Address: address, Caller: func(p account.Proof) (identity.Actor, error) {
+	opener := func(p account.Proof) (identity.Actor, error) {
 		return a.resolveProof(r.Context(), observation(r), p, now)
-	}}
+	}
+	v := chats.Visit{Org: observation(r).org.ID, At: now, Address: address, Caller: opener}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
 		v.Origin = chat.NoOrigin

@@ -57,8 +57,8 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	return mirrorSubscription(later), nil
 }
 
-// sendNow makes what changes at once. It returns the subscription before, with the schedule that was left, and after the
-// change. A schedule of Atrium's own is released only if it is in the way: a change that is declined leaves it.
+// sendNow makes what changes at once. It returns the subscription before, with the schedule that was left, and after
+// the change. A schedule of Atrium's own is released only if it is in the way: a change that is declined leaves it.
 func (g *Gateway) sendNow(
 	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
 ) (before, now *stripe.Subscription, err error) {

@@ -1,7 +1,6 @@
 package stripe
 
 import (
-	"maps"
 	"reflect"
 
 	stripe "github.com/stripe/stripe-go/v85"
@@ -66,7 +65,11 @@ func restated(value reflect.Value, param reflect.Type) reflect.Value {
 		}
 		return list
 	case reflect.Map:
-		return reflect.ValueOf(maps.Clone(value.Interface().(map[string]string)))
+		out := reflect.MakeMapWithSize(param, value.Len())
+		for _, key := range value.MapKeys() {
+			out.SetMapIndex(key, value.MapIndex(key))
+		}
+		return out
 	}
 	out := reflect.New(param.Elem())
 	if param.Elem().Kind() == reflect.Struct {

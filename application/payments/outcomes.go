@@ -110,8 +110,8 @@ func (s *Service) outcome(
 	return out, err
 }
 
-// subscriptions reads the subscriptions after a call that may have taken effect. The response to a repeated call may be that of
-// the first one, since when the payer may have paid, and no response names other live subscriptions.
+// subscriptions reads the subscriptions after a call that may have taken effect. The response to a repeated call may be
+// that of the first one, since when the payer may have paid, and no response names other live subscriptions.
 func (s *Service) subscriptions(
 	callCtx context.Context, t Terms, c *billing.Customer,
 ) ([]billing.GatewaySubscription, error) {

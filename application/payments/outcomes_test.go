@@ -340,7 +340,8 @@ func TestAnAuditTakesUpAnOperationWhoseJobHasGivenUp(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Pending = &billing.Operation{Kind: billing.Change, Key: "k", At: now.Add(-48 * time.Hour), Plan: "pro"}
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, billing.ErrGatewayTimeout).AnyTimes()
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().
+		Return(billing.Wallet{}, billing.ErrGatewayTimeout)
 	if err := s.Audit(s.ctx, system); !errors.Is(err, billing.ErrGatewayTimeout) {
 		t.Error(err)
 	}
@@ -356,7 +357,8 @@ func TestAnAnswerAtTheEndOfTheTimeIsStored(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.kept.SubscriptionAt = now.Add(-time.Hour)
-		takes := func(d time.Duration) func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
+		type read = func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error)
+		takes := func(d time.Duration) read {
 			return func(ctx context.Context, _ billing.CustomerID) ([]billing.GatewaySubscription, error) {
 				select {
 				case <-time.After(d):

@@ -73,8 +73,9 @@ type Key struct {
 	SuspendedAt time.Time
 	CreatedBy   identity.UserID
 	// who kept it when the creator, or the last keeper, lost the role; empty: the creator answers for it
-	KeptBy    identity.UserID
-	MadeBy    identity.KeyID // the key that created it, and with which it is revoked unless it was kept; empty: a person
+	KeptBy identity.UserID
+	// the key that created it, and with which it is revoked unless it was kept; empty: a person created it
+	MadeBy    identity.KeyID
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time

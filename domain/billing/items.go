@@ -103,8 +103,8 @@ func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
 // isUnrecognized reports whether Resolve has not found the item of the plan.
 func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len(h.Items) > 0 }
 
-// soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price stays, so that
-// the item is found when it is clear again.
+// soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price stays, so
+// that the item is found when it is clear again.
 func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem) SoldItem {
 	sold := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
 	if h.isUnrecognized() {

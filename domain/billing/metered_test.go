@@ -59,7 +59,9 @@ func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
 		"a smaller amount, too": {"metered-pro", "metered", billing.Active, true},
 		"another interval":      {"metered", "metered-year", billing.Active, true},
 	} {
-		for references, sold := range map[string]billing.Plans{"of a catalog": byUsage, "not there": withoutRefs(byUsage)} {
+		for references, sold := range map[string]billing.Plans{
+			"of a catalog": byUsage, "not there": withoutRefs(byUsage),
+		} {
 			c := subscribed(tt.from, tt.status)
 			_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &tt.to}, sold)
 			if wantErr(t, err, nil); c.Pending.AtRenewal != tt.waits {
@@ -85,8 +87,8 @@ func withoutRefs(plans billing.Plans) billing.Plans {
 	return out
 }
 
-// TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured has a plan whose configuration got another metered
-// price after the purchase, or that is no longer configured. Two metered items would bill each report twice.
+// TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured has a plan whose configuration got another
+// metered price after the purchase, or that is no longer configured. Two metered items would bill each report twice.
 func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *testing.T) {
 	repriced := messages
 	repriced.Metered = &billing.MeteredPrice{Feature: "messages", Amount: 20, PriceRef: "price_dearer"}
@@ -107,7 +109,8 @@ func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *te
 		}
 	}
 	c := subscribed("basic", billing.Active)
-	seeSubscriptions(c, owner, []billing.GatewaySubscription{holding("basic", item("price_basic", 900, 1), meter)}, plans)
+	held := []billing.GatewaySubscription{holding("basic", item("price_basic", 900, 1), meter)}
+	seeSubscriptions(c, owner, held, plans)
 	if got := c.Subscription.Item.Meter; got != "" {
 		t.Errorf("a metered item that someone else added is taken for that of the plan: %q", got)
 	}

@@ -11,9 +11,9 @@ type RowsQuery struct {
 	Table   TableRef
 	Columns []string // in the order in which their values are returned
 
-	// Key is one of Columns, to order rows by, in the order of its type and those without a value last; empty: the database's
-	// order. Rows then have one more value: where they are in this order, as After wants it; nil if none can follow. It
-	// is no text of the key.
+	// Key is one of Columns, to order rows by, in the order of its type and those without a value last; empty: the
+	// database's order. Rows then have one more value: where they are in this order, as After wants it; nil if none can
+	// follow. It is no text of the key.
 	Key   string
 	After *string // only rows behind this place; nil: all rows
 	Limit int     // the most rows

@@ -301,8 +301,8 @@ func TestKeptServiceKeys(t *testing.T) {
 				t.Error(out)
 			}
 			s.sql(t, "UPDATE memberships SET role = 2 WHERE user_id = '"+ned.id+"'")
-			if out := s.must(t, "doctor"); !strings.Contains(out, "WARNING service keys   1 service key above the role of "+
-				"the person who is responsible for it: "+key+". An admin ends") {
+			if out := s.must(t, "doctor"); !strings.Contains(out, "WARNING service keys   1 service key above the "+
+				"role of the person who is responsible for it: "+key+". An admin ends") {
 				t.Error(out)
 			}
 			owner.do(t, "DELETE", apiKeys+"/"+key, nil).is(t, 204)

@@ -50,7 +50,8 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	table := warehouses.NewKeyTable("Int32", keys, quoted)
 	refused := table.Named("Array", "Tuple")
 	// An hour of a year has the texts of another, and bytes that are no text are replaced.
-	same := table.Named("DateTime", "Nullable(DateTime", "String", "Nullable(String", "FixedString", "Nullable(FixedString")
+	same := table.Named("DateTime", "Nullable(DateTime", "String", "Nullable(String", "FixedString",
+		"Nullable(FixedString")
 	for _, sql := range []string{
 		"CREATE TABLE shop.keys (" + table.Columns + ") ENGINE = Log",
 		"INSERT INTO shop.keys VALUES " + table.Rows,

@@ -186,8 +186,8 @@ func checkRemovals(ctx context.Context, db *sqlstore.DB) Finding {
 // namedKeys is how many service keys a finding names.
 const namedKeys = 20
 
-// checkServiceKeys reports service keys with a role that the person who is responsible for them has lost: before release
-// 0.3.0, only a removal ended keys.
+// checkServiceKeys reports service keys with a role that the person who is responsible for them has lost: before
+// release 0.3.0, only a removal ended keys.
 func checkServiceKeys(ctx context.Context, db *sqlstore.DB) Finding {
 	ids, count, err := db.KeysAbove(ctx, time.Now(), namedKeys)
 	switch {
