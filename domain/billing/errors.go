@@ -53,8 +53,8 @@ var (
 		Detail: "The subscription is set to end, so it cannot be downgraded at renewal. Set " +
 			"cancel_at_period_end to false in the same request, or choose a plan that costs more."}
 	errFixedTerm = ErrSubscriptionEnds.Because("The subscription ends at a fixed time (ends_at), so a change cannot " +
-		"wait for the end of the period. Choose one that takes effect at once: a larger quantity or a plan that costs " +
-		"more. Or change the subscription where its end was set, at the gateway.")
+		"wait for the end of the period. Choose one that takes effect at once: a larger quantity or a plan that " +
+		"costs more. Or change the subscription where its end was set, at the gateway.")
 	ErrSubscriptionUnrecognized = &fault.Error{Kind: fault.Conflict, Code: "subscription_unrecognized",
 		Detail: "None of the subscription's items at the gateway is clearly that of a plan, so it cannot be changed " +
 			"here. Change it at the gateway, or end it."}
