@@ -61,7 +61,7 @@ type LinkMails struct {
 const (
 	linkPause    = time.Minute // after the first mail that a group of addresses asks for; it doubles with each
 	maxLinkPause = LinkLife    // the longest pause: who shares the address of a stranger waits no longer
-	linksPerHour = 5           // mails to one mailbox within an hour, before one must wait for the last to be old
+	linksPerHour = 10          // mails to one mailbox within an hour, before one must wait for the last to be old
 )
 
 // Waits reports whether no link is mailed at a time although a caller asks for one. Anyone may ask for the links of

@@ -119,7 +119,7 @@ func TestASampleOfAnotherStatementIsNotUsed(t *testing.T) {
 		port := fixture.Listener(t, func(c net.Conn) {
 			set := encode(&pgproto3.CommandComplete{CommandTag: []byte("SET")})
 			ready := encode(&pgproto3.ReadyForQuery{TxStatus: 'T'})
-			begun(c, slices.Concat(row("t", "a", "text", "text", "t"), row(statement), set,
+			begun(c, slices.Concat(row("t", "a", "text", "text", "t", "f"), row(statement), set,
 				row(`<row><r>[["ahead"]]</r></row>`), ready))
 			say(c, slices.Concat(row("later"), ready))
 			_, _ = io.Copy(io.Discard, c)
