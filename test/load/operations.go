@@ -24,6 +24,12 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 	if err != nil {
 		return err
 	}
+	sites := make([]person, embedSites)
+	for i := range sites {
+		if sites[i], err = m.createUser(ctx, d, data, "owner", "--workspace", fmt.Sprintf("site-%d", i)); err != nil {
+			return err
+		}
+	}
 	if err := connect(ctx, d, owner, maxConnections-1); err != nil {
 		return fmt.Errorf("connections: %w", err)
 	}
@@ -44,7 +50,7 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 		return err
 	}
 	defer atrium.stop()
-	w := workspace{program: atrium, owner: owner, people: people}
+	w := workspace{program: atrium, owner: owner, sites: sites, people: people}
 	if err := w.furnish(ctx, d, data); err != nil {
 		return err
 	}
@@ -81,6 +87,7 @@ const operationsConfig = `orgs:
 type workspace struct {
 	*program
 	owner   person
+	sites   []person // owners of further workspaces
 	people  []person
 	prompts []published
 	chats   []string // paths
@@ -127,7 +134,7 @@ func (w *workspace) furnish(ctx context.Context, d database, data string) (err e
 	if err := w.post(ctx, "/api/payments/setup-intent", w.owner.Token, "{}", &made); err != nil {
 		return err
 	}
-	w.embeds, err = exchange(ctx, w.program, w.owner.Token)
+	w.embeds, err = exchange(ctx, w.program, w.sites)
 	return err
 }
 

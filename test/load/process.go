@@ -156,12 +156,14 @@ type person struct {
 	Token     string `json:"token"`
 }
 
-func (m *machine) createUser(ctx context.Context, d database, data, role string) (p person, err error) {
+func (m *machine) createUser(
+	ctx context.Context, d database, data, role string, flags ...string,
+) (p person, err error) {
 	if out, err := m.atrium(ctx, d, data, "migrate").CombinedOutput(); err != nil {
 		return p, fmt.Errorf("atrium migrate: %w: %s", err, out)
 	}
-	out, err := m.atrium(ctx, d, data, "user", "create", "--email", role+"@example.com", "--role", role,
-		"--json").Output()
+	args := append([]string{"user", "create", "--email", role + "@example.com", "--role", role, "--json"}, flags...)
+	out, err := m.atrium(ctx, d, data, args...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return p, fmt.Errorf("atrium user create: %w: %s", err, exit.Stderr)
 	}
