@@ -45,7 +45,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 		chatSeenBy(where, by)
 	}
 
-	begin, args := chatsFor(by, chatSummaryColumns)
+	begin, args := chatsFor(by, chatSummaryColumns, roleArgs(by.At)...)
 	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
 		args = append(args, where.args(q.Limit+1)...)

@@ -19,16 +19,18 @@ type Chats struct{ db *DB }
 
 var _ ports.Chats = (*Chats)(nil)
 
-// A template is read together with the membership of the caller. The first arguments are those of promptLostColumn.
+// A template is read together with the membership of the caller. Arguments of summaries begin with those of
+// promptLostColumn.
 var (
-	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
+	chatCommonColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
 		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at, t.published_version_id,
 		COALESCE((SELECT pv.number FROM chat_versions pv WHERE pv.id = t.published_version_id), 0) AS published_number,
 		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + ownerLeftColumn + `,
 		(t.prompt_id <> '' AND COALESCE((SELECT ` + referred(`t.prompt_ref`) + ` FROM prompt_templates p
-			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone, ` + promptLostColumn
-	chatColumns = chatSummaryColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply,
+			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone`
+	chatSummaryColumns = chatCommonColumns + `, ` + promptLostColumn
+	chatColumns        = chatCommonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply,
 		t.theme, t.version_count`
 	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
@@ -38,12 +40,12 @@ const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
 	JOIN chat_members g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ?), 0) AS group_role`
 
-// chatsFor is templatesFor for chat templates.
-func chatsFor(by identity.Actor, columns string) (statement string, args []any) {
+// chatsFor is templatesFor for chat templates. first are the arguments of columns.
+func chatsFor(by identity.Actor, columns string, first ...any) (statement string, args []any) {
 	if !by.Grouped {
-		return `SELECT ` + columns + chatTables, append(roleArgs(by.At), by.User)
+		return `SELECT ` + columns + chatTables, append(first, by.User)
 	}
-	return `SELECT ` + columns + groupMemberColumn + chatTables, append(roleArgs(by.At), by.User, by.User)
+	return `SELECT ` + columns + groupMemberColumn + chatTables, append(first, by.User, by.User)
 }
 
 type chatRow struct {
@@ -311,6 +313,11 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 	t, err := row.template(by)
 	if err == nil && row.PublishedID != "" {
 		t.Published, err = db.chatVersion(ctx, `v.id = ?`, row.PublishedID)
+	}
+	// By itself: SQLite compiles the statement each time in a transaction, which takes longer than all of the rest.
+	if err == nil && (t.Prompt != (chat.Prompt{}) || (t.Published != nil && t.Published.Prompt != (chat.Prompt{}))) {
+		_, err = db.get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
+			append(roleArgs(by.At), id)...)
 	}
 	return t, err
 }
