@@ -30,8 +30,8 @@ var (
 		(t.prompt_id <> '' AND COALESCE((SELECT ` + referred(`t.prompt_ref`) + ` FROM prompt_templates p
 			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone`
 	chatSummaryColumns = chatCommonColumns + `, ` + promptLostColumn
-	chatColumns        = chatCommonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs, t.model_config, t.reply,
-		t.theme, t.version_count`
+	chatColumns        = chatCommonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs,
+		t.model_config, t.reply, t.theme, t.version_count`
 	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
@@ -274,9 +274,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 		if t.Owner == before.Owner && t.Prompt == before.Prompt && t.Publication == nil {
 			return nil
 		}
-		_, err = tx.get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
-			append(roleArgs(by.At), t.ID)...)
-		return err
+		return tx.loadPromptLost(ctx, by, t)
 	})
 	if err != nil {
 		return nil, err
@@ -314,10 +312,8 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 	if err == nil && row.PublishedID != "" {
 		t.Published, err = db.chatVersion(ctx, `v.id = ?`, row.PublishedID)
 	}
-	// By itself: SQLite compiles the statement each time in a transaction, which takes longer than all of the rest.
-	if err == nil && (t.Prompt != (chat.Prompt{}) || (t.Published != nil && t.Published.Prompt != (chat.Prompt{}))) {
-		_, err = db.get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
-			append(roleArgs(by.At), id)...)
+	if err == nil {
+		err = db.loadPromptLost(ctx, by, t)
 	}
 	return t, err
 }

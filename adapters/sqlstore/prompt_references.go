@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -56,6 +57,18 @@ var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND
 		SELECT cv.prompt_id, cv.prompt_ref FROM chat_versions cv WHERE cv.id = t.published_version_id) c
 	JOIN prompt_templates p ON p.id = c.prompt_id AND p.workspace_id = t.workspace_id AND p.deleted_at = 0
 	WHERE ` + roleOn(`t.owner_id`) + ` < ` + roleFor(referred(`c.ref`)) + `)) AS prompt_lost`
+
+// loadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
+// longer than all of the rest of a change.
+func (db *DB) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
+	t.PromptLost = false
+	if t.Prompt == (chat.Prompt{}) && (t.Published == nil || t.Published.Prompt == (chat.Prompt{})) {
+		return nil
+	}
+	_, err := db.get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
+		append(roleArgs(by.At), t.ID)...)
+	return err
+}
 
 // referenceQuery reads the version that a reference names, the one that it had when its owner last could read it, and
 // whether the owner can. It names the table of the holder: looking in both takes several times as long.
