@@ -152,15 +152,15 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 		if err != nil {
 			return err
 		}
-		made, err := tx.keysMadeBy(ctx, w.ID, `r.made_by_key = ? AND r.kept_by = ''`, id)
+		children, err := tx.keysMadeBy(ctx, w.ID, `r.made_by_key = ? AND r.kept_by = ''`, id)
 		if err != nil {
 			return err
 		}
-		if err := change(w, k, made); err != nil {
+		if err := change(w, k, children); err != nil {
 			return err
 		}
 		changed = k
-		for _, k := range append(made, k) {
+		for _, k := range append(children, k) {
 			if err := tx.saveKey(ctx, k); err != nil {
 				return err
 			}
@@ -234,8 +234,8 @@ func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, kept_by = ?, revision = ?,
-		updated_at = ? WHERE id = ? AND workspace_id = ?`,
+	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, kept_by = ?,
+		revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
 		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.KeptBy, k.Revision, micros(k.UpdatedAt),
 		k.ID, k.Workspace); err != nil {
 		return err

@@ -29,11 +29,11 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		by, peer := team.Member, team.Peer
-		made := fixture.Template(t, s, by, prompt.Draft{Name: "read", Visibility: access.Workspace})
-		v := fixture.Version(t, s, by, made.ID, "text", "live")
-		fixture.Activate(t, s, by, made.ID, prompt.Ref{ID: v.ID})
+		target := fixture.Template(t, s, by, prompt.Draft{Name: "read", Visibility: access.Workspace})
+		v := fixture.Version(t, s, by, target.ID, "text", "live")
+		fixture.Activate(t, s, by, target.ID, prompt.Ref{ID: v.ID})
 		refer := func(ref string) *chat.Template {
-			return fixture.Chat(t, s, peer, chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: made.ID,
+			return fixture.Chat(t, s, peer, chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: target.ID,
 				Ref: ref}}})
 		}
 		talk, other := refer("live"), refer("active")
@@ -42,19 +42,19 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		})
 		including := map[prompt.IncludeMode]*prompt.Template{}
 		for _, mode := range []prompt.IncludeMode{prompt.Pinned, prompt.Floating} {
-			of := fixture.Template(t, s, peer, prompt.Draft{Name: string(mode), IncludeMode: mode})
-			v := fixture.Version(t, s, peer, of.ID, "{{> read}}", "production")
-			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: made.ID}}
+			holder := fixture.Template(t, s, peer, prompt.Draft{Name: string(mode), IncludeMode: mode})
+			v := fixture.Version(t, s, peer, holder.ID, "{{> read}}", "production")
+			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: target.ID}}
 			if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				return tx.Prompts.SetIncludes(ctx, peer, v)
 			}); err != nil {
 				t.Fatal(err)
 			}
-			including[mode] = of
+			including[mode] = holder
 		}
 		see := func(v access.Visibility) {
 			t.Helper()
-			if _, err := s.Prompts.Update(ctx, by, made.ID, func(p *prompt.Template) error {
+			if _, err := s.Prompts.Update(ctx, by, target.ID, func(p *prompt.Template) error {
 				return p.Change(by, nil, prompt.Changes{Visibility: &v}, prompt.Recipient{})
 			}); err != nil {
 				t.Fatal(err)
@@ -70,11 +70,11 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		told := func(when string, times int) {
 			t.Helper()
 			for subject, want := range map[string][]string{
-				string(talk.ID):                       {"chat_template.degraded " + string(made.ID)},
+				string(talk.ID):                       {"chat_template.degraded " + string(target.ID)},
 				string(other.ID):                      nil, // it refers to the prompt no more
 				string(including[prompt.Pinned].ID):   nil,
-				string(including[prompt.Floating].ID): {"prompt_template.degraded " + string(made.ID)},
-				string(made.ID): {"prompt_template.reader_lost " + string(talk.ID),
+				string(including[prompt.Floating].ID): {"prompt_template.degraded " + string(target.ID)},
+				string(target.ID): {"prompt_template.reader_lost " + string(talk.ID),
 					"prompt_template.reader_lost " + string(including[prompt.Floating].ID)},
 			} {
 				var got []string
@@ -107,7 +107,7 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		told("without it", 1)
 		used := func(refs ...string) (ids []string) {
 			t.Helper()
-			uses, err := s.ChatLists.Uses(ctx, team.Workspace.ID, made.ID, refs, 10)
+			uses, err := s.ChatLists.Uses(ctx, team.Workspace.ID, target.ID, refs, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,15 +139,15 @@ func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 		a, rows := adapter(t, url), raw(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
+		target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
 		for _, text := range []string{"one", "two"} {
-			v := fixture.Version(t, a.Stores, by, made.ID, text, "live")
-			fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{ID: v.ID})
+			v := fixture.Version(t, a.Stores, by, target.ID, text, "live")
+			fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: v.ID})
 		}
-		last := fixture.Version(t, a.Stores, by, made.ID, "a draft")
+		last := fixture.Version(t, a.Stores, by, target.ID, "a draft")
 		for _, ref := range []string{"active", "latest", "previous", "live", "v1", "v3", string(last.ID), "nothing"} {
 			c := fixture.Chat(t, a.Stores, by, chat.Draft{Status: chat.StatusPublished,
-				Content: chat.Content{Prompt: chat.Prompt{Template: made.ID, Ref: ref}}})
+				Content: chat.Content{Prompt: chat.Prompt{Template: target.ID, Ref: ref}}})
 			if ref == "v1" { // only the published version refers to it then
 				fixture.ChangeChat(t, a.Stores, by, c.ID, func(c *chat.Template) error {
 					return c.Change(by, nil, chat.Changes{Prompt: &chat.Prompt{}},
@@ -155,10 +155,10 @@ func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 				})
 			}
 		}
-		of := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "including"})
+		holder := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "including"})
 		for _, labels := range [][]string{{"released"}, nil} {
-			v := fixture.Version(t, a.Stores, by, of.ID, "{{> read}}", labels...)
-			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: made.ID}}
+			v := fixture.Version(t, a.Stores, by, holder.ID, "{{> read}}", labels...)
+			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: target.ID}}
 			if labels == nil {
 				v.Includes[0].Ref = "live"
 			}

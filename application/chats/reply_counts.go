@@ -54,18 +54,18 @@ type counted struct {
 }
 
 // most returns how many replies a token may have on a day for one more to the same visitors, and counts that one.
-func (c *replyCounts) most(t *chat.EmbedToken, to replyTo, day chat.Day) int {
+func (c *replyCounts) most(t *chat.EmbedToken, recipient replyTo, day chat.Day) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.day != day || c.taken == nil {
 		c.day, c.taken = day, map[replyTo]int{}
 	}
-	own := c.taken[to]
+	own := c.taken[recipient]
 	if own >= max(maxOwnReplies, t.RepliesPerDay/10) {
 		return t.RepliesPerDay - t.RepliesPerDay/2
 	}
 	if own > 0 || len(c.taken) < maxPending {
-		c.taken[to]++
+		c.taken[recipient]++
 	}
 	return t.RepliesPerDay
 }
@@ -74,12 +74,12 @@ func (c *replyCounts) most(t *chat.EmbedToken, to replyTo, day chat.Day) int {
 func (c *replyCounts) take(
 	ctx context.Context, t *chat.EmbedToken, v Visit, pass chat.EmbedPass,
 ) (bool, error) {
-	at, day, to := v.At, chat.DayOf(v.At), replyTo{token: t.ID, address: v.Address}
+	now, day, recipient := v.At, chat.DayOf(v.At), replyTo{token: t.ID, address: v.Address}
 	if visitor := pass.Counted().Visitor; visitor != "" {
-		to.visitor, to.address = visitor, ""
+		recipient.visitor, recipient.address = visitor, ""
 	}
-	key := countedFor{t.Org, t.ID, pass.Origin, day, c.most(t, to, day)}
-	n, ok := c.begin(key, at)
+	key := countedFor{t.Org, t.ID, pass.Origin, day, c.most(t, recipient, day)}
+	n, ok := c.begin(key, now)
 	if ok {
 		return true, nil
 	}
@@ -92,7 +92,7 @@ func (c *replyCounts) take(
 	if known := c.reserved[key]; known != nil {
 		known.remaining += got - 1
 	} else if got > 1 {
-		c.reserved[key] = &counted{remaining: got - 1, block: got, at: at}
+		c.reserved[key] = &counted{remaining: got - 1, block: got, at: now}
 	}
 	return true, nil
 }

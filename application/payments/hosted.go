@@ -204,7 +204,7 @@ func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bo
 	defer cancel()
 	r, until, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
 	live := func(h billing.GatewaySubscription) bool { return h.Status.Live() }
-	if held := r.seen.Subscriptions; err != nil || (held != nil && slices.ContainsFunc(*held, live)) {
+	if all := r.seen.Subscriptions; err != nil || (all != nil && slices.ContainsFunc(*all, live)) {
 		return false, err
 	}
 	_, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {

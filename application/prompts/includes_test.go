@@ -23,15 +23,15 @@ func including() *prompt.Version {
 
 // rules returns the prompt that is included: its version is frozen.
 func rules(text string) (*prompt.Reading, *prompt.Version) {
-	of := template().Reading()
-	of.ID, of.Name, of.ActiveVersion = "rules", "rules", "rules1"
+	reading := template().Reading()
+	reading.ID, reading.Name, reading.ActiveVersion = "rules", "rules", "rules1"
 	v := version(1)
 	v.ID, v.Template, v.Content = "rules1", "rules", prompt.Content{Text: text, Format: prompt.Mustache}
-	return of, v
+	return reading, v
 }
 
-func (s *mockedService) expectIncluded(by gomock.Matcher, of *prompt.Reading, v *prompt.Version, err error) {
-	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("rules"), prompt.Ref{Active: true}).Return(of, v, err)
+func (s *mockedService) expectIncluded(by gomock.Matcher, reading *prompt.Reading, v *prompt.Version, err error) {
+	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("rules"), prompt.Ref{Active: true}).Return(reading, v, err)
 }
 
 func TestIncludesArePinnedOnActivation(t *testing.T) {
@@ -47,8 +47,8 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 	}
 	t.Run("the text of what is included is stored with the version", func(t *testing.T) {
 		s := newMocked(t)
-		of, v := rules("Be kind.")
-		s.expectIncluded(gomock.Eq(owner), of, v, nil)
+		reading, v := rules("Be kind.")
+		s.expectIncluded(gomock.Eq(owner), reading, v, nil)
 		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, v *prompt.Version) error {
 				if v.Pinned == nil || v.Pinned.Content.Text != "Hello.\nBe kind." ||
@@ -62,8 +62,8 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 	t.Run("it counts as storage", func(t *testing.T) {
 		s := newMocked(t)
 		s.used = quota.Amounts{StorageBytes: 2}
-		of, v := rules("Be kind.")
-		s.expectIncluded(gomock.Eq(owner), of, v, nil)
+		reading, v := rules("Be kind.")
+		s.expectIncluded(gomock.Eq(owner), reading, v, nil)
 		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any())
 		wantErr(t, activate(s), quota.ErrExceeded)
 	})
@@ -83,19 +83,19 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		"one that is gone": {func() (*prompt.Reading, *prompt.Version, error) { return nil, nil, prompt.ErrNotFound },
 			prompt.ErrIncludeNotFound},
 		"one that the caller cannot see": {func() (*prompt.Reading, *prompt.Version, error) {
-			of, v := rules("x")
-			of.Owner, of.Grants = "sam", nil
-			return of, v, nil
+			reading, v := rules("x")
+			reading.Owner, reading.Grants = "sam", nil
+			return reading, v, nil
 		}, prompt.ErrIncludeNotFound},
 		"one that is a draft": {func() (*prompt.Reading, *prompt.Version, error) {
-			of, v := rules("x")
+			reading, v := rules("x")
 			v.Frozen = false
-			return of, v, nil
+			return reading, v, nil
 		}, prompt.ErrIncludeNotFound},
 		"a chat prompt": {func() (*prompt.Reading, *prompt.Version, error) {
-			of, v := rules("x")
-			of.Type = prompt.Chat
-			return of, v, nil
+			reading, v := rules("x")
+			reading.Type = prompt.Chat
+			return reading, v, nil
 		}, prompt.ErrIncludeNotText},
 		"the prompt itself": {func() (*prompt.Reading, *prompt.Version, error) {
 			_, v := rules("x")
@@ -106,8 +106,8 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 	} {
 		t.Run("nothing is activated that includes "+name, func(t *testing.T) {
 			s := newMocked(t)
-			of, v, err := tt.found()
-			s.expectIncluded(gomock.Eq(owner), of, v, err)
+			reading, v, err := tt.found()
+			s.expectIncluded(gomock.Eq(owner), reading, v, err)
 			wantErr(t, activate(s), tt.want)
 		})
 	}
@@ -115,13 +115,13 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 
 func TestWhatReadersGetOfIncludes(t *testing.T) {
 	pinned := func(floating bool) (*prompt.Reading, *prompt.Version) {
-		of, v := template().Reading(), including()
-		of.Floating, v.Frozen = floating, true
+		reading, v := template().Reading(), including()
+		reading.Floating, v.Frozen = floating, true
 		v.Pinned = &prompt.Expansion{Content: prompt.Content{Text: "Hello.\nAs it was."}}
-		return of, v
+		return reading, v
 	}
 	active := prompt.Ref{Active: true}
-	expectReferenced := func(t *testing.T, s *mockedService, holder string, of *prompt.Reading, v *prompt.Version,
+	expectReferenced := func(t *testing.T, s *mockedService, holder string, reading *prompt.Reading, v *prompt.Version,
 		lost bool, err error) {
 		t.Helper()
 		s.prompts.EXPECT().Referenced(s.ctx, gomock.Any(),
@@ -131,13 +131,13 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 				if !by.IsSystem() {
 					t.Errorf("it is read by %+v", by)
 				}
-				return of, v, lost, err
+				return reading, v, lost, err
 			})
 	}
-	resolve := func(t *testing.T, s *mockedService, of *prompt.Reading, v *prompt.Version,
+	resolve := func(t *testing.T, s *mockedService, reading *prompt.Reading, v *prompt.Version,
 		want string) *prompt.Version {
 		t.Helper()
-		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), active).Return(of, v, nil)
+		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), active).Return(reading, v, nil)
 		_, got, err := s.Resolved(s.ctx, viewer, "tpl", active, "")
 		wantErr(t, err, nil)
 		if got.Content.Text != want {
@@ -146,16 +146,16 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		return got
 	}
 	t.Run("a pinned template gives the stored text, and reads nothing else", func(t *testing.T) {
-		of, v := pinned(false)
-		resolve(t, newMocked(t), of, v, "Hello.\nAs it was.")
+		reading, v := pinned(false)
+		resolve(t, newMocked(t), reading, v, "Hello.\nAs it was.")
 	})
 	t.Run("a floating template gives what is included now, whatever its reader may see", func(t *testing.T) {
 		s := newMocked(t)
 		now, r := rules("As it is.")
 		now.Owner, now.Grants = "sam", nil
 		expectReferenced(t, s, "tpl", now, r, false, nil)
-		of, v := pinned(true)
-		if got := resolve(t, s, of, v, "Hello.\nAs it is."); got.Pinned.Includes[0].Lost {
+		reading, v := pinned(true)
+		if got := resolve(t, s, reading, v, "Hello.\nAs it is."); got.Pinned.Includes[0].Lost {
 			t.Error("the include is said to stay at its version")
 		}
 	})
@@ -163,8 +163,8 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		s := newMocked(t)
 		now, r := rules("As it was kept.")
 		expectReferenced(t, s, "tpl", now, r, true, nil)
-		of, v := pinned(true)
-		if got := resolve(t, s, of, v, "Hello.\nAs it was kept."); !got.Pinned.Includes[0].Lost {
+		reading, v := pinned(true)
+		if got := resolve(t, s, reading, v, "Hello.\nAs it was kept."); !got.Pinned.Includes[0].Lost {
 			t.Error("it does not say so")
 		}
 	})
@@ -177,8 +177,8 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		inner.ID, i.Template = "inner", "inner"
 		expectReferenced(t, s, "tpl", middle, m, false, nil)
 		expectReferenced(t, s, "rules", inner, i, true, nil)
-		of, v := pinned(true)
-		if got := resolve(t, s, of, v, "Hello.\nThe inner."); got.Pinned.Includes[0].Lost {
+		reading, v := pinned(true)
+		if got := resolve(t, s, reading, v, "Hello.\nThe inner."); got.Pinned.Includes[0].Lost {
 			t.Error("the direct include is said to stay at its version")
 		}
 	})
@@ -196,16 +196,16 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		s := newMocked(t)
 		_, r := rules("")
 		expectReferenced(t, s, "tpl", nil, r, true, prompt.ErrNotFound)
-		of, v := pinned(true)
-		resolve(t, s, of, v, "Hello.\nAs it was.")
+		reading, v := pinned(true)
+		resolve(t, s, reading, v, "Hello.\nAs it was.")
 	})
 }
 
 func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 	// Each prompt includes ten others, four levels deep: 11,110 prompts.
 	node := func(name string) (*prompt.Reading, *prompt.Version) {
-		of, v := rules("")
-		of.ID, of.Name, v.Template, v.ID = prompt.ID(name), name, prompt.ID(name), prompt.VersionID("v"+name)
+		reading, v := rules("")
+		reading.ID, reading.Name, v.Template, v.ID = prompt.ID(name), name, prompt.ID(name), prompt.VersionID("v"+name)
 		for i := range 10 {
 			if strings.Count(name, "x") == 4 {
 				break
@@ -214,7 +214,7 @@ func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 			v.Content.Text += "{{> " + below + "}} "
 			v.Includes = append(v.Includes, prompt.Include{Name: below, Ref: "active", Template: prompt.ID(below)})
 		}
-		return of, v
+		return reading, v
 	}
 	s := newMocked(t)
 	read := 0
@@ -225,14 +225,14 @@ func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 	s.prompts.EXPECT().GetVersion(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, id prompt.ID,
 			_ prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
-			of, v := found(id)
-			return of, v, nil
+			reading, v := found(id)
+			return reading, v, nil
 		})
 	s.prompts.EXPECT().Referenced(s.ctx, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor,
 			r prompt.Reference) (*prompt.Reading, *prompt.Version, bool, error) {
-			of, v := found(r.Template)
-			return of, v, false, nil
+			reading, v := found(r.Template)
+			return reading, v, false, nil
 		})
 	_, _, err := s.Resolved(s.ctx, owner, "n", prompt.Ref{Active: true}, "")
 	wantErr(t, err, prompt.ErrIncludeTooLarge)

@@ -199,11 +199,12 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 		if !slices.Equal(keyIDs(w.Lost.Kept), []identity.KeyID{"admins"}) || w.Owners != 1 {
 			t.Errorf("kept %q, %d owners", keyIDs(w.Lost.Kept), w.Owners)
 		}
-		var lowered bool
+		var isLowered bool
 		for _, e := range w.Recorded() {
-			lowered = lowered || e.Type == "member.updated" && e.Data["user_id"] == identity.UserID("bot")
+			isLowered = isLowered ||
+				(e.Type == "member.updated" && e.Data["user_id"] == identity.UserID("bot"))
 		}
-		if !lowered {
+		if !isLowered {
 			t.Error("no event tells of the program's role")
 		}
 	})

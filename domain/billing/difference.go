@@ -212,21 +212,21 @@ func (a *Amendment) apply(i *Item) {
 
 // meterItems returns items with the metered price of a's plan in place of that of the plan before it.
 func (a *Amendment) meterItems(items []Item) []Item {
-	wanted := ""
+	price := ""
 	if m := a.Plan.Metered; m != nil {
-		wanted = m.PriceRef
+		price = m.PriceRef
 	}
 	index := func(ref string) int {
 		return slices.IndexFunc(items, func(i Item) bool { return i.Metered && ref != "" && i.Rate.Ref == ref })
 	}
-	switch previous, exists := index(a.Meter), index(wanted) >= 0; {
-	case a.Meter == wanted, previous < 0 && (exists || wanted == ""): // nothing changes
+	switch previous, exists := index(a.Meter), index(price) >= 0; {
+	case a.Meter == price, previous < 0 && (exists || price == ""): // nothing changes
 	case previous < 0:
-		items = append(items, Item{Rate: Rate{Ref: wanted}, Metered: true})
-	case exists, wanted == "":
+		items = append(items, Item{Rate: Rate{Ref: price}, Metered: true})
+	case exists, price == "":
 		items = slices.Delete(items, previous, previous+1)
 	default:
-		items[previous].Rate = Rate{Ref: wanted}
+		items[previous].Rate = Rate{Ref: price}
 	}
 	return items
 }

@@ -97,9 +97,9 @@ func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *te
 	} {
 		for when, before := range map[string]billing.Plans{"seen before": byUsage, "seen only now": configured} {
 			c := subscribed("metered", billing.Active)
-			held := []billing.GatewaySubscription{holding("metered", item("price_metered", 900, 1), meter)}
-			seeSubscriptions(c, owner, held, before)
-			seeSubscriptions(c, owner, held, configured)
+			seen := []billing.GatewaySubscription{holding("metered", item("price_metered", 900, 1), meter)}
+			seeSubscriptions(c, owner, seen, before)
+			seeSubscriptions(c, owner, seen, configured)
 			pro := billing.PlanID("pro")
 			_, err := c.ChangeSubscription(owner, "k", nil, billing.Changes{Plan: &pro}, configured)
 			wantErr(t, err, nil)
@@ -109,8 +109,8 @@ func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *te
 		}
 	}
 	c := subscribed("basic", billing.Active)
-	held := []billing.GatewaySubscription{holding("basic", item("price_basic", 900, 1), meter)}
-	seeSubscriptions(c, owner, held, plans)
+	seen := []billing.GatewaySubscription{holding("basic", item("price_basic", 900, 1), meter)}
+	seeSubscriptions(c, owner, seen, plans)
 	if got := c.Subscription.Item.Meter; got != "" {
 		t.Errorf("a metered item that someone else added is taken for that of the plan: %q", got)
 	}

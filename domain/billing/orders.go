@@ -28,13 +28,13 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if rate == (Rate{}) && err == nil { // of a mirror that has not stored it
 		rate = current.rate()
 	}
-	wanted := rate
+	next := rate
 	if op.Plan != s.Plan {
 		plan, err := plans.buyable(op.Plan)
 		if err != nil {
 			return err
 		}
-		op.Sold, wanted = plan.snapshot(), plan.rate()
+		op.Sold, next = plan.snapshot(), plan.rate()
 		if op.Meter = s.Item.Meter; op.Meter == "" && current != nil && current.Metered != nil {
 			op.Meter = current.Metered.PriceRef
 		}
@@ -42,12 +42,12 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if rate == (Rate{}) { // it cannot be compared: the change takes effect at once
 		return nil
 	}
-	if rate.Price.Currency != wanted.Price.Currency {
+	if rate.Price.Currency != next.Price.Currency {
 		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
 			"subscription, then begin another one.")
 	}
-	less := wanted.length() < rate.length() ||
-		wanted.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
+	less := next.length() < rate.length() ||
+		next.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
 	op.AtRenewal = (less || op.remeters(current, rate)) && s.Status != Trialing
 	return nil
 }

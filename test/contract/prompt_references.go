@@ -34,7 +34,7 @@ func referenced(t *testing.T, a Adapter, at time.Time, c *chat.Template) (text s
 }
 
 func promptReferences(t *testing.T, a Adapter) {
-	t.Run("whoever may read the prompt has a reference to it", func(t *testing.T) { referenceRights(t, a) })
+	t.Run("everyone who may read the prompt has a reference to it", func(t *testing.T) { referenceRights(t, a) })
 	t.Run("a reference stays at the last version of its right", func(t *testing.T) { referenceMoves(t, a) })
 	t.Run("a draft is only for those who see drafts", func(t *testing.T) { referenceToDraft(t, a) })
 	t.Run("includes are references", func(t *testing.T) { referenceOfInclude(t, a) })
@@ -86,19 +86,19 @@ func referenceRights(t *testing.T, a Adapter) {
 				if what == "the workspace" {
 					d.Visibility = access.Workspace
 				}
-				made := fixture.Template(t, a.Stores, by, d)
-				fixture.Version(t, a.Stores, by, made.ID, "text", "production")
+				target := fixture.Template(t, a.Stores, by, d)
+				fixture.Version(t, a.Stores, by, target.ID, "text", "production")
 				inTeam := actor.Role != identity.NoRole && actor.Workspace == team.Workspace.ID
 				if share != nil && inTeam && actor.User != by.User {
-					share(t, made.ID, folder, actor.User)
+					share(t, target.ID, folder, actor.User)
 				}
 				reader := actor
 				reader.At, reader.Grouped = now, true
-				seen, err := a.Prompts.Get(ctx, reader, made.ID)
+				seen, err := a.Prompts.Get(ctx, reader, target.ID)
 				want := err == nil && seen.Access(reader) >= access.Viewer
 				owner := actor
 				owner.Workspace = team.Workspace.ID
-				c := referring(t, a, owner, made.ID, "production")
+				c := referring(t, a, owner, target.ID, "production")
 				if _, lost := referenced(t, a, now, c); lost == want {
 					t.Errorf("%s may read the prompt: %v; the reference is lost: %v", name, want, lost)
 				}
@@ -116,9 +116,9 @@ func referenceRights(t *testing.T, a Adapter) {
 		})
 	}
 	t.Run("no one who is disabled", func(t *testing.T) {
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "disabled", Visibility: access.Workspace})
-		fixture.Version(t, a.Stores, by, made.ID, "text", "production")
-		c := referring(t, a, disabled, made.ID, "production")
+		target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "disabled", Visibility: access.Workspace})
+		fixture.Version(t, a.Stores, by, target.ID, "text", "production")
+		c := referring(t, a, disabled, target.ID, "production")
 		if _, lost := referenced(t, a, now, c); lost {
 			t.Error("it is lost before")
 		}
@@ -136,17 +136,17 @@ func referenceMoves(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by, peer := team.Member, team.Peer
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "moving"})
+	target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "moving"})
 	release := func(text string) {
 		t.Helper()
-		v := fixture.Version(t, a.Stores, by, made.ID, text, "production")
-		fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{ID: v.ID})
+		v := fixture.Version(t, a.Stores, by, target.ID, text, "production")
+		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: v.ID})
 	}
 	release("one")
 	release("two")
 	share := func(role access.Role) {
 		t.Helper()
-		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, peer.User, func(p *prompt.Template, r prompt.Recipient) error {
+		_, err := a.Prompts.UpdateFor(ctx, by, target.ID, peer.User, func(p *prompt.Template, r prompt.Recipient) error {
 			if role == access.None {
 				return p.Unshare(by, nil, r)
 			}
@@ -158,7 +158,7 @@ func referenceMoves(t *testing.T, a Adapter) {
 	share(access.Viewer)
 	found := map[string]*chat.Template{}
 	for _, ref := range []string{"active", "latest", "previous", "production", "v1"} {
-		found[ref] = referring(t, a, peer, made.ID, ref)
+		found[ref] = referring(t, a, peer, target.ID, ref)
 	}
 	shows := func(when string, lost bool, want map[string]string) {
 		t.Helper()
@@ -169,7 +169,7 @@ func referenceMoves(t *testing.T, a Adapter) {
 			}
 		}
 	}
-	fixture.Version(t, a.Stores, by, made.ID, "a draft")
+	fixture.Version(t, a.Stores, by, target.ID, "a draft")
 	shows("at first", false, map[string]string{"active": "two", "latest": "two", "previous": "one",
 		"production": "two", "v1": "one"})
 	release("three") // which no one reads before the loss
@@ -180,7 +180,7 @@ func referenceMoves(t *testing.T, a Adapter) {
 	release("SECRET")
 	release("SECRET, too")
 	shows("after later releases", true, kept)
-	_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Label: "production"},
+	_, err := a.Prompts.EditVersion(ctx, by, target.ID, prompt.Ref{Label: "production"},
 		func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
 			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &[]string{}}, used)
 		})
@@ -235,15 +235,15 @@ func referenceMoves(t *testing.T, a Adapter) {
 func referenceToDraft(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by, peer := team.Member, team.Peer
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "draft"})
-	fixture.Version(t, a.Stores, by, made.ID, "draft")
-	fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: peer.User, Role: access.Editor})
-	c := referring(t, a, peer, made.ID, "v1")
+	target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "draft"})
+	fixture.Version(t, a.Stores, by, target.ID, "draft")
+	fixture.Share(t, a.Stores, by, target.ID, prompt.Grant{User: peer.User, Role: access.Editor})
+	c := referring(t, a, peer, target.ID, "v1")
 	if text, lost := referenced(t, a, fixture.At, c); text != "draft" || lost {
 		t.Errorf("an editor has %q, lost: %v", text, lost)
 	}
 	viewer := access.Viewer
-	_, err := a.Prompts.UpdateFor(t.Context(), by, made.ID, peer.User,
+	_, err := a.Prompts.UpdateFor(t.Context(), by, target.ID, peer.User,
 		func(p *prompt.Template, r prompt.Recipient) error {
 			_, err := p.ChangeShare(by, nil, r, prompt.ShareChanges{Role: &viewer})
 			return err
@@ -260,7 +260,7 @@ func referenceOfInclude(t *testing.T, a Adapter) {
 	by, peer := team.Member, team.Peer
 	target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "included", Visibility: access.Workspace})
 	fixture.Version(t, a.Stores, by, target.ID, "one", "live")
-	of := fixture.Template(t, a.Stores, peer, prompt.Draft{Name: "including", IncludeMode: prompt.Floating})
+	holder := fixture.Template(t, a.Stores, peer, prompt.Draft{Name: "including", IncludeMode: prompt.Floating})
 	save := func(v *prompt.Version) {
 		t.Helper()
 		v.Includes = []prompt.Include{{Name: "included", Ref: "live", Template: target.ID}}
@@ -269,13 +269,13 @@ func referenceOfInclude(t *testing.T, a Adapter) {
 	read := func() (text string, lost bool) {
 		t.Helper()
 		_, v, lost, err := a.Prompts.Referenced(ctx, identity.System(team.Org, by.Workspace, "test", fixture.At),
-			prompt.Reference{Holder: string(of.ID), Template: target.ID, Ref: "live"})
+			prompt.Reference{Holder: string(holder.ID), Template: target.ID, Ref: "live"})
 		if must(t, err); v == nil {
 			return "", lost
 		}
 		return v.Content.Text, lost
 	}
-	private, draft := access.Private, fixture.Version(t, a.Stores, peer, of.ID, "{{> included@live}}")
+	private, draft := access.Private, fixture.Version(t, a.Stores, peer, holder.ID, "{{> included@live}}")
 	save(draft)
 	hide := func(v access.Visibility) {
 		t.Helper()
@@ -289,7 +289,7 @@ func referenceOfInclude(t *testing.T, a Adapter) {
 		t.Errorf("the include of a draft is %q, lost: %v", text, lost)
 	}
 	hide(access.Workspace)
-	save(fixture.Version(t, a.Stores, peer, of.ID, "{{> included@live}}", "released"))
+	save(fixture.Version(t, a.Stores, peer, holder.ID, "{{> included@live}}", "released"))
 	hide(private)
 	fixture.Version(t, a.Stores, by, target.ID, "SECRET", "live")
 	if text, lost := read(); text != "one" || !lost {

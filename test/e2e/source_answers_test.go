@@ -59,8 +59,8 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		for what, got := range map[string]*answer{
 			"attach": ann.do(t, "POST", sources, body), "map": ann.do(t, "PUT", own, object{"mapping": bySpot}),
 		} {
-			wrong := got.problem(t, 422, "key_unsupported").wrong()
-			if !slices.Equal(wrong, []string{"/mapping/1/column key_unsupported"}) {
+			fields := got.problem(t, 422, "key_unsupported").wrong()
+			if !slices.Equal(fields, []string{"/mapping/1/column key_unsupported"}) {
 				t.Errorf("%s: %s", what, got.text)
 			}
 		}

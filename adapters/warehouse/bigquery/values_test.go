@@ -14,13 +14,13 @@ func TestATextThatIsEqualToOthersIsNoKey(t *testing.T) {
 	b := newServer(t, hosted.Authority)
 	b.Datasets["shop"]["collated"] = fixture.BigQueryTable{Type: "TABLE", Schema: `[{"name": "n", "type": "INTEGER"},
 		{"name": "word", "type": "STRING", "collation": "und:ci"}]`, Rows: `[]`}
-	w, to := hosted.Direct(t), target(t, portOf(b.Server), nil)
-	p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("collated")})
+	w, remote := hosted.Direct(t), target(t, portOf(b.Server), nil)
+	p, err := w.Preview(t.Context(), remote, connection.PreviewQuery{Table: ref("collated")})
 	if err != nil || p.Columns[0].Unordered || !p.Columns[1].Unordered {
 		t.Errorf("columns %+v, %v", p.Columns, err)
 	}
 	q := connection.RowsQuery{Table: ref("collated"), Columns: []string{"word"}, Key: "word", Limit: 1}
-	if err := w.Rows(t.Context(), to, q, nil); !errors.Is(err, connection.KeyUnsupported) {
+	if err := w.Rows(t.Context(), remote, q, nil); !errors.Is(err, connection.KeyUnsupported) {
 		t.Errorf("error = %v", err)
 	}
 }
