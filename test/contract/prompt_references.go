@@ -146,13 +146,14 @@ func referenceMoves(t *testing.T, a Adapter) {
 	release("two")
 	share := func(role access.Role) {
 		t.Helper()
-		_, err := a.Prompts.UpdateFor(ctx, by, target.ID, peer.User, func(p *prompt.Template, r prompt.Recipient) error {
+		change := func(p *prompt.Template, r prompt.Recipient) error {
 			if role == access.None {
 				return p.Unshare(by, nil, r)
 			}
 			_, err := p.Share(by, r, prompt.Grant{User: peer.User, Role: role})
 			return err
-		})
+		}
+		_, err := a.Prompts.UpdateFor(ctx, by, target.ID, peer.User, change)
 		must(t, err)
 	}
 	share(access.Viewer)
