@@ -15,10 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -71,7 +71,7 @@ type Connections struct {
 
 // CardTesting says how often workspaces of any org may try cards.
 type CardTesting struct {
-	CardLimits billing.CardLimits
+	CardLimits payment.CardLimits
 }
 
 // Children configures the confinement of the processes that read data of tenants.
@@ -220,7 +220,7 @@ func defaults() Config {
 			PreviewLimits:   connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 1800},
 			RefreshInterval: 30 * time.Second,
 		},
-		Payments: CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3,
+		Payments: CardTesting{CardLimits: payment.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3,
 			DeclinesPerDay: 10, InvalidCodesPerHour: 10}},
 		Children: Children{Confine: BestEffort},
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -22,8 +22,8 @@ type Payments struct {
 	GraceDays      int    // for which a subscription that is past due still entitles
 	WebhookSecrets []SecretRef
 	ReturnOrigins  []string             // of pages to which payers return from those of the gateway
-	MailedNotices  []billing.NoticeKind // mailed to the owners of a workspace; all are events
-	Trials         billing.TrialRules
+	MailedNotices  []payment.NoticeKind // mailed to the owners of a workspace; all are events
+	Trials         payment.TrialRules
 	AutomaticTax   bool // the gateway determines the taxes of new subscriptions
 	Stripe         Stripe
 	Plans          []Plan
@@ -37,7 +37,7 @@ type Stripe struct {
 	BaseURL        string // empty: https://api.stripe.com
 }
 
-// Plan is billing.Plan as it is configured.
+// Plan is payment.Plan as it is configured.
 type Plan struct {
 	ID            string
 	Name          string
@@ -100,13 +100,13 @@ var (
 )
 
 // Terms returns the plans, for billing.
-func (p Payments) Terms() (plans billing.Plans, grace time.Duration) {
+func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
 	for _, c := range p.Plans {
 		limits, _ := c.limits() // Load has validated them
-		plans = append(plans, billing.Plan{
-			ID: billing.PlanID(c.ID), Name: c.Name, Description: c.Description,
-			Price:    billing.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
-			Interval: billing.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
+		plans = append(plans, payment.Plan{
+			ID: payment.PlanID(c.ID), Name: c.Name, Description: c.Description,
+			Price:    payment.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
+			Interval: payment.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
 			Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice, Metered: c.Metered.price(),
 		})
 	}
@@ -114,11 +114,11 @@ func (p Payments) Terms() (plans billing.Plans, grace time.Duration) {
 }
 
 // price returns the metered price, for billing; nil if there is none.
-func (m Metered) price() *billing.MeteredPrice {
+func (m Metered) price() *payment.MeteredPrice {
 	if m.Feature == "" {
 		return nil
 	}
-	return &billing.MeteredPrice{Feature: m.Feature, Amount: int64(m.Amount), PriceRef: m.GatewayPrice}
+	return &payment.MeteredPrice{Feature: m.Feature, Amount: int64(m.Amount), PriceRef: m.GatewayPrice}
 }
 
 func (m Metered) validate(found *problems, key, gateway string) {
@@ -131,7 +131,7 @@ func (m Metered) validate(found *problems, key, gateway string) {
 			"must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and none that Atrium counts")
 	}
 	inRange(found, key+".amount", m.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the plan's currency")
-	if gateway == string(billing.Stripe) && m.GatewayPrice == "" {
+	if gateway == string(payment.Stripe) && m.GatewayPrice == "" {
 		found.add(key+".gateway_price", "must be the id of a metered price at Stripe")
 	}
 }
@@ -157,7 +157,7 @@ func (c *Config) validatePayments(found *problems) {
 
 func (p Payments) validate(found *problems, key string) {
 	if p.Gateway != "" {
-		oneOf(found, key+".gateway", p.Gateway, string(billing.Stripe), string(billing.Sandbox))
+		oneOf(found, key+".gateway", p.Gateway, string(payment.Stripe), string(payment.Sandbox))
 	}
 	inRange(found, key+".grace_days", p.GraceDays, 0, 90, "0 to 90")
 	for i, origin := range p.ReturnOrigins {
@@ -167,7 +167,7 @@ func (p Payments) validate(found *problems, key string) {
 		}
 	}
 	for i, n := range p.MailedNotices {
-		if !slices.Contains(billing.NoticeKinds(), n) {
+		if !slices.Contains(payment.NoticeKinds(), n) {
 			found.add(fmt.Sprintf("%s.mailed_notices[%d]", key, i),
 				"must be payment.failed, trial.ending or card.expiring")
 		}
@@ -180,7 +180,7 @@ func (p Payments) validate(found *problems, key string) {
 	for i, r := range p.WebhookSecrets {
 		resolve(fmt.Sprintf("%s.webhook_secrets[%d]", key, i), r)
 	}
-	if p.Gateway == string(billing.Stripe) {
+	if p.Gateway == string(payment.Stripe) {
 		resolve(key+".stripe.secret_key", p.Stripe.SecretKey)
 		if len(p.WebhookSecrets) == 0 {
 			found.add(key+".webhook_secrets",
@@ -226,14 +226,14 @@ func (p Plan) validate(found *problems, key, gateway string) {
 		found.add(key+".limits", "must be whole numbers by name")
 	}
 	p.Metered.validate(found, key+".metered", gateway)
-	if gateway == string(billing.Stripe) && p.GatewayPrice == "" {
+	if gateway == string(payment.Stripe) && p.GatewayPrice == "" {
 		found.add(key+".gateway_price", "must be the id of a price at Stripe, such as price_1MoBy5LkdIwHu7ixZhnattbh")
 	}
 }
 
 // samplePayments are the plans of the org of the embedded default, in a sandbox: no money moves.
 func samplePayments() Payments {
-	return Payments{Gateway: string(billing.Sandbox), GraceDays: 7, Plans: []Plan{
+	return Payments{Gateway: string(payment.Sandbox), GraceDays: 7, Plans: []Plan{
 		{
 			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"},
 			Interval: "month", IntervalCount: 1, TrialDays: 14,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/configs"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func TestWhatAnOrgSells(t *testing.T) {
@@ -19,7 +19,7 @@ func TestWhatAnOrgSells(t *testing.T) {
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3}, gateway_price: price_1}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
-	if len(plans) != 1 || plans[0].Price != (billing.Money{Amount: 900, Currency: "usd"}) ||
+	if len(plans) != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
 		plans[0].IntervalCount != 1 || plans[0].Limits["members"] != 3 || grace != 72*time.Hour {
 		t.Errorf("%+v, %s", plans, grace)
 	}

@@ -3,7 +3,7 @@ package ports
 import (
 	"context"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -15,11 +15,11 @@ import (
 // outcome of the first. A key that was used for a different request is refused. A call repeated with
 // its key after an unknown outcome returns the outcome, within 24 hours.
 //
-// Errors: *billing.DeclinedError, and the sentinels named at each method, mean that nothing was done. So does a
-// *billing.Rejection, which is an error on Atrium's side, and billing.ErrCustomerGone if the gateway has no such
-// customer, and a *billing.LimitedError. A *billing.KeptFailure had no visible effect, and its key is used up. After
-// billing.ErrGateway, ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it
-// is unknown whether something was done (billing.OutcomeUnknown). A gateway does not retry a call by itself, and stops
+// Errors: *payment.DeclinedError, and the sentinels named at each method, mean that nothing was done. So does a
+// *payment.Rejection, which is an error on Atrium's side, and payment.ErrCustomerGone if the gateway has no such
+// customer, and a *payment.LimitedError. A *payment.KeptFailure had no visible effect, and its key is used up. After
+// payment.ErrGateway, ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it
+// is unknown whether something was done (payment.OutcomeUnknown). A gateway does not retry a call by itself, and stops
 // when its context ends.
 type Gateway interface {
 	GatewayCustomers
@@ -34,123 +34,123 @@ type Gateway interface {
 // GatewayCustomers is the part of a Gateway for customers and their payment methods.
 type GatewayCustomers interface {
 	// CreateCustomer creates a customer.
-	CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error)
+	CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error)
 
 	// CreateSetupIntent lets the payer add one payment method.
 	CreateSetupIntent(
-		ctx context.Context, key string, c billing.CustomerID, u billing.Usage,
-	) (billing.SetupIntent, error)
+		ctx context.Context, key string, c payment.CustomerID, u payment.Usage,
+	) (payment.SetupIntent, error)
 
 	// CancelSetupIntents cancels the customer's setup intents that are not confirmed. Their client
 	// secrets stop working.
-	CancelSetupIntents(ctx context.Context, c billing.CustomerID) error
+	CancelSetupIntents(ctx context.Context, c payment.CustomerID) error
 
 	// Wallet returns all payment methods of a customer. A method that is added does not become the
 	// default automatically.
-	Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error)
+	Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error)
 
 	// SetDefault makes a method the one that the customer's subscriptions are charged to.
-	// billing.ErrMethodNotFound if it is not the customer's.
-	SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error
+	// payment.ErrMethodNotFound if it is not the customer's.
+	SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error
 
 	// Detach removes a payment method from its customer. It returns no error if the method no longer
 	// belongs to a customer.
-	Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error
+	Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error
 }
 
 // GatewaySubscriptions is the part of a Gateway for prices, subscriptions and invoices.
 type GatewaySubscriptions interface {
 	// Prices returns plans with Unavailable set on those whose price the gateway does not sell, or
 	// sells at another amount, currency or interval.
-	Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error)
+	Prices(ctx context.Context, plans payment.Plans) (payment.Plans, error)
 
 	// Subscribe creates a subscription and charges the default method. A declined charge creates no
 	// subscription. A charge that needs the payer's authentication leaves the subscription incomplete,
 	// with the action that the payer must take.
 	Subscribe(
-		ctx context.Context, key string, c billing.CustomerID, o billing.Order,
-	) (billing.GatewaySubscription, error)
+		ctx context.Context, key string, c payment.CustomerID, o payment.Order,
+	) (payment.GatewaySubscription, error)
 
-	// Amend changes a subscription: what billing.Difference says for the state that the gateway has now,
+	// Amend changes a subscription: what payment.Difference says for the state that the gateway has now,
 	// and nothing else. If the additional cost cannot be charged, nothing changes. A change that takes
 	// effect now, and a cancellation at the end of the period, replace a change that Atrium has scheduled
 	// for renewal, and so does a pause. The errors of GatewaySubscription.Difference.
-	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
-		a billing.Amendment) (billing.GatewaySubscription, error)
+	Amend(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID,
+		a payment.Amendment) (payment.GatewaySubscription, error)
 
 	// GiveUp cancels a subscription whose first payment waits for the payer, and voids its invoice, so
-	// that it can no longer be paid. billing.ErrSubscriptionExists, and no change, if it was paid in
+	// that it can no longer be paid. payment.ErrSubscriptionExists, and no change, if it was paid in
 	// the meantime. It returns no error if the subscription has ended.
-	GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
+	GiveUp(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID) error
 
 	// Cancel ends a subscription immediately, whatever its status. It returns no error if the
 	// subscription has ended. The invoice of a subscription whose first payment waits for the payer is
 	// voided; other open invoices stay. why is stored with the subscription.
 	Cancel(
-		ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation,
+		ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation,
 	) error
 
 	// Pay charges the default method for an invoice, while the payer is present. A draft of a
 	// subscription's period is finalized first. It returns no error if the invoice is paid already. If the payer must
 	// authenticate, the payment has an Action, and the invoice stays open until then. A past due or unpaid subscription
-	// is active again when its newest invoice is paid. billing.ErrInvoiceNotFound if the invoice is not the customer's,
-	// billing.ErrInvoiceNotPayable if it is void or was written off.
-	Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error)
+	// is active again when its newest invoice is paid. payment.ErrInvoiceNotFound if the invoice is not the customer's,
+	// payment.ErrInvoiceNotPayable if it is void or was written off.
+	Pay(ctx context.Context, key string, c payment.CustomerID, i payment.InvoiceID) (payment.InvoicePayment, error)
 
 	// Subscriptions returns the live subscriptions and at least the last one that ended, with the
 	// payer's required action for incomplete ones, and for past due ones whose bank wants authentication.
-	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error)
+	Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error)
 
-	// Invoices returns the newest billing.MirroredInvoices invoices, without those that a person at the
+	// Invoices returns the newest payment.MirroredInvoices invoices, without those that a person at the
 	// gateway is still writing.
-	Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error)
+	Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error)
 }
 
 // GatewayPreviews is the part of a Gateway that computes prices and changes nothing.
 type GatewayPreviews interface {
 	// Preview returns what Amend would charge, as if every charge succeeded. Amend costs the same with the same
 	// ProrateAt, as long as the subscription, its prices and the credit stay as they are.
-	Preview(ctx context.Context, c billing.CustomerID, s billing.SubscriptionID,
-		a billing.Amendment) (billing.Preview, error)
+	Preview(ctx context.Context, c payment.CustomerID, s payment.SubscriptionID,
+		a payment.Amendment) (payment.Preview, error)
 }
 
 // GatewayPages is the part of a Gateway for its own pages, to which applications send payers.
 type GatewayPages interface {
 	// Portal returns the address of a page where the payer manages payment methods and the subscription, and from
 	// which the payer goes back to an address.
-	Portal(ctx context.Context, c billing.CustomerID, back string) (url string, err error)
+	Portal(ctx context.Context, c payment.CustomerID, back string) (url string, err error)
 
 	// Checkout returns the address of a page where the payer starts a subscription, which is open for
-	// billing.CheckoutLasts.
-	Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (url string, err error)
+	// payment.CheckoutLasts.
+	Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (url string, err error)
 
 	// EndCheckouts ends the open checkout pages of a customer: no payer can start a subscription there after that.
-	EndCheckouts(ctx context.Context, c billing.CustomerID) error
+	EndCheckouts(ctx context.Context, c payment.CustomerID) error
 }
 
 // SandboxPayer does what a payer's browser does with a real gateway.
 type SandboxPayer interface {
-	// Confirm adds a card with a setup intent. billing.ErrTestCardsOnly if it is not a test card; the
-	// number is not examined any further. billing.ErrMethodExpired, *billing.DeclinedError.
-	// billing.ErrIntentNotFound unless intent and secret belong together, and to the customer.
-	// billing.ErrIntentState if the intent was confirmed before.
-	Confirm(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String,
-		card billing.Card) (billing.SetupIntent, error)
+	// Confirm adds a card with a setup intent. payment.ErrTestCardsOnly if it is not a test card; the
+	// number is not examined any further. payment.ErrMethodExpired, *payment.DeclinedError.
+	// payment.ErrIntentNotFound unless intent and secret belong together, and to the customer.
+	// payment.ErrIntentState if the intent was confirmed before.
+	Confirm(ctx context.Context, c payment.CustomerID, i payment.IntentID, clientSecret secret.String,
+		card payment.Card) (payment.SetupIntent, error)
 
 	// Authenticate completes, as the payer, the bank's authentication that a setup intent or a payment
 	// intent waits for. Errors as for Confirm.
-	Authenticate(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String,
-		success bool) (billing.SetupIntent, error)
+	Authenticate(ctx context.Context, c payment.CustomerID, i payment.IntentID, clientSecret secret.String,
+		success bool) (payment.SetupIntent, error)
 
-	// Page returns a page of the sandbox. billing.ErrPageNotFound if there is none, or it has ended.
-	Page(ctx context.Context, l billing.SandboxLink) (*billing.SandboxPage, error)
+	// Page returns a page of the sandbox. payment.ErrPageNotFound if there is none, or it has ended.
+	Page(ctx context.Context, l payment.SandboxLink) (*payment.SandboxPage, error)
 
 	// Complete starts the subscription of a checkout page with a card, and returns the page. It returns no error if
-	// that was done before. Errors as for Page, and billing.ErrTestCardsOnly, billing.ErrMethodExpired,
-	// *billing.DeclinedError, billing.ErrSubscriptionExists.
-	Complete(ctx context.Context, l billing.SandboxLink, card billing.Card) (*billing.SandboxPage, error)
+	// that was done before. Errors as for Page, and payment.ErrTestCardsOnly, payment.ErrMethodExpired,
+	// *payment.DeclinedError, payment.ErrSubscriptionExists.
+	Complete(ctx context.Context, l payment.SandboxLink, card payment.Card) (*payment.SandboxPage, error)
 
 	// EndAtPeriodEnd ends the subscription of a portal page when its period ends, or undoes that, and returns the
 	// page. Errors as for Page.
-	EndAtPeriodEnd(ctx context.Context, l billing.SandboxLink, ends bool) (*billing.SandboxPage, error)
+	EndAtPeriodEnd(ctx context.Context, l payment.SandboxLink, ends bool) (*payment.SandboxPage, error)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -14,31 +14,31 @@ import (
 // Payments stores the customers of workspaces at payment gateways, and the mirror of their state there.
 // A workspace has one customer per gateway account.
 type Payments interface {
-	// Customer returns a workspace's customer at an account, or billing.ErrNoCustomer.
-	Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error)
+	// Customer returns a workspace's customer at an account, or payment.ErrNoCustomer.
+	Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error)
 
 	// Reserve stores c, unless its workspace has a customer at that account already, and returns the
 	// stored customer: of two concurrent calls, the second gets the first one's customer, with its key.
-	Reserve(ctx context.Context, by identity.Actor, c *billing.Customer) (*billing.Customer, error)
+	Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error)
 
 	// Update changes a customer under its lock, and stores it with its Invoices, the subscription in
-	// Ended, and what it recorded. billing.ErrNoCustomer if there is none,
+	// Ended, and what it recorded. payment.ErrNoCustomer if there is none,
 	// identity.ErrWorkspaceNotFound if the workspace is deleted. change may run again after a conflict.
 	Update(ctx context.Context, by identity.Actor, account string,
-		change func(*billing.Customer) error) (*billing.Customer, error)
+		change func(*payment.Customer) error) (*payment.Customer, error)
 
 	// Invoices lists the invoices of a workspace at an account, newest first, those of one status if
 	// status is not empty.
-	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus,
-		q page.Query) (billing.InvoicePage, error)
+	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
+		q page.Query) (payment.InvoicePage, error)
 
-	// Invoice returns an invoice of a workspace at an account, or billing.ErrInvoiceNotFound.
+	// Invoice returns an invoice of a workspace at an account, or payment.ErrInvoiceNotFound.
 	Invoice(
-		ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID,
-	) (*billing.Invoice, error)
+		ctx context.Context, ws identity.WorkspaceID, account string, id payment.InvoiceID,
+	) (*payment.Invoice, error)
 
-	// Find returns the workspace of an org that has the customer c, or billing.ErrNoCustomer.
-	Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error)
+	// Find returns the workspace of an org that has the customer c, or payment.ErrNoCustomer.
+	Find(ctx context.Context, org identity.OrgID, account string, c payment.CustomerID) (identity.WorkspaceID, error)
 
 	// Live counts a workspace's subscriptions at an account that are live or may be about to be: by an operation in
 	// progress, or on a checkout page of a customer that exists at the gateway, which is not known to have ended.
@@ -56,7 +56,7 @@ type PaymentOverview interface {
 	// Duplicates returns the workspaces of an org that had several live subscriptions when last seen,
 	// with the Surplus of each.
 	Duplicates(ctx context.Context, org identity.OrgID,
-		account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error)
+		account string) (map[identity.WorkspaceID][]payment.SubscriptionID, error)
 
 	// Paused returns the workspaces of an org whose payments at an account are paused, ordered by
 	// identifier.
@@ -72,21 +72,21 @@ type PaymentOverview interface {
 type Inbox interface {
 	// Put stores e, unless its account already has an event with its ID: then fresh is false, and the
 	// stored event stays as it is.
-	Put(ctx context.Context, org identity.OrgID, e *billing.Event) (fresh bool, err error)
+	Put(ctx context.Context, org identity.OrgID, e *payment.Event) (fresh bool, err error)
 
 	// Waiting returns the 100 oldest events about a customer that were received and not yet processed.
-	Waiting(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) ([]billing.Event, error)
+	Waiting(ctx context.Context, org identity.OrgID, account string, c payment.CustomerID) ([]payment.Event, error)
 
 	// Save stores the progress of events: State, Attempts, Failure and EndedAt.
-	Save(ctx context.Context, org identity.OrgID, events ...billing.Event) error
+	Save(ctx context.Context, org identity.OrgID, events ...payment.Event) error
 
 	// List lists an org's events, last received first. If state is not empty, only those in that state.
 	List(
-		ctx context.Context, org identity.OrgID, state billing.EventState, q page.Query,
-	) (page.Of[billing.Event], error)
+		ctx context.Context, org identity.OrgID, state payment.EventState, q page.Query,
+	) (page.Of[payment.Event], error)
 
-	// Get returns an event of an org, or billing.ErrEventNotFound.
-	Get(ctx context.Context, org identity.OrgID, account, id string) (*billing.Event, error)
+	// Get returns an event of an org, or payment.ErrEventNotFound.
+	Get(ctx context.Context, org identity.OrgID, account, id string) (*payment.Event, error)
 
 	// Backlog returns how many of an org's events are waiting, how many are dead, and when the oldest
 	// waiting one arrived: the zero time if none is waiting.

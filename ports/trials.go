@@ -3,8 +3,8 @@ package ports
 import (
 	"context"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -16,8 +16,8 @@ type Trials interface {
 	// before, which stay as they are. Of two concurrent transactions with the same mark, the second sees the
 	// first one's.
 	Claim(
-		ctx context.Context, by identity.Actor, account string, marks []billing.TrialMark,
-	) (taken []billing.TrialMark, err error)
+		ctx context.Context, by identity.Actor, account string, marks []payment.TrialMark,
+	) (taken []payment.TrialMark, err error)
 
 	// Release deletes the marks of by's workspace. Repeating it is not an error.
 	Release(ctx context.Context, by identity.Actor, account string) error

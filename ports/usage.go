@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
@@ -71,10 +71,10 @@ type Meters interface {
 	UsageOutbox
 
 	// Add adds a report to the sum of its feature and period in by's workspace, and returns the sum. A report whose Key
-	// the workspace has used within billing.UsageKeyLasts is not added again: then repeated is true.
-	// billing.ErrUsageKeyReused if the first report with the Key had another feature or quantity. A sum never exceeds
-	// billing.MaxUsageSum. Concurrent reports all count.
-	Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (sum int64, repeated bool, err error)
+	// the workspace has used within payment.UsageKeyLasts is not added again: then repeated is true.
+	// payment.ErrUsageKeyReused if the first report with the Key had another feature or quantity. A sum never exceeds
+	// payment.MaxUsageSum. Concurrent reports all count.
+	Add(ctx context.Context, by identity.Actor, r payment.UsageReport) (sum int64, repeated bool, err error)
 
 	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.
 	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error)

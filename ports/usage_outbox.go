@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -14,10 +14,10 @@ import (
 type UsageOutbox interface {
 	// QueueUsage stores an event of by's workspace. If there is an event of the same customer, feature and price that
 	// was not tried yet and happened at since or later, it adds the quantity to that event instead.
-	QueueUsage(ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time) error
+	QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time) error
 
 	// QueuedUsage returns the oldest events of a workspace for an account, at most n.
-	QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]billing.UsageEvent, error)
+	QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]payment.UsageEvent, error)
 
 	// TryUsage stores that an event is tried at a time, and returns its quantity. tried is false if it was tried
 	// before, or does not exist.
@@ -36,5 +36,5 @@ type UsageOutbox interface {
 type GatewayMeters interface {
 	// ReportUsage adds an event to what its customer has used of the metered price in the period that
 	// contains the event's time. Events with one ID count once, within a day.
-	ReportUsage(ctx context.Context, e billing.UsageEvent) error
+	ReportUsage(ctx context.Context, e payment.UsageEvent) error
 }

@@ -3,7 +3,7 @@ package rest
 import (
 	"net/http"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // cardPolicy lets the page of the card form load Stripe.js, which the policy of the console does not: it needs scripts,
@@ -21,7 +21,7 @@ func (a *API) registerCardPage() {
 	})
 	register(a.router, http.MethodGet, "/console/card", withRoute("/console/card",
 		func(w http.ResponseWriter, r *http.Request) {
-			if a.Services.Payments.GatewayOf(observation(r).org.ID) != billing.Stripe {
+			if a.Services.Payments.GatewayOf(observation(r).org.ID) != payment.Stripe {
 				a.problem(w, r, errNoSuchPath)
 				return
 			}

@@ -3,7 +3,7 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
@@ -30,7 +30,7 @@ func (a *API) getEntitlements(r *request) (reply, error) {
 	return ok(out).withRevision(1), nil
 }
 
-func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
+func toEntitlementLimit(a *payment.Allowance) openapi.EntitlementLimit {
 	limit, remaining := limitOf(a)
 	out := openapi.EntitlementLimit{
 		Limit:     limit,
@@ -47,8 +47,8 @@ func toEntitlementLimit(a *billing.Allowance) openapi.EntitlementLimit {
 }
 
 // limitOf returns a limit and the remaining amount; null if there is no limit.
-func limitOf(a *billing.Allowance) (limit, remaining nullable.Nullable[int64]) {
-	if a.Origin == billing.NoLimit {
+func limitOf(a *payment.Allowance) (limit, remaining nullable.Nullable[int64]) {
+	if a.Origin == payment.NoLimit {
 		return nullable.NewNullNullable[int64](), nullable.NewNullNullable[int64]()
 	}
 	return nullable.NewNullableWithValue(a.Limit), nullable.NewNullableWithValue(max(a.Limit-a.Used, 0))

@@ -4,7 +4,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func (a *API) getBillingDetails(r *request) (reply, error) {
@@ -17,9 +17,9 @@ func (a *API) replaceBillingDetails(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	d := billing.Details{Name: in.Name, Email: in.Email}
+	d := payment.Details{Name: in.Name, Email: in.Email}
 	if to := in.Address; to != nil {
-		d.Address = billing.Address{
+		d.Address = payment.Address{
 			Line1:      to.Line1,
 			Line2:      to.Line2,
 			City:       to.City,
@@ -29,7 +29,7 @@ func (a *API) replaceBillingDetails(r *request) (reply, error) {
 		}
 	}
 	for _, id := range in.TaxIds {
-		d.TaxIDs = append(d.TaxIDs, billing.TaxID{Type: id.Type, Value: id.Value})
+		d.TaxIDs = append(d.TaxIDs, payment.TaxID{Type: id.Type, Value: id.Value})
 	}
 	stored, err := r.Payments.ChangeDetails(r.Context(), r.by, d)
 	return detailsReply(stored, err)
@@ -48,8 +48,8 @@ func detailsReply(d *payments.BillingDetails, err error) (reply, error) {
 	}), nil
 }
 
-func toAddress(a billing.Address) nullable.Nullable[openapi.BillingAddress] {
-	if a == (billing.Address{}) {
+func toAddress(a payment.Address) nullable.Nullable[openapi.BillingAddress] {
+	if a == (payment.Address{}) {
 		return nullable.NewNullNullable[openapi.BillingAddress]()
 	}
 	return nullable.NewNullableWithValue(openapi.BillingAddress{
@@ -62,12 +62,12 @@ func toAddress(a billing.Address) nullable.Nullable[openapi.BillingAddress] {
 	})
 }
 
-func toTaxIDs(ids []billing.TaxID) []openapi.TaxID {
-	return mapSlice(ids, func(id *billing.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} })
+func toTaxIDs(ids []payment.TaxID) []openapi.TaxID {
+	return mapSlice(ids, func(id *payment.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} })
 }
 
 // toBilledTo returns the billing details that an invoice shows.
-func toBilledTo(d *billing.Details) nullable.Nullable[openapi.InvoiceBillingDetails] {
+func toBilledTo(d *payment.Details) nullable.Nullable[openapi.InvoiceBillingDetails] {
 	if d == nil {
 		return nullable.NewNullNullable[openapi.InvoiceBillingDetails]()
 	}

@@ -3,10 +3,10 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func toDiscount(d *billing.Discount) openapi.Discount {
+func toDiscount(d *payment.Discount) openapi.Discount {
 	out := openapi.Discount{
 		Name:             openapi.OrNull(d.Name),
 		PercentOff:       openapi.OrNull(float64(d.Percent) / 100),

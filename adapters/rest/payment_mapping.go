@@ -6,21 +6,21 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func toMoney(m billing.Money) openapi.Money {
+func toMoney(m payment.Money) openapi.Money {
 	return openapi.Money{Amount: m.Amount, Currency: m.Currency}
 }
 
-func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
+func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 	limits := map[string]int64{}
 	for name, n := range p.Limits {
 		limits[name] = n
 	}
 	metered := nullable.NewNullNullable[openapi.MeteredPrice]()
 	if m := p.Metered; m != nil {
-		unit := toMoney(billing.Money{Amount: m.Amount, Currency: p.Price.Currency})
+		unit := toMoney(payment.Money{Amount: m.Amount, Currency: p.Price.Currency})
 		metered.Set(openapi.MeteredPrice{Feature: m.Feature, UnitPrice: unit})
 	}
 	return openapi.Plan{
@@ -40,7 +40,7 @@ func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
 	}
 }
 
-func toPaymentMethod(now time.Time, m *billing.Method, def billing.MethodID) openapi.PaymentMethod {
+func toPaymentMethod(now time.Time, m *payment.Method, def payment.MethodID) openapi.PaymentMethod {
 	return openapi.PaymentMethod{
 		ID:        string(m.ID),
 		Type:      m.Type,
@@ -55,7 +55,7 @@ func toPaymentMethod(now time.Time, m *billing.Method, def billing.MethodID) ope
 	}
 }
 
-func toInvoice(i *billing.Invoice) openapi.Invoice {
+func toInvoice(i *payment.Invoice) openapi.Invoice {
 	money := func(amount int64) openapi.Money { return toMoney(i.Money(amount)) }
 	return openapi.Invoice{
 		ID:         string(i.ID),
@@ -68,7 +68,7 @@ func toInvoice(i *billing.Invoice) openapi.Invoice {
 		Total:      money(i.Total),
 		AmountDue:  money(i.AmountDue),
 		AmountPaid: money(i.AmountPaid),
-		Lines: mapSlice(i.Lines, func(l *billing.InvoiceLine) openapi.InvoiceLine {
+		Lines: mapSlice(i.Lines, func(l *payment.InvoiceLine) openapi.InvoiceLine {
 			return openapi.InvoiceLine{
 				Description: l.Description, Quantity: l.Quantity, Amount: money(l.Amount),
 				PeriodStart: orNullTime(l.Start), PeriodEnd: orNullTime(l.End),
@@ -132,7 +132,7 @@ func toSubscription(v *payments.View) openapi.Subscription {
 	return out
 }
 
-func toAction(a *billing.Action) nullable.Nullable[openapi.SubscriptionAction] {
+func toAction(a *payment.Action) nullable.Nullable[openapi.SubscriptionAction] {
 	if a == nil {
 		return nullable.NewNullNullable[openapi.SubscriptionAction]()
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -38,7 +38,7 @@ func (a *API) createCheckoutSession(r *request) (command, error) {
 		return nil, err
 	}
 	p, err := r.Payments.Checkout(r.Context(), r.by, payments.CheckoutRequest{
-		Plan:       billing.PlanID(in.PlanID),
+		Plan:       payment.PlanID(in.PlanID),
 		Quantity:   max(in.Quantity, 1),
 		NoTrial:    in.Trial != nil && !*in.Trial,
 		SuccessURL: in.SuccessURL,
@@ -68,7 +68,7 @@ var sandboxTemplate = template.Must(template.New("sandbox").Parse(sandboxHTML))
 // sandboxView is what sandbox.html shows.
 type sandboxView struct {
 	Nonce   string
-	Page    *billing.SandboxPage
+	Page    *payment.SandboxPage
 	Gone    bool   // there is no page
 	Refusal string // why the last form was refused
 	Price   string
@@ -93,8 +93,8 @@ func (a *API) registerSandboxPages() {
 func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()
-	link := billing.SandboxLink{
-		Customer: billing.CustomerID(pathVar(r, "customer")), Secret: secret.New(pathVar(r, "secret")),
+	link := payment.SandboxLink{
+		Customer: payment.CustomerID(pathVar(r, "customer")), Secret: secret.New(pathVar(r, "secret")),
 	}
 	org := observation(r).org.ID
 	page, err := a.Services.Payments.SandboxPage(ctx, org, link)
@@ -105,7 +105,7 @@ func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if errors.Is(err, billing.ErrPageNotFound) {
+	if errors.Is(err, payment.ErrPageNotFound) {
 		err = a.countUnauthenticated(w.Header(), observation(r), err)
 	}
 	a.writeSandboxPage(w, r, page, errors.Join(err, refused))
@@ -113,20 +113,20 @@ func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 
 // submitSandboxPage does what the form of a page says.
 func (a *API) submitSandboxPage(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, link billing.SandboxLink, page **billing.SandboxPage,
+	ctx context.Context, w http.ResponseWriter, r *http.Request, link payment.SandboxLink, page **payment.SandboxPage,
 ) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSandboxForm)
 	if err := r.ParseForm(); err != nil {
 		return errBodyUnreadable
 	}
-	var now *billing.SandboxPage
+	var now *payment.SandboxPage
 	var err error
 	if action := r.PostForm.Get("action"); (*page).Portal {
 		now, err = a.Services.Payments.EndFromPortal(ctx, observation(r).org.ID, link, action == "end")
 	} else {
 		month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
 		year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))
-		now, err = a.Services.Payments.CompleteCheckout(ctx, observation(r).org.ID, link, billing.Card{
+		now, err = a.Services.Payments.CompleteCheckout(ctx, observation(r).org.ID, link, payment.Card{
 			Number: secret.New(r.PostForm.Get("number")), ExpMonth: month, ExpYear: year,
 		})
 	}
@@ -145,7 +145,7 @@ func (a *API) redirectPayer(w http.ResponseWriter, r *http.Request, address stri
 	})
 }
 
-func (a *API) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *billing.SandboxPage, err error) {
+func (a *API) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
 	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.now().Year() + 3, Gone: p == nil}
 	status, targets := http.StatusOK, "'self'"
 	if err != nil {
@@ -188,7 +188,7 @@ func pageHeaders(policy string) map[string]string {
 }
 
 // formatMoney returns an amount as people read it, such as 29.00 USD.
-func formatMoney(m billing.Money) string {
+func formatMoney(m payment.Money) string {
 	unit, err := currency.ParseISO(m.Currency)
 	if err != nil {
 		return fmt.Sprintf("%d %s", m.Amount, strings.ToUpper(m.Currency))
@@ -202,7 +202,7 @@ func formatMoney(m billing.Money) string {
 	return whole + " " + unit.String()
 }
 
-func formatInterval(p billing.Plan) string {
+func formatInterval(p payment.Plan) string {
 	if p.IntervalCount > 1 {
 		return fmt.Sprintf("every %d %ss", p.IntervalCount, p.Interval)
 	}

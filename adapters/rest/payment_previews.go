@@ -2,7 +2,7 @@ package rest
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func (a *API) previewSubscriptionChange(r *request) (reply, error) {
@@ -10,8 +10,8 @@ func (a *API) previewSubscriptionChange(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	p, err := r.Payments.PreviewChange(r.Context(), r.by, billing.Changes{
-		Plan:              (*billing.PlanID)(in.PlanID),
+	p, err := r.Payments.PreviewChange(r.Context(), r.by, payment.Changes{
+		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
 		Code:              in.PromotionCode,

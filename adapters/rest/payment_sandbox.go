@@ -2,13 +2,13 @@ package rest
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-func sandboxIntent(r *request, clientSecret string) billing.SetupIntent {
-	return billing.SetupIntent{
-		ID:           billing.IntentID(pathVar(r.Request, "intent_id")),
+func sandboxIntent(r *request, clientSecret string) payment.SetupIntent {
+	return payment.SetupIntent{
+		ID:           payment.IntentID(pathVar(r.Request, "intent_id")),
 		ClientSecret: secret.New(clientSecret),
 	}
 }
@@ -20,7 +20,7 @@ func (a *API) confirmSandboxIntent(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	card := billing.Card{
+	card := payment.Card{
 		Number:   secret.New(in.Card.Number),
 		CVC:      secret.New(in.Card.Cvc),
 		ExpMonth: in.Card.ExpMonth,

@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // webhookPaths is the prefix that payment gateways call, on any host: the org is in the path.
@@ -22,7 +22,7 @@ func (a *API) webhookOperations() []publicOperation {
 		defer cancel()
 		r = r.WithContext(ctx)
 		if err := a.receive(w, r, op); err != nil {
-			if errors.Is(err, billing.ErrSignature) {
+			if errors.Is(err, payment.ErrSignature) {
 				err = a.countUnauthenticated(w.Header(), observation(r), err)
 			}
 			a.problem(w, r, err)
@@ -37,7 +37,7 @@ func (a *API) webhookOperations() []publicOperation {
 func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
 	org, there := a.Orgs().BySlug(pathVar(r, "org"))
 	if !there {
-		return billing.ErrGatewayNotFound
+		return payment.ErrGatewayNotFound
 	}
 	observation(r).org = org
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, op.MaxBody))
@@ -50,7 +50,7 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 		return errBodyUnreadable
 	}
 	return a.Services.Payments.Receive(
-		r.Context(), org.ID, billing.GatewayKind(pathVar(r, "gateway")), body, r.Header.Get("Stripe-Signature"),
+		r.Context(), org.ID, payment.GatewayKind(pathVar(r, "gateway")), body, r.Header.Get("Stripe-Signature"),
 		a.now(),
 	)
 }

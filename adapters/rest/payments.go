@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 const (
@@ -59,8 +59,8 @@ func (r *request) gatewayKey() string {
 	return "atrium_" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-func methodID(r *request) billing.MethodID {
-	return billing.MethodID(pathVar(r.Request, "payment_method_id"))
+func methodID(r *request) payment.MethodID {
+	return payment.MethodID(pathVar(r.Request, "payment_method_id"))
 }
 
 func (a *API) listPlans(r *request) (reply, error) {
@@ -69,7 +69,7 @@ func (a *API) listPlans(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := ok(openapi.PlanList{
-		Data:       mapSlice(plans, func(p *billing.Plan) openapi.Plan { return toPlan(p, current) }),
+		Data:       mapSlice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
 		NextCursor: nullable.NewNullNullable[string](),
 	}).withRevision(1)
 	out.vary = "Host, Authorization, Workspace-Id"
@@ -81,9 +81,9 @@ func (a *API) createSetupIntent(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	usage := billing.OffSession
+	usage := payment.OffSession
 	if in.Usage != "" {
-		usage = billing.Usage(in.Usage)
+		usage = payment.Usage(in.Usage)
 	}
 	made, err := r.Payments.SetupIntent(r.Context(), r.by, r.gatewayKey(), usage)
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *API) listPaymentMethods(r *request) (reply, error) {
 	}
 	return ok(openapi.PaymentMethodList{
 		Data: mapSlice(
-			w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) },
+			w.Methods, func(m *payment.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) },
 		),
 		NextCursor: nullable.NewNullNullable[string](),
 		Stale:      w.Stale,
@@ -124,7 +124,7 @@ func (a *API) listPaymentMethods(r *request) (reply, error) {
 
 func (a *API) deletePaymentMethod(r *request) (reply, error) {
 	return noContent, r.Payments.RemoveMethod(
-		r.Context(), r.by, methodID(r), billing.MethodID(r.query.Get("replacement_id")),
+		r.Context(), r.by, methodID(r), payment.MethodID(r.query.Get("replacement_id")),
 	)
 }
 
@@ -137,9 +137,9 @@ func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
 }
 
 func (a *API) listInvoices(r *request) (reply, error) {
-	status := billing.InvoiceStatus(r.query.Get("status"))
+	status := payment.InvoiceStatus(r.query.Get("status"))
 	var found payments.Bills
-	invoices, next, err := pageOf(r, toInvoice, func(q page.Query) (billing.InvoicePage, error) {
+	invoices, next, err := pageOf(r, toInvoice, func(q page.Query) (payment.InvoicePage, error) {
 		bills, err := r.Payments.Invoices(r.Context(), r.by, status, q)
 		if err == nil {
 			found = *bills
@@ -155,7 +155,7 @@ func (a *API) listInvoices(r *request) (reply, error) {
 }
 
 func (a *API) payInvoice(r *request) (command, error) {
-	id := billing.InvoiceID(pathVar(r.Request, "invoice_id"))
+	id := payment.InvoiceID(pathVar(r.Request, "invoice_id"))
 	p, err := r.Payments.PayInvoice(r.Context(), r.by, r.gatewayKey(), id)
 	if err != nil {
 		return nil, err
@@ -174,9 +174,9 @@ func (a *API) createSubscription(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := billing.SubscribeRequest{
-		Plan:     billing.PlanID(in.PlanID),
-		Method:   billing.MethodID(in.PaymentMethodID),
+	w := payment.SubscribeRequest{
+		Plan:     payment.PlanID(in.PlanID),
+		Method:   payment.MethodID(in.PaymentMethodID),
 		Quantity: max(in.Quantity, 1),
 		Code:     in.PromotionCode,
 		NoTrial:  in.Trial != nil && !*in.Trial,
@@ -206,12 +206,12 @@ func (a *API) updateSubscription(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes := billing.Changes{
-		Plan:              (*billing.PlanID)(in.PlanID),
+	changes := payment.Changes{
+		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
 		Pause:             in.Paused,
-		Feedback:          (*billing.Feedback)(in.CancellationFeedback),
+		Feedback:          (*payment.Feedback)(in.CancellationFeedback),
 		Comment:           in.CancellationComment,
 		Code:              in.PromotionCode,
 		Preview:           in.Preview,
@@ -233,8 +233,8 @@ func subscriptionReply(v *payments.View, err error) (reply, error) {
 }
 
 func (a *API) cancelSubscription(r *request) (command, error) {
-	why := billing.Cancellation{
-		Feedback: billing.Feedback(r.query.Get("cancellation_feedback")), Comment: r.query.Get("cancellation_comment"),
+	why := payment.Cancellation{
+		Feedback: payment.Feedback(r.query.Get("cancellation_feedback")), Comment: r.query.Get("cancellation_comment"),
 	}
 	return respond(noContent), r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match, why)
 }

@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -121,7 +121,7 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	if e, ok := errors.AsType[*connection.UnreadableError](err); ok {
 		p.Sqlstate = e.State
 	}
-	if e, ok := errors.AsType[*billing.DeclinedError](err); ok {
+	if e, ok := errors.AsType[*payment.DeclinedError](err); ok {
 		p.DeclineCode = e.DeclineCode
 	}
 	if e, ok := errors.AsType[*quota.LimitError](err); ok {

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // account is the state of one customer in the sandbox.
 type account struct {
-	ID            billing.CustomerID `json:"id"`
+	ID            payment.CustomerID `json:"id"`
 	Name          string             `json:"name"`
 	Email         string             `json:"email"`
-	Address       billing.Address    `json:"address,omitzero"`
-	TaxIDs        []billing.TaxID    `json:"tax_ids,omitempty"`
+	Address       payment.Address    `json:"address,omitzero"`
+	TaxIDs        []payment.TaxID    `json:"tax_ids,omitempty"`
 	CreatedAt     time.Time          `json:"created_at"`
 	Methods       []*method          `json:"methods"`
-	Default       billing.MethodID   `json:"default"`
+	Default       payment.MethodID   `json:"default"`
 	Credit        int64              `json:"credit,omitempty"` // deducted from the next invoices
 	Intents       []*intent          `json:"intents"`
 	Subscriptions []*subscription    `json:"subscriptions"`
@@ -46,7 +46,7 @@ const (
 )
 
 type method struct {
-	ID        billing.MethodID `json:"id"`
+	ID        payment.MethodID `json:"id"`
 	Brand     string           `json:"brand"`
 	Last4     string           `json:"last4"`
 	ExpMonth  int              `json:"exp_month"`
@@ -57,8 +57,8 @@ type method struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-func (m *method) shown() billing.Method {
-	return billing.Method{ID: m.ID, Type: "card", Brand: m.Brand, Last4: m.Last4, ExpMonth: m.ExpMonth,
+func (m *method) shown() payment.Method {
+	return payment.Method{ID: m.ID, Type: "card", Brand: m.Brand, Last4: m.Last4, ExpMonth: m.ExpMonth,
 		ExpYear: m.ExpYear, Country: "US", CreatedAt: m.CreatedAt, Fingerprint: m.Fingerprint}
 }
 
@@ -71,20 +71,20 @@ const (
 )
 
 type intent struct {
-	ID           billing.IntentID       `json:"id"`
-	Usage        billing.Usage          `json:"usage,omitempty"`
+	ID           payment.IntentID       `json:"id"`
+	Usage        payment.Usage          `json:"usage,omitempty"`
 	Status       string                 `json:"status"`
 	Card         *method                `json:"card,omitempty"`         // that waits for the bank
-	Subscription billing.SubscriptionID `json:"subscription,omitempty"` // of a payment
-	Invoice      billing.InvoiceID      `json:"invoice,omitempty"`      // of a payment that is not the first one
+	Subscription payment.SubscriptionID `json:"subscription,omitempty"` // of a payment
+	Invoice      payment.InvoiceID      `json:"invoice,omitempty"`      // of a payment that is not the first one
 	CreatedAt    time.Time              `json:"created_at"`
 }
 
 type subscription struct {
-	ID                billing.SubscriptionID `json:"id"`
-	Plan              billing.Plan           `json:"plan"` // as it was sold
+	ID                payment.SubscriptionID `json:"id"`
+	Plan              payment.Plan           `json:"plan"` // as it was sold
 	Quantity          int                    `json:"quantity"`
-	Status            billing.Status         `json:"status"`
+	Status            payment.Status         `json:"status"`
 	Key               string                 `json:"key"`
 	Anchor            int                    `json:"anchor"` // the day of the month on which periods begin
 	PeriodStart       time.Time              `json:"period_start"`
@@ -92,21 +92,21 @@ type subscription struct {
 	TrialEnd          time.Time              `json:"trial_end"`
 	TrialTold         bool                   `json:"trial_told,omitempty"` // an event has told that the trial ends soon
 	CancelAtPeriodEnd bool                   `json:"cancel_at_period_end"`
-	Cancellation      billing.Cancellation   `json:"cancellation,omitzero"`
+	Cancellation      payment.Cancellation   `json:"cancellation,omitzero"`
 	Paused            bool                   `json:"paused,omitempty"`
 	PaidUntil         time.Time              `json:"paid_until,omitzero"` // of a paused subscription
 	Next              *sale                  `json:"next,omitempty"`      // at renewal
 	Change            *change                `json:"change,omitempty"`
 	Retries           int                    `json:"retries"`
 	RetryAt           time.Time              `json:"retry_at"`
-	Intent            billing.IntentID       `json:"intent,omitempty"` // what the payer has to do
-	Discount          *billing.Discount      `json:"discount,omitempty"`
+	Intent            payment.IntentID       `json:"intent,omitempty"` // what the payer has to do
+	Discount          *payment.Discount      `json:"discount,omitempty"`
 	Code              string                 `json:"code,omitempty"` // the promotion code that was used last
 	Off               int64                  `json:"off,omitempty"`  // deducted from the price of the current period
 	CreatedAt         time.Time              `json:"created_at"`
 	AutomaticTax      bool                   `json:"automatic_tax,omitempty"`
 
-	unbilled *billing.InvoiceLine // the usage, while the invoice of the next period is written
+	unbilled *payment.InvoiceLine // the usage, while the invoice of the next period is written
 }
 
 // change is a change that waits for the payer to authenticate its payment: a pending update
@@ -117,22 +117,22 @@ type change struct {
 	PeriodStart time.Time         `json:"period_start"`
 	PeriodEnd   time.Time         `json:"period_end"`
 	Off         int64             `json:"off,omitempty"`
-	Invoice     billing.InvoiceID `json:"invoice"`
-	Intent      billing.IntentID  `json:"intent"`
+	Invoice     payment.InvoiceID `json:"invoice"`
+	Intent      payment.IntentID  `json:"intent"`
 	Until       time.Time         `json:"until"`
 }
 
 // sale is a plan with its quantity.
 type sale struct {
-	Plan     billing.Plan `json:"plan"`
+	Plan     payment.Plan `json:"plan"`
 	Quantity int          `json:"quantity"`
 
-	Promotion *billing.Promotion `json:"promotion,omitempty"`
+	Promotion *payment.Promotion `json:"promotion,omitempty"`
 }
 
 type invoice struct {
-	billing.Invoice
-	Subscription billing.SubscriptionID `json:"subscription"`
+	payment.Invoice
+	Subscription payment.SubscriptionID `json:"subscription"`
 }
 
 // answer is the result of a call, kept for repeated calls.
@@ -152,7 +152,7 @@ type notice struct {
 	At     time.Time `json:"at"`
 }
 
-func (b *account) method(id billing.MethodID) *method {
+func (b *account) method(id payment.MethodID) *method {
 	i := slices.IndexFunc(b.Methods, func(m *method) bool { return m.ID == id })
 	if i < 0 {
 		return nil
@@ -160,7 +160,7 @@ func (b *account) method(id billing.MethodID) *method {
 	return b.Methods[i]
 }
 
-func (b *account) subscription(id billing.SubscriptionID) *subscription {
+func (b *account) subscription(id payment.SubscriptionID) *subscription {
 	i := slices.IndexFunc(b.Subscriptions, func(s *subscription) bool { return s.ID == id })
 	if i < 0 {
 		return nil
@@ -168,7 +168,7 @@ func (b *account) subscription(id billing.SubscriptionID) *subscription {
 	return b.Subscriptions[i]
 }
 
-func (b *account) intent(id billing.IntentID) *intent {
+func (b *account) intent(id payment.IntentID) *intent {
 	i := slices.IndexFunc(b.Intents, func(n *intent) bool { return n.ID == id })
 	if i < 0 {
 		return nil
@@ -184,13 +184,13 @@ func (b *account) emit(kind, object, about string, now time.Time) {
 }
 
 // held returns s as a gateway shows it, without the action that the payer must take.
-func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
-	item := billing.Item{
-		ID: "si_" + billing.ItemID(s.ID), Rate: rate(s.Plan), Quantity: s.Quantity, PeriodStart: s.PeriodStart,
+func (s *subscription) held(c payment.CustomerID) payment.GatewaySubscription {
+	item := payment.Item{
+		ID: "si_" + payment.ItemID(s.ID), Rate: rate(s.Plan), Quantity: s.Quantity, PeriodStart: s.PeriodStart,
 		PeriodEnd: s.PeriodEnd,
 	}
-	h := billing.GatewaySubscription{
-		ID: s.ID, Customer: c, Items: []billing.Item{item}, Plan: s.Plan.ID,
+	h := payment.GatewaySubscription{
+		ID: s.ID, Customer: c, Items: []payment.Item{item}, Plan: s.Plan.ID,
 		Status: s.Status, Key: s.Key, TrialEnd: s.TrialEnd,
 		CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt, Cancellation: s.Cancellation,
 		Paused: s.Paused, PaidUntil: s.PaidUntil,
@@ -201,21 +201,21 @@ func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
 		h.Discount = &d
 	}
 	if s.Next != nil {
-		next := billing.Item{Rate: rate(s.Next.Plan), Quantity: s.Next.Quantity}
-		h.Schedule = &billing.Schedule{Own: true, Phases: []billing.Phase{
+		next := payment.Item{Rate: rate(s.Next.Plan), Quantity: s.Next.Quantity}
+		h.Schedule = &payment.Schedule{Own: true, Phases: []payment.Phase{
 			{Start: s.PeriodStart, End: s.PeriodEnd, Items: h.Items},
-			{Start: s.PeriodEnd, Items: []billing.Item{next}, Plan: s.Next.Plan.ID},
+			{Start: s.PeriodEnd, Items: []payment.Item{next}, Plan: s.Next.Plan.ID},
 		}}
 	}
 	return h
 }
 
 // rate returns the rate of a plan.
-func rate(p billing.Plan) billing.Rate {
-	return billing.Rate{Ref: priceRef(p), Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+func rate(p payment.Plan) payment.Rate {
+	return payment.Rate{Ref: priceRef(p), Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 
 // priceRef returns the id of a plan's price. One without an id, which the sandbox does not need, has that of the plan.
-func priceRef(p billing.Plan) string {
+func priceRef(p payment.Plan) string {
 	return cmp.Or(p.PriceRef, string(p.ID))
 }

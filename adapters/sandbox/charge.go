@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // outcome is the outcome of a charge.
@@ -45,24 +45,24 @@ func (b *account) charge(amount int64, present bool, now time.Time) outcome {
 
 // bill writes an invoice for a subscription's present period.
 func (b *account) bill(s *subscription, amount int64, paid bool, now time.Time) *invoice {
-	i := b.write(s, amount, billing.Open, now)
+	i := b.write(s, amount, payment.Open, now)
 	if paid {
 		b.pay(i, now)
 	}
 	return i
 }
 
-func (b *account) write(s *subscription, amount int64, status billing.InvoiceStatus, now time.Time) *invoice {
+func (b *account) write(s *subscription, amount int64, status payment.InvoiceStatus, now time.Time) *invoice {
 	n := b.invoiceCount()
-	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
-		ID:     billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(n))),
+	i := &invoice{Subscription: s.ID, Invoice: payment.Invoice{
+		ID:     payment.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(n))),
 		Number: "SANDBOX-" + itoa(n+1),
 		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Tax: b.tax(s, amount),
 		Total: b.taxed(s, amount), AmountDue: b.taxed(s, amount), BilledTo: b.details(),
-		Lines:       []billing.InvoiceLine{s.line(amount)},
+		Lines:       []payment.InvoiceLine{s.line(amount)},
 		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
 	}}
-	if status == billing.Open {
+	if status == payment.Open {
 		b.deduct(i)
 	}
 	b.Invoices, b.InvoiceCount = append(b.Invoices, i), n+1
@@ -71,11 +71,11 @@ func (b *account) write(s *subscription, amount int64, status billing.InvoiceSta
 }
 
 // credit returns the customer's credit, in the currency of its newest subscription.
-func (b *account) credit() billing.Money {
+func (b *account) credit() payment.Money {
 	if b.Credit == 0 || len(b.Subscriptions) == 0 {
-		return billing.Money{}
+		return payment.Money{}
 	}
-	return billing.Money{Amount: b.Credit, Currency: b.Subscriptions[len(b.Subscriptions)-1].Plan.Price.Currency}
+	return payment.Money{Amount: b.Credit, Currency: b.Subscriptions[len(b.Subscriptions)-1].Plan.Price.Currency}
 }
 
 // deduct uses the customer's credit for an invoice that is finalized.
@@ -88,7 +88,7 @@ func (b *account) deduct(i *invoice) {
 // void voids an open invoice, returns the credit that was used for it, and cancels its intents.
 func (b *account) void(i *invoice) {
 	b.Credit += i.Total - i.AmountDue
-	i.Status = billing.Void
+	i.Status = payment.Void
 	for _, n := range b.Intents {
 		if n.Invoice == i.ID && n.Status == wantsAction {
 			n.Status = canceled
@@ -97,12 +97,12 @@ func (b *account) void(i *invoice) {
 }
 
 func (b *account) pay(i *invoice, now time.Time) {
-	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.AmountDue, now
+	i.Status, i.AmountPaid, i.PaidAt = payment.Paid, i.AmountDue, now
 	b.emit("invoice.paid", "invoice", string(i.ID), now)
 }
 
 // invoice returns an invoice, or nil.
-func (b *account) invoice(id billing.InvoiceID) *invoice {
+func (b *account) invoice(id payment.InvoiceID) *invoice {
 	for _, i := range b.Invoices {
 		if i.ID == id {
 			return i
@@ -124,13 +124,13 @@ func (b *account) paid(i *invoice, now time.Time) {
 		return
 	}
 	for _, newer := range b.Invoices[slices.Index(b.Invoices, i)+1:] {
-		if newer.Subscription == s.ID && newer.Status != billing.Void && !s.waitsFor(newer) {
+		if newer.Subscription == s.ID && newer.Status != payment.Void && !s.waitsFor(newer) {
 			return
 		}
 	}
 	switch s.Status {
-	case billing.Incomplete, billing.PastDue, billing.Unpaid:
-		s.Status, s.Intent, s.Retries = billing.Active, "", 0
+	case payment.Incomplete, payment.PastDue, payment.Unpaid:
+		s.Status, s.Intent, s.Retries = payment.Active, "", 0
 		b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 	}
 }
@@ -139,10 +139,10 @@ func (b *account) paid(i *invoice, now time.Time) {
 func (s *subscription) waitsFor(i *invoice) bool { return s.Change != nil && s.Change.Invoice == i.ID }
 
 // open is the newest unpaid invoice of a subscription for a period; nil if there is none.
-func (b *account) open(id billing.SubscriptionID) *invoice {
+func (b *account) open(id payment.SubscriptionID) *invoice {
 	s := b.subscription(id)
 	for n := len(b.Invoices) - 1; n >= 0; n-- {
-		if i := b.Invoices[n]; i.Subscription == id && i.Status == billing.Open && (s == nil || !s.waitsFor(i)) {
+		if i := b.Invoices[n]; i.Subscription == id && i.Status == payment.Open && (s == nil || !s.waitsFor(i)) {
 			return i
 		}
 	}
@@ -150,7 +150,7 @@ func (b *account) open(id billing.SubscriptionID) *invoice {
 }
 
 // voidAll voids the open invoices of a subscription and cancels its intents that wait for the payer.
-func (b *account) voidAll(id billing.SubscriptionID) {
+func (b *account) voidAll(id payment.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
 		b.void(i)
 	}
@@ -169,8 +169,8 @@ func (s *subscription) next(t time.Time) time.Time {
 }
 
 // end ends s. As at Stripe, its open invoices stay, unless its first payment never came.
-func (b *account) end(s *subscription, status billing.Status, now time.Time) {
-	if s.Status == billing.Incomplete {
+func (b *account) end(s *subscription, status payment.Status, now time.Time) {
+	if s.Status == payment.Incomplete {
 		b.voidAll(s.ID)
 	}
 	b.drop(s)
@@ -209,13 +209,13 @@ func (b *account) step(s *subscription, now time.Time) bool {
 		return true
 	}
 	switch s.Status {
-	case billing.Incomplete:
+	case payment.Incomplete:
 		if at := s.CreatedAt.Add(incompleteFor); !now.Before(at) {
-			b.end(s, billing.IncompleteExpired, at)
+			b.end(s, payment.IncompleteExpired, at)
 			return true
 		}
-	case billing.Trialing, billing.Active:
-		if at := s.TrialEnd.Add(-trialTold); s.Status == billing.Trialing && !s.TrialTold && !now.Before(at) {
+	case payment.Trialing, payment.Active:
+		if at := s.TrialEnd.Add(-trialTold); s.Status == payment.Trialing && !s.TrialTold && !now.Before(at) {
 			s.TrialTold = true
 			b.emit("customer.subscription.trial_will_end", "subscription", string(s.ID), at)
 			return true
@@ -224,7 +224,7 @@ func (b *account) step(s *subscription, now time.Time) bool {
 			b.renew(s, at)
 			return true
 		}
-	case billing.PastDue:
+	case payment.PastDue:
 		if at := s.PeriodEnd; at.Before(s.RetryAt) && !now.Before(at) {
 			b.renew(s, at)
 			return true
@@ -233,7 +233,7 @@ func (b *account) step(s *subscription, now time.Time) bool {
 			b.retry(s, at)
 			return true
 		}
-	case billing.Unpaid:
+	case payment.Unpaid:
 		if at := s.PeriodEnd; !now.Before(at) {
 			b.draft(s, at)
 			return true
@@ -245,7 +245,7 @@ func (b *account) step(s *subscription, now time.Time) bool {
 func (b *account) renew(s *subscription, at time.Time) {
 	if s.CancelAtPeriodEnd {
 		b.billUsage(s, at)
-		b.end(s, billing.Canceled, at)
+		b.end(s, payment.Canceled, at)
 		return
 	}
 	s.unbilled = b.used(s, s.PeriodStart, at)
@@ -256,11 +256,11 @@ func (b *account) renew(s *subscription, at time.Time) {
 		}
 		s.Plan, s.Quantity, s.Next = s.Next.Plan, s.Next.Quantity, nil
 	}
-	if s.Status == billing.Trialing {
+	if s.Status == payment.Trialing {
 		s.Anchor = at.Day()
 	}
 	if s.Paused {
-		s.Status = billing.Active
+		s.Status = payment.Active
 		b.skip(s, at)
 		return
 	}
@@ -268,10 +268,10 @@ func (b *account) renew(s *subscription, at time.Time) {
 	got := b.charge(b.due(b.taxed(s, s.cost(at)+s.usageCost(at))), false, at)
 	b.billPeriod(s, got.paid, at)
 	was := s.Status
-	s.Status = billing.Active
+	s.Status = payment.Active
 	if !got.paid {
-		s.Status = billing.PastDue
-		if was != billing.PastDue {
+		s.Status = payment.PastDue
+		if was != payment.PastDue {
 			s.Retries, s.RetryAt = 0, at.Add(retryEvery)
 		}
 		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
@@ -286,12 +286,12 @@ func (b *account) renew(s *subscription, at time.Time) {
 // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
 func (b *account) draft(s *subscription, at time.Time) {
 	if s.CancelAtPeriodEnd {
-		b.end(s, billing.Canceled, at)
+		b.end(s, payment.Canceled, at)
 		return
 	}
 	s.unbilled = b.used(s, s.PeriodStart, at)
 	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	b.discounted(s, b.write(s, s.cost(at)+s.usageCost(at), billing.Draft, at), at)
+	b.discounted(s, b.write(s, s.cost(at)+s.usageCost(at), payment.Draft, at), at)
 }
 
 func (b *account) retry(s *subscription, at time.Time) {
@@ -301,9 +301,9 @@ func (b *account) retry(s *subscription, at time.Time) {
 		if i != nil {
 			b.pay(i, at)
 		}
-		s.Status, s.Retries, s.Intent = billing.Active, 0, ""
+		s.Status, s.Retries, s.Intent = payment.Active, 0, ""
 	case s.Retries+1 >= maxRetries:
-		s.Status, s.Intent = billing.Unpaid, ""
+		s.Status, s.Intent = payment.Unpaid, ""
 	default:
 		s.Retries++
 		s.RetryAt = at.Add(retryEvery)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -29,14 +29,14 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 				delivered = append(delivered, string(body))
 				return nil
 			})
-		c, err := g.CreateCustomer(t.Context(), "key", billing.Details{})
+		c, err := g.CreateCustomer(t.Context(), "key", payment.Details{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var calls sync.WaitGroup
 		for _, key := range []string{"a", "b", "c"} {
 			calls.Go(func() {
-				i, err := g.CreateSetupIntent(t.Context(), key, c, billing.OffSession)
+				i, err := g.CreateSetupIntent(t.Context(), key, c, payment.OffSession)
 				if err != nil {
 					t.Error(err)
 				}

@@ -7,22 +7,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // UpdateCustomer implements ports.GatewayDetails.
-func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error {
 	_, err := keyed(ctx, g, c, key, "update customer", func(b *account, now time.Time) (bool, error) {
 		if d.Matches(b.details()) {
 			return true, nil
 		}
 		for _, id := range d.TaxIDs {
 			if !plausible(id) {
-				return false, billing.ErrTaxIDInvalid
+				return false, payment.ErrTaxIDInvalid
 			}
 		}
 		if d.Taxed && !taxable(d.Address) {
-			return false, billing.ErrAddressInvalid
+			return false, payment.ErrAddressInvalid
 		}
 		b.Name, b.Email, b.Address, b.TaxIDs = d.Name, d.Email, d.Address, slices.Clone(d.TaxIDs)
 		b.emit("customer.updated", "customer", string(b.ID), now)
@@ -31,8 +31,8 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 	return err
 }
 
-func (b *account) details() *billing.Details {
-	return &billing.Details{Name: b.Name, Email: b.Email, Address: b.Address, TaxIDs: slices.Clone(b.TaxIDs)}
+func (b *account) details() *payment.Details {
+	return &payment.Details{Name: b.Name, Email: b.Email, Address: b.Address, TaxIDs: slices.Clone(b.TaxIDs)}
 }
 
 // taxIDForms are the forms of some tax ids (https://docs.stripe.com/billing/customer/tax-ids). Stripe refuses the
@@ -48,7 +48,7 @@ var taxIDForms = map[string]*regexp.Regexp{
 
 // plausible reports whether a tax id has the form of its type. One of a type whose form the sandbox does not know
 // must contain a digit.
-func plausible(id billing.TaxID) bool {
+func plausible(id payment.TaxID) bool {
 	if form := taxIDForms[id.Type]; form != nil {
 		return form.MatchString(id.Value)
 	}
@@ -57,7 +57,7 @@ func plausible(id billing.TaxID) bool {
 
 // taxable reports whether an address is exact enough to determine the taxes there
 // (https://docs.stripe.com/tax/customer-locations).
-func taxable(a billing.Address) bool {
+func taxable(a payment.Address) bool {
 	switch a.Country {
 	case "":
 		return false
@@ -75,7 +75,7 @@ func (b *account) tax(s *subscription, amount int64) int64 {
 	if !s.AutomaticTax || len(b.TaxIDs) > 0 {
 		return 0
 	}
-	return billing.Prorate(amount, 20, 100)
+	return payment.Prorate(amount, 20, 100)
 }
 
 // taxed returns an amount with its tax.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/contract"
 )
@@ -15,7 +15,7 @@ func TestWhatSomeoneElseChanged(t *testing.T) { contract.GatewayChangedElsewhere
 // elsewhere is what a payer can do on the pages of the sandbox.
 func elsewhere(g *sandbox.Gateway) contract.Elsewhere {
 	return contract.Elsewhere{
-		CancelAtPeriodEnd: func(t *testing.T, c billing.CustomerID, _ billing.SubscriptionID) {
+		CancelAtPeriodEnd: func(t *testing.T, c payment.CustomerID, _ payment.SubscriptionID) {
 			url, err := g.Portal(t.Context(), c, "https://app.example.com")
 			if err == nil {
 				_, err = g.EndAtPeriodEnd(t.Context(), link(url), true)
@@ -28,8 +28,8 @@ func elsewhere(g *sandbox.Gateway) contract.Elsewhere {
 }
 
 // link returns the page at an address.
-func link(url string) billing.SandboxLink {
+func link(url string) payment.SandboxLink {
 	rest, _ := strings.CutPrefix(url, sandbox.PagePath)
 	c, text, _ := strings.Cut(rest, "/")
-	return billing.SandboxLink{Customer: billing.CustomerID(c), Secret: secret.New(text)}
+	return payment.SandboxLink{Customer: payment.CustomerID(c), Secret: secret.New(text)}
 }

@@ -4,20 +4,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestACallDoesNotBecomeSlowerWithTheNumberOfCallsBefore(t *testing.T) {
 	accounts := fixture.NewSandboxAccounts()
 	g, _ := newGateway(t, "org", accounts)
-	c, err := g.CreateCustomer(t.Context(), "c", billing.Details{})
+	c, err := g.CreateCustomer(t.Context(), "c", payment.Details{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := func(calls int) int {
 		for range calls {
-			if _, err := g.CreateSetupIntent(t.Context(), time.Now().String(), c, billing.OffSession); err != nil {
+			if _, err := g.CreateSetupIntent(t.Context(), time.Now().String(), c, payment.OffSession); err != nil {
 				t.Fatal(err)
 			}
 		}

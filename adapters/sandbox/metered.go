@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // usage is one usage event of a customer.
@@ -24,10 +24,10 @@ const (
 )
 
 // ReportUsage implements ports.GatewayMeters.
-func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+func (g *Gateway) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	_, err := keyed(ctx, g, e.Customer, e.ID, "report usage", func(b *account, now time.Time) (bool, error) {
 		if e.Quantity < 0 || e.At.Before(now.Add(-usageAge)) || e.At.After(now.Add(usageAhead)) {
-			return false, &billing.Rejection{Reason: "timestamp_invalid"}
+			return false, &payment.Rejection{Reason: "timestamp_invalid"}
 		}
 		if !slices.ContainsFunc(b.Usage, func(u usage) bool { return u.ID == e.ID }) {
 			b.Usage = append(b.Usage, usage{ID: e.ID, Feature: e.Feature, Quantity: e.Quantity, At: e.At})
@@ -39,12 +39,12 @@ func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
 
 // used returns the line for the usage in a period of s; nil if the plan has no metered price, or nothing was used.
 // Usage during a trial is free.
-func (b *account) used(s *subscription, start, end time.Time) *billing.InvoiceLine {
+func (b *account) used(s *subscription, start, end time.Time) *payment.InvoiceLine {
 	m := s.Plan.Metered
-	if m == nil || s.Status == billing.Trialing {
+	if m == nil || s.Status == payment.Trialing {
 		return nil
 	}
-	line := &billing.InvoiceLine{Start: start, End: end}
+	line := &payment.InvoiceLine{Start: start, End: end}
 	for _, u := range b.Usage {
 		if u.Feature == m.Feature && !u.At.Before(start) && u.At.Before(end) {
 			line.Quantity += u.Quantity
@@ -78,16 +78,16 @@ func (s *subscription) usageCost(at time.Time) int64 {
 // billUsage charges the usage in the current period of a subscription that ends.
 func (b *account) billUsage(s *subscription, now time.Time) {
 	line := b.used(s, s.PeriodStart, now)
-	if line == nil || s.Status != billing.Active && s.Status != billing.PastDue {
+	if line == nil || s.Status != payment.Active && s.Status != payment.PastDue {
 		return
 	}
 	i := b.bill(s, line.Amount, b.charge(b.due(b.taxed(s, line.Amount)), false, now).paid, now)
-	i.Lines = []billing.InvoiceLine{*line}
+	i.Lines = []payment.InvoiceLine{*line}
 }
 
 // line returns the line of an invoice for the plan's own price, or for a change.
-func (s *subscription) line(amount int64) billing.InvoiceLine {
-	return billing.InvoiceLine{
+func (s *subscription) line(amount int64) payment.InvoiceLine {
+	return payment.InvoiceLine{
 		Description: fmt.Sprintf("%d × %s", s.Quantity, s.Plan.ID), Quantity: int64(s.Quantity), Amount: amount,
 		Start: s.PeriodStart, End: s.PeriodEnd,
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -21,7 +21,7 @@ type session struct {
 	ID         string        `json:"id"`
 	Portal     bool          `json:"portal,omitempty"`
 	Key        string        `json:"key,omitempty"`
-	Plan       *billing.Plan `json:"plan,omitempty"`
+	Plan       *payment.Plan `json:"plan,omitempty"`
 	Quantity   int           `json:"quantity,omitempty"`
 	TrialDays  int           `json:"trial_days,omitempty"`
 	Tax        bool          `json:"tax,omitempty"` // taxes are determined automatically
@@ -46,7 +46,7 @@ const (
 
 // shown reports whether a page is shown: while it is open, and after a payer has completed it, for as long.
 func (n *session) shown(now time.Time) bool {
-	lasts := billing.CheckoutLasts
+	lasts := payment.CheckoutLasts
 	if n.Portal {
 		lasts = portalLasts
 	}
@@ -58,16 +58,16 @@ func (b *account) startSession(n session) {
 	b.Sessions = b.Sessions[max(len(b.Sessions)-maxSessions, 0):]
 }
 
-func (g *Gateway) pageURL(c billing.CustomerID, id string) string {
+func (g *Gateway) pageURL(c payment.CustomerID, id string) string {
 	return PagePath + url.PathEscape(string(c)) + "/" + g.pageSecret(c, id).Reveal()
 }
 
-func (g *Gateway) pageSecret(c billing.CustomerID, id string) secret.String {
+func (g *Gateway) pageSecret(c payment.CustomerID, id string) secret.String {
 	return secret.New(id + "." + g.mac("sandbox page\x00"+string(g.org)+"\x00"+string(c)+"\x00"+id))
 }
 
 // Portal implements ports.GatewayPages.
-func (g *Gateway) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
 	ctx, fail, err := g.begin(ctx, "portal", "")
 	if err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (g *Gateway) Portal(ctx context.Context, c billing.CustomerID, back string)
 
 // Checkout implements ports.GatewayPages.
 func (g *Gateway) Checkout(
-	ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder,
+	ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder,
 ) (string, error) {
 	call := "checkout " + string(o.Plan.ID) + " " + itoa(o.Quantity)
 	id, err := keyed(ctx, g, c, key, call, func(b *account, now time.Time) (string, error) {
@@ -102,7 +102,7 @@ func (g *Gateway) Checkout(
 }
 
 // EndCheckouts implements ports.GatewayPages.
-func (g *Gateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+func (g *Gateway) EndCheckouts(ctx context.Context, c payment.CustomerID) error {
 	ctx, fail, err := g.begin(ctx, "end checkouts", "")
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (g *Gateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error 
 }
 
 // write changes an account, without a key.
-func (g *Gateway) write(ctx context.Context, c billing.CustomerID, act func(b *account, now time.Time) error) error {
+func (g *Gateway) write(ctx context.Context, c payment.CustomerID, act func(b *account, now time.Time) error) error {
 	now, err := g.now(ctx)
 	if err != nil {
 		return err
@@ -146,34 +146,34 @@ func (g *Gateway) write(ctx context.Context, c billing.CustomerID, act func(b *a
 }
 
 // sessionID returns the session that a link is for, if the link was made by this deployment, for this org and customer.
-// It reads nothing before it has verified this. Otherwise it returns billing.ErrPageNotFound.
-func (g *Gateway) sessionID(l billing.SandboxLink) (string, error) {
+// It reads nothing before it has verified this. Otherwise it returns payment.ErrPageNotFound.
+func (g *Gateway) sessionID(l payment.SandboxLink) (string, error) {
 	id, _, _ := strings.Cut(l.Secret.Reveal(), ".")
 	want := g.pageSecret(l.Customer, id).Reveal()
 	if subtle.ConstantTimeCompare([]byte(l.Secret.Reveal()), []byte(want)) != 1 {
-		return "", billing.ErrPageNotFound
+		return "", payment.ErrPageNotFound
 	}
 	return id, nil
 }
 
-// session returns a session. billing.ErrPageNotFound if it does not exist or has ended.
+// session returns a session. payment.ErrPageNotFound if it does not exist or has ended.
 func (b *account) session(id string, now time.Time) (*session, error) {
 	i := slices.IndexFunc(b.Sessions, func(n *session) bool { return n.ID == id })
 	if i < 0 || !b.Sessions[i].shown(now) {
-		return nil, billing.ErrPageNotFound
+		return nil, payment.ErrPageNotFound
 	}
 	return b.Sessions[i], nil
 }
 
 // Page implements ports.SandboxPayer.
-func (g *Gateway) Page(ctx context.Context, l billing.SandboxLink) (*billing.SandboxPage, error) {
+func (g *Gateway) Page(ctx context.Context, l payment.SandboxLink) (*payment.SandboxPage, error) {
 	id, err := g.sessionID(l)
 	if err != nil {
 		return nil, err
 	}
 	b, err := g.look(ctx, l.Customer)
 	if errors.Is(err, errNoSuchCustomer) {
-		return nil, billing.ErrPageNotFound
+		return nil, payment.ErrPageNotFound
 	}
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (g *Gateway) Page(ctx context.Context, l billing.SandboxLink) (*billing.San
 
 // onPage changes the account of a page, as its payer.
 func (g *Gateway) onPage(
-	ctx context.Context, l billing.SandboxLink, act func(b *account, n *session, now time.Time) error,
+	ctx context.Context, l payment.SandboxLink, act func(b *account, n *session, now time.Time) error,
 ) error {
 	id, err := g.sessionID(l)
 	if err != nil {
@@ -205,13 +205,13 @@ func (g *Gateway) onPage(
 		return act(b, n, now)
 	})
 	if errors.Is(err, errNoSuchCustomer) {
-		return billing.ErrPageNotFound
+		return payment.ErrPageNotFound
 	}
 	return err
 }
 
-func (g *Gateway) page(b *account, n *session) *billing.SandboxPage {
-	p := &billing.SandboxPage{
+func (g *Gateway) page(b *account, n *session) *payment.SandboxPage {
+	p := &payment.SandboxPage{
 		Portal: n.Portal, Quantity: n.Quantity, TrialDays: n.TrialDays, Return: n.ReturnURL, Success: n.SuccessURL,
 		Done: n.Status == sessionComplete,
 	}
@@ -243,19 +243,19 @@ func (b *account) live() *subscription {
 
 // Complete implements ports.SandboxPayer. The card becomes the default.
 func (g *Gateway) Complete(
-	ctx context.Context, l billing.SandboxLink, card billing.Card,
-) (*billing.SandboxPage, error) {
-	var page *billing.SandboxPage
+	ctx context.Context, l payment.SandboxLink, card payment.Card,
+) (*payment.SandboxPage, error) {
+	var page *payment.SandboxPage
 	var declined error
 	err := g.onPage(ctx, l, func(b *account, n *session, now time.Time) (err error) {
 		declined = nil
 		if n.Portal {
-			return billing.ErrPageNotFound
+			return payment.ErrPageNotFound
 		}
 		if n.Status == sessionOpen {
 			err = g.checkOut(b, n, card, now)
 		}
-		if errors.Is(err, billing.ErrCardDeclined) { // an event reports it
+		if errors.Is(err, payment.ErrCardDeclined) { // an event reports it
 			declined, err = err, nil
 		}
 		page = g.page(b, n)
@@ -268,18 +268,18 @@ func (g *Gateway) Complete(
 }
 
 // checkOut adds the card, charges it, and starts the subscription.
-func (g *Gateway) checkOut(b *account, n *session, card billing.Card, now time.Time) error {
+func (g *Gateway) checkOut(b *account, n *session, card payment.Card, now time.Time) error {
 	if b.live() != nil {
-		return billing.ErrSubscriptionExists
+		return payment.ErrSubscriptionExists
 	}
 	m, err := g.newMethod(card, now)
 	if err != nil {
 		return err
 	}
 	if n.Tax && !taxable(b.Address) {
-		return billing.ErrAddressInvalid
+		return payment.ErrAddressInvalid
 	}
-	o := billing.Order{Plan: *n.Plan, Quantity: n.Quantity, AutomaticTax: n.Tax}
+	o := payment.Order{Plan: *n.Plan, Quantity: n.Quantity, AutomaticTax: n.Tax}
 	s := b.newSubscription(n.Key, o, now)
 	if m.Behaviour == declined || m.Behaviour == noFunds || m.Behaviour == failsLater && n.TrialDays == 0 {
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), n.ID), now)
@@ -287,12 +287,12 @@ func (g *Gateway) checkOut(b *account, n *session, card billing.Card, now time.T
 		if m.Behaviour == failsLater {
 			code = string(declined)
 		}
-		return &billing.DeclinedError{DeclineCode: code}
+		return &payment.DeclinedError{DeclineCode: code}
 	}
 	if m.Behaviour == wantsBank { // the payer authenticates on the page
 		m.Behaviour = bankIsAsked
 	}
-	m.ID = billing.MethodID("pm_" + name(n.ID, "card"))
+	m.ID = payment.MethodID("pm_" + name(n.ID, "card"))
 	b.Methods, b.Default = append(b.Methods, m), m.ID
 	b.emit("payment_method.attached", "payment_method", string(m.ID), now)
 	if n.TrialDays > 0 {
@@ -309,14 +309,14 @@ func (g *Gateway) checkOut(b *account, n *session, card billing.Card, now time.T
 }
 
 // EndAtPeriodEnd implements ports.SandboxPayer.
-func (g *Gateway) EndAtPeriodEnd(ctx context.Context, l billing.SandboxLink, ends bool) (*billing.SandboxPage, error) {
-	var page *billing.SandboxPage
+func (g *Gateway) EndAtPeriodEnd(ctx context.Context, l payment.SandboxLink, ends bool) (*payment.SandboxPage, error) {
+	var page *payment.SandboxPage
 	err := g.onPage(ctx, l, func(b *account, n *session, now time.Time) error {
 		s := b.live()
 		if !n.Portal || s == nil {
-			return billing.ErrPageNotFound
+			return payment.ErrPageNotFound
 		}
-		if err := b.amend(s, billing.Amendment{CancelAtPeriodEnd: &ends}, now); err != nil {
+		if err := b.amend(s, payment.Amendment{CancelAtPeriodEnd: &ends}, now); err != nil {
 			return err
 		}
 		page = g.page(b, n)

@@ -3,12 +3,12 @@ package sandbox
 import (
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // pause pauses a subscription, or resumes it. Resuming in a period that was not paid starts a new period, which is
 // charged.
-func (b *account) pause(s *subscription, a billing.Amendment, now time.Time) error {
+func (b *account) pause(s *subscription, a payment.Amendment, now time.Time) error {
 	if *a.Pause {
 		s.Paused, s.PaidUntil, s.Next = true, s.PeriodEnd, nil
 		return nil
@@ -21,7 +21,7 @@ func (b *account) pause(s *subscription, a billing.Amendment, now time.Time) err
 		if !got.paid {
 			b.emit("payment_intent.payment_failed", "payment_intent",
 				"pi_"+name(string(b.ID), itoa(b.EventCount)), now)
-			return &billing.DeclinedError{DeclineCode: got.decline}
+			return &payment.DeclinedError{DeclineCode: got.decline}
 		}
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)
@@ -35,6 +35,6 @@ func (b *account) pause(s *subscription, a billing.Amendment, now time.Time) err
 func (b *account) skip(s *subscription, at time.Time) {
 	s.unbilled = nil
 	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	b.write(s, s.price(), billing.Void, at)
+	b.write(s, s.price(), payment.Void, at)
 	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
 }

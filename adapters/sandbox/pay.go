@@ -4,39 +4,39 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // paying is the outcome of a Pay.
 type paying struct {
-	Invoice billing.InvoiceID `json:"invoice"`
-	Intent  billing.IntentID  `json:"intent,omitempty"` // that the payer must authenticate
+	Invoice payment.InvoiceID `json:"invoice"`
+	Intent  payment.IntentID  `json:"intent,omitempty"` // that the payer must authenticate
 }
 
 // Pay implements ports.GatewaySubscriptions.
-func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
-	id billing.InvoiceID) (billing.InvoicePayment, error) {
-	var invoice billing.Invoice
+func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
+	id payment.InvoiceID) (payment.InvoicePayment, error) {
+	var invoice payment.Invoice
 	p, err := keyed(ctx, g, c, key, "pay "+string(id), func(b *account, now time.Time) (paying, error) {
 		i := b.invoice(id)
 		if i == nil {
-			return paying{}, billing.ErrInvoiceNotFound
+			return paying{}, payment.ErrInvoiceNotFound
 		}
 		switch i.Status {
-		case billing.Paid:
+		case payment.Paid:
 			return paying{Invoice: id}, nil
-		case billing.Draft:
-			i.Status, i.BilledTo = billing.Open, b.details()
+		case payment.Draft:
+			i.Status, i.BilledTo = payment.Open, b.details()
 			b.deduct(i)
-		case billing.Open:
+		case payment.Open:
 		default:
-			return paying{}, billing.ErrInvoiceNotPayable
+			return paying{}, payment.ErrInvoiceNotPayable
 		}
 		got := b.charge(i.AmountDue, true, now)
 		switch {
 		case got.decline != "":
 			b.emit("invoice.payment_failed", "invoice", string(id), now)
-			return paying{}, &billing.DeclinedError{DeclineCode: got.decline}
+			return paying{}, &payment.DeclinedError{DeclineCode: got.decline}
 		case got.asks:
 			return paying{Invoice: id, Intent: b.askPayer(i, now)}, nil
 		}
@@ -44,24 +44,24 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 		return paying{Invoice: id}, nil
 	})
 	if err != nil {
-		return billing.InvoicePayment{}, err
+		return payment.InvoicePayment{}, err
 	}
 	b, err := g.look(ctx, c)
 	if err != nil {
-		return billing.InvoicePayment{}, err
+		return payment.InvoicePayment{}, err
 	}
 	if i := b.invoice(p.Invoice); i != nil {
 		invoice = i.Invoice
 	}
-	out := billing.InvoicePayment{Invoice: invoice}
+	out := payment.InvoicePayment{Invoice: invoice}
 	if n := b.intent(p.Intent); n != nil && n.Status == wantsAction {
-		out.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(n.ID)}
+		out.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: g.clientSecret(n.ID)}
 	}
 	return out, nil
 }
 
 // askPayer returns the intent by which the payer authenticates the payment of an invoice.
-func (b *account) askPayer(i *invoice, now time.Time) billing.IntentID {
+func (b *account) askPayer(i *invoice, now time.Time) payment.IntentID {
 	for _, n := range b.Intents {
 		if n.Status == wantsAction && (n.Invoice == i.ID || n.Invoice == "" && n.Subscription == i.Subscription &&
 			n.Subscription != "") {
@@ -69,7 +69,7 @@ func (b *account) askPayer(i *invoice, now time.Time) billing.IntentID {
 		}
 	}
 	n := &intent{
-		ID: billing.IntentID("pi_" + name(string(b.ID), "invoice", string(i.ID))), Status: wantsAction,
+		ID: payment.IntentID("pi_" + name(string(b.ID), "invoice", string(i.ID))), Status: wantsAction,
 		Subscription: i.Subscription, Invoice: i.ID, CreatedAt: now,
 	}
 	b.Intents = append(b.Intents, n)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -26,14 +26,14 @@ var cards = map[string]struct {
 }
 
 // Confirm implements ports.SandboxPayer. The number goes no further than the table above.
-func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String,
-	card billing.Card) (billing.SetupIntent, error) {
+func (g *Gateway) Confirm(ctx context.Context, c payment.CustomerID, id payment.IntentID, clientSecret secret.String,
+	card payment.Card) (payment.SetupIntent, error) {
 	if _, is := cards[digits(card)]; !is {
-		return billing.SetupIntent{}, billing.ErrTestCardsOnly
+		return payment.SetupIntent{}, payment.ErrTestCardsOnly
 	}
 	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
 		if n.Subscription != "" || n.Status != wantsMethod {
-			return billing.ErrIntentState
+			return payment.ErrIntentState
 		}
 		m, err := g.newMethod(card, now)
 		switch {
@@ -41,7 +41,7 @@ func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.
 			return err
 		case m.Behaviour == declined, m.Behaviour == noFunds:
 			b.emit("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
-			return &billing.DeclinedError{DeclineCode: string(m.Behaviour)}
+			return &payment.DeclinedError{DeclineCode: string(m.Behaviour)}
 		case m.Behaviour == wantsBank:
 			n.Status, n.Card = wantsAction, m
 			b.emit("setup_intent.requires_action", "setup_intent", string(n.ID), now)
@@ -53,30 +53,30 @@ func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.
 }
 
 // digits returns the number of a card without spaces and hyphens.
-func digits(card billing.Card) string {
+func digits(card payment.Card) string {
 	return strings.NewReplacer(" ", "", "-", "").Replace(card.Number.Reveal())
 }
 
-// newMethod returns the payment method of a test card. billing.ErrTestCardsOnly, billing.ErrMethodExpired.
-func (g *Gateway) newMethod(card billing.Card, now time.Time) (*method, error) {
+// newMethod returns the payment method of a test card. payment.ErrTestCardsOnly, payment.ErrMethodExpired.
+func (g *Gateway) newMethod(card payment.Card, now time.Time) (*method, error) {
 	number := digits(card)
 	known, is := cards[number]
 	if !is {
-		return nil, billing.ErrTestCardsOnly
+		return nil, payment.ErrTestCardsOnly
 	}
 	m := &method{
 		Brand: known.brand, Last4: number[len(number)-4:], ExpMonth: card.ExpMonth, ExpYear: card.ExpYear,
 		Behaviour: known.does, CreatedAt: now, Fingerprint: g.mac("sandbox card\x00" + number),
 	}
 	if shown := m.shown(); shown.Expired(now) {
-		return nil, billing.ErrMethodExpired
+		return nil, payment.ErrMethodExpired
 	}
 	return m, nil
 }
 
 // attach adds a card by an intent.
 func (b *account) attach(n *intent, m *method, now time.Time) {
-	m.ID = billing.MethodID("pm_" + name(string(n.ID), "card"))
+	m.ID = payment.MethodID("pm_" + name(string(n.ID), "card"))
 	b.Methods = append(b.Methods, m)
 	n.Status, n.Card = succeeded, nil
 	for _, s := range b.Subscriptions { // a trial that waits for a card
@@ -105,11 +105,11 @@ func (b *account) cancelIntents(now time.Time) {
 }
 
 // Authenticate implements ports.SandboxPayer.
-func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id billing.IntentID,
-	clientSecret secret.String, success bool) (billing.SetupIntent, error) {
+func (g *Gateway) Authenticate(ctx context.Context, c payment.CustomerID, id payment.IntentID,
+	clientSecret secret.String, success bool) (payment.SetupIntent, error) {
 	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
 		if n.Status != wantsAction {
-			return billing.ErrIntentState
+			return payment.ErrIntentState
 		}
 		switch {
 		case n.Subscription != "":
@@ -119,7 +119,7 @@ func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id bil
 			b.emit("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
 		default:
 			m := n.Card
-			if n.Usage == billing.OffSession {
+			if n.Usage == payment.OffSession {
 				m.Behaviour = bankIsAsked
 			}
 			b.attach(n, m, now)
@@ -143,21 +143,21 @@ func (b *account) authenticatePayment(n *intent, success bool, now time.Time) {
 	if n.Invoice == "" {
 		i = b.open(n.Subscription)
 	}
-	if i != nil && i.Status == billing.Open {
+	if i != nil && i.Status == payment.Open {
 		b.paid(i, now)
 	}
 }
 
 // payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event
 // reports a declined card.
-func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String,
-	act func(*account, *intent, time.Time) error) (billing.SetupIntent, error) {
+func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.IntentID, clientSecret secret.String,
+	act func(*account, *intent, time.Time) error) (payment.SetupIntent, error) {
 	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(g.clientSecret(id).Reveal())) != 1 {
-		return billing.SetupIntent{}, billing.ErrIntentNotFound
+		return payment.SetupIntent{}, payment.ErrIntentNotFound
 	}
 	now, err := g.now(ctx)
 	if err != nil {
-		return billing.SetupIntent{}, err
+		return payment.SetupIntent{}, err
 	}
 	var status string
 	var declined error
@@ -169,10 +169,10 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 		b.roll(now)
 		n := b.intent(id)
 		if n == nil {
-			return nil, billing.ErrIntentNotFound
+			return nil, payment.ErrIntentNotFound
 		}
 		declined = nil
-		if err := act(b, n, now); errors.Is(err, billing.ErrCardDeclined) {
+		if err := act(b, n, now); errors.Is(err, payment.ErrCardDeclined) {
 			declined = err
 		} else if err != nil {
 			return nil, err
@@ -181,11 +181,11 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 		return encode(b)
 	})
 	if err != nil {
-		return billing.SetupIntent{}, err
+		return payment.SetupIntent{}, err
 	}
 	g.flush(ctx, c)
 	if declined != nil {
-		return billing.SetupIntent{}, declined
+		return payment.SetupIntent{}, declined
 	}
-	return billing.SetupIntent{ID: id, Status: status, ClientSecret: clientSecret}, nil
+	return payment.SetupIntent{ID: id, Status: status, ClientSecret: clientSecret}, nil
 }

@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // atMarch returns a sandbox whose clock stands on the first of March until it is advanced, and a customer with a card.
-func atMarch(t *testing.T) (*sandbox.Gateway, billing.CustomerID) {
+func atMarch(t *testing.T) (*sandbox.Gateway, payment.CustomerID) {
 	t.Helper()
 	p := &post{t: t, closed: true}
 	clock := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 	g := sandbox.New("org", fixture.NewSandboxAccounts(), clock, mac, p.deliver)
-	c, err := g.CreateCustomer(t.Context(), "customer", billing.Details{Name: "Acme"})
+	c, err := g.CreateCustomer(t.Context(), "customer", payment.Details{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,13 +27,13 @@ func atMarch(t *testing.T) (*sandbox.Gateway, billing.CustomerID) {
 
 func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 	g, c := atMarch(t)
-	week := billing.Plan{ID: "week", Price: billing.Money{Amount: 2000, Currency: "usd"}, Interval: billing.Week,
+	week := payment.Plan{ID: "week", Price: payment.Money{Amount: 2000, Currency: "usd"}, Interval: payment.Week,
 		IntervalCount: 1}
-	h, err := g.Subscribe(t.Context(), "subscribe", c, billing.Order{Plan: week, Quantity: 1})
+	h, err := g.Subscribe(t.Context(), "subscribe", c, payment.Order{Plan: week, Quantity: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Amend(t.Context(), "less", c, h.ID, billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
+	if _, err := g.Amend(t.Context(), "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
 		AtRenewal: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +51,17 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 
 func TestTheUnusedRestOfATaxedPeriodIsCreditedWithItsTax(t *testing.T) {
 	g, c := atMarch(t)
-	if err := g.UpdateCustomer(t.Context(), "details", c, billing.Details{
-		Name: "Acme", Address: billing.Address{Country: "DE"},
+	if err := g.UpdateCustomer(t.Context(), "details", c, payment.Details{
+		Name: "Acme", Address: payment.Address{Country: "DE"},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	h, err := g.Subscribe(t.Context(), "subscribe", c, billing.Order{Plan: plans[1], Quantity: 1, AutomaticTax: true})
+	h, err := g.Subscribe(t.Context(), "subscribe", c, payment.Order{Plan: plans[1], Quantity: 1, AutomaticTax: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Amend(t.Context(), "less", c, h.ID,
-		billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true}); err != nil {
+		payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := g.Wallet(t.Context(), c)

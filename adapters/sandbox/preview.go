@@ -4,42 +4,42 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Preview implements ports.GatewayPreviews. It makes the change, and the renewal after it, on a copy of the account,
 // and discards the copy.
 func (g *Gateway) Preview(
-	ctx context.Context, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment,
-) (billing.Preview, error) {
+	ctx context.Context, c payment.CustomerID, id payment.SubscriptionID, a payment.Amendment,
+) (payment.Preview, error) {
 	b, err := g.read(ctx, c, "preview")
 	if err != nil {
-		return billing.Preview{}, err
+		return payment.Preview{}, err
 	}
 	now, err := g.now(ctx)
 	if err != nil {
-		return billing.Preview{}, err
+		return payment.Preview{}, err
 	}
 	s := b.subscription(id)
 	if s == nil || !s.Status.Live() {
-		return billing.Preview{}, errNoSuchSubscription
+		return payment.Preview{}, errNoSuchSubscription
 	}
 	return b.preview(s, a, now)
 }
 
 // preview computes a preview. It changes b.
-func (b *account) preview(s *subscription, a billing.Amendment, now time.Time) (billing.Preview, error) {
+func (b *account) preview(s *subscription, a payment.Amendment, now time.Time) (payment.Preview, error) {
 	works := &method{ID: "pm_preview", ExpMonth: 12, ExpYear: 9999}
 	b.Methods, b.Default = append(b.Methods, works), works.ID
-	p := billing.Preview{At: a.ProrateAt}
+	p := payment.Preview{At: a.ProrateAt}
 	before := len(b.Invoices)
 	if err := b.amend(s, a, now); err != nil {
 		return p, err
 	}
 	currency := s.Plan.Price.Currency
-	p.Today = billing.Money{Amount: b.dueSince(before), Currency: currency}
-	p.Credit = billing.Money{Amount: b.Credit, Currency: currency}
-	p.Next = billing.Money{Currency: currency}
+	p.Today = payment.Money{Amount: b.dueSince(before), Currency: currency}
+	p.Credit = payment.Money{Amount: b.Credit, Currency: currency}
+	p.Next = payment.Money{Currency: currency}
 	if s.CancelAtPeriodEnd || s.Paused {
 		return p, nil
 	}
@@ -52,7 +52,7 @@ func (b *account) preview(s *subscription, a billing.Amendment, now time.Time) (
 // dueSince returns the amount that is due by the invoices from the nth on.
 func (b *account) dueSince(n int) (sum int64) {
 	for _, i := range b.Invoices[n:] {
-		if i.Status != billing.Void {
+		if i.Status != payment.Void {
 			sum += i.AmountDue
 		}
 	}

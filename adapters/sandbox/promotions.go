@@ -6,49 +6,49 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // promotion is a promotion code of the sandbox.
 type promotion struct {
-	billing.Discount
+	payment.Discount
 	unusable  bool // expired, used up, or another customer's
 	firstTime bool // only for customers who have not paid an invoice
 }
 
 // promotions are the promotion codes of each org's sandbox, in upper case.
 var promotions = map[string]promotion{
-	"TENOFF": {Discount: billing.Discount{Name: "10 % off", Percent: 1000, Duration: billing.DiscountForever}},
-	"HALF3": {Discount: billing.Discount{Name: "Half price for 3 months", Percent: 5000,
-		Duration: billing.DiscountRepeating, Months: 3}},
-	"FREE1": {Discount: billing.Discount{Name: "First invoice free", Percent: 10000, Duration: billing.DiscountOnce}},
-	"FIVEOFF": {Discount: billing.Discount{Name: "5 USD off", Amount: billing.Money{Amount: 500, Currency: "usd"},
-		Duration: billing.DiscountOnce}},
-	"WELCOME": {Discount: billing.Discount{Name: "Welcome", Percent: 2000, Duration: billing.DiscountForever},
+	"TENOFF": {Discount: payment.Discount{Name: "10 % off", Percent: 1000, Duration: payment.DiscountForever}},
+	"HALF3": {Discount: payment.Discount{Name: "Half price for 3 months", Percent: 5000,
+		Duration: payment.DiscountRepeating, Months: 3}},
+	"FREE1": {Discount: payment.Discount{Name: "First invoice free", Percent: 10000, Duration: payment.DiscountOnce}},
+	"FIVEOFF": {Discount: payment.Discount{Name: "5 USD off", Amount: payment.Money{Amount: 500, Currency: "usd"},
+		Duration: payment.DiscountOnce}},
+	"WELCOME": {Discount: payment.Discount{Name: "Welcome", Percent: 2000, Duration: payment.DiscountForever},
 		firstTime: true},
 	"EXPIRED": {unusable: true}, "USEDUP": {unusable: true}, "FOREIGN": {unusable: true},
 }
 
 // Promotion implements ports.GatewayPromotions.
 func (g *Gateway) Promotion(
-	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
-) (billing.Promotion, error) {
+	ctx context.Context, c payment.CustomerID, code string, of payment.Sale,
+) (payment.Promotion, error) {
 	b, err := g.read(ctx, c, "promotion")
 	if err != nil {
-		return billing.Promotion{}, err
+		return payment.Promotion{}, err
 	}
 	return b.promotion(code, of)
 }
 
 // promotion returns the promotion of a code that the customer can use for a sale.
-func (b *account) promotion(code string, of billing.Sale) (billing.Promotion, error) {
+func (b *account) promotion(code string, of payment.Sale) (payment.Promotion, error) {
 	code = strings.ToUpper(code)
 	p, known := promotions[code]
 	foreign := p.Amount.Amount > 0 && p.Amount.Currency != of.Plan.Price.Currency
 	if !known || p.unusable || foreign || p.firstTime && b.hasPaid() {
-		return billing.Promotion{}, billing.ErrPromotionInvalid
+		return payment.Promotion{}, payment.ErrPromotionInvalid
 	}
-	return billing.Promotion{ID: billing.PromotionID("promo_sandbox_" + code), Code: code, Discount: p.Discount}, nil
+	return payment.Promotion{ID: payment.PromotionID("promo_sandbox_" + code), Code: code, Discount: p.Discount}, nil
 }
 
 func (b *account) hasPaid() bool {
@@ -56,7 +56,7 @@ func (b *account) hasPaid() bool {
 }
 
 // redeem gives s the discount of a promotion, from now on. It keeps its discount if p is nil.
-func (s *subscription) redeem(p *billing.Promotion, now time.Time) {
+func (s *subscription) redeem(p *payment.Promotion, now time.Time) {
 	if p != nil {
 		s.Discount, s.Code = p.Discount.Begin("di_"+name(string(s.ID), p.Code, now.String()), now), p.Code
 	}
@@ -88,19 +88,19 @@ func (s *subscription) spend(at time.Time) {
 
 // endOnce ends a discount for one invoice.
 func (s *subscription) endOnce() {
-	if s.Discount != nil && s.Discount.Duration == billing.DiscountOnce {
+	if s.Discount != nil && s.Discount.Duration == payment.DiscountOnce {
 		s.Discount = nil
 	}
 }
 
 // discounted shows on the invoice of a period what the discount deducts.
 func (b *account) discounted(s *subscription, i *invoice, at time.Time) {
-	i.Lines = []billing.InvoiceLine{s.line(s.price())}
+	i.Lines = []payment.InvoiceLine{s.line(s.price())}
 	if s.unbilled != nil {
 		i.Lines = append(i.Lines, *s.unbilled)
 	}
 	if off := s.deduction(at) + s.usageOff(at); off > 0 {
-		i.Subtotal, i.Discount, i.Discounts = i.Subtotal+off, off, []billing.Discount{*s.Discount}
+		i.Subtotal, i.Discount, i.Discounts = i.Subtotal+off, off, []payment.Discount{*s.Discount}
 	}
 	s.spend(at)
 	s.unbilled = nil
@@ -112,11 +112,11 @@ func (b *account) billPeriod(s *subscription, paid bool, at time.Time) {
 }
 
 // promote gives s the discount of a promotion, nil for none, that can still be used.
-func (b *account) promote(s *subscription, p *billing.Promotion, now time.Time) error {
+func (b *account) promote(s *subscription, p *payment.Promotion, now time.Time) error {
 	if p == nil {
 		return nil
 	}
-	if _, err := b.promotion(p.Code, billing.Sale{Plan: s.Plan, Quantity: s.Quantity}); err != nil {
+	if _, err := b.promotion(p.Code, payment.Sale{Plan: s.Plan, Quantity: s.Quantity}); err != nil {
 		return err
 	}
 	s.redeem(p, now)
@@ -124,7 +124,7 @@ func (b *account) promote(s *subscription, p *billing.Promotion, now time.Time) 
 }
 
 // subscribing identifies an order, so that a key cannot be used for another one.
-func subscribing(o billing.Order) string {
+func subscribing(o payment.Order) string {
 	name := "subscribe " + string(o.Plan.ID) + " " + itoa(o.Quantity)
 	if o.Promotion != nil {
 		name += " " + string(o.Promotion.ID)

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // How much of its past an account keeps. Every call reads and writes the whole account: without these limits, one
@@ -42,8 +42,8 @@ func (b *account) prune() {
 func (b *account) pruneInvoices() {
 	b.InvoiceCount = b.invoiceCount()
 	b.HasPaid = b.hasPaid()
-	b.Invoices = newest(b.Invoices, billing.MirroredInvoices,
-		func(i *invoice) bool { return i.Status == billing.Open || i.Status == billing.Draft })
+	b.Invoices = newest(b.Invoices, payment.MirroredInvoices,
+		func(i *invoice) bool { return i.Status == payment.Open || i.Status == payment.Draft })
 }
 
 // invoiceCount returns how many invoices there have been. An account that an earlier version stored has all of them.

@@ -4,24 +4,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func TestAnAccountForgetsWhatNothingRefersTo(t *testing.T) {
 	now := time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC)
 	b := &account{ID: "cus_1", Answers: map[string]answer{}}
-	first := &subscription{ID: "sub_live", Status: billing.Active, Intent: "seti_0"}
+	first := &subscription{ID: "sub_live", Status: payment.Active, Intent: "seti_0"}
 	b.Subscriptions = append(b.Subscriptions, first)
-	unpaid := b.write(first, 500, billing.Open, now)
+	unpaid := b.write(first, 500, payment.Open, now)
 	b.bill(first, 900, true, now)
 	b.Intents = append(b.Intents, &intent{ID: "pi_unpaid", Status: wantsAction, Subscription: first.ID})
 	for i := range 1000 {
 		n := itoa(i)
-		b.Intents = append(b.Intents, &intent{ID: billing.IntentID("seti_" + n), Status: wantsMethod})
+		b.Intents = append(b.Intents, &intent{ID: payment.IntentID("seti_" + n), Status: wantsMethod})
 		b.Subscriptions = append(b.Subscriptions, &subscription{
-			ID: billing.SubscriptionID("sub_" + n), Status: billing.Canceled,
+			ID: payment.SubscriptionID("sub_" + n), Status: payment.Canceled,
 		})
-		b.void(b.write(first, 900, billing.Open, now))
+		b.void(b.write(first, 900, payment.Open, now))
 		b.Answers[n] = answer{At: now.Add(time.Duration(i) * time.Second)}
 	}
 	for range 2 { // what is left stays
@@ -29,11 +29,11 @@ func TestAnAccountForgetsWhatNothingRefersTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(b.Invoices) != billing.MirroredInvoices+1 || b.Invoices[0] != unpaid ||
+	if len(b.Invoices) != payment.MirroredInvoices+1 || b.Invoices[0] != unpaid ||
 		b.Invoices[100].Number != "SANDBOX-1002" {
 		t.Errorf("%d invoices, the last one of %+v", len(b.Invoices), b.Invoices[len(b.Invoices)-1])
 	}
-	if next := b.write(first, 900, billing.Open, now); next.Number != "SANDBOX-1003" {
+	if next := b.write(first, 900, payment.Open, now); next.Number != "SANDBOX-1003" {
 		t.Errorf("the next invoice has the number %s", next.Number)
 	}
 	if !b.hasPaid() {

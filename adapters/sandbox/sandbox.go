@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -46,7 +46,7 @@ var (
 func New(org identity.OrgID, accounts ports.SandboxAccounts, clock func() time.Time, mac func(text string) string,
 	deliver Deliver) *Gateway {
 	return &Gateway{org: org, accounts: accounts, clock: clock, mac: mac, deliver: deliver,
-		post: &post{busy: map[billing.CustomerID]*delivery{}}}
+		post: &post{busy: map[payment.CustomerID]*delivery{}}}
 }
 
 // WebhookKey signs the events.
@@ -54,7 +54,7 @@ func (g *Gateway) WebhookKey() secret.String {
 	return secret.New("whsec_" + g.mac("sandbox webhook\x00"+string(g.org)))
 }
 
-func (g *Gateway) clientSecret(id billing.IntentID) secret.String {
+func (g *Gateway) clientSecret(id payment.IntentID) secret.String {
 	return secret.New(string(id) + "_secret_" + g.mac("sandbox intent\x00"+string(g.org)+"\x00"+string(id)))
 }
 
@@ -67,13 +67,13 @@ func name(parts ...string) string {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 var (
-	errNoSuchCustomer     = billing.ErrCustomerGone
-	errNoSuchSubscription = &billing.Rejection{Reason: "resource_missing"}
+	errNoSuchCustomer     = payment.ErrCustomerGone
+	errNoSuchSubscription = &payment.Rejection{Reason: "resource_missing"}
 )
 
 // keyed runs act under an idempotency key, or returns the result of the key's first call. call names the
 // operation, so that one key is not used for two.
-func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string,
+func keyed[T any](ctx context.Context, g *Gateway, c payment.CustomerID, key, call string,
 	act func(b *account, now time.Time) (T, error)) (T, error) {
 	var out T
 	ctx, fail, err := g.begin(ctx, call, key)
@@ -98,7 +98,7 @@ func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, ca
 		}
 		out, err = act(b, now)
 		a := answer{Call: call, At: now}
-		if decline, is := err.(*billing.DeclinedError); is { //nolint:errorlint // act returns it unwrapped
+		if decline, is := err.(*payment.DeclinedError); is { //nolint:errorlint // act returns it unwrapped
 			a.Declined, refused = decline.DeclineCode, decline
 		} else if err != nil {
 			return nil, err
@@ -126,9 +126,9 @@ func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, ca
 func again[T any](was answer, call string) (out T, refused, err error) {
 	switch {
 	case was.Call != call:
-		return out, nil, &billing.Rejection{Reason: "idempotency_error"}
+		return out, nil, &payment.Rejection{Reason: "idempotency_error"}
 	case was.Declined != "":
-		return out, &billing.DeclinedError{DeclineCode: was.Declined}, nil
+		return out, &payment.DeclinedError{DeclineCode: was.Declined}, nil
 	}
 	return out, nil, json.Unmarshal(was.Result, &out)
 }
@@ -145,7 +145,7 @@ func decode(text []byte) (*account, error) {
 }
 
 // read calls see with the current state of an account; changes that have become due are stored first.
-func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (*account, error) {
+func (g *Gateway) read(ctx context.Context, c payment.CustomerID, call string) (*account, error) {
 	ctx, fail, err := g.begin(ctx, call, "")
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (
 	return b, err
 }
 
-func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*account, error) {
+func (g *Gateway) look(ctx context.Context, c payment.CustomerID) (*account, error) {
 	now, err := g.now(ctx)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*account, err
 }
 
 // CreateCustomer implements ports.GatewayCustomers.
-func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+func (g *Gateway) CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	ctx, fail, err := g.begin(ctx, "create customer", key)
 	if err != nil {
 		return "", err
@@ -197,7 +197,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 	if err != nil {
 		return "", err
 	}
-	id := billing.CustomerID("cus_" + name(string(g.org), "customer", key))
+	id := payment.CustomerID("cus_" + name(string(g.org), "customer", key))
 	if text, err := g.accounts.Read(ctx, g.org, string(id)); err == nil && text != nil {
 		if late := fail(); late != nil {
 			return "", late
@@ -222,23 +222,23 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 }
 
 // CreateSetupIntent implements ports.GatewayCustomers.
-func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID,
-	u billing.Usage) (billing.SetupIntent, error) {
+func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c payment.CustomerID,
+	u payment.Usage) (payment.SetupIntent, error) {
 	n, err := keyed(ctx, g, c, key, "create setup intent "+string(u), func(b *account, now time.Time) (intent, error) {
-		n := &intent{ID: billing.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod,
+		n := &intent{ID: payment.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod,
 			CreatedAt: now}
 		b.Intents = append(b.Intents, n)
 		b.emit("setup_intent.created", "setup_intent", string(n.ID), now)
 		return *n, nil
 	})
 	if err != nil {
-		return billing.SetupIntent{}, err
+		return payment.SetupIntent{}, err
 	}
-	return billing.SetupIntent{ID: n.ID, Status: n.Status, ClientSecret: g.clientSecret(n.ID)}, nil
+	return payment.SetupIntent{ID: n.ID, Status: n.Status, ClientSecret: g.clientSecret(n.ID)}, nil
 }
 
 // CancelSetupIntents implements ports.GatewayCustomers.
-func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+func (g *Gateway) CancelSetupIntents(ctx context.Context, c payment.CustomerID) error {
 	ctx, fail, err := g.begin(ctx, "cancel setup intents", "")
 	if err != nil {
 		return err
@@ -265,12 +265,12 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 }
 
 // Wallet implements ports.GatewayCustomers.
-func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
+func (g *Gateway) Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error) {
 	b, err := g.read(ctx, c, "wallet")
 	if err != nil {
-		return billing.Wallet{}, err
+		return payment.Wallet{}, err
 	}
-	w := billing.Wallet{Default: b.Default, Credit: b.credit()}
+	w := payment.Wallet{Default: b.Default, Credit: b.credit()}
 	for _, m := range b.Methods {
 		w.Methods = append(w.Methods, m.shown())
 	}
@@ -278,10 +278,10 @@ func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wal
 }
 
 // SetDefault implements ports.GatewayCustomers.
-func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (g *Gateway) SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	_, err := keyed(ctx, g, c, key, "set default "+string(m), func(b *account, now time.Time) (bool, error) {
 		if b.method(m) == nil {
-			return false, billing.ErrMethodNotFound
+			return false, payment.ErrMethodNotFound
 		}
 		if b.Default != m {
 			b.Default = m
@@ -293,7 +293,7 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 }
 
 // Detach implements ports.GatewayCustomers.
-func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (g *Gateway) Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	_, err := keyed(ctx, g, c, key, "detach "+string(m), func(b *account, now time.Time) (bool, error) {
 		if b.method(m) == nil {
 			return true, nil
@@ -309,7 +309,7 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 }
 
 // Prices implements ports.GatewaySubscriptions. Every plan that an org sells is available here.
-func (g *Gateway) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
+func (g *Gateway) Prices(_ context.Context, plans payment.Plans) (payment.Plans, error) {
 	plans = slices.Clone(plans)
 	for i := range plans {
 		plans[i].Unavailable = false

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
@@ -43,7 +43,7 @@ func (p *post) deliver(_ context.Context, org identity.OrgID, body []byte, signa
 	if p.closed {
 		return errors.New("closed")
 	}
-	if err := billing.CheckSignature([]secret.String{p.keys[org]}, signature, body, time.Now()); err != nil {
+	if err := payment.CheckSignature([]secret.String{p.keys[org]}, signature, body, time.Now()); err != nil {
 		p.t.Errorf("the signature of %s: %v", body, err)
 	}
 	p.bodies = append(p.bodies, string(body))
@@ -53,7 +53,7 @@ func (p *post) deliver(_ context.Context, org identity.OrgID, body []byte, signa
 func (p *post) types(t *testing.T) []string {
 	var all []string
 	for _, body := range p.bodies {
-		e, err := billing.ParseEvent([]byte(body))
+		e, err := payment.ParseEvent([]byte(body))
 		if err != nil || !strings.HasPrefix(string(e.Customer), "cus_") {
 			t.Fatalf("%s: %v", body, err)
 		}
@@ -69,13 +69,13 @@ func newGateway(t *testing.T, org identity.OrgID, accounts ports.SandboxAccounts
 	return g, p
 }
 
-var plans = billing.Plans{
-	{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year, IntervalCount: 1},
-	{ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 1900, Currency: "usd"},
-		Interval: billing.Month, IntervalCount: 1,
-		Metered: &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
+var plans = payment.Plans{
+	{ID: "basic", Price: payment.Money{Amount: 900, Currency: "usd"}, Interval: payment.Month, IntervalCount: 1},
+	{ID: "pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month, IntervalCount: 1},
+	{ID: "year", Price: payment.Money{Amount: 29000, Currency: "usd"}, Interval: payment.Year, IntervalCount: 1},
+	{ID: "metered", PriceRef: "price_metered", Price: payment.Money{Amount: 1900, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1,
+		Metered: &payment.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
 }
 
 var numbers = map[string]string{
@@ -84,8 +84,8 @@ var numbers = map[string]string{
 	"0341": "4000000000000341", "3155": "4000002500003155",
 }
 
-func card(last4 string) billing.Card {
-	return billing.Card{Number: secret.New(numbers[last4]), CVC: secret.New("123"), ExpMonth: 12,
+func card(last4 string) payment.Card {
+	return payment.Card{Number: secret.New(numbers[last4]), CVC: secret.New("123"), ExpMonth: 12,
 		ExpYear: time.Now().Year() + 9}
 }
 
@@ -108,16 +108,16 @@ func open(t *testing.T) contract.GatewayStage {
 	})
 	return contract.GatewayStage{
 		Gateway: troubled, Plans: plans,
-		AddCard: func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
+		AddCard: func(t *testing.T, c payment.CustomerID, last4 string) payment.MethodID {
 			return addCard(t, g, c, last4)
 		},
-		Confirm: func(t *testing.T, c billing.CustomerID, i billing.SetupIntent, last4 string) bool {
+		Confirm: func(t *testing.T, c payment.CustomerID, i payment.SetupIntent, last4 string) bool {
 			i, err := g.Confirm(t.Context(), c, i.ID, i.ClientSecret, card(last4))
 			return err == nil && i.Status == "succeeded"
 		},
-		Authenticate: func(t *testing.T, c billing.CustomerID, a *billing.Action) {
+		Authenticate: func(t *testing.T, c payment.CustomerID, a *payment.Action) {
 			id, _, _ := strings.Cut(a.ClientSecret.Reveal(), "_secret_")
-			if _, err := g.Authenticate(t.Context(), c, billing.IntentID(id), a.ClientSecret, true); err != nil {
+			if _, err := g.Authenticate(t.Context(), c, payment.IntentID(id), a.ClientSecret, true); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -136,11 +136,11 @@ func open(t *testing.T) contract.GatewayStage {
 	}
 }
 
-func addCard(t *testing.T, g *sandbox.Gateway, c billing.CustomerID, last4 string) billing.MethodID {
+func addCard(t *testing.T, g *sandbox.Gateway, c payment.CustomerID, last4 string) payment.MethodID {
 	t.Helper()
-	usage := billing.OffSession
+	usage := payment.OffSession
 	if last4 == "3155" {
-		usage = billing.OnSession // so that its bank asks again at the first payment
+		usage = payment.OnSession // so that its bank asks again at the first payment
 	}
 	before, err := g.Wallet(t.Context(), c)
 	if err != nil {
@@ -177,11 +177,11 @@ func TestCards(t *testing.T) {
 	accounts := fixture.NewSandboxAccounts()
 	g, _ := newGateway(t, "org", accounts)
 	ctx := t.Context()
-	c, err := g.CreateCustomer(ctx, "c", billing.Details{})
+	c, err := g.CreateCustomer(ctx, "c", payment.Details{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	intent, err := g.CreateSetupIntent(ctx, "i", c, billing.OffSession)
+	intent, err := g.CreateSetupIntent(ctx, "i", c, payment.OffSession)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,17 +191,17 @@ func TestCards(t *testing.T) {
 	real.Number = secret.New("4111111111111111")
 	for name, tt := range map[string]struct {
 		secret secret.String
-		card   billing.Card
+		card   payment.Card
 		want   error
 	}{
-		"a real one is refused":    {intent.ClientSecret, real, billing.ErrTestCardsOnly},
-		"even with a wrong secret": {secret.New("x"), real, billing.ErrTestCardsOnly},
-		"a declined one is":        {intent.ClientSecret, card("0002"), billing.ErrCardDeclined},
-		"one without funds is":     {intent.ClientSecret, card("9995"), billing.ErrCardDeclined},
-		"an expired one is":        {intent.ClientSecret, expired, billing.ErrMethodExpired},
+		"a real one is refused":    {intent.ClientSecret, real, payment.ErrTestCardsOnly},
+		"even with a wrong secret": {secret.New("x"), real, payment.ErrTestCardsOnly},
+		"a declined one is":        {intent.ClientSecret, card("0002"), payment.ErrCardDeclined},
+		"one without funds is":     {intent.ClientSecret, card("9995"), payment.ErrCardDeclined},
+		"an expired one is":        {intent.ClientSecret, expired, payment.ErrMethodExpired},
 		"a wrong secret finds nothing": {secret.New(string(intent.ID) + "_secret_x"), card("4242"),
-			billing.ErrIntentNotFound},
-		"nor does none": {secret.String{}, card("4242"), billing.ErrIntentNotFound},
+			payment.ErrIntentNotFound},
+		"nor does none": {secret.String{}, card("4242"), payment.ErrIntentNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := g.Confirm(ctx, c, intent.ID, tt.secret, tt.card); !errors.Is(err, tt.want) {
@@ -209,12 +209,12 @@ func TestCards(t *testing.T) {
 			}
 		})
 	}
-	other, err := g.CreateCustomer(ctx, "other", billing.Details{})
+	other, err := g.CreateCustomer(ctx, "other", payment.Details{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
-		billing.ErrIntentNotFound) {
+		payment.ErrIntentNotFound) {
 		t.Errorf("by another customer: %v", err)
 	}
 	if w, err := g.Wallet(ctx, c); err != nil || len(w.Methods) != 0 {
@@ -233,7 +233,7 @@ func TestCards(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if _, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
-		billing.ErrIntentState) {
+		payment.ErrIntentState) {
 		t.Errorf("a second time: %v", err)
 	}
 	book, err := accounts.Read(ctx, "org", string(c))
@@ -251,7 +251,7 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	g, p := newGateway(t, "org", fixture.NewSandboxAccounts())
 	ctx := t.Context()
 	p.closed = true
-	c, err := g.CreateCustomer(ctx, "c", billing.Details{})
+	c, err := g.CreateCustomer(ctx, "c", payment.Details{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	if err := g.SetDefault(ctx, "d", c, m); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {
+	if _, err := g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded",
@@ -272,7 +272,7 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.bodies = nil
-	if err := g.Cancel(ctx, "x", c, "sub_none", billing.Cancellation{}); err != nil {
+	if err := g.Cancel(ctx, "x", c, "sub_none", payment.Cancellation{}); err != nil {
 		t.Fatal(err)
 	}
 	addCard(t, g, c, "4242")
@@ -289,11 +289,11 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 		g := sandbox.New(org, accounts, func() time.Time { return at }, mac,
 			func(context.Context, identity.OrgID, []byte, string) error { return nil })
 		ctx := t.Context()
-		c, err := g.CreateCustomer(ctx, "c", billing.Details{Name: "Acme"})
+		c, err := g.CreateCustomer(ctx, "c", payment.Details{Name: "Acme"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := g.CreateSetupIntent(ctx, "i", c, billing.OffSession)
+		i, err := g.CreateSetupIntent(ctx, "i", c, payment.OffSession)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 		if err := g.SetDefault(ctx, "d", c, w.Methods[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {
+		if _, err := g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := g.Advance(ctx, 90*24*time.Hour); err != nil {
@@ -344,13 +344,13 @@ func TestTroublesComeOnceEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range sandbox.Kinds() {
-		_, err := g.CreateCustomer(ctx, string(kind), billing.Details{})
-		if billing.OutcomeUnknown(err) == (kind == sandbox.Limited) {
+		_, err := g.CreateCustomer(ctx, string(kind), payment.Details{})
+		if payment.OutcomeUnknown(err) == (kind == sandbox.Limited) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
 	for _, kind := range sandbox.Kinds() {
-		c, err := g.CreateCustomer(ctx, string(kind), billing.Details{})
+		c, err := g.CreateCustomer(ctx, string(kind), payment.Details{})
 		if err != nil || c == "" {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -367,13 +367,13 @@ func TestTroublesWaitForTheCallThatTheyAreFor(t *testing.T) {
 	if err := g.Provoke(ctx, script); err != nil {
 		t.Fatal(err)
 	}
-	c, err := g.CreateCustomer(ctx, "customer", billing.Details{})
+	c, err := g.CreateCustomer(ctx, "customer", payment.Details{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, fails := range []bool{true, false} {
-		_, err := g.CreateSetupIntent(ctx, fmt.Sprint("intent", fails), c, billing.OffSession)
-		if errors.Is(err, billing.ErrGatewayUnavailable) != fails {
+		_, err := g.CreateSetupIntent(ctx, fmt.Sprint("intent", fails), c, payment.OffSession)
+		if errors.Is(err, payment.ErrGatewayUnavailable) != fails {
 			t.Errorf("setup intent: %v", err)
 		}
 	}
@@ -384,7 +384,7 @@ func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 	slow := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) { return sandbox.None, time.Hour })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := slow.CreateCustomer(ctx, "c", billing.Details{}); !errors.Is(err, billing.ErrGatewayTimeout) ||
+	if _, err := slow.CreateCustomer(ctx, "c", payment.Details{}); !errors.Is(err, payment.ErrGatewayTimeout) ||
 		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v", err)
 	}

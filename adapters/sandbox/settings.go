@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // settings are what an operator has set for the sandbox; they are stored in an account of their own.
@@ -130,7 +130,7 @@ func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time,
 				continue
 			}
 			customers++
-			if _, err := g.look(ctx, billing.CustomerID(id)); err != nil {
+			if _, err := g.look(ctx, payment.CustomerID(id)); err != nil {
 				return now, customers, err
 			}
 		}
@@ -156,7 +156,7 @@ func (g *Gateway) begin(ctx context.Context, call, key string) (_ context.Contex
 		return ctx, nil, err
 	}
 	if key != "" && slices.Contains(s.Kept, key) {
-		return ctx, nil, &billing.KeptFailure{Reason: "provoked"}
+		return ctx, nil, &payment.KeptFailure{Reason: "provoked"}
 	}
 	kind, delay, err := g.next(ctx, call)
 	if err != nil {
@@ -165,25 +165,25 @@ func (g *Gateway) begin(ctx context.Context, call, key string) (_ context.Contex
 	if delay > 0 {
 		select {
 		case <-ctx.Done():
-			return ctx, nil, fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, ctx.Err())
+			return ctx, nil, fmt.Errorf("%w: %w", payment.ErrGatewayTimeout, ctx.Err())
 		case <-time.After(delay):
 		}
 	}
 	switch kind {
 	case Timeout:
-		return ctx, nil, billing.ErrGatewayTimeout
+		return ctx, nil, payment.ErrGatewayTimeout
 	case FailureKept:
 		if err := g.change(ctx, func(s *settings) { s.Kept = append(s.Kept, key) }); err != nil {
 			return ctx, nil, err
 		}
-		return ctx, nil, billing.ErrGatewayUnavailable
+		return ctx, nil, payment.ErrGatewayUnavailable
 	case Failure:
-		return ctx, nil, billing.ErrGatewayUnavailable
+		return ctx, nil, payment.ErrGatewayUnavailable
 	case Limited:
-		return ctx, nil, &billing.LimitedError{Wait: time.Second, Reason: "provoked"}
+		return ctx, nil, &payment.LimitedError{Wait: time.Second, Reason: "provoked"}
 	}
-	after := map[Kind]error{TimeoutAfter: billing.ErrGatewayTimeout, FailureAfter: billing.ErrGatewayUnavailable,
-		Reset: billing.ErrGatewayUnavailable, Garbage: billing.ErrGateway}[kind]
+	after := map[Kind]error{TimeoutAfter: payment.ErrGatewayTimeout, FailureAfter: payment.ErrGatewayUnavailable,
+		Reset: payment.ErrGatewayUnavailable, Garbage: payment.ErrGateway}[kind]
 	return ctx, func() error { return after }, nil
 }
 

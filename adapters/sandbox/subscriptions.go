@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Subscribe implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID,
-	o billing.Order) (billing.GatewaySubscription, error) {
+func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerID,
+	o payment.Order) (payment.GatewaySubscription, error) {
 	s, err := keyed(ctx, g, c, key, subscribing(o),
 		func(b *account, now time.Time) (subscription, error) {
 			for _, s := range b.Subscriptions { // of a key whose result has expired
@@ -20,7 +20,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 				}
 			}
 			if o.AutomaticTax && !taxable(b.Address) {
-				return subscription{}, billing.ErrAddressInvalid
+				return subscription{}, payment.ErrAddressInvalid
 			}
 			s := b.newSubscription(key, o, now)
 			if err := b.promote(s, o.Promotion, now); err != nil {
@@ -35,12 +35,12 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 			switch got := b.charge(b.due(b.taxed(s, s.cost(now))), true, now); {
 			case got.decline != "":
 				b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
-				return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
+				return subscription{}, &payment.DeclinedError{DeclineCode: got.decline}
 			case got.asks:
-				n := &intent{ID: billing.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction,
+				n := &intent{ID: payment.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction,
 					Subscription: s.ID, CreatedAt: now}
 				b.Intents = append(b.Intents, n)
-				s.Status, s.Intent = billing.Incomplete, n.ID
+				s.Status, s.Intent = payment.Incomplete, n.ID
 				b.add(s, now)
 				b.billPeriod(s, false, now)
 			default:
@@ -50,16 +50,16 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 			return *s, nil
 		})
 	if err != nil {
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
 	return g.held(c, &s), nil
 }
 
 // newSubscription returns an active subscription that b does not have yet.
-func (b *account) newSubscription(key string, o billing.Order, now time.Time) *subscription {
+func (b *account) newSubscription(key string, o payment.Order, now time.Time) *subscription {
 	s := &subscription{
-		ID: billing.SubscriptionID("sub_" + name(string(b.ID), key)), Plan: o.Plan, Quantity: o.Quantity, Key: key,
-		Status: billing.Active, Anchor: now.Day(), PeriodStart: now, CreatedAt: now, AutomaticTax: o.AutomaticTax,
+		ID: payment.SubscriptionID("sub_" + name(string(b.ID), key)), Plan: o.Plan, Quantity: o.Quantity, Key: key,
+		Status: payment.Active, Anchor: now.Day(), PeriodStart: now, CreatedAt: now, AutomaticTax: o.AutomaticTax,
 	}
 	s.PeriodEnd = s.next(now)
 	return s
@@ -67,10 +67,10 @@ func (b *account) newSubscription(key string, o billing.Order, now time.Time) *s
 
 // tryOut begins a trial. A payer without a payment method is asked for one.
 func (b *account) tryOut(s *subscription, days int) {
-	s.Status, s.TrialEnd = billing.Trialing, s.PeriodStart.AddDate(0, 0, days)
+	s.Status, s.TrialEnd = payment.Trialing, s.PeriodStart.AddDate(0, 0, days)
 	s.PeriodEnd = s.TrialEnd
 	if b.method(b.Default) == nil {
-		n := &intent{ID: billing.IntentID("seti_" + name(string(s.ID), "setup")), Usage: billing.OffSession,
+		n := &intent{ID: payment.IntentID("seti_" + name(string(s.ID), "setup")), Usage: payment.OffSession,
 			Status: wantsMethod, CreatedAt: s.CreatedAt}
 		b.Intents = append(b.Intents, n)
 		s.Intent = n.ID
@@ -83,23 +83,23 @@ func (b *account) add(s *subscription, now time.Time) {
 }
 
 // held returns s with the action that the payer must take.
-func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.GatewaySubscription {
+func (g *Gateway) held(c payment.CustomerID, s *subscription) payment.GatewaySubscription {
 	h := s.held(c)
 	if s.Change != nil {
-		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(s.Change.Intent)}
+		h.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: g.clientSecret(s.Change.Intent)}
 	}
 	if s.Intent != "" {
-		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(s.Intent)}
-		if s.Status == billing.Trialing {
-			h.Action.Type = billing.ConfirmSetup
+		h.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: g.clientSecret(s.Intent)}
+		if s.Status == payment.Trialing {
+			h.Action.Type = payment.ConfirmSetup
 		}
 	}
 	return h
 }
 
 // Amend implements ports.GatewaySubscriptions.
-func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID,
-	a billing.Amendment) (billing.GatewaySubscription, error) {
+func (g *Gateway) Amend(ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID,
+	a payment.Amendment) (payment.GatewaySubscription, error) {
 	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *account, now time.Time) (subscription, error) {
 		s := b.subscription(id)
 		if s == nil || !s.Status.Live() {
@@ -109,12 +109,12 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 		return *s, err
 	})
 	if err != nil {
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
 	return g.held(c, &s), nil
 }
 
-func (b *account) amend(s *subscription, a billing.Amendment, now time.Time) error {
+func (b *account) amend(s *subscription, a payment.Amendment, now time.Time) error {
 	b.drop(s)
 	a.Plan.PriceRef = priceRef(a.Plan)
 	h := s.held(b.ID)
@@ -167,14 +167,14 @@ func (b *account) resell(s *subscription, to sale, at time.Time, canWait bool, n
 	if err := b.promote(s, to.Promotion, now); err != nil {
 		return err
 	}
-	if s.Status == billing.Trialing {
+	if s.Status == payment.Trialing {
 		return nil
 	}
-	amount := billing.Prorate(s.cost(now), left, whole) - billing.Prorate(was.bought(), left, whole)
+	amount := payment.Prorate(s.cost(now), left, whole) - payment.Prorate(was.bought(), left, whole)
 	if s.Plan.Interval != was.Plan.Interval || s.Plan.IntervalCount != was.Plan.IntervalCount {
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)
-		amount = s.cost(now) - billing.Prorate(was.bought(), left, whole)
+		amount = s.cost(now) - payment.Prorate(was.bought(), left, whole)
 	}
 	if amount < 0 {
 		s.spend(now)
@@ -193,7 +193,7 @@ func (b *account) resell(s *subscription, to sale, at time.Time, canWait bool, n
 	if !got.paid {
 		*s = was
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.EventCount)), now)
-		return &billing.DeclinedError{DeclineCode: got.decline}
+		return &payment.DeclinedError{DeclineCode: got.decline}
 	}
 	if amount > 0 {
 		b.bill(s, amount, true, now)
@@ -232,42 +232,42 @@ func (b *account) drop(s *subscription) {
 	if s.Change == nil {
 		return
 	}
-	if i := b.invoice(s.Change.Invoice); i != nil && i.Status == billing.Open {
+	if i := b.invoice(s.Change.Invoice); i != nil && i.Status == payment.Open {
 		b.void(i)
 	}
 	s.Change = nil
 }
 
 // GiveUp implements ports.GatewaySubscriptions.
-func (g *Gateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
+func (g *Gateway) GiveUp(ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID) error {
 	paid, err := keyed(ctx, g, c, key, "give up "+string(id), func(b *account, now time.Time) (bool, error) {
 		s := b.subscription(id)
 		switch {
 		case s == nil || !s.Status.Live():
 			return false, nil
-		case s.Status != billing.Incomplete:
+		case s.Status != payment.Incomplete:
 			return true, nil
 		}
-		b.end(s, billing.Canceled, now)
+		b.end(s, payment.Canceled, now)
 		return false, nil
 	})
 	if err == nil && paid {
-		err = billing.ErrSubscriptionExists
+		err = payment.ErrSubscriptionExists
 	}
 	return err
 }
 
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(
-	ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, why billing.Cancellation,
+	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, why payment.Cancellation,
 ) error {
 	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *account, now time.Time) (bool, error) {
 		if s := b.subscription(id); s != nil && s.Status.Live() {
-			if why != (billing.Cancellation{}) {
+			if why != (payment.Cancellation{}) {
 				s.Cancellation = why
 			}
 			b.billUsage(s, now)
-			b.end(s, billing.Canceled, now)
+			b.end(s, payment.Canceled, now)
 		}
 		return true, nil
 	})
@@ -275,12 +275,12 @@ func (g *Gateway) Cancel(
 }
 
 // Subscriptions implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
+func (g *Gateway) Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error) {
 	b, err := g.read(ctx, c, "subscriptions")
 	if err != nil {
 		return nil, err
 	}
-	var all []billing.GatewaySubscription
+	var all []payment.GatewaySubscription
 	for _, s := range b.Subscriptions {
 		all = append(all, g.held(c, s))
 	}
@@ -288,14 +288,14 @@ func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]bi
 }
 
 // Invoices implements ports.GatewaySubscriptions.
-func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
+func (g *Gateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
 	b, err := g.read(ctx, c, "invoices")
 	if err != nil {
 		return nil, err
 	}
-	var all []billing.Invoice
+	var all []payment.Invoice
 	for _, i := range slices.Backward(b.Invoices) {
-		if len(all) < billing.MirroredInvoices {
+		if len(all) < payment.MirroredInvoices {
 			all = append(all, i.Invoice)
 		}
 	}

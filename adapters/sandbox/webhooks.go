@@ -6,14 +6,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // post lets one goroutine at a time deliver the events of a customer. busy has the customers whose events are
 // being delivered.
 type post struct {
 	mu   sync.Mutex
-	busy map[billing.CustomerID]*delivery
+	busy map[payment.CustomerID]*delivery
 }
 
 // delivery is the delivery of a customer's events by one goroutine.
@@ -24,7 +24,7 @@ type delivery struct {
 
 // begin reports whether the caller must deliver. If not, the current deliverer checks once more, and the caller can
 // wait for it.
-func (p *post) begin(c billing.CustomerID) (d *delivery, deliver bool) {
+func (p *post) begin(c payment.CustomerID) (d *delivery, deliver bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if d, busy := p.busy[c]; busy {
@@ -37,7 +37,7 @@ func (p *post) begin(c billing.CustomerID) (d *delivery, deliver bool) {
 }
 
 // end reports whether there is nothing more to deliver.
-func (p *post) end(c billing.CustomerID) bool {
+func (p *post) end(c payment.CustomerID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := p.busy[c]
@@ -53,7 +53,7 @@ func (p *post) end(c billing.CustomerID) bool {
 // flush delivers the pending events of a customer, or waits until another call has. Otherwise parallel calls would
 // overtake their events: cards could be tried after the limit of declined cards was reached. Events that cannot be
 // delivered stay pending until the next attempt; the call that caused them does not fail.
-func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
+func (g *Gateway) flush(ctx context.Context, c payment.CustomerID) {
 	d, deliver := g.post.begin(c)
 	if !deliver {
 		select {
@@ -70,7 +70,7 @@ func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
 	}
 }
 
-func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
+func (g *Gateway) deliverAll(ctx context.Context, c payment.CustomerID) {
 	text, err := g.accounts.Read(ctx, g.org, string(c))
 	if err != nil {
 		return
@@ -109,7 +109,7 @@ func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
 
 // send delivers an event in Stripe's format (https://docs.stripe.com/api/events/object): the envelope, and the members
 // of the object that identify its customer.
-func (g *Gateway) send(ctx context.Context, c billing.CustomerID, n notice) error {
+func (g *Gateway) send(ctx context.Context, c payment.CustomerID, n notice) error {
 	object := map[string]any{"id": n.About, "object": n.Object}
 	if n.Object != "customer" {
 		object["customer"] = c
@@ -122,5 +122,5 @@ func (g *Gateway) send(ctx context.Context, c billing.CustomerID, n notice) erro
 	if err != nil {
 		return err
 	}
-	return g.deliver(ctx, g.org, body, billing.Sign(g.WebhookKey(), body, g.clock()))
+	return g.deliver(ctx, g.org, body, payment.Sign(g.WebhookKey(), body, g.clock()))
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -78,19 +78,19 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				})
 			}},
 			{"what the gateway of payments says", func() error {
-				c, err := billing.NewCustomer(team.Owner, billing.Sandbox, "sandbox", "key",
-					billing.Details{Name: "Ann"})
+				c, err := payment.NewCustomer(team.Owner, payment.Sandbox, "sandbox", "key",
+					payment.Details{Name: "Ann"})
 				if err == nil {
 					_, err = s.Payments.Reserve(t.Context(), by, c)
 				}
 				if err == nil {
-					_, err = s.Payments.Update(t.Context(), by, "sandbox", func(*billing.Customer) error { return nil })
+					_, err = s.Payments.Update(t.Context(), by, "sandbox", func(*payment.Customer) error { return nil })
 				}
 				return err
 			}},
 			{"a report of usage", func() error {
-				_, _, err := s.Meters.Add(t.Context(), by, billing.UsageReport{Feature: "messages", Quantity: 1,
-					Period: billing.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}})
+				_, _, err := s.Meters.Add(t.Context(), by, payment.UsageReport{Feature: "messages", Quantity: 1,
+					Period: payment.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}})
 				return err
 			}},
 			{"the clock of a sandbox", func() error {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
@@ -41,7 +41,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 			now.Add(-paymentEventsKept)},
 		{"probe_attempts", "scope", nil, "last_at < ?", now.Add(-time.Hour)},
 		{"invitation_mails", "scope", nil, "last_at < ?", now.Add(-mailsKept)},
-		{"usage_reports", "workspace_id, report_key", nil, "created_at < ?", now.Add(-billing.UsageKeyLasts)},
+		{"usage_reports", "workspace_id, report_key", nil, "created_at < ?", now.Add(-payment.UsageKeyLasts)},
 		{"feature_usage", "workspace_id, period_start, feature", nil, "updated_at < ?",
 			now.Add(-featureUsageKept)},
 		{"webhook_deliveries", "id", nil, "created_at < ?", now.Add(-webhook.KeptFor)},

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -18,22 +18,22 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		}
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, ids["one"]).Owner
-		made, err := billing.NewCustomer(by, "sandbox", "acct", "key", billing.Details{})
+		made, err := payment.NewCustomer(by, "sandbox", "acct", "key", payment.Details{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Payments.Reserve(ctx, by, made); err != nil {
 			t.Fatal(err)
 		}
-		invoices := []billing.Invoice{
-			{ID: "in_1", Number: "1", Status: billing.Paid, Currency: "usd", Total: 900, CreatedAt: fixture.At,
-				BilledTo: &billing.Details{Name: "Zoë"},
-				Lines:    []billing.InvoiceLine{{Description: "1 × team", Amount: 900}}},
-			{ID: "in_2", Status: billing.Draft, Currency: "usd", CreatedAt: fixture.At},
+		invoices := []payment.Invoice{
+			{ID: "in_1", Number: "1", Status: payment.Paid, Currency: "usd", Total: 900, CreatedAt: fixture.At,
+				BilledTo: &payment.Details{Name: "Zoë"},
+				Lines:    []payment.InvoiceLine{{Description: "1 × team", Amount: 900}}},
+			{ID: "in_2", Status: payment.Draft, Currency: "usd", CreatedAt: fixture.At},
 		}
-		apply := func(all []billing.Invoice) error {
-			_, err := s.Payments.Update(ctx, by, "acct", func(c *billing.Customer) error {
-				c.Mirror(by, c.Look(), billing.Seen{Invoices: &all}, nil)
+		apply := func(all []payment.Invoice) error {
+			_, err := s.Payments.Update(ctx, by, "acct", func(c *payment.Customer) error {
+				c.Mirror(by, c.Look(), payment.Seen{Invoices: &all}, nil)
 				return nil
 			})
 			return err
@@ -53,7 +53,7 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		if err := apply(invoices); err != nil {
 			t.Errorf("what did not change: %v", err)
 		}
-		invoices[0].Status = billing.Void
+		invoices[0].Status = payment.Void
 		if err := apply(invoices); err == nil || !strings.Contains(err.Error(), "written again") {
 			t.Errorf("what changed: %v", err)
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -16,7 +16,7 @@ var _ ports.Meters = (*Meters)(nil)
 
 // Add implements ports.Meters.
 func (s *Meters) Add(
-	ctx context.Context, by identity.Actor, r billing.UsageReport,
+	ctx context.Context, by identity.Actor, r payment.UsageReport,
 ) (sum int64, repeated bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		tx.changing(by.Workspace)
@@ -34,20 +34,20 @@ func (s *Meters) Add(
 				used = CASE WHEN feature_usage.used > ? - excluded.used THEN ? ELSE feature_usage.used + excluded.used
 				END
 			RETURNING used`,
-			by.Workspace, r.Feature, micros(r.Period.Start), r.Quantity, micros(by.At), int64(billing.MaxUsageSum),
-			int64(billing.MaxUsageSum))
+			by.Workspace, r.Feature, micros(r.Period.Start), r.Quantity, micros(by.At), int64(payment.MaxUsageSum),
+			int64(payment.MaxUsageSum))
 		return err
 	})
 	return sum, repeated, err
 }
 
 // reported stores the key of a report, and reports whether the workspace has had a report with that key.
-func (db *DB) reported(ctx context.Context, by identity.Actor, r billing.UsageReport) (bool, error) {
+func (db *DB) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
 	if r.Key == "" {
 		return false, nil
 	}
 	if _, err := db.exec(ctx, `DELETE FROM usage_reports WHERE workspace_id = ? AND report_key = ? AND created_at < ?`,
-		by.Workspace, r.Key, micros(by.At.Add(-billing.UsageKeyLasts))); err != nil {
+		by.Workspace, r.Key, micros(by.At.Add(-payment.UsageKeyLasts))); err != nil {
 		return false, err
 	}
 	added, err := db.exec(ctx, `
@@ -69,7 +69,7 @@ func (db *DB) reported(ctx context.Context, by identity.Actor, r billing.UsageRe
 	case !found:
 		return false, errRaced // the cleanup removed it in between
 	case first.Feature != r.Feature || first.Quantity != r.Quantity:
-		return false, billing.ErrUsageKeyReused
+		return false, payment.ErrUsageKeyReused
 	}
 	return true, nil
 }

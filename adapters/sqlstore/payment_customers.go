@@ -3,8 +3,8 @@ package sqlstore
 import (
 	"context"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which
@@ -24,7 +24,7 @@ var customerQuery = `SELECT ` + customerColumns + `, ` +
 	LEFT JOIN payment_methods m ON m.workspace_id = t.workspace_id AND m.account = t.account
 	WHERE t.workspace_id = ? AND t.account = ? ORDER BY m.created_at DESC, m.id DESC`
 
-func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
+func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	var rows []struct {
 		customerRow
 		Method       methodRow       `db:"m"`
@@ -34,7 +34,7 @@ func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account str
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, billing.ErrNoCustomer
+		return nil, payment.ErrNoCustomer
 	}
 	c, err := rows[0].customer()
 	if err != nil {
@@ -43,7 +43,7 @@ func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account str
 	if c.Subscription, err = rows[0].Subscription.subscription(); err != nil {
 		return nil, err
 	}
-	c.Methods = make([]billing.Method, 0, len(rows))
+	c.Methods = make([]payment.Method, 0, len(rows))
 	for i := range rows {
 		if rows[i].Method.ID != "" {
 			c.Methods = append(c.Methods, rows[i].Method.method())
@@ -54,7 +54,7 @@ func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account str
 
 // lockedCustomer locks a customer that is about to change, and then reads it: the statement that waits for a lock
 // would see other tables as they were before.
-func (db *DB) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
+func (db *DB) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	if db.dialect.Lock != "" {
 		var one int
 		if _, err := db.get(ctx, &one, `SELECT 1 FROM payment_customers t WHERE t.workspace_id = ? AND t.account = ?`+

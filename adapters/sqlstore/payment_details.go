@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // encodeDetails returns billing details as JSON; the empty text for nil.
-func encodeDetails(d *billing.Details) (string, error) {
+func encodeDetails(d *payment.Details) (string, error) {
 	if d == nil {
 		return "", nil
 	}
@@ -17,9 +17,9 @@ func encodeDetails(d *billing.Details) (string, error) {
 }
 
 // customerDetails returns the stored form of the billing details of c.
-func customerDetails(c *billing.Customer) (entered, given string, err error) {
+func customerDetails(c *payment.Customer) (entered, given string, err error) {
 	var wrong, none error
-	if !c.Entered.Matches(&billing.Details{}) {
+	if !c.Entered.Matches(&payment.Details{}) {
 		entered, wrong = encodeDetails(&c.Entered)
 	}
 	given, none = encodeDetails(c.Given)

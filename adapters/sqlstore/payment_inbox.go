@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -23,11 +23,11 @@ type paymentEventRow struct {
 	Org        identity.OrgID       `db:"org_id"`
 	Account    string               `db:"account"`
 	ID         string               `db:"id"`
-	Gateway    billing.GatewayKind  `db:"gateway"`
+	Gateway    payment.GatewayKind  `db:"gateway"`
 	Type       string               `db:"type"`
-	Customer   billing.CustomerID   `db:"customer"`
+	Customer   payment.CustomerID   `db:"customer"`
 	Workspace  identity.WorkspaceID `db:"workspace_id"`
-	State      billing.EventState   `db:"state"`
+	State      payment.EventState   `db:"state"`
 	Attempts   int                  `db:"attempts"`
 	Failure    string               `db:"failure"`
 	CreatedAt  int64                `db:"created_at"`
@@ -35,8 +35,8 @@ type paymentEventRow struct {
 	EndedAt    int64                `db:"ended_at"`
 }
 
-func (r *paymentEventRow) event() billing.Event {
-	return billing.Event{
+func (r *paymentEventRow) event() payment.Event {
+	return payment.Event{
 		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer,
 		Workspace: r.Workspace,
 		State:     r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: fromMicros(r.CreatedAt),
@@ -44,8 +44,8 @@ func (r *paymentEventRow) event() billing.Event {
 	}
 }
 
-func paymentEvents(rows []paymentEventRow) []billing.Event {
-	events := make([]billing.Event, len(rows))
+func paymentEvents(rows []paymentEventRow) []payment.Event {
+	events := make([]payment.Event, len(rows))
 	for i := range rows {
 		events[i] = rows[i].event()
 	}
@@ -53,7 +53,7 @@ func paymentEvents(rows []paymentEventRow) []billing.Event {
 }
 
 // Put implements ports.Inbox.
-func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *billing.Event) (bool, error) {
+func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *payment.Event) (bool, error) {
 	stored, err := s.db.exec(ctx, `
 		INSERT INTO payment_events (org_id, account, id, gateway, type, customer, workspace_id, state, attempts,
 		failure, created_at, received_at, ended_at)
@@ -65,8 +65,8 @@ func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *billing.Event) (
 
 // Waiting implements ports.Inbox.
 func (s *Inbox) Waiting(
-	ctx context.Context, org identity.OrgID, account string, c billing.CustomerID,
-) ([]billing.Event, error) {
+	ctx context.Context, org identity.OrgID, account string, c payment.CustomerID,
+) ([]payment.Event, error) {
 	var rows []paymentEventRow
 	err := s.db.list(ctx, &rows, `
 		SELECT `+paymentEventColumns+` FROM payment_events t
@@ -76,7 +76,7 @@ func (s *Inbox) Waiting(
 }
 
 // Save implements ports.Inbox.
-func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...billing.Event) error {
+func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...payment.Event) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		for _, e := range events {
 			if _, err := tx.exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ?
@@ -90,8 +90,8 @@ func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...billing.
 }
 
 // List implements ports.Inbox.
-func (s *Inbox) List(ctx context.Context, org identity.OrgID, state billing.EventState,
-	q page.Query) (page.Of[billing.Event], error) {
+func (s *Inbox) List(ctx context.Context, org identity.OrgID, state payment.EventState,
+	q page.Query) (page.Of[payment.Event], error) {
 	where := newConditions(`t.org_id = ?`, org)
 	where.when(state != "", `t.state = ?`, state)
 	if at, which, ok := cutPosition(q.After); ok {
@@ -104,16 +104,16 @@ func (s *Inbox) List(ctx context.Context, org identity.OrgID, state billing.Even
 	err := s.db.list(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.sql()+
 		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
 	return page.Cut(paymentEvents(rows), q.Limit,
-		func(e billing.Event) string { return position(micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
+		func(e payment.Event) string { return position(micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
 }
 
 // Get implements ports.Inbox.
-func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*billing.Event, error) {
+func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*payment.Event, error) {
 	var row paymentEventRow
 	found, err := s.db.get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ?
 		AND t.account = ? AND t.id = ?`, org, account, id)
 	if err == nil && !found {
-		err = billing.ErrEventNotFound
+		err = payment.ErrEventNotFound
 	}
 	e := row.event()
 	return &e, err
@@ -130,7 +130,7 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 		SELECT (SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND ended_at = 0) AS waiting,
 			(SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND state = ?) AS dead,
 			COALESCE((SELECT MIN(received_at) FROM payment_events WHERE org_id = ?
-			AND ended_at = 0), 0) AS since`, org, org, billing.Dead, org)
+			AND ended_at = 0), 0) AS since`, org, org, payment.Dead, org)
 	return row.Waiting, row.Dead, fromMicros(row.Since), err
 }
 

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 type methodRow struct {
-	ID        billing.MethodID `db:"id"`
+	ID        payment.MethodID `db:"id"`
 	Type      string           `db:"type"`
 	Brand     string           `db:"brand"`
 	Last4     string           `db:"last4"`
@@ -27,8 +27,8 @@ type methodRow struct {
 	Fingerprint string `db:"fingerprint"`
 }
 
-func (r *methodRow) method() billing.Method {
-	return billing.Method{
+func (r *methodRow) method() payment.Method {
+	return payment.Method{
 		ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear,
 		Country: r.Country, Detaching: r.Leaving, CreatedAt: fromMicros(r.CreatedAt),
 		Fingerprint: r.Fingerprint,
@@ -36,14 +36,14 @@ func (r *methodRow) method() billing.Method {
 }
 
 // methods reads the methods of a customer.
-func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]billing.Method, error) {
+func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.Method, error) {
 	var rows []methodRow
 	if err := db.list(ctx, &rows, `
 		SELECT id, type, brand, last4, exp_month, exp_year, country, leaving, created_at, fingerprint
 		FROM payment_methods WHERE workspace_id = ? AND account = ?`, ws, account); err != nil {
 		return nil, err
 	}
-	methods := make([]billing.Method, len(rows))
+	methods := make([]payment.Method, len(rows))
 	for i := range rows {
 		methods[i] = rows[i].method()
 	}
@@ -51,12 +51,12 @@ func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account stri
 }
 
 // saveMethods replaces the stored methods by those of c. They are few, and rarely change.
-func (db *DB) saveMethods(ctx context.Context, c *billing.Customer) error {
+func (db *DB) saveMethods(ctx context.Context, c *payment.Customer) error {
 	stored, err := db.methods(ctx, c.Workspace, c.Account)
 	if err != nil {
 		return err
 	}
-	was := map[billing.MethodID]billing.Method{}
+	was := map[payment.MethodID]payment.Method{}
 	for _, m := range stored {
 		was[m.ID] = m
 	}
@@ -88,16 +88,16 @@ func (db *DB) saveMethods(ctx context.Context, c *billing.Customer) error {
 }
 
 type subscriptionRow struct {
-	ID                billing.SubscriptionID `db:"id"`
-	Plan              billing.PlanID         `db:"plan_id"`
+	ID                payment.SubscriptionID `db:"id"`
+	Plan              payment.PlanID         `db:"plan_id"`
 	Quantity          int                    `db:"quantity"`
-	Status            billing.Status         `db:"status"`
+	Status            payment.Status         `db:"status"`
 	Key               string                 `db:"call_key"`
 	PeriodStart       int64                  `db:"period_start"`
 	PeriodEnd         int64                  `db:"period_end"`
 	TrialEnd          int64                  `db:"trial_end"`
 	CancelAtPeriodEnd bool                   `db:"cancel_at_period_end"`
-	PendingPlan       billing.PlanID         `db:"pending_plan_id"`
+	PendingPlan       payment.PlanID         `db:"pending_plan_id"`
 	PendingQuantity   int                    `db:"pending_quantity"`
 	PendingAt         int64                  `db:"pending_at"`
 	CreatedAt         int64                  `db:"created_at"`
@@ -114,11 +114,11 @@ type subscriptionRow struct {
 }
 
 // subscription returns nil for the row of a customer without a live subscription.
-func (r *subscriptionRow) subscription() (*billing.Subscription, error) {
+func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 	if r.ID == "" {
 		return nil, nil //nolint:nilnil // there is none, and that is no error
 	}
-	s := &billing.Subscription{
+	s := &payment.Subscription{
 		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key,
 		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), TrialEnd: fromMicros(r.TrialEnd),
 		CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: fromMicros(r.CreatedAt),
@@ -126,7 +126,7 @@ func (r *subscriptionRow) subscription() (*billing.Subscription, error) {
 		Paused: r.Paused, PaidUntil: fromMicros(r.PaidUntil), EndsAt: fromMicros(r.EndsAt),
 	}
 	if r.PendingAt != 0 {
-		s.Pending = &billing.PendingChange{
+		s.Pending = &payment.PendingChange{
 			Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: fromMicros(r.PendingAt),
 			Elsewhere: r.PendingElsewhere,
 		}
@@ -136,12 +136,12 @@ func (r *subscriptionRow) subscription() (*billing.Subscription, error) {
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
-func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error {
-	for _, s := range []*billing.Subscription{c.Ended, c.Subscription} {
+func (db *DB) saveSubscriptions(ctx context.Context, c *payment.Customer) error {
+	for _, s := range []*payment.Subscription{c.Ended, c.Subscription} {
 		if s == nil {
 			continue
 		}
-		var pending billing.PendingChange
+		var pending payment.PendingChange
 		if s.Pending != nil {
 			pending = *s.Pending
 		}
@@ -188,9 +188,9 @@ func encodeUnlessZero[T comparable](v T) (string, error) {
 }
 
 type invoiceRow struct {
-	ID          billing.InvoiceID     `db:"id"`
+	ID          payment.InvoiceID     `db:"id"`
 	Number      string                `db:"number"`
-	Status      billing.InvoiceStatus `db:"status"`
+	Status      payment.InvoiceStatus `db:"status"`
 	Currency    string                `db:"currency"`
 	Subtotal    int64                 `db:"subtotal"`
 	Tax         int64                 `db:"tax"`
@@ -211,15 +211,15 @@ type invoiceRow struct {
 }
 
 // deleteDrafts deletes the drafts that c does not have. Only drafts can be deleted at a gateway.
-func (db *DB) deleteDrafts(ctx context.Context, c *billing.Customer) error {
-	var stored []billing.InvoiceID
+func (db *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
+	var stored []payment.InvoiceID
 	if err := db.list(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
 		AND status = ?`,
-		c.Workspace, c.Account, billing.Draft); err != nil {
+		c.Workspace, c.Account, payment.Draft); err != nil {
 		return err
 	}
 	for _, id := range stored {
-		if slices.ContainsFunc(c.Invoices, func(i billing.Invoice) bool { return i.ID == id }) {
+		if slices.ContainsFunc(c.Invoices, func(i payment.Invoice) bool { return i.ID == id }) {
 			continue
 		}
 		if _, err := db.exec(ctx, `DELETE FROM payment_invoices WHERE workspace_id = ? AND account = ? AND id = ?`,
@@ -230,7 +230,7 @@ func (db *DB) deleteDrafts(ctx context.Context, c *billing.Customer) error {
 	return nil
 }
 
-func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
+func (db *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
 	if c.AllDrafts {
 		if err := db.deleteDrafts(ctx, c); err != nil {
 			return err
@@ -271,12 +271,12 @@ func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
 }
 
 // storedInvoices returns those of c's invoices that are stored, as they are.
-func (db *DB) storedInvoices(ctx context.Context, c *billing.Customer) (map[billing.InvoiceID]invoiceRow, error) {
-	stored := make(map[billing.InvoiceID]invoiceRow, len(c.Invoices))
+func (db *DB) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
+	stored := make(map[payment.InvoiceID]invoiceRow, len(c.Invoices))
 	if len(c.Invoices) == 0 {
 		return stored, nil
 	}
-	ids := make([]billing.InvoiceID, len(c.Invoices))
+	ids := make([]payment.InvoiceID, len(c.Invoices))
 	for n, i := range c.Invoices {
 		ids[n] = i.ID
 	}
@@ -290,7 +290,7 @@ func (db *DB) storedInvoices(ctx context.Context, c *billing.Customer) (map[bill
 	return stored, err
 }
 
-func invoiceRowOf(i *billing.Invoice) (invoiceRow, error) {
+func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 	billedTo, err := encodeDetails(i.BilledTo)
 	discounts, worse := encodeList(i.Discounts)
 	lines, worst := encodeList(i.Lines)
@@ -306,8 +306,8 @@ func invoiceRowOf(i *billing.Invoice) (invoiceRow, error) {
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
 	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines`
 
-func (r *invoiceRow) invoice() (billing.Invoice, error) {
-	i := billing.Invoice{
+func (r *invoiceRow) invoice() (payment.Invoice, error) {
+	i := payment.Invoice{
 		ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency,
 		Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
 		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), DueAt: fromMicros(r.DueAt),
@@ -320,9 +320,9 @@ func (r *invoiceRow) invoice() (billing.Invoice, error) {
 
 // Invoice implements ports.Payments.
 func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string,
-	id billing.InvoiceID) (*billing.Invoice, error) {
+	id payment.InvoiceID) (*payment.Invoice, error) {
 	if strings.ContainsRune(string(id), 0) || !utf8.ValidString(string(id)) { // PostgreSQL refuses such a parameter
-		return nil, billing.ErrInvoiceNotFound
+		return nil, payment.ErrInvoiceNotFound
 	}
 	var row invoiceRow
 	found, err := s.db.get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ?
@@ -331,15 +331,15 @@ func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account
 		return nil, err
 	}
 	if !found {
-		return nil, billing.ErrInvoiceNotFound
+		return nil, payment.ErrInvoiceNotFound
 	}
 	i, err := row.invoice()
 	return &i, err
 }
 
 // Invoices implements ports.Payments. A position is a time and an identifier.
-func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus,
-	q page.Query) (billing.InvoicePage, error) {
+func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
+	q page.Query) (payment.InvoicePage, error) {
 	where := newConditions(`workspace_id = ? AND account = ?`, ws, account)
 	where.when(status != "", `status = ?`, status)
 	if at, id, ok := cutPosition(q.After); ok {
@@ -349,17 +349,17 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 	var rows []invoiceRow
 	if err := s.db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql()+
 		` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
-		return billing.InvoicePage{}, err
+		return payment.InvoicePage{}, err
 	}
-	invoices := make([]billing.Invoice, len(rows))
+	invoices := make([]payment.Invoice, len(rows))
 	for i, r := range rows {
 		var err error
 		if invoices[i], err = r.invoice(); err != nil {
-			return billing.InvoicePage{}, err
+			return payment.InvoicePage{}, err
 		}
 	}
 	return page.Cut(invoices, q.Limit,
-		func(i billing.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
+		func(i payment.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
 }
 
 // position is the position of an item in a list that is ordered by time, then by identifier.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -27,12 +27,12 @@ type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
 	Account        string               `db:"account"`
 	Org            identity.OrgID       `db:"org_id"`
-	Gateway        billing.GatewayKind  `db:"gateway"`
-	ExternalID     billing.CustomerID   `db:"external_id"`
+	Gateway        payment.GatewayKind  `db:"gateway"`
+	ExternalID     payment.CustomerID   `db:"external_id"`
 	Key            string               `db:"call_key"`
 	Name           string               `db:"name"`
 	Email          string               `db:"email"`
-	Default        billing.MethodID     `db:"default_method"`
+	Default        payment.MethodID     `db:"default_method"`
 	HadTrial       bool                 `db:"had_trial"`
 	Pending        string               `db:"pending"`
 	WalletAt       int64                `db:"wallet_at"`
@@ -57,15 +57,15 @@ type customerRow struct {
 	UsageSince     int64                `db:"usage_since"`
 }
 
-func (r *customerRow) customer() (*billing.Customer, error) {
-	c := &billing.Customer{
+func (r *customerRow) customer() (*payment.Customer, error) {
+	c := &payment.Customer{
 		Org: r.Org, Workspace: r.Workspace, Gateway: r.Gateway, Account: r.Account, ID: r.ExternalID, Key: r.Key,
-		Details: billing.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
+		Details: payment.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
 		WalletAt: fromMicros(r.WalletAt), SubscriptionAt: fromMicros(r.SubscriptionAt),
 		InvoicesAt: fromMicros(r.InvoicesAt),
 		Revision:   r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 		PausedAt: fromMicros(r.PausedAt), CheckoutUntil: fromMicros(r.CheckoutUntil),
-		Credit: billing.Money{Amount: r.Credit, Currency: r.CreditCurrency},
+		Credit: payment.Money{Amount: r.Credit, Currency: r.CreditCurrency},
 		Giving: r.Giving, CheckingOut: fromMicros(r.CheckingOut), CheckoutTrial: r.CheckoutTrial,
 		UsageSince: fromMicros(r.UsageSince),
 	}
@@ -100,7 +100,7 @@ func encodeList[T any](all []T) (string, error) {
 	return string(text), err
 }
 
-func encodeAttempts(a billing.CardAttempts) (string, error) {
+func encodeAttempts(a payment.CardAttempts) (string, error) {
 	if len(a.Intents) == 0 && len(a.Declines) == 0 && len(a.Promotions) == 0 {
 		return "", nil
 	}
@@ -109,13 +109,13 @@ func encodeAttempts(a billing.CardAttempts) (string, error) {
 }
 
 // Customer implements ports.Payments.
-func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
+func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	return s.db.customer(ctx, ws, account)
 }
 
 // Reserve implements ports.Payments.
-func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *billing.Customer) (*billing.Customer, error) {
-	var stored *billing.Customer
+func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error) {
+	var stored *payment.Customer
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
@@ -140,8 +140,8 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *billing.Cu
 // Update implements ports.Payments. It locks the workspace first, so that the workspace is not deleted while a paid
 // subscription begins in it.
 func (s *Payments) Update(ctx context.Context, by identity.Actor, account string,
-	change func(*billing.Customer) error) (*billing.Customer, error) {
-	var c *billing.Customer
+	change func(*payment.Customer) error) (*payment.Customer, error) {
+	var c *payment.Customer
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
 		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 	return c, nil
 }
 
-func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
+func (db *DB) saveCustomer(ctx context.Context, c *payment.Customer) error {
 	db.changing(c.Workspace)
 	pending, err := encodeOptional(c.Pending)
 	if err != nil {
@@ -215,12 +215,12 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 
 // Find implements ports.Payments.
 func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string,
-	c billing.CustomerID) (identity.WorkspaceID, error) {
+	c payment.CustomerID) (identity.WorkspaceID, error) {
 	var ws identity.WorkspaceID
 	found, err := s.db.get(ctx, &ws, `SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ?
 		AND external_id = ? AND external_id <> ''`, org, account, c)
 	if err == nil && !found {
-		err = billing.ErrNoCustomer
+		err = payment.ErrNoCustomer
 	}
 	return ws, err
 }
@@ -253,16 +253,16 @@ func (s *Payments) LiveElsewhere(ctx context.Context, org identity.OrgID, accoun
 
 // Duplicates implements ports.Payments.
 func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID,
-	account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+	account string) (map[identity.WorkspaceID][]payment.SubscriptionID, error) {
 	var rows []struct {
 		Workspace identity.WorkspaceID `db:"workspace_id"`
 		Surplus   string               `db:"surplus"`
 	}
 	err := s.db.list(ctx, &rows, `SELECT workspace_id, surplus FROM payment_customers WHERE org_id = ? AND account = ?
 		AND surplus <> ''`, org, account)
-	found := map[identity.WorkspaceID][]billing.SubscriptionID{}
+	found := map[identity.WorkspaceID][]payment.SubscriptionID{}
 	for _, r := range rows {
-		var ids []billing.SubscriptionID
+		var ids []payment.SubscriptionID
 		err = errors.Join(err, decodeColumn(r.Surplus, &ids))
 		found[r.Workspace] = ids
 	}

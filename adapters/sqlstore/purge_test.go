@@ -11,12 +11,12 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -109,15 +109,15 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	}
 	fixture.Connection(t, a, by)
 	fixture.Source(t, a, by, fixture.SheetReading())
-	pays, err := billing.NewCustomer(identity.System(by.Org, by.Workspace, "test", by.At), billing.Sandbox, "sandbox",
-		"key", billing.Details{})
+	pays, err := payment.NewCustomer(identity.System(by.Org, by.Workspace, "test", by.At), payment.Sandbox, "sandbox",
+		"key", payment.Details{})
 	if err == nil {
 		_, err = a.Payments.Reserve(ctx, by, pays)
 	}
 	if err == nil {
-		_, err = a.Payments.Update(ctx, by, "sandbox", func(c *billing.Customer) error {
-			c.Mirror(by, c.Look(), billing.Seen{Wallet: &billing.Wallet{Methods: []billing.Method{{ID: "pm_1"}}},
-				Invoices: &[]billing.Invoice{{ID: "in_1"}}}, nil)
+		_, err = a.Payments.Update(ctx, by, "sandbox", func(c *payment.Customer) error {
+			c.Mirror(by, c.Look(), payment.Seen{Wallet: &payment.Wallet{Methods: []payment.Method{{ID: "pm_1"}}},
+				Invoices: &[]payment.Invoice{{ID: "in_1"}}}, nil)
 			return nil
 		})
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -122,19 +122,19 @@ func listings(team *fixture.Team) (all []listing) {
 				return s.Presences.List(ctx, team.Owner, f, q)
 			}, func(r *presence.Record) string { return string(r.ID) }))
 	}
-	for status, uses := range map[billing.InvoiceStatus]string{"": "payment_invoices_newest",
+	for status, uses := range map[payment.InvoiceStatus]string{"": "payment_invoices_newest",
 		"paid": "payment_invoices_status"} {
 		all = append(all, list("invoices "+string(status), uses,
-			func(ctx context.Context, s ports.Stores, q page.Query) (billing.InvoicePage, error) {
+			func(ctx context.Context, s ports.Stores, q page.Query) (payment.InvoicePage, error) {
 				return s.Payments.Invoices(ctx, ws, "default", status, q)
-			}, func(i *billing.Invoice) string { return string(i.ID) }))
+			}, func(i *payment.Invoice) string { return string(i.ID) }))
 	}
-	for state, uses := range map[billing.EventState]string{"": "payment_events_newest",
+	for state, uses := range map[payment.EventState]string{"": "payment_events_newest",
 		"dead": "payment_events_state"} {
 		all = append(all, list("payment events "+string(state), uses,
-			func(ctx context.Context, s ports.Stores, q page.Query) (page.Of[billing.Event], error) {
+			func(ctx context.Context, s ports.Stores, q page.Query) (page.Of[payment.Event], error) {
 				return s.Inbox.List(ctx, team.Org, state, q)
-			}, func(e *billing.Event) string { return e.ID }))
+			}, func(e *payment.Event) string { return e.ID }))
 	}
 	for drafts, uses := range map[bool]string{false: "prompt_versions_frozen", true: "prompt_versions_number"} {
 		all = append(all, list(fmt.Sprint("versions ", drafts), uses,

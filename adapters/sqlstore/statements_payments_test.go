@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -19,23 +19,23 @@ func TestACustomerIsReadInOneStatement(t *testing.T) {
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, orgs["one"]).Admin
 		const account = "sandbox"
-		if _, err := s.Payments.Reserve(t.Context(), by, &billing.Customer{
-			Org: by.Org, Workspace: by.Workspace, Gateway: billing.Sandbox, Account: account, Key: "key", Revision: 1,
+		if _, err := s.Payments.Reserve(t.Context(), by, &payment.Customer{
+			Org: by.Org, Workspace: by.Workspace, Gateway: payment.Sandbox, Account: account, Key: "key", Revision: 1,
 		}); err != nil {
 			t.Fatal(err)
 		}
 		for n := range 3 {
-			if _, err := s.Payments.Update(t.Context(), by, account, func(c *billing.Customer) error {
+			if _, err := s.Payments.Update(t.Context(), by, account, func(c *payment.Customer) error {
 				c.ID = "cus_1"
 				c.Methods = nil
 				for i := range n {
-					c.Methods = append(c.Methods, billing.Method{
-						ID: billing.MethodID(fmt.Sprint("pm_", i)), CreatedAt: fixture.At.Add(time.Duration(i)),
+					c.Methods = append(c.Methods, payment.Method{
+						ID: payment.MethodID(fmt.Sprint("pm_", i)), CreatedAt: fixture.At.Add(time.Duration(i)),
 					})
 				}
 				if n == 1 {
-					c.Subscription = &billing.Subscription{
-						ID: "sub_1", Plan: "pro", Status: billing.Active, Quantity: 1,
+					c.Subscription = &payment.Subscription{
+						ID: "sub_1", Plan: "pro", Status: payment.Active, Quantity: 1,
 					}
 				}
 				return nil

@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -17,9 +17,9 @@ var _ ports.Trials = (*Trials)(nil)
 
 // Claim implements ports.Trials. Marks are claimed in one order, so that two transactions do not wait for each other.
 func (s *Trials) Claim(
-	ctx context.Context, by identity.Actor, account string, marks []billing.TrialMark,
-) (taken []billing.TrialMark, err error) {
-	marks = slices.SortedFunc(slices.Values(marks), func(a, b billing.TrialMark) int {
+	ctx context.Context, by identity.Actor, account string, marks []payment.TrialMark,
+) (taken []payment.TrialMark, err error) {
+	marks = slices.SortedFunc(slices.Values(marks), func(a, b payment.TrialMark) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Digest, b.Digest))
 	})
 	err = s.db.inTx(ctx, func(tx *DB) error {

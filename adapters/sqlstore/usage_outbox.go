@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // QueueUsage implements ports.UsageOutbox.
 func (s *Meters) QueueUsage(
-	ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time,
+	ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time,
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		added, err := tx.exec(ctx, `
@@ -32,10 +32,10 @@ func (s *Meters) QueueUsage(
 // QueuedUsage implements ports.UsageOutbox.
 func (s *Meters) QueuedUsage(
 	ctx context.Context, ws identity.WorkspaceID, account string, n int,
-) ([]billing.UsageEvent, error) {
+) ([]payment.UsageEvent, error) {
 	var rows []struct {
 		ID       string             `db:"id"`
-		Customer billing.CustomerID `db:"customer"`
+		Customer payment.CustomerID `db:"customer"`
 		Feature  string             `db:"feature"`
 		PriceRef string             `db:"price_ref"`
 		Quantity int64              `db:"quantity"`
@@ -47,9 +47,9 @@ func (s *Meters) QueuedUsage(
 		WHERE workspace_id = ? AND account = ? ORDER BY at, id LIMIT ?`, ws, account, n); err != nil {
 		return nil, err
 	}
-	events := make([]billing.UsageEvent, len(rows))
+	events := make([]payment.UsageEvent, len(rows))
 	for i, r := range rows {
-		events[i] = billing.UsageEvent{
+		events[i] = payment.UsageEvent{
 			ID: r.ID, Account: account, Customer: r.Customer, Feature: r.Feature, PriceRef: r.PriceRef,
 			Quantity: r.Quantity, At: fromMicros(r.At), TriedAt: fromMicros(r.TriedAt),
 		}

@@ -5,26 +5,26 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// Amend implements ports.GatewaySubscriptions: it reads the subscription, and sends what billing.Difference says. First
+// Amend implements ports.GatewaySubscriptions: it reads the subscription, and sends what payment.Difference says. First
 // what can be declined, so that nothing else has changed then; a schedule does not prevent that
 // (https://docs.stripe.com/billing/subscriptions/subscription-schedules). Then the schedule, and then the end, which
 // cannot be set while there is a schedule (https://github.com/laravel/cashier-stripe/issues/1748).
-func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID,
-	a billing.Amendment) (billing.GatewaySubscription, error) {
+func (g *Gateway) Amend(ctx context.Context, key string, _ payment.CustomerID, id payment.SubscriptionID,
+	a payment.Amendment) (payment.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.GatewaySubscription{}, translate(err)
+		return payment.GatewaySubscription{}, translate(err)
 	}
 	if s, err = g.dropUpdate(ctx, key, s); err != nil { // it may just have been paid, and so applied
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
 	h := mirrorSubscription(s)
 	d, err := h.Difference(a)
 	if err != nil {
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
 	changed := s.Metadata[changedBy] == key
 	if g.changeNow(key, s, a, d) != nil && !changed {
@@ -35,7 +35,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 			return h, afterEffect(err)
 		}
 		if err != nil {
-			return billing.GatewaySubscription{}, saleFailure(a.Promotion, err)
+			return payment.GatewaySubscription{}, saleFailure(a.Promotion, err)
 		}
 		changed = true
 		if s.Schedule == nil {
@@ -50,9 +50,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	}
 	switch {
 	case err != nil && changed:
-		return billing.GatewaySubscription{}, afterEffect(err)
+		return payment.GatewaySubscription{}, afterEffect(err)
 	case err != nil:
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
 	return mirrorSubscription(later), nil
 }
@@ -60,7 +60,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 // sendNow makes what changes at once. It returns the subscription before, with the schedule that was left, and after
 // the change. A schedule of Atrium's own is released only if it is in the way: a change that is declined leaves it.
 func (g *Gateway) sendNow(
-	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 ) (before, now *stripe.Subscription, err error) {
 	if mirrorSchedule(s.Schedule).Idle() { // which a pending update and a new anchor would not go with
 		if s, err = g.released(ctx, key, s); err != nil {
@@ -79,14 +79,14 @@ func (g *Gateway) sendNow(
 
 // canWait reports whether a change can wait for the payer as a pending update, which takes no other changes
 // (https://docs.stripe.com/billing/subscriptions/pending-updates-reference).
-func canWait(s *stripe.Subscription, a billing.Amendment) bool {
+func canWait(s *stripe.Subscription, a payment.Amendment) bool {
 	return s.Schedule == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil && a.Pause == nil
 }
 
 // changeNow returns the parameters of what changes at once; nil if nothing does. The end of a subscription with a
 // schedule is not among them.
 func (g *Gateway) changeNow(
-	key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+	key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 ) *stripe.SubscriptionUpdateParams {
 	p := &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key), Expand: subscriptionExpansions(""), Metadata: map[string]string{changedBy: key},
@@ -143,7 +143,7 @@ func (g *Gateway) update(
 ) (*stripe.Subscription, error) {
 	changed, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
 	if isUnanswered(ctx, err) {
-		if now, looked := g.subscription(ctx, billing.SubscriptionID(s.ID)); looked == nil &&
+		if now, looked := g.subscription(ctx, payment.SubscriptionID(s.ID)); looked == nil &&
 			now.Metadata[changedBy] == key {
 			return now, nil
 		}
@@ -153,7 +153,7 @@ func (g *Gateway) update(
 
 // changeLater changes the schedule of a subscription, and then its end, and returns it as it is then.
 func (g *Gateway) changeLater(
-	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 ) (*stripe.Subscription, error) {
 	switch {
 	case d.Phases != nil:
@@ -174,7 +174,7 @@ func (g *Gateway) changeLater(
 			return nil, afterEffect(translate(err))
 		}
 	}
-	now, err := g.subscription(ctx, billing.SubscriptionID(s.ID))
+	now, err := g.subscription(ctx, payment.SubscriptionID(s.ID))
 	return now, afterEffect(translate(err))
 }
 
@@ -191,11 +191,11 @@ func (g *Gateway) released(ctx context.Context, key string, s *stripe.Subscripti
 }
 
 // endsTwice reports whether the end that was undone by one field is left in the other one.
-func endsTwice(s *stripe.Subscription, a billing.Amendment) bool {
+func endsTwice(s *stripe.Subscription, a payment.Amendment) bool {
 	return a.Undoes() && s.Schedule == nil && endsWithPeriod(s, planItem(s, a))
 }
 
-func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {
+func (g *Gateway) subscription(ctx context.Context, id payment.SubscriptionID) (*stripe.Subscription, error) {
 	return g.api.V1Subscriptions.Retrieve(ctx, string(id),
 		&stripe.SubscriptionRetrieveParams{Params: g.readParams(), Expand: subscriptionExpansions("")})
 }

@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
-var plans = billing.Plans{
-	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month,
+var plans = payment.Plans{
+	{ID: "basic", PriceRef: "price_basic", Price: payment.Money{Amount: 900, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1},
-	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month,
+	{ID: "pro", PriceRef: "price_pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1},
-	{ID: "year", PriceRef: "price_year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year,
+	{ID: "year", PriceRef: "price_year", Price: payment.Money{Amount: 29000, Currency: "usd"}, Interval: payment.Year,
 		IntervalCount: 1},
-	{ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 1900, Currency: "usd"},
-		Interval: billing.Month, IntervalCount: 1,
-		Metered: &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
+	{ID: "metered", PriceRef: "price_metered", Price: payment.Money{Amount: 1900, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1,
+		Metered: &payment.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
 }
 
 // forgetful loses the answers of calls, after they had their effect.
@@ -50,29 +50,29 @@ func (f *forgetful) loseCalls() (after func()) {
 	return func() { f.api.Provoke(nil) }
 }
 
-func (f *forgetful) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+func (f *forgetful) CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	defer f.loseCalls()()
 	return f.Gateway.CreateCustomer(ctx, key, d)
 }
 
-func (f *forgetful) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+func (f *forgetful) UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error {
 	defer f.loseCalls()()
 	return f.Gateway.UpdateCustomer(ctx, key, c, d)
 }
 
-func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID,
-	o billing.Order) (billing.GatewaySubscription, error) {
+func (f *forgetful) Subscribe(ctx context.Context, key string, c payment.CustomerID,
+	o payment.Order) (payment.GatewaySubscription, error) {
 	defer f.loseCalls()()
 	return f.Gateway.Subscribe(ctx, key, c, o)
 }
 
-func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
-	a billing.Amendment) (billing.GatewaySubscription, error) {
+func (f *forgetful) Amend(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID,
+	a payment.Amendment) (payment.GatewaySubscription, error) {
 	defer f.loseCalls()()
 	return f.Gateway.Amend(ctx, key, c, s, a)
 }
 
-func (f *forgetful) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+func (f *forgetful) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	defer f.loseCalls()()
 	return f.Gateway.ReportUsage(ctx, e)
 }
@@ -92,13 +92,13 @@ func stage(t *testing.T) contract.GatewayStage {
 	g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
 	return contract.GatewayStage{
 		Gateway: g, Plans: plans,
-		AddCard: func(_ *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
-			return billing.MethodID(api.AddCard(string(c), last4))
+		AddCard: func(_ *testing.T, c payment.CustomerID, last4 string) payment.MethodID {
+			return payment.MethodID(api.AddCard(string(c), last4))
 		},
-		Confirm: func(_ *testing.T, _ billing.CustomerID, i billing.SetupIntent, last4 string) bool {
+		Confirm: func(_ *testing.T, _ payment.CustomerID, i payment.SetupIntent, last4 string) bool {
 			return api.Confirm(i.ClientSecret.Reveal(), last4)
 		},
-		Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) {
+		Authenticate: func(_ *testing.T, _ payment.CustomerID, a *payment.Action) {
 			api.Authenticate(a.ClientSecret.Reveal())
 		},
 		CheckOut: func(_ *testing.T, url, last4 string) bool { return api.CheckOut(url, last4) },
@@ -115,39 +115,39 @@ func stage(t *testing.T) contract.GatewayStage {
 			})
 		},
 		Elsewhere: contract.Elsewhere{
-			CancelAtPeriodEnd: func(_ *testing.T, _ billing.CustomerID, s billing.SubscriptionID) {
+			CancelAtPeriodEnd: func(_ *testing.T, _ payment.CustomerID, s payment.SubscriptionID) {
 				api.CancelAtPeriodEnd(string(s))
 			},
-			CancelAt: func(_ *testing.T, s billing.SubscriptionID, at time.Time) { api.CancelAt(string(s), at) },
-			AddItem: func(_ *testing.T, s billing.SubscriptionID, price string, quantity int) {
+			CancelAt: func(_ *testing.T, s payment.SubscriptionID, at time.Time) { api.CancelAt(string(s), at) },
+			AddItem: func(_ *testing.T, s payment.SubscriptionID, price string, quantity int) {
 				api.AddItem(string(s), price, int64(quantity))
 			},
-			MovePrice: func(_ *testing.T, s billing.SubscriptionID, price string) { api.MovePrice(string(s), price) },
-			Schedule: func(_ *testing.T, s billing.SubscriptionID, prices []string, periods int, ends bool) {
+			MovePrice: func(_ *testing.T, s payment.SubscriptionID, price string) { api.MovePrice(string(s), price) },
+			Schedule: func(_ *testing.T, s payment.SubscriptionID, prices []string, periods int, ends bool) {
 				api.Plan(string(s), prices, periods, ends)
 			},
-			Tax:   func(_ *testing.T, s billing.SubscriptionID, rate, of string) { api.Tax(string(s), rate, of) },
-			Taxes: func(_ *testing.T, s billing.SubscriptionID) []string { return api.Taxes(string(s)) },
-			Pause: func(_ *testing.T, s billing.SubscriptionID) { api.PauseCollection(string(s)) },
-			Subscribe: func(_ *testing.T, c billing.CustomerID, p billing.Plan) billing.SubscriptionID {
-				return billing.SubscriptionID(api.Subscribe(string(c), p.PriceRef))
+			Tax:   func(_ *testing.T, s payment.SubscriptionID, rate, of string) { api.Tax(string(s), rate, of) },
+			Taxes: func(_ *testing.T, s payment.SubscriptionID) []string { return api.Taxes(string(s)) },
+			Pause: func(_ *testing.T, s payment.SubscriptionID) { api.PauseCollection(string(s)) },
+			Subscribe: func(_ *testing.T, c payment.CustomerID, p payment.Plan) payment.SubscriptionID {
+				return payment.SubscriptionID(api.Subscribe(string(c), p.PriceRef))
 			},
-			Draft: func(_ *testing.T, c billing.CustomerID, amount int64) billing.InvoiceID {
-				return billing.InvoiceID(api.Draft(string(c), amount))
+			Draft: func(_ *testing.T, c payment.CustomerID, amount int64) payment.InvoiceID {
+				return payment.InvoiceID(api.Draft(string(c), amount))
 			},
 		},
 	}
 }
 
 // catalog returns the prices of the account: those of the plans, and others.
-func catalog() billing.Plans {
+func catalog() payment.Plans {
 	all := slices.Clone(plans)
-	for _, r := range []billing.Rate{contract.AddOn, contract.OldPrice, contract.LaterPrice} {
-		all = append(all, billing.Plan{ID: billing.PlanID(r.Ref), PriceRef: r.Ref, Price: r.Price, Interval: r.Interval,
+	for _, r := range []payment.Rate{contract.AddOn, contract.OldPrice, contract.LaterPrice} {
+		all = append(all, payment.Plan{ID: payment.PlanID(r.Ref), PriceRef: r.Ref, Price: r.Price, Interval: r.Interval,
 			IntervalCount: r.IntervalCount})
 	}
-	meter := billing.Plan{ID: "events", PriceRef: "price_unsold", Price: contract.AddOn.Price, Interval: billing.Month,
+	meter := payment.Plan{ID: "events", PriceRef: "price_unsold", Price: contract.AddOn.Price, Interval: payment.Month,
 		IntervalCount: 1}
-	meter.Metered = &billing.MeteredPrice{Feature: "events", Amount: 1, PriceRef: contract.OtherMeter.Ref}
+	meter.Metered = &payment.MeteredPrice{Feature: "events", Amount: 1, PriceRef: contract.OtherMeter.Ref}
 	return append(all, meter)
 }

@@ -7,12 +7,12 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // CreateCustomer implements ports.GatewayCustomers.
-func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+func (g *Gateway) CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	p := &stripe.CustomerCreateParams{Params: g.writeParams(key), Metadata: map[string]string{madeBy: key}}
 	if d.Workspace != "" {
 		p.Metadata[workspaceOf] = string(d.Workspace)
@@ -36,11 +36,11 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 	if err != nil {
 		return "", translate(err)
 	}
-	return billing.CustomerID(c.ID), nil
+	return payment.CustomerID(c.ID), nil
 }
 
 // customerOf looks for the customer that a call has created within the last day. It returns "" if there is none.
-func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+func (g *Gateway) customerOf(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	p := &stripe.CustomerListParams{ListParams: g.listParams(),
 		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
 	if d.Email != "" {
@@ -51,29 +51,29 @@ func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details)
 			return "", err
 		}
 		if c.Metadata[madeBy] == key {
-			return billing.CustomerID(c.ID), nil
+			return payment.CustomerID(c.ID), nil
 		}
 	}
 	return "", nil
 }
 
 // CreateSetupIntent implements ports.GatewayCustomers.
-func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID,
-	u billing.Usage) (billing.SetupIntent, error) {
+func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c payment.CustomerID,
+	u payment.Usage) (payment.SetupIntent, error) {
 	i, err := g.api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
 		Params: g.writeParams(key), Customer: stripe.String(string(c)), Usage: stripe.String(string(u)),
 		Metadata:                map[string]string{madeBy: key},
 		AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
 	})
 	if err != nil {
-		return billing.SetupIntent{}, translate(err)
+		return payment.SetupIntent{}, translate(err)
 	}
-	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret),
+	return payment.SetupIntent{ID: payment.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret),
 		Status: string(i.Status)}, nil
 }
 
 // CancelSetupIntents implements ports.GatewayCustomers. An intent that was just confirmed is left as it is.
-func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+func (g *Gateway) CancelSetupIntents(ctx context.Context, c payment.CustomerID) error {
 	p := &stripe.SetupIntentListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	for i, err := range g.api.V1SetupIntents.List(ctx, p).All(ctx) {
 		if err != nil {
@@ -95,30 +95,30 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 }
 
 // Wallet implements ports.GatewayCustomers.
-func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
+func (g *Gateway) Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error) {
 	customer, err := g.customer(ctx, c)
 	if err != nil {
-		return billing.Wallet{}, err
+		return payment.Wallet{}, err
 	}
-	w := billing.Wallet{Default: defaultOf(customer)}
+	w := payment.Wallet{Default: defaultOf(customer)}
 	if customer.Balance < 0 { // https://docs.stripe.com/billing/customer/balance: what is negative is credit
-		w.Credit = billing.Money{Amount: -customer.Balance, Currency: string(customer.Currency)}
+		w.Credit = payment.Money{Amount: -customer.Balance, Currency: string(customer.Currency)}
 	}
 	p := &stripe.CustomerListPaymentMethodsParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	for m, err := range g.api.V1Customers.ListPaymentMethods(ctx, p).All(ctx) {
 		if err != nil {
-			return billing.Wallet{}, translate(err)
+			return payment.Wallet{}, translate(err)
 		}
 		w.Methods = append(w.Methods, toMethod(m))
 	}
 	return w, nil
 }
 
-func (g *Gateway) customer(ctx context.Context, c billing.CustomerID) (*stripe.Customer, error) {
+func (g *Gateway) customer(ctx context.Context, c payment.CustomerID) (*stripe.Customer, error) {
 	customer, err := g.api.V1Customers.Retrieve(ctx, string(c), &stripe.CustomerRetrieveParams{Params: g.readParams()})
 	switch {
 	case err == nil && customer.Deleted, isMissing(err) && !g.live:
-		return nil, billing.ErrCustomerGone
+		return nil, payment.ErrCustomerGone
 	case err != nil: // in live mode customers never vanish: the key may be another account's
 		return nil, translate(err)
 	}
@@ -126,16 +126,16 @@ func (g *Gateway) customer(ctx context.Context, c billing.CustomerID) (*stripe.C
 }
 
 // defaultOf returns the default method of a customer; "" if there is none.
-func defaultOf(c *stripe.Customer) billing.MethodID {
+func defaultOf(c *stripe.Customer) payment.MethodID {
 	if s := c.InvoiceSettings; s != nil && s.DefaultPaymentMethod != nil {
-		return billing.MethodID(s.DefaultPaymentMethod.ID)
+		return payment.MethodID(s.DefaultPaymentMethod.ID)
 	}
 	return ""
 }
 
 // toMethod is a payment method as it is mirrored.
-func toMethod(m *stripe.PaymentMethod) billing.Method {
-	out := billing.Method{ID: billing.MethodID(m.ID), Type: string(m.Type), CreatedAt: fromSeconds(m.Created)}
+func toMethod(m *stripe.PaymentMethod) payment.Method {
+	out := payment.Method{ID: payment.MethodID(m.ID), Type: string(m.Type), CreatedAt: fromSeconds(m.Created)}
 	switch {
 	case m.Card != nil:
 		out.Fingerprint = m.Card.Fingerprint
@@ -156,13 +156,13 @@ func toMethod(m *stripe.PaymentMethod) billing.Method {
 
 // SetDefault implements ports.GatewayCustomers. Subscriptions that Atrium creates have no default of their own, so the
 // customer's is used. Those of a checkout page have one, which is charged instead, so it is changed, too.
-func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (g *Gateway) SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	owned, err := g.owns(ctx, c, m)
 	switch {
 	case err != nil:
 		return err
 	case !owned:
-		return billing.ErrMethodNotFound
+		return payment.ErrMethodNotFound
 	}
 	_, err = g.api.V1Customers.Update(ctx, string(c), &stripe.CustomerUpdateParams{
 		Params: g.writeParams(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{
@@ -180,7 +180,7 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 }
 
 // setOwnDefaults makes m the default of the live subscriptions that have another one of their own.
-func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	// Without ended ones.
 	p := &stripe.SubscriptionListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	for s, err := range g.api.V1Subscriptions.List(ctx, p).All(ctx) {
@@ -201,7 +201,7 @@ func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c billing.Cust
 }
 
 // owns reports whether a method is the customer's.
-func (g *Gateway) owns(ctx context.Context, c billing.CustomerID, m billing.MethodID) (bool, error) {
+func (g *Gateway) owns(ctx context.Context, c payment.CustomerID, m payment.MethodID) (bool, error) {
 	_, err := g.api.V1Customers.RetrievePaymentMethod(ctx, string(m),
 		&stripe.CustomerRetrievePaymentMethodParams{Params: g.readParams(), Customer: stripe.String(string(c))})
 	if isMissing(err) {
@@ -211,7 +211,7 @@ func (g *Gateway) owns(ctx context.Context, c billing.CustomerID, m billing.Meth
 }
 
 // Detach implements ports.GatewayCustomers.
-func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (g *Gateway) Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	owned, err := g.owns(ctx, c, m)
 	if err != nil || !owned {
 		return err

@@ -7,12 +7,12 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // UpdateCustomer implements ports.GatewayDetails. New tax ids are added first, since Stripe may refuse them, and the
 // old ones are removed last.
-func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error {
 	held, err := g.taxIDs(ctx, c)
 	if err != nil {
 		return g.detailsFailure(ctx, c, err)
@@ -20,7 +20,7 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 	var added []string
 	refused := func(err error) error {
 		err = g.detailsFailure(ctx, c, err)
-		if billing.OutcomeUnknown(err) || billing.NoEffect(err) { // it is repeated with the same keys
+		if payment.OutcomeUnknown(err) || payment.NoEffect(err) { // it is repeated with the same keys
 			return err
 		}
 		for _, id := range added {
@@ -45,7 +45,7 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 		return refused(err)
 	}
 	for _, h := range held {
-		if slices.ContainsFunc(d.TaxIDs, func(id billing.TaxID) bool { return isTaxID(h, id) }) {
+		if slices.ContainsFunc(d.TaxIDs, func(id payment.TaxID) bool { return isTaxID(h, id) }) {
 			continue
 		}
 		if err := g.dropTaxID(ctx, c, h.ID); err != nil {
@@ -55,7 +55,7 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c billing.Cust
 	return nil
 }
 
-func (g *Gateway) detailsParams(key string, d billing.Details) *stripe.CustomerUpdateParams {
+func (g *Gateway) detailsParams(key string, d payment.Details) *stripe.CustomerUpdateParams {
 	a := d.Address
 	p := &stripe.CustomerUpdateParams{
 		Params: g.writeParams(key), Name: &d.Name, Email: &d.Email,
@@ -73,7 +73,7 @@ func (g *Gateway) detailsParams(key string, d billing.Details) *stripe.CustomerU
 	return p
 }
 
-func (g *Gateway) taxIDs(ctx context.Context, c billing.CustomerID) ([]*stripe.TaxID, error) {
+func (g *Gateway) taxIDs(ctx context.Context, c payment.CustomerID) ([]*stripe.TaxID, error) {
 	var all []*stripe.TaxID
 	for id, err := range g.api.V1TaxIDs.List(ctx, &stripe.TaxIDListParams{ListParams: g.listParams(),
 		Customer: stripe.String(string(c))}).All(ctx) {
@@ -85,12 +85,12 @@ func (g *Gateway) taxIDs(ctx context.Context, c billing.CustomerID) ([]*stripe.T
 	return all, nil
 }
 
-func isTaxID(h *stripe.TaxID, id billing.TaxID) bool {
+func isTaxID(h *stripe.TaxID, id payment.TaxID) bool {
 	return string(h.Type) == id.Type && h.Value == id.Value
 }
 
 // dropTaxID deletes a tax id, unless it is gone.
-func (g *Gateway) dropTaxID(ctx context.Context, c billing.CustomerID, id string) error {
+func (g *Gateway) dropTaxID(ctx context.Context, c payment.CustomerID, id string) error {
 	_, err := g.api.V1TaxIDs.Delete(ctx, id, &stripe.TaxIDDeleteParams{Params: g.readParams(),
 		Customer: stripe.String(string(c))})
 	if isMissing(err) {
@@ -99,9 +99,9 @@ func (g *Gateway) dropTaxID(ctx context.Context, c billing.CustomerID, id string
 	return err
 }
 
-// detailsFailure returns the fault for a call about a customer's details, billing.ErrCustomerGone if the customer
+// detailsFailure returns the fault for a call about a customer's details, payment.ErrCustomerGone if the customer
 // was deleted.
-func (g *Gateway) detailsFailure(ctx context.Context, c billing.CustomerID, err error) error {
+func (g *Gateway) detailsFailure(ctx context.Context, c payment.CustomerID, err error) error {
 	if isMissing(err) {
 		if _, looked := g.customer(ctx, c); looked != nil {
 			return looked
@@ -111,16 +111,16 @@ func (g *Gateway) detailsFailure(ctx context.Context, c billing.CustomerID, err 
 }
 
 // billedTo returns the billing details that an invoice shows.
-func billedTo(i *stripe.Invoice) *billing.Details {
-	d := &billing.Details{Name: i.CustomerName, Email: i.CustomerEmail}
+func billedTo(i *stripe.Invoice) *payment.Details {
+	d := &payment.Details{Name: i.CustomerName, Email: i.CustomerEmail}
 	if a := i.CustomerAddress; a != nil {
-		d.Address = billing.Address{
+		d.Address = payment.Address{
 			Line1: a.Line1, Line2: a.Line2, City: a.City, PostalCode: a.PostalCode, State: a.State, Country: a.Country,
 		}
 	}
 	for _, id := range i.CustomerTaxIDs {
 		if id.Type != nil {
-			d.TaxIDs = append(d.TaxIDs, billing.TaxID{Type: string(*id.Type), Value: id.Value})
+			d.TaxIDs = append(d.TaxIDs, payment.TaxID{Type: string(*id.Type), Value: id.Value})
 		}
 	}
 	d.SortTaxIDs()

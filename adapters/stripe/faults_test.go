@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -80,39 +80,39 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 	}{
 		"a declined card": {answer: func(w http.ResponseWriter) {
 			reply(w, 402, problem("card_error", "card_declined", `,"decline_code":"insufficient_funds"`))
-		}, want: billing.ErrCardDeclined, decline: "insufficient_funds"},
+		}, want: payment.ErrCardDeclined, decline: "insufficient_funds"},
 		"a card that is just wrong": {
 			answer: func(w http.ResponseWriter) { reply(w, 402, problem("card_error", "expired_card", "")) },
-			want:   billing.ErrCardDeclined, decline: "expired_card"},
+			want:   payment.ErrCardDeclined, decline: "expired_card"},
 		"a mistake of ours": {
 			answer: func(w http.ResponseWriter) {
 				reply(w, 400, problem("invalid_request_error", "parameter_missing", ""))
-			}, want: billing.ErrGateway},
+			}, want: payment.ErrGateway},
 		"a key that is not right": {
 			answer: func(w http.ResponseWriter) { reply(w, 401, problem("invalid_request_error", "", "")) },
-			want:   billing.ErrGateway},
+			want:   payment.ErrGateway},
 		"what is not there": {
 			answer: func(w http.ResponseWriter) {
 				reply(w, 404, problem("invalid_request_error", "resource_missing", ""))
-			}, want: billing.ErrGateway},
+			}, want: payment.ErrGateway},
 		"too many calls": {answer: func(w http.ResponseWriter) {
 			w.Header().Set("Retry-After", "7")
 			reply(w, 429, problem("invalid_request_error", "rate_limit", ""))
-		}, want: billing.ErrGatewayUnavailable, unknown: false, after: 7 * time.Second},
+		}, want: payment.ErrGatewayUnavailable, unknown: false, after: 7 * time.Second},
 		"an object in use": {
 			answer: func(w http.ResponseWriter) { reply(w, 429, problem("invalid_request_error", "lock_timeout", "")) },
-			want:   billing.ErrGatewayUnavailable, unknown: true},
+			want:   payment.ErrGatewayUnavailable, unknown: true},
 		"the same key is in use": {
 			answer: func(w http.ResponseWriter) {
 				reply(w, 409, problem("idempotency_error", "idempotency_key_in_use", ""))
-			}, want: billing.ErrGatewayUnavailable, unknown: true},
+			}, want: payment.ErrGatewayUnavailable, unknown: true},
 		"a failure of Stripe's": {
 			answer: func(w http.ResponseWriter) { reply(w, 500, problem("api_error", "", "")) },
-			want:   billing.ErrGatewayUnavailable, unknown: true},
+			want:   payment.ErrGatewayUnavailable, unknown: true},
 		"a failure without words": {answer: func(w http.ResponseWriter) { reply(w, 503, "<html>"+typed+"</html>") },
 			unknown: true},
 		"success that cannot be read": {
-			answer: func(w http.ResponseWriter) { reply(w, 200, `{"id": "seti_1", "`+typed) }, want: billing.ErrGateway,
+			answer: func(w http.ResponseWriter) { reply(w, 200, `{"id": "seti_1", "`+typed) }, want: payment.ErrGateway,
 			unknown: true},
 		"another page": {answer: func(w http.ResponseWriter) {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
@@ -124,8 +124,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 				_ = conn.(*net.TCPConn).SetLinger(0)
 				conn.Close()
 			}
-		}, want: billing.ErrGatewayUnavailable, unknown: true},
-		"no answer": {silent: true, want: billing.ErrGatewayTimeout, unknown: true},
+		}, want: payment.ErrGatewayUnavailable, unknown: true},
+		"no answer": {silent: true, want: payment.ErrGatewayTimeout, unknown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(_ string, w http.ResponseWriter, r *http.Request) {
@@ -141,17 +141,17 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 				ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 			}
 			defer cancel()
-			_, err := s.gateway().CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
+			_, err := s.gateway().CreateSetupIntent(ctx, "k", "cus_1", payment.OffSession)
 			if name == "another page" {
 				if len(s.received()) != 1 {
 					t.Errorf("a redirect was followed: %v", s.received())
 				}
 				return
 			}
-			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || billing.OutcomeUnknown(err) != tt.unknown {
-				t.Fatalf("error = %v, want %v; unknown: %v", err, tt.want, billing.OutcomeUnknown(err))
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || payment.OutcomeUnknown(err) != tt.unknown {
+				t.Fatalf("error = %v, want %v; unknown: %v", err, tt.want, payment.OutcomeUnknown(err))
 			}
-			if d, declined := errors.AsType[*billing.DeclinedError](err); declined && d.DeclineCode != tt.decline {
+			if d, declined := errors.AsType[*payment.DeclinedError](err); declined && d.DeclineCode != tt.decline {
 				t.Errorf("declined: %s", d.DeclineCode)
 			}
 			if f, ok := errors.AsType[*fault.Error](err); ok && f.RetryAfter != tt.after {
@@ -200,29 +200,29 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 		}
 	})
 	g, ctx := s.gateway(), t.Context()
-	c, err := g.CreateCustomer(ctx, "k", billing.Details{Email: "ann@example.com"})
+	c, err := g.CreateCustomer(ctx, "k", payment.Details{Email: "ann@example.com"})
 	if err != nil || c != "cus_1" {
 		t.Errorf("CreateCustomer = %q, %v", c, err)
 	}
-	if _, err := g.CreateCustomer(ctx, "another", billing.Details{}); !errors.Is(err, billing.ErrGatewayUnavailable) {
+	if _, err := g.CreateCustomer(ctx, "another", payment.Details{}); !errors.Is(err, payment.ErrGatewayUnavailable) {
 		t.Errorf("of a key that made nothing: %v", err)
 	}
-	h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
+	h, err := g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 2})
 	if err != nil || h.ID != "sub_1" || h.Key != "k" || h.Plan != "team" || len(h.Items) != 1 ||
 		h.Items[0].Quantity != 2 || h.Items[0].PeriodEnd.Unix() != 200 ||
-		h.Customer != "cus_1" || h.Status != billing.Active {
+		h.Customer != "cus_1" || h.Status != payment.Active {
 		t.Errorf("Subscribe = %+v, %v", h, err)
 	}
 	if _, err := g.Subscribe(ctx, "another", "cus_1",
-		billing.Order{Plan: plan, Quantity: 2}); !billing.OutcomeUnknown(err) {
+		payment.Order{Plan: plan, Quantity: 2}); !payment.OutcomeUnknown(err) {
 		t.Errorf("of a key that made nothing: %v", err)
 	}
 	if h, err := g.Amend(ctx, "k2", "cus_1", "sub_1",
-		billing.Amendment{Plan: plan, Quantity: 3, Resell: true}); err != nil || h.ID != "sub_1" {
+		payment.Amendment{Plan: plan, Quantity: 3, Resell: true}); err != nil || h.ID != "sub_1" {
 		t.Errorf("Amend = %+v, %v", h, err)
 	}
 	if _, err := g.Amend(ctx, "k3", "cus_1", "sub_1",
-		billing.Amendment{Plan: plan, Quantity: 3, Resell: true}); !billing.OutcomeUnknown(err) {
+		payment.Amendment{Plan: plan, Quantity: 3, Resell: true}); !payment.OutcomeUnknown(err) {
 		t.Errorf("of a key that changed nothing: %v", err)
 	}
 	if err := g.SetDefault(ctx, "k", "cus_1", "pm_1"); err != nil {
@@ -231,10 +231,10 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	if err := g.Detach(ctx, "k", "cus_1", "pm_detached"); err != nil {
 		t.Errorf("Detach: %v", err)
 	}
-	if err := g.Cancel(ctx, "k", "cus_1", "sub_9", billing.Cancellation{}); err != nil {
+	if err := g.Cancel(ctx, "k", "cus_1", "sub_9", payment.Cancellation{}); err != nil {
 		t.Errorf("Cancel: %v", err)
 	}
-	if err := g.Cancel(ctx, "k", "cus_1", "sub_1", billing.Cancellation{}); !billing.OutcomeUnknown(err) {
+	if err := g.Cancel(ctx, "k", "cus_1", "sub_1", payment.Cancellation{}); !payment.OutcomeUnknown(err) {
 		t.Errorf("Cancel of one that lives: %v", err)
 	}
 }
@@ -265,7 +265,7 @@ func TestAChangeThatWasChargedIsMadeThoughItsScheduleIsRefused(t *testing.T) {
 				reply(w, 200, now)
 			}
 		})
-		h, err := s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", billing.Amendment{Quantity: 3, Resell: true})
+		h, err := s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", payment.Amendment{Quantity: 3, Resell: true})
 		if err != nil || len(h.Items) != 1 || h.Items[0].Quantity != 3 || (name == "at once" && !refused) {
 			t.Errorf("%s: %+v, %v, %v", name, h, err, s.received())
 		}
@@ -287,10 +287,10 @@ func TestWhatIsGoneIsNoRefusal(t *testing.T) {
 		}
 	})
 	if err := s.gateway().Cancel(t.Context(), "k", "cus_1", "sub_1",
-		billing.Cancellation{}); !billing.OutcomeUnknown(err) {
+		payment.Cancellation{}); !payment.OutcomeUnknown(err) {
 		t.Errorf("Cancel: %v", err)
 	}
-	if err := s.gateway().Detach(t.Context(), "k", "cus_1", "pm_1"); !billing.OutcomeUnknown(err) {
+	if err := s.gateway().Detach(t.Context(), "k", "cus_1", "pm_1"); !payment.OutcomeUnknown(err) {
 		t.Errorf("Detach: %v", err)
 	}
 }
@@ -305,7 +305,7 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 			"DELETE /v1/subscriptions/sub_1": `{"id":"sub_1","status":"canceled"}`,
 		}
 	}
-	play := func(t *testing.T, answers map[string]string) (billing.GatewaySubscription, error, *server) {
+	play := func(t *testing.T, answers map[string]string) (payment.GatewaySubscription, error, *server) {
 		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
 			body, known := answers[call]
 			if !known {
@@ -313,14 +313,14 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 			}
 			reply(w, 200, body)
 		})
-		h, err := s.gateway().Subscribe(t.Context(), "k", "cus_1", billing.Order{Plan: plan, Quantity: 1})
+		h, err := s.gateway().Subscribe(t.Context(), "k", "cus_1", payment.Order{Plan: plan, Quantity: 1})
 		return h, err, s
 	}
 	t.Run("declined", func(t *testing.T) {
 		_, err, s := play(t, incomplete(
 			`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`,
 		))
-		if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != "lost_card" ||
+		if d, is := errors.AsType[*payment.DeclinedError](err); !is || d.DeclineCode != "lost_card" ||
 			s.received()[len(s.received())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
 				!strings.HasPrefix(s.received()[len(s.received())-1], "DELETE /v1/subscriptions/sub_1") {
 			t.Errorf("error = %v, calls %v", err, s.received())
@@ -328,7 +328,7 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	})
 	t.Run("the payer is asked", func(t *testing.T) {
 		h, err, _ := play(t, incomplete(`{"id":"pi_1","status":"requires_action"}`))
-		if err != nil || h.Status != billing.Incomplete || h.Action == nil || h.Action.Type != billing.ConfirmPayment ||
+		if err != nil || h.Status != payment.Incomplete || h.Action == nil || h.Action.Type != payment.ConfirmPayment ||
 			h.Action.ClientSecret.Reveal() != "pi_1_secret_x" {
 			t.Errorf("%+v, %v", h, err)
 		}
@@ -358,7 +358,7 @@ func TestAPriceIsSoldAsItIsConfigured(t *testing.T) {
 				}
 				reply(w, 200, tt.price)
 			})
-			plans, err := s.gateway().Prices(t.Context(), billing.Plans{plan})
+			plans, err := s.gateway().Prices(t.Context(), payment.Plans{plan})
 			if err != nil || plans[0].Unavailable == tt.want {
 				t.Errorf("%+v, %v", plans, err)
 			}
@@ -366,7 +366,7 @@ func TestAPriceIsSoldAsItIsConfigured(t *testing.T) {
 	}
 	t.Run("and a failure says nothing about it", func(t *testing.T) {
 		s := serve(t, func(_ string, w http.ResponseWriter, _ *http.Request) { reply(w, 500, `{}`) })
-		if _, err := s.gateway().Prices(t.Context(), billing.Plans{plan}); err == nil {
+		if _, err := s.gateway().Prices(t.Context(), payment.Plans{plan}); err == nil {
 			t.Error("no error")
 		}
 	})

@@ -6,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Stripe's lists have at most 100 entries a page, and has_more (https://docs.stripe.com/api/pagination).
 func TestTheMirroredInvoicesOfACustomerWithManyTakeOneCall(t *testing.T) {
 	s := serve(t, func(_ string, w http.ResponseWriter, _ *http.Request) {
-		page := make([]string, billing.MirroredInvoices)
+		page := make([]string, payment.MirroredInvoices)
 		for i := range page {
 			page[i] = fmt.Sprintf(`{"id":"in_%d","object":"invoice","status":"paid"}`, i)
 		}
 		reply(w, 200, `{"object":"list","url":"/v1/invoices","has_more":true,"data":[`+strings.Join(page, ",")+`]}`)
 	})
 	got, err := s.gateway().Invoices(t.Context(), "cus_1")
-	if err != nil || len(got) != billing.MirroredInvoices {
+	if err != nil || len(got) != payment.MirroredInvoices {
 		t.Fatalf("%d invoices, %v", len(got), err)
 	}
 	if calls := s.received(); len(calls) != 1 {

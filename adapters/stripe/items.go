@@ -5,36 +5,36 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // mirrorItems returns the items of a subscription.
-func mirrorItems(s *stripe.Subscription) (items []billing.Item) {
+func mirrorItems(s *stripe.Subscription) (items []payment.Item) {
 	if s.Items == nil {
 		return nil
 	}
 	for _, i := range s.Items.Data {
-		items = append(items, billing.Item{
-			ID: billing.ItemID(i.ID), Rate: mirrorRate(i.Price), Quantity: int(i.Quantity), Metered: isMetered(i.Price),
+		items = append(items, payment.Item{
+			ID: payment.ItemID(i.ID), Rate: mirrorRate(i.Price), Quantity: int(i.Quantity), Metered: isMetered(i.Price),
 			PeriodStart: fromSeconds(i.CurrentPeriodStart), PeriodEnd: fromSeconds(i.CurrentPeriodEnd),
 		})
 	}
 	return items
 }
 
-func mirrorRate(p *stripe.Price) billing.Rate {
+func mirrorRate(p *stripe.Price) payment.Rate {
 	if p == nil {
-		return billing.Rate{}
+		return payment.Rate{}
 	}
-	rate := billing.Rate{Ref: p.ID, Price: billing.Money{Amount: p.UnitAmount, Currency: string(p.Currency)}}
+	rate := payment.Rate{Ref: p.ID, Price: payment.Money{Amount: p.UnitAmount, Currency: string(p.Currency)}}
 	if r := p.Recurring; r != nil {
-		rate.Interval, rate.IntervalCount = billing.Interval(r.Interval), int(r.IntervalCount)
+		rate.Interval, rate.IntervalCount = payment.Interval(r.Interval), int(r.IntervalCount)
 	}
 	return rate
 }
 
-// planItem returns the item that an amendment changes. billing.Difference has found that there is one.
-func planItem(s *stripe.Subscription, a billing.Amendment) *stripe.SubscriptionItem {
+// planItem returns the item that an amendment changes. payment.Difference has found that there is one.
+func planItem(s *stripe.Subscription, a payment.Amendment) *stripe.SubscriptionItem {
 	n := slices.IndexFunc(s.Items.Data, func(i *stripe.SubscriptionItem) bool {
 		return i.ID == string(a.Item) || (a.Item == "" && !isMetered(i.Price))
 	})
@@ -43,7 +43,7 @@ func planItem(s *stripe.Subscription, a billing.Amendment) *stripe.SubscriptionI
 
 // updateItems returns changes of items as parameters. Stripe leaves items alone that an update does not name, or names
 // by their ids only (https://docs.stripe.com/api/subscriptions/update#update_subscription-items).
-func updateItems(changes []billing.ItemChange) (items []*stripe.SubscriptionUpdateItemParams) {
+func updateItems(changes []payment.ItemChange) (items []*stripe.SubscriptionUpdateItemParams) {
 	for _, c := range changes {
 		i := &stripe.SubscriptionUpdateItemParams{ID: optionalText(string(c.ID)), Price: optionalText(c.Ref)}
 		if c.Quantity != 0 {
@@ -58,18 +58,18 @@ func updateItems(changes []billing.ItemChange) (items []*stripe.SubscriptionUpda
 }
 
 // mirrorSchedule returns what a schedule of a subscription changes; nil if there is none.
-func mirrorSchedule(c *stripe.SubscriptionSchedule) *billing.Schedule {
+func mirrorSchedule(c *stripe.SubscriptionSchedule) *payment.Schedule {
 	if c == nil {
 		return nil
 	}
-	out := &billing.Schedule{Ends: c.EndBehavior == stripe.SubscriptionScheduleEndBehaviorCancel}
+	out := &payment.Schedule{Ends: c.EndBehavior == stripe.SubscriptionScheduleEndBehaviorCancel}
 	for _, p := range phasesLeft(c) {
-		phase := billing.Phase{
-			Start: fromSeconds(p.StartDate), End: fromSeconds(p.EndDate), Plan: billing.PlanID(p.Metadata[planOf]),
+		phase := payment.Phase{
+			Start: fromSeconds(p.StartDate), End: fromSeconds(p.EndDate), Plan: payment.PlanID(p.Metadata[planOf]),
 		}
 		for _, i := range p.Items { // whose prices Stripe only names; metered ones have no quantity
-			phase.Items = append(phase.Items, billing.Item{
-				Rate: billing.Rate{Ref: priceOf(i)}, Quantity: int(i.Quantity), Metered: i.Quantity == 0,
+			phase.Items = append(phase.Items, payment.Item{
+				Rate: payment.Rate{Ref: priceOf(i)}, Quantity: int(i.Quantity), Metered: i.Quantity == 0,
 			})
 		}
 		out.Phases = append(out.Phases, phase)

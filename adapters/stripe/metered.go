@@ -8,7 +8,7 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -17,7 +17,7 @@ var _ ports.GatewayMeters = (*Gateway)(nil)
 // ReportUsage implements ports.GatewayMeters. Stripe refuses a known identifier
 // (https://docs.stripe.com/api/billing/meter-event/create); in that case the event has been counted. An additional
 // idempotency key could store a failure.
-func (g *Gateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+func (g *Gateway) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	name, err := g.meterEvent(ctx, e.PriceRef)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) 
 		return "", translate(err)
 	}
 	if p.Recurring == nil || p.Recurring.Meter == "" {
-		return "", &billing.Rejection{Reason: "the price has no meter"}
+		return "", &payment.Rejection{Reason: "the price has no meter"}
 	}
 	m, err := g.api.V1BillingMeters.Retrieve(ctx, p.Recurring.Meter,
 		&stripe.BillingMeterRetrieveParams{Params: g.readParams()})
@@ -67,7 +67,7 @@ func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) 
 
 // sellsMetered reports whether Stripe sells the metered price of a plan: an amount per unit of a meter's sum. It is
 // true if the plan has none.
-func (g *Gateway) sellsMetered(ctx context.Context, p *billing.Plan) (bool, error) {
+func (g *Gateway) sellsMetered(ctx context.Context, p *payment.Plan) (bool, error) {
 	m := p.Metered
 	if m == nil {
 		return true, nil
@@ -104,7 +104,7 @@ func meteredItem(s *stripe.Subscription) *stripe.SubscriptionItem {
 }
 
 // orderItems returns the items of a new subscription. Stripe accepts no quantity for a metered price.
-func orderItems(o billing.Order) []*stripe.SubscriptionCreateItemParams {
+func orderItems(o payment.Order) []*stripe.SubscriptionCreateItemParams {
 	price := o.Plan.PriceRef
 	items := []*stripe.SubscriptionCreateItemParams{{Price: &price, Quantity: stripe.Int64(int64(o.Quantity))}}
 	if m := o.Plan.Metered; m != nil {
@@ -114,13 +114,13 @@ func orderItems(o billing.Order) []*stripe.SubscriptionCreateItemParams {
 }
 
 // mirrorLines returns the first lines of an invoice: Stripe includes ten.
-func mirrorLines(i *stripe.Invoice) []billing.InvoiceLine {
+func mirrorLines(i *stripe.Invoice) []payment.InvoiceLine {
 	if i.Lines == nil {
 		return nil
 	}
-	var lines []billing.InvoiceLine
+	var lines []payment.InvoiceLine
 	for _, l := range i.Lines.Data {
-		line := billing.InvoiceLine{Description: l.Description, Quantity: l.Quantity, Amount: l.Amount}
+		line := payment.InvoiceLine{Description: l.Description, Quantity: l.Quantity, Amount: l.Amount}
 		if l.Period != nil {
 			line.Start, line.End = fromSeconds(l.Period.Start), fromSeconds(l.Period.End)
 		}

@@ -15,14 +15,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-var plan = billing.Plan{ID: "team", PriceRef: "price_1", Price: billing.Money{Amount: 2900, Currency: "usd"},
-	Interval: billing.Month, IntervalCount: 1}
+var plan = payment.Plan{ID: "team", PriceRef: "price_1", Price: payment.Money{Amount: 2900, Currency: "usd"},
+	Interval: payment.Month, IntervalCount: 1}
 
 // rewritingProxy returns the address of a proxy for stripe-mock that replaces a text in its responses. The objects of
 // stripe-mock have one state each.
@@ -61,20 +61,20 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	made := func(_ any, err error) error { return err }
 	calls := map[string][]func() error{
 		"CreateCustomer": {func() error {
-			id, err := g.CreateCustomer(ctx, "k", billing.Details{Name: "Acme", Email: "ann@example.com"})
+			id, err := g.CreateCustomer(ctx, "k", payment.Details{Name: "Acme", Email: "ann@example.com"})
 			if id == "" {
 				t.Error("no id")
 			}
 			return err
 		}},
 		"UpdateCustomer": {func() error {
-			return g.UpdateCustomer(ctx, "k", "cus_1", billing.Details{
-				Name: "Acme", Workspace: "wsp_1", Taxed: true, Address: billing.Address{City: "Köln", Country: "DE"},
-				TaxIDs: []billing.TaxID{{Type: "eu_vat", Value: "DE123456789"}},
+			return g.UpdateCustomer(ctx, "k", "cus_1", payment.Details{
+				Name: "Acme", Workspace: "wsp_1", Taxed: true, Address: payment.Address{City: "Köln", Country: "DE"},
+				TaxIDs: []payment.TaxID{{Type: "eu_vat", Value: "DE123456789"}},
 			})
 		}},
 		"CreateSetupIntent": {func() error {
-			i, err := g.CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
+			i, err := g.CreateSetupIntent(ctx, "k", "cus_1", payment.OffSession)
 			if i.ID == "" || i.ClientSecret.IsZero() {
 				t.Errorf("%+v", i)
 			}
@@ -90,53 +90,53 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		}},
 		"SetDefault": {func() error { return g.SetDefault(ctx, "k", "cus_1", "pm_1") }},
 		"Detach":     {func() error { return g.Detach(ctx, "k", "cus_1", "pm_1") }},
-		"Prices":     {func() error { return made(g.Prices(ctx, billing.Plans{plan})) }},
+		"Prices":     {func() error { return made(g.Prices(ctx, payment.Plans{plan})) }},
 		"Subscribe": {
 			func() error {
-				h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
+				h, err := g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 2})
 				if h.ID == "" || len(h.Items) == 0 || h.Items[0].PeriodEnd.IsZero() || h.Items[0].Rate.Ref == "" {
 					t.Errorf("%+v", h)
 				}
 				return err
 			},
 			func() error {
-				return made(g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 1, TrialDays: 14,
-					AutomaticTax: true, Promotion: &billing.Promotion{ID: "promo_1", Code: "SUMMER"}}))
+				return made(g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 1, TrialDays: 14,
+					AutomaticTax: true, Promotion: &payment.Promotion{ID: "promo_1", Code: "SUMMER"}}))
 			},
 		},
 		"Amend": {
 			func() error {
 				return made(g.Amend(ctx, "k", "cus_1", "sub_1",
-					billing.Amendment{Plan: plan, Quantity: 2, Resell: true}))
+					payment.Amendment{Plan: plan, Quantity: 2, Resell: true}))
 			},
 			func() error {
 				const ends, goesOn = `"cancel_at":1234567890,"cancel_at_period_end":true`, `"cancel_at":null`
 				g := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
 					BaseURL: rewritingProxy(t, mock, ends, goesOn)})
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 1, Resell: true,
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", payment.Amendment{Plan: plan, Quantity: 1, Resell: true,
 					AtRenewal: true}))
 			},
 			func() error {
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, CancelAtPeriodEnd: &yes,
-					Cancellation: &billing.Cancellation{Feedback: "unused"}}))
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", payment.Amendment{Plan: plan, CancelAtPeriodEnd: &yes,
+					Cancellation: &payment.Cancellation{Feedback: "unused"}}))
 			},
 			func() error {
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Pause: &yes}))
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", payment.Amendment{Plan: plan, Pause: &yes}))
 			},
 			func() error {
 				no := false
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Pause: &no,
-					PaidUntil: time.Unix(1, 0), Cancellation: &billing.Cancellation{}}))
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", payment.Amendment{Plan: plan, Pause: &no,
+					PaidUntil: time.Unix(1, 0), Cancellation: &payment.Cancellation{}}))
 			},
 			func() error {
 				with := plan
-				with.Metered = &billing.MeteredPrice{PriceRef: "price_2"}
-				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: with, Quantity: 1, Resell: true,
-					Promotion: &billing.Promotion{ID: "promo_1"}}))
+				with.Metered = &payment.MeteredPrice{PriceRef: "price_2"}
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", payment.Amendment{Plan: with, Quantity: 1, Resell: true,
+					Promotion: &payment.Promotion{ID: "promo_1"}}))
 			},
 		},
 		"Preview": {func() error {
-			up := billing.Amendment{Plan: plan, Quantity: 2, Resell: true, ProrateAt: time.Now()}
+			up := payment.Amendment{Plan: plan, Quantity: 2, Resell: true, ProrateAt: time.Now()}
 			p, err := g.Preview(ctx, "cus_1", "sub_1", up)
 			if p.Today.Currency == "" {
 				t.Errorf("%+v", p)
@@ -145,7 +145,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		}},
 		"Portal": {func() error { return made(g.Portal(ctx, "cus_1", "https://app.example.com")) }},
 		"Checkout": {func() error {
-			return made(g.Checkout(ctx, "k", "cus_1", billing.CheckoutOrder{
+			return made(g.Checkout(ctx, "k", "cus_1", payment.CheckoutOrder{
 				Plan: plan, Quantity: 2, TrialDays: 14, AutomaticTax: true,
 				SuccessURL: "https://app.example.com", CancelURL: "https://app.example.com",
 			}))
@@ -153,7 +153,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		"EndCheckouts": {func() error { return g.EndCheckouts(ctx, "cus_1") }},
 		"GiveUp": {func() error {
 			// it is active there
-			if err := g.GiveUp(ctx, "k", "cus_1", "sub_1"); !errors.Is(err, billing.ErrSubscriptionExists) {
+			if err := g.GiveUp(ctx, "k", "cus_1", "sub_1"); !errors.Is(err, payment.ErrSubscriptionExists) {
 				return err
 			}
 			return nil
@@ -164,11 +164,11 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			status, _ := invoice["status"].(string)
 			open := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
 				BaseURL: rewritingProxy(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
-			return made(open.Pay(ctx, "k", billing.CustomerID(customer), "in_1"))
+			return made(open.Pay(ctx, "k", payment.CustomerID(customer), "in_1"))
 		}},
 		"Promotion": {func() error {
-			_, err := g.Promotion(ctx, "cus_1", "SUMMER", billing.Sale{Plan: plan, Quantity: 1})
-			if errors.Is(err, billing.ErrPromotionInvalid) { // it has a code of another customer
+			_, err := g.Promotion(ctx, "cus_1", "SUMMER", payment.Sale{Plan: plan, Quantity: 1})
+			if errors.Is(err, payment.ErrPromotionInvalid) { // it has a code of another customer
 				err = nil
 			}
 			return err
@@ -176,13 +176,13 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		"ReportUsage": {func() error {
 			metered := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
 				BaseURL: rewritingProxy(t, mock, `"meter":null`, `"meter":"mtr_1"`)})
-			return metered.ReportUsage(ctx, billing.UsageEvent{
+			return metered.ReportUsage(ctx, payment.UsageEvent{
 				ID: "use_1", Customer: "cus_1", Feature: "messages", PriceRef: "price_metered", Quantity: 3,
 				At: time.Now(),
 			})
 		}},
 		"Cancel": {func() error {
-			return g.Cancel(ctx, "k", "cus_1", "sub_1", billing.Cancellation{Feedback: "other", Comment: "Bye."})
+			return g.Cancel(ctx, "k", "cus_1", "sub_1", payment.Cancellation{Feedback: "other", Comment: "Bye."})
 		}},
 		"Subscriptions": {func() error { return made(g.Subscriptions(ctx, "cus_1")) }},
 		"Invoices":      {func() error { return made(g.Invoices(ctx, "cus_1")) }},

@@ -5,12 +5,12 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Portal implements ports.GatewayPages: Stripe's customer portal
 // (https://docs.stripe.com/api/customer_portal/sessions/create).
-func (g *Gateway) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
 	s, err := g.api.V1BillingPortalSessions.Create(ctx, &stripe.BillingPortalSessionCreateParams{
 		Params: g.readParams(), Customer: stripe.String(string(c)), ReturnURL: &back,
 	})
@@ -23,7 +23,7 @@ func (g *Gateway) Portal(ctx context.Context, c billing.CustomerID, back string)
 // Checkout implements ports.GatewayPages: Stripe's checkout page
 // (https://docs.stripe.com/api/checkout/sessions/create), which is open for a day.
 func (g *Gateway) Checkout(
-	ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder,
+	ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder,
 ) (string, error) {
 	p := &stripe.CheckoutSessionCreateParams{
 		Params: g.writeParams(key), Mode: stripe.String(string(stripe.CheckoutSessionModeSubscription)),
@@ -53,7 +53,7 @@ func (g *Gateway) Checkout(
 }
 
 // EndCheckouts implements ports.GatewayPages. A page on which the payer has just paid cannot be ended.
-func (g *Gateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+func (g *Gateway) EndCheckouts(ctx context.Context, c payment.CustomerID) error {
 	p := &stripe.CheckoutSessionListParams{
 		ListParams: g.listParams(), Customer: stripe.String(string(c)),
 		Status: stripe.String(string(stripe.CheckoutSessionStatusOpen)),

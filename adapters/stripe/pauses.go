@@ -5,27 +5,27 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // paidUntil is the metadata key of a paused subscription for the end of its paid period, in seconds since 1970.
 const paidUntil = "atrium_paid_until"
 
 // mirrorPause adds to a mirrored subscription whether it is paused, and why it is cancelled.
-func mirrorPause(s *stripe.Subscription, h *billing.GatewaySubscription) {
+func mirrorPause(s *stripe.Subscription, h *payment.GatewaySubscription) {
 	if h.Paused = s.PauseCollection != nil; h.Paused {
 		seconds, _ := strconv.ParseInt(s.Metadata[paidUntil], 10, 64)
 		h.PaidUntil = fromSeconds(seconds)
 	}
 	if d := s.CancellationDetails; d != nil {
-		h.Cancellation = billing.Cancellation{Feedback: billing.Feedback(d.Feedback), Comment: d.Comment}
+		h.Cancellation = payment.Cancellation{Feedback: payment.Feedback(d.Feedback), Comment: d.Comment}
 	}
 }
 
 // pause adds to an update that the subscription is paused or resumed. While it is paused, Stripe voids its invoices
 // (https://docs.stripe.com/billing/subscriptions/pause-payment). Resuming in a period that was not paid starts a new
 // period, without proration: there is no paid rest.
-func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a billing.Amendment) {
+func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a payment.Amendment) {
 	switch {
 	case a.Pause == nil:
 	case *a.Pause:
@@ -41,7 +41,7 @@ func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a 
 }
 
 // setReason adds to an update why the subscription is cancelled; nil leaves that as it is.
-func setReason(p *stripe.SubscriptionUpdateParams, why *billing.Cancellation) {
+func setReason(p *stripe.SubscriptionUpdateParams, why *payment.Cancellation) {
 	if why == nil {
 		return
 	}

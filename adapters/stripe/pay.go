@@ -6,31 +6,31 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // Pay implements ports.GatewaySubscriptions. Whatever Stripe's response, the invoice itself shows whether it is paid.
-func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
-	id billing.InvoiceID) (billing.InvoicePayment, error) {
+func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
+	id payment.InvoiceID) (payment.InvoicePayment, error) {
 	i, err := g.invoice(ctx, id)
 	switch {
 	case isMissing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c) || isUnfinished(i)):
-		return billing.InvoicePayment{}, billing.ErrInvoiceNotFound
+		return payment.InvoicePayment{}, payment.ErrInvoiceNotFound
 	case err != nil:
-		return billing.InvoicePayment{}, translate(err)
+		return payment.InvoicePayment{}, translate(err)
 	}
 	if i.Status == stripe.InvoiceStatusDraft {
 		if i, err = g.finalize(ctx, key, id); err != nil {
-			return billing.InvoicePayment{}, err
+			return payment.InvoicePayment{}, err
 		}
 	}
 	switch i.Status {
 	case stripe.InvoiceStatusPaid:
-		return billing.InvoicePayment{Invoice: mirrorInvoice(i)}, nil
+		return payment.InvoicePayment{Invoice: mirrorInvoice(i)}, nil
 	case stripe.InvoiceStatusOpen:
 	default:
-		return billing.InvoicePayment{}, billing.ErrInvoiceNotPayable
+		return payment.InvoicePayment{}, payment.ErrInvoiceNotPayable
 	}
 	p := &stripe.InvoicePayParams{Params: g.writeParams(key), OffSession: stripe.Bool(false),
 		Expand: []*string{stripe.String(confirmation), stripe.String(couponOf)}}
@@ -39,31 +39,31 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID,
 		return toPayment(paid), nil
 	}
 	refused := translate(err)
-	if errors.Is(refused, billing.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
-		return billing.InvoicePayment{}, refused
+	if errors.Is(refused, payment.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
+		return payment.InvoicePayment{}, refused
 	}
 	now, looked := g.invoice(ctx, id)
 	switch {
 	case looked != nil && wantsPayer(err):
-		return billing.InvoicePayment{}, translate(looked)
+		return payment.InvoicePayment{}, translate(looked)
 	case looked != nil:
-		return billing.InvoicePayment{}, refused
+		return payment.InvoicePayment{}, refused
 	case now.Status == stripe.InvoiceStatusPaid, wantsPayer(err):
 		return toPayment(now), nil
 	}
-	return billing.InvoicePayment{}, refused
+	return payment.InvoicePayment{}, refused
 }
 
 const confirmation = "confirmation_secret"
 
-func (g *Gateway) invoice(ctx context.Context, id billing.InvoiceID) (*stripe.Invoice, error) {
+func (g *Gateway) invoice(ctx context.Context, id payment.InvoiceID) (*stripe.Invoice, error) {
 	p := &stripe.InvoiceRetrieveParams{Params: g.readParams(), Expand: []*string{stripe.String(confirmation),
 		stripe.String(couponOf)}}
 	return g.api.V1Invoices.Retrieve(ctx, string(id), p)
 }
 
 // finalize makes a draft payable. The subscription that it belongs to is unpaid, or renews within the hour.
-func (g *Gateway) finalize(ctx context.Context, key string, id billing.InvoiceID) (*stripe.Invoice, error) {
+func (g *Gateway) finalize(ctx context.Context, key string, id payment.InvoiceID) (*stripe.Invoice, error) {
 	i, err := g.api.V1Invoices.FinalizeInvoice(ctx, string(id),
 		&stripe.InvoiceFinalizeInvoiceParams{Params: g.writeParams(key + "_finalize")})
 	if err != nil && ctx.Err() == nil {
@@ -86,10 +86,10 @@ func wantsPayer(err error) bool {
 const changeWantsPayer stripe.ErrorCode = "subscription_payment_intent_requires_action"
 
 // toPayment returns the outcome of paying an invoice.
-func toPayment(i *stripe.Invoice) billing.InvoicePayment {
-	p := billing.InvoicePayment{Invoice: mirrorInvoice(i)}
+func toPayment(i *stripe.Invoice) payment.InvoicePayment {
+	p := payment.InvoicePayment{Invoice: mirrorInvoice(i)}
 	if s := i.ConfirmationSecret; i.Status == stripe.InvoiceStatusOpen && s != nil {
-		p.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New(s.ClientSecret)}
+		p.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New(s.ClientSecret)}
 	}
 	return p
 }

@@ -6,21 +6,21 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // updateWithPayer makes a change whose payment the payer must authenticate: a pending update, which Stripe applies when
 // its invoice is paid (https://docs.stripe.com/billing/subscriptions/pending-updates). A pending update accepts no
 // metadata, so a call before it stores the key.
 func (g *Gateway) updateWithPayer(
-	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
-) (billing.GatewaySubscription, error) {
-	id := billing.SubscriptionID(s.ID)
+	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
+) (payment.GatewaySubscription, error) {
+	id := payment.SubscriptionID(s.ID)
 	note := &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key + "_note"), Metadata: map[string]string{waitsBy: key},
 	}
 	if _, err := g.api.V1Subscriptions.Update(ctx, string(id), note); err != nil {
-		return billing.GatewaySubscription{}, translate(err)
+		return payment.GatewaySubscription{}, translate(err)
 	}
 	_, err := g.api.V1Subscriptions.Update(ctx, string(id), &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
@@ -28,41 +28,41 @@ func (g *Gateway) updateWithPayer(
 		Items: updateItems(d.Items),
 	})
 	if err != nil && !isUnanswered(ctx, err) {
-		return billing.GatewaySubscription{}, translate(err)
+		return payment.GatewaySubscription{}, translate(err)
 	}
 	now, looked := g.subscription(ctx, id)
 	switch {
 	case looked != nil:
-		return billing.GatewaySubscription{}, translate(looked)
+		return payment.GatewaySubscription{}, translate(looked)
 	case now.PendingUpdate != nil:
 		return g.withPending(ctx, now)
 	case hasTerms(now, a):
 		return mirrorSubscription(now), nil
 	case err != nil:
-		return billing.GatewaySubscription{}, translate(err)
+		return payment.GatewaySubscription{}, translate(err)
 	}
 	// it has expired
-	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "authentication_required"}
+	return payment.GatewaySubscription{}, &payment.DeclinedError{DeclineCode: "authentication_required"}
 }
 
 // withPending returns a subscription whose pending update waits for the payer. If its payment was declined, the update
 // is discarded.
-func (g *Gateway) withPending(ctx context.Context, s *stripe.Subscription) (billing.GatewaySubscription, error) {
+func (g *Gateway) withPending(ctx context.Context, s *stripe.Subscription) (payment.GatewaySubscription, error) {
 	code, err := g.declineCode(ctx, s.LatestInvoice)
 	if err != nil {
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
 	if code == "" {
 		return mirrorSubscription(s), nil
 	}
 	if err := g.void(ctx, s.LatestInvoice); err != nil {
-		return billing.GatewaySubscription{}, err
+		return payment.GatewaySubscription{}, err
 	}
-	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: code}
+	return payment.GatewaySubscription{}, &payment.DeclinedError{DeclineCode: code}
 }
 
 // hasTerms reports whether a subscription has the terms of a change.
-func hasTerms(s *stripe.Subscription, a billing.Amendment) bool {
+func hasTerms(s *stripe.Subscription, a payment.Amendment) bool {
 	h := mirrorSubscription(s)
 	d, err := h.Difference(a)
 	return err == nil && len(d.Items) == 0
@@ -74,10 +74,10 @@ func (g *Gateway) dropUpdate(ctx context.Context, key string, s *stripe.Subscrip
 	if s.PendingUpdate == nil || s.Metadata[waitsBy] == key {
 		return s, nil
 	}
-	if err := g.void(ctx, s.LatestInvoice); err != nil && !errors.Is(err, billing.ErrSubscriptionExists) {
+	if err := g.void(ctx, s.LatestInvoice); err != nil && !errors.Is(err, payment.ErrSubscriptionExists) {
 		return nil, err
 	}
-	now, err := g.subscription(ctx, billing.SubscriptionID(s.ID))
+	now, err := g.subscription(ctx, payment.SubscriptionID(s.ID))
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -6,40 +6,40 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Preview implements ports.GatewayPreviews, by invoices that Stripe computes and does not create
 // (https://docs.stripe.com/api/invoices/create_preview): the one that an immediate change would have, and that of the
 // next period.
 func (g *Gateway) Preview(
-	ctx context.Context, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment,
-) (billing.Preview, error) {
+	ctx context.Context, c payment.CustomerID, id payment.SubscriptionID, a payment.Amendment,
+) (payment.Preview, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.Preview{}, translate(err)
+		return payment.Preview{}, translate(err)
 	}
 	h := mirrorSubscription(s)
 	d, err := h.Difference(a)
 	if err != nil {
-		return billing.Preview{}, err
+		return payment.Preview{}, err
 	}
 	item := planItem(s, a)
-	p := billing.Preview{At: a.ProrateAt, NextAt: nextPeriod(s, item, a, d)}
+	p := payment.Preview{At: a.ProrateAt, NextAt: nextPeriod(s, item, a, d)}
 	currency := string(item.Price.Currency)
-	for _, m := range []*billing.Money{&p.Today, &p.Next, &p.Credit} {
+	for _, m := range []*payment.Money{&p.Today, &p.Next, &p.Credit} {
 		m.Currency = currency
 	}
 	if h.EndsBy(p.NextAt, a) || s.PauseCollection != nil { // Stripe has no next invoice then
 		payer, err := g.customer(ctx, c)
 		if err != nil {
-			return billing.Preview{}, err
+			return payment.Preview{}, err
 		}
 		p.NextAt, p.Credit.Amount = time.Time{}, max(-payer.Balance, 0)
 	} else {
 		next, err := g.previewInvoice(ctx, c, s, a, d, "none")
 		if err != nil {
-			return billing.Preview{}, err
+			return payment.Preview{}, err
 		}
 		p.Credit.Amount = max(-next.StartingBalance, 0)
 		p.Next.Amount = next.Total
@@ -47,7 +47,7 @@ func (g *Gateway) Preview(
 	if billedNow(s, d) {
 		now, err := g.previewInvoice(ctx, c, s, a, d, "always_invoice")
 		if err != nil {
-			return billing.Preview{}, err
+			return payment.Preview{}, err
 		}
 		p.Today.Amount, p.Credit.Amount = max(now.AmountDue, 0), max(p.Credit.Amount-now.Total, 0)
 	}
@@ -59,7 +59,7 @@ func (g *Gateway) Preview(
 // ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that an end
 // which is undone is left out.
 func (g *Gateway) previewInvoice(
-	ctx context.Context, c billing.CustomerID, s *stripe.Subscription, a billing.Amendment, change billing.Difference,
+	ctx context.Context, c payment.CustomerID, s *stripe.Subscription, a payment.Amendment, change payment.Difference,
 	proration string,
 ) (*stripe.Invoice, error) {
 	p := &stripe.InvoiceCreatePreviewParams{
@@ -95,7 +95,7 @@ func (g *Gateway) previewInvoice(
 }
 
 // billedNow reports whether a change has its own invoice.
-func billedNow(s *stripe.Subscription, d billing.Difference) bool {
+func billedNow(s *stripe.Subscription, d payment.Difference) bool {
 	return len(d.Items) > 0 && !d.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing
 }
 
@@ -107,10 +107,10 @@ func endsWithPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem) bool 
 // previewDiscounts sets the discounts of a previewed invoice, which are otherwise those of the subscription. A discount
 // for one invoice reduces that of an immediate change, and so not the next one.
 func previewDiscounts(
-	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 	proration string,
 ) {
-	duration := billing.DiscountDuration("")
+	duration := payment.DiscountDuration("")
 	if len(s.Discounts) > 0 {
 		duration = mirrorDiscount(s.Discounts[0]).Duration
 	}
@@ -118,7 +118,7 @@ func previewDiscounts(
 		duration = a.Promotion.Discount.Duration
 	}
 	switch {
-	case proration == "none" && billedNow(s, d) && duration == billing.DiscountOnce:
+	case proration == "none" && billedNow(s, d) && duration == payment.DiscountOnce:
 		p.AddUnsetField(stripe.InvoiceCreatePreviewParamsUnsetFieldDiscounts)
 	case a.Promotion != nil:
 		p.Discounts = []*stripe.InvoiceCreatePreviewDiscountParams{
@@ -127,7 +127,7 @@ func previewDiscounts(
 }
 
 // prorationDate returns the time for which a change is prorated; nil for now.
-func prorationDate(a billing.Amendment) *int64 {
+func prorationDate(a payment.Amendment) *int64 {
 	if a.ProrateAt.IsZero() {
 		return nil
 	}
@@ -136,7 +136,7 @@ func prorationDate(a billing.Amendment) *int64 {
 
 // nextPeriod returns when the period after a change ends: a change of the interval begins a new one.
 func nextPeriod(
-	s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, d billing.Difference,
+	s *stripe.Subscription, item *stripe.SubscriptionItem, a payment.Amendment, d payment.Difference,
 ) time.Time {
 	switch {
 	case s.Status == stripe.SubscriptionStatusTrialing:

@@ -6,11 +6,11 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Prices implements ports.GatewaySubscriptions.
-func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error) {
+func (g *Gateway) Prices(ctx context.Context, plans payment.Plans) (payment.Plans, error) {
 	plans = slices.Clone(plans)
 	for i := range plans {
 		p := &plans[i]
@@ -30,7 +30,7 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 
 // matchesPlan reports whether a price matches a plan's own: an amount per unit, paid in advance. Tiered, package and
 // usage-based prices do not match.
-func matchesPlan(price *stripe.Price, p *billing.Plan) bool {
+func matchesPlan(price *stripe.Price, p *payment.Plan) bool {
 	r := price.Recurring
 	return price.Active && r != nil && costs(price, p.Price.Amount) &&
 		string(price.Currency) == p.Price.Currency &&
@@ -47,8 +47,8 @@ func costs(price *stripe.Price, amount int64) bool {
 }
 
 // Invoices implements ports.GatewaySubscriptions.
-func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
-	var all []billing.Invoice
+func (g *Gateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
+	var all []payment.Invoice
 	p := &stripe.InvoiceListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	p.AddExpand("data." + couponOf)
 	for i, err := range g.api.V1Invoices.List(ctx, p).All(ctx) {
@@ -58,7 +58,7 @@ func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing
 		if isUnfinished(i) {
 			continue
 		}
-		if all = append(all, mirrorInvoice(i)); len(all) == billing.MirroredInvoices {
+		if all = append(all, mirrorInvoice(i)); len(all) == payment.MirroredInvoices {
 			break // now: for the next one, the library would request another page
 		}
 	}
@@ -74,9 +74,9 @@ func isUnfinished(i *stripe.Invoice) bool {
 	return i.Status == stripe.InvoiceStatusDraft && !ofPeriod
 }
 
-func mirrorInvoice(i *stripe.Invoice) billing.Invoice {
-	out := billing.Invoice{
-		ID: billing.InvoiceID(i.ID), Number: i.Number, Status: billing.InvoiceStatus(i.Status),
+func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
+	out := payment.Invoice{
+		ID: payment.InvoiceID(i.ID), Number: i.Number, Status: payment.InvoiceStatus(i.Status),
 		Currency: string(i.Currency),
 		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
 		PeriodStart: fromSeconds(i.PeriodStart), PeriodEnd: fromSeconds(i.PeriodEnd), DueAt: fromSeconds(i.DueDate),

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow has prices whose unit_amount is null: of a fraction
@@ -37,8 +37,8 @@ func TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow(t *testing.
 			})
 			p := plan
 			p.Price.Amount, p.PriceRef = 0, "price_1"
-			p.Metered = &billing.MeteredPrice{Feature: "messages", PriceRef: "price_2"}
-			got, err := s.gateway().Prices(t.Context(), billing.Plans{p})
+			p.Metered = &payment.MeteredPrice{Feature: "messages", PriceRef: "price_2"}
+			got, err := s.gateway().Prices(t.Context(), payment.Plans{p})
 			if err != nil || got[0].Unavailable == tt.want {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -10,7 +10,7 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -25,29 +25,29 @@ const couponOf = "discounts.source.coupon"
 // Promotion implements ports.GatewayPromotions. A code can belong to several promotion codes, each of
 // another customer.
 func (g *Gateway) Promotion(
-	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
-) (billing.Promotion, error) {
+	ctx context.Context, c payment.CustomerID, code string, of payment.Sale,
+) (payment.Promotion, error) {
 	p := &stripe.PromotionCodeListParams{ListParams: g.listParams(), Code: &code, Active: stripe.Bool(true)}
 	p.AddExpand("data.promotion.coupon.applies_to")
 	for found, err := range g.api.V1PromotionCodes.List(ctx, p).All(ctx) {
 		if err != nil {
-			return billing.Promotion{}, translate(err)
+			return payment.Promotion{}, translate(err)
 		}
 		usable, err := g.isUsable(ctx, found, c, of)
 		if err != nil {
-			return billing.Promotion{}, err
+			return payment.Promotion{}, err
 		}
 		if usable {
 			discount := couponDiscount(found.Promotion.Coupon)
-			return billing.Promotion{ID: billing.PromotionID(found.ID), Code: found.Code, Discount: discount}, nil
+			return payment.Promotion{ID: payment.PromotionID(found.ID), Code: found.Code, Discount: discount}, nil
 		}
 	}
-	return billing.Promotion{}, billing.ErrPromotionInvalid
+	return payment.Promotion{}, payment.ErrPromotionInvalid
 }
 
 // isUsable reports whether a customer can use a promotion code for a sale.
 func (g *Gateway) isUsable(
-	ctx context.Context, p *stripe.PromotionCode, c billing.CustomerID, of billing.Sale,
+	ctx context.Context, p *stripe.PromotionCode, c payment.CustomerID, of payment.Sale,
 ) (bool, error) {
 	if !p.Active || p.Customer != nil && p.Customer.ID != string(c) || p.Promotion == nil || p.Promotion.Coupon == nil {
 		return false, nil
@@ -76,7 +76,7 @@ func (g *Gateway) isUsable(
 }
 
 // hasPaid reports whether a customer has paid an invoice. It makes no call if that is not of interest.
-func (g *Gateway) hasPaid(ctx context.Context, c billing.CustomerID, interesting bool) (bool, error) {
+func (g *Gateway) hasPaid(ctx context.Context, c payment.CustomerID, interesting bool) (bool, error) {
 	if !interesting {
 		return false, nil
 	}
@@ -96,20 +96,20 @@ func (g *Gateway) hasPaid(ctx context.Context, c billing.CustomerID, interesting
 }
 
 // couponDiscount returns what a coupon deducts.
-func couponDiscount(c *stripe.Coupon) billing.Discount {
-	d := billing.Discount{
-		Name: c.Name, Duration: billing.DiscountDuration(c.Duration), Months: int(c.DurationInMonths),
+func couponDiscount(c *stripe.Coupon) payment.Discount {
+	d := payment.Discount{
+		Name: c.Name, Duration: payment.DiscountDuration(c.Duration), Months: int(c.DurationInMonths),
 		Percent: int64(math.Round(c.PercentOff * 100)),
 	}
 	if c.AmountOff > 0 {
-		d.Amount = billing.Money{Amount: c.AmountOff, Currency: string(c.Currency)}
+		d.Amount = payment.Money{Amount: c.AmountOff, Currency: string(c.Currency)}
 	}
 	return d
 }
 
 // mirrorDiscount returns a discount as it is mirrored.
-func mirrorDiscount(d *stripe.Discount) *billing.Discount {
-	var out billing.Discount
+func mirrorDiscount(d *stripe.Discount) *payment.Discount {
+	var out payment.Discount
 	if d.Source != nil && d.Source.Coupon != nil {
 		out = couponDiscount(d.Source.Coupon)
 	}
@@ -119,7 +119,7 @@ func mirrorDiscount(d *stripe.Discount) *billing.Discount {
 
 // saleFailure is failure for a sale with a promotion code, nil for none. Stripe refuses a sale whose code has been
 // used up or does not apply. Some of these errors have neither a code nor a parameter.
-func saleFailure(p *billing.Promotion, err error) error {
+func saleFailure(p *payment.Promotion, err error) error {
 	var said *stripe.Error
 	if p == nil || !errors.As(err, &said) || said.HTTPStatusCode != http.StatusBadRequest ||
 		said.Type != stripe.ErrorTypeInvalidRequest {
@@ -129,7 +129,7 @@ func saleFailure(p *billing.Promotion, err error) error {
 	if strings.Contains(param, "discounts") || strings.Contains(code, "coupon") || strings.Contains(code,
 		"promotion") ||
 		code == "" && param == "" {
-		return billing.ErrPromotionInvalid
+		return payment.ErrPromotionInvalid
 	}
 	return translate(err)
 }

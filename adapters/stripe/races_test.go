@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
@@ -18,22 +18,22 @@ import (
 func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {
 	ctx, api := t.Context(), stripeapi.New(t, canary, plans)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
-	c, err := g.CreateCustomer(ctx, "customer", billing.Details{Name: "Acme"})
+	c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	charge := func(last4 string) {
-		if err := g.SetDefault(ctx, last4, c, billing.MethodID(api.AddCard(string(c), last4))); err != nil {
+		if err := g.SetDefault(ctx, last4, c, payment.MethodID(api.AddCard(string(c), last4))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	charge("4242")
-	h, err := g.Subscribe(ctx, "subscribe", c, billing.Order{Plan: plans[0], Quantity: 2})
+	h, err := g.Subscribe(ctx, "subscribe", c, payment.Order{Plan: plans[0], Quantity: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	charge("3155")
-	h, err = g.Amend(ctx, "more", c, h.ID, billing.Amendment{Plan: plans[1], Quantity: 2, Resell: true})
+	h, err = g.Amend(ctx, "more", c, h.ID, payment.Amendment{Plan: plans[1], Quantity: 2, Resell: true})
 	if err != nil || h.Action == nil {
 		t.Fatal(h, err)
 	}
@@ -44,7 +44,7 @@ func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {
 		return stripeapi.None, 0
 	})
 	h, err = g.Amend(ctx, "less", c, h.ID,
-		billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true, AtRenewal: true})
+		payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true, AtRenewal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,15 +66,15 @@ func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", fault), func(t *testing.T) {
 				api := stripeapi.New(t, canary, plans)
 				g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
-				c, err := g.CreateCustomer(ctx, "customer", billing.Details{Name: "Acme"})
+				c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
 				must(t, err)
-				must(t, g.SetDefault(ctx, "works", c, billing.MethodID(api.AddCard(string(c), "4242"))))
-				h, err := g.Subscribe(ctx, "subscribe", c, billing.Order{Plan: plans[1], Quantity: 5})
+				must(t, g.SetDefault(ctx, "works", c, payment.MethodID(api.AddCard(string(c), "4242"))))
+				h, err := g.Subscribe(ctx, "subscribe", c, payment.Order{Plan: plans[1], Quantity: 5})
 				must(t, err)
 				h, err = g.Amend(ctx, "less", c, h.ID,
-					billing.Amendment{Plan: plans[0], Quantity: 3, Resell: true, AtRenewal: true})
+					payment.Amendment{Plan: plans[0], Quantity: 3, Resell: true, AtRenewal: true})
 				must(t, err)
-				must(t, g.SetDefault(ctx, "fails", c, billing.MethodID(api.AddCard(string(c), "0341"))))
+				must(t, g.SetDefault(ctx, "fails", c, payment.MethodID(api.AddCard(string(c), "0341"))))
 				lost := false
 				api.Provoke(func(call stripeapi.Call) (stripeapi.Fault, time.Duration) {
 					if lost || !call.Changes() || !concerns(call.Path) {
@@ -83,16 +83,16 @@ func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 					lost = true
 					return fault, 0
 				})
-				up := billing.Amendment{Plan: plans[1], Quantity: 6, Resell: true}
+				up := payment.Amendment{Plan: plans[1], Quantity: 6, Resell: true}
 				for range 3 {
-					if _, err = g.Amend(ctx, "more", c, h.ID, up); errors.Is(err, billing.ErrCardDeclined) {
+					if _, err = g.Amend(ctx, "more", c, h.ID, up); errors.Is(err, payment.ErrCardDeclined) {
 						break
 					}
 				}
 				if asked := api.Asked(); asked["POST "+schedules+"/{id}/release"] > 0 {
 					t.Errorf("it was released: %v", asked)
 				}
-				if !lost || !errors.Is(err, billing.ErrCardDeclined) {
+				if !lost || !errors.Is(err, payment.ErrCardDeclined) {
 					t.Errorf("lost: %t; %v", lost, err)
 				}
 				all, err := g.Subscriptions(ctx, c)

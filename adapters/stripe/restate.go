@@ -5,14 +5,14 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // furtherTerms returns the terms of a phase besides its items, for one that begins and ends at the times of target: the
 // phase itself, or a part of it. The terms that a phase does not have of its own are the schedule's default settings,
 // which no call changes.
 func furtherTerms(
-	phase *stripe.SubscriptionSchedulePhase, target billing.Phase, current bool,
+	phase *stripe.SubscriptionSchedulePhase, target payment.Phase, current bool,
 ) *stripe.SubscriptionScheduleUpdatePhaseParams {
 	p := &stripe.SubscriptionScheduleUpdatePhaseParams{Metadata: map[string]string{}}
 	restateFields(p, phase)

@@ -13,7 +13,7 @@ import (
 
 	stripego "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // full returns the JSON of an object of Stripe in which each field has a value, and objects are named by their ids. It
@@ -63,7 +63,7 @@ func fullValue(t reflect.Type, name string, names map[string]string) any {
 
 // restatedPhases returns the parameters of the schedule after a change of a subscription with the given phases, whose
 // period is from 100 to 200.
-func restatedPhases(t *testing.T, a billing.Amendment, phases ...map[string]any) url.Values {
+func restatedPhases(t *testing.T, a payment.Amendment, phases ...map[string]any) url.Values {
 	t.Helper()
 	sent := url.Values{}
 	text, err := json.Marshal(phases)
@@ -92,8 +92,8 @@ func restatedPhases(t *testing.T, a billing.Amendment, phases ...map[string]any)
 }
 
 var (
-	more      = billing.Amendment{Quantity: 3, Resell: true}
-	fewer     = billing.Amendment{Quantity: 1, Resell: true, AtRenewal: true}
+	more      = payment.Amendment{Quantity: 3, Resell: true}
+	fewer     = payment.Amendment{Quantity: 1, Resell: true, AtRenewal: true}
 	onlyPrice = []any{map[string]any{"price": "price_1", "quantity": 2}}
 )
 
@@ -148,7 +148,7 @@ func TestWhatHappensWhenAPhaseBeginsHappensOnce(t *testing.T) {
 	const charge, anchor, trialEnd, trial = "[add_invoice_items][0][price]", "[billing_cycle_anchor]", "[trial_end]",
 		"[trial]"
 	for name, tt := range map[string]struct {
-		change billing.Amendment
+		change payment.Amendment
 		phases []map[string]any
 		want   []map[string]string // by phase; what is not named is not sent
 	}{

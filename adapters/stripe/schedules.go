@@ -5,7 +5,7 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // amendedBy is the metadata key of someone else's schedule for the key of the call that changed it last. That of
@@ -16,7 +16,7 @@ const amendedBy = "atrium_amended"
 // a phase does not name as removed, so that each is restated whole
 // (https://docs.stripe.com/billing/subscriptions/subscription-schedules/use-cases).
 func (g *Gateway) schedule(
-	ctx context.Context, key string, s *stripe.Subscription, a billing.Amendment, d billing.Difference,
+	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 ) error {
 	note := amendedBy
 	if s.Schedule == nil {
@@ -48,7 +48,7 @@ func (g *Gateway) schedule(
 	}
 	phases := phasesLeft(s.Schedule)
 	if len(phases) == 0 {
-		return &billing.Rejection{Reason: "the schedule has no phase"}
+		return &payment.Rejection{Reason: "the schedule has no phase"}
 	}
 	for n, phase := range d.Phases {
 		p.Phases = append(p.Phases, restate(s, phases[phase.Of], phase, n == 0))
@@ -63,7 +63,7 @@ func (g *Gateway) schedule(
 // restate returns a phase with the items that it is to have, and with all the rest of the phase that it comes from.
 // What is taxed, deducted and charged in the current phase is what the subscription says.
 func restate(
-	s *stripe.Subscription, phase *stripe.SubscriptionSchedulePhase, target billing.Phase, current bool,
+	s *stripe.Subscription, phase *stripe.SubscriptionSchedulePhase, target payment.Phase, current bool,
 ) *stripe.SubscriptionScheduleUpdatePhaseParams {
 	p := furtherTerms(phase, target, current)
 	if current || target.End.IsZero() || target.Plan != "" {
@@ -98,7 +98,7 @@ func restate(
 // source returns the item of a phase that another one comes from: that with its price, else the one of its kind whose
 // price is gone.
 func source(
-	terms []*stripe.SubscriptionSchedulePhaseItem, items []billing.Item, item billing.Item,
+	terms []*stripe.SubscriptionSchedulePhaseItem, items []payment.Item, item payment.Item,
 ) *stripe.SubscriptionSchedulePhaseItem {
 	stays := map[string]bool{}
 	for _, i := range items {
@@ -163,7 +163,7 @@ func subscriptionDiscounts(s *stripe.Subscription) (p []*stripe.SubscriptionSche
 
 // setDiscount gives a later phase the discount of an amendment: the code, if it begins with the phase, else what the
 // subscription has of it.
-func setDiscount(p *stripe.SubscriptionScheduleUpdatePhaseParams, s *stripe.Subscription, a billing.Amendment) {
+func setDiscount(p *stripe.SubscriptionScheduleUpdatePhaseParams, s *stripe.Subscription, a payment.Amendment) {
 	if a.AtRenewal {
 		p.Discounts = []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams{
 			{PromotionCode: stripe.String(string(a.Promotion.ID))},

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/services"
 	"github.com/atrium-hq/atrium/test/stripeapi"
@@ -18,27 +18,27 @@ import (
 func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 	ctx, api, mock := t.Context(), stripeapi.New(t, canary, plans), services.StripeMock(t)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
-	c, err := g.CreateCustomer(ctx, "customer", billing.Details{Name: "Acme"})
+	c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.UpdateCustomer(ctx, "describe", c, billing.Details{
-		Name: "Acme", Address: billing.Address{Country: "DE"}, TaxIDs: []billing.TaxID{{Type: "gb_vat",
+	if err := g.UpdateCustomer(ctx, "describe", c, payment.Details{
+		Name: "Acme", Address: payment.Address{Country: "DE"}, TaxIDs: []payment.TaxID{{Type: "gb_vat",
 			Value: "GB123456789"}},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	m := billing.MethodID(api.AddCard(string(c), "3155"))
+	m := payment.MethodID(api.AddCard(string(c), "3155"))
 	if err := g.SetDefault(ctx, "default", c, m); err != nil {
 		t.Fatal(err)
 	}
-	h, err := g.Subscribe(ctx, "subscribe", c, billing.Order{Plan: plans[1], Quantity: 2})
+	h, err := g.Subscribe(ctx, "subscribe", c, payment.Order{Plan: plans[1], Quantity: 2})
 	if err != nil || h.Action == nil {
 		t.Fatal(h, err)
 	}
 	intent, _, _ := strings.Cut(h.Action.ClientSecret.Reveal(), "_secret_")
 	api.Authenticate(h.Action.ClientSecret.Reveal())
-	if _, err := g.Amend(ctx, "less", c, h.ID, billing.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
+	if _, err := g.Amend(ctx, "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
 		AtRenewal: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -158,13 +158,13 @@ func translate(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network) &&
 		network.Timeout():
-		return fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, err)
+		return fmt.Errorf("%w: %w", payment.ErrGatewayTimeout, err)
 	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, io.ErrUnexpectedEOF) && !isNetwork(err):
-		return fmt.Errorf("%w: no JSON of Stripe's", billing.ErrGateway)
+		return fmt.Errorf("%w: no JSON of Stripe's", payment.ErrGateway)
 	case isNetwork(err):
-		return fmt.Errorf("%w: %w", billing.ErrGatewayUnavailable, err)
+		return fmt.Errorf("%w: %w", payment.ErrGatewayUnavailable, err)
 	}
-	return fmt.Errorf("%w: %T", billing.ErrGateway, err)
+	return fmt.Errorf("%w: %T", payment.ErrGateway, err)
 }
 
 func isNetwork(err error) bool {
@@ -182,9 +182,9 @@ func faultOf(said *stripe.Error) error {
 	detail := fmt.Sprintf("%s (%d, %s)", reason, said.HTTPStatusCode, said.RequestID)
 	switch status := said.HTTPStatusCode; {
 	case said.Code == stripe.ErrorCodeTaxIDInvalid, said.Code == stripe.ErrorCodeTaxIDProhibited:
-		return billing.ErrTaxIDInvalid
+		return payment.ErrTaxIDInvalid
 	case said.Code == stripe.ErrorCodeCustomerTaxLocationInvalid:
-		return billing.ErrAddressInvalid
+		return payment.ErrAddressInvalid
 	case said.Type == stripe.ErrorTypeCard, status == http.StatusPaymentRequired:
 		code := string(said.DeclineCode)
 		if code == "" {
@@ -193,31 +193,31 @@ func faultOf(said *stripe.Error) error {
 		if said.Code == changeWantsPayer {
 			code = "authentication_required"
 		}
-		return &billing.DeclinedError{DeclineCode: code}
+		return &payment.DeclinedError{DeclineCode: code}
 	case status == http.StatusTooManyRequests && said.Code != stripe.ErrorCodeLockTimeout:
-		return &billing.LimitedError{Wait: retryAfter(said), Reason: detail}
+		return &payment.LimitedError{Wait: retryAfter(said), Reason: detail}
 	case status >= http.StatusInternalServerError && isReplay(said):
-		return &billing.KeptFailure{Reason: detail}
+		return &payment.KeptFailure{Reason: detail}
 	// 409: a request with the same key is running
 	case status >= http.StatusInternalServerError, status == http.StatusConflict, status == http.StatusTooManyRequests:
-		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable, detail)
+		return fmt.Errorf("%w: %s", payment.ErrGatewayUnavailable, detail)
 	case status == 0:
-		return fmt.Errorf("%w: %s", billing.ErrGateway, detail)
+		return fmt.Errorf("%w: %s", payment.ErrGateway, detail)
 	}
-	return &billing.Rejection{Reason: detail}
+	return &payment.Rejection{Reason: detail}
 }
 
 // isRefused reports whether a translated error says that Stripe does not accept the call.
 func isRefused(err error) bool {
-	_, refused := errors.AsType[*billing.Rejection](err)
+	_, refused := errors.AsType[*payment.Rejection](err)
 	return refused
 }
 
 // afterEffect returns the error of a call that follows another one, which has taken effect: even if the second one had
 // no effect, the outcome of both together is unknown.
 func afterEffect(err error) error {
-	if billing.NoEffect(err) {
-		return &billing.UnsettledError{Refusal: err.Error()}
+	if payment.NoEffect(err) {
+		return &payment.UnsettledError{Refusal: err.Error()}
 	}
 	return err
 }
@@ -254,7 +254,7 @@ func isKeyReused(err error) bool {
 
 // isUnanswered reports whether the outcome of a call is unknown and there is time left to look it up.
 func isUnanswered(ctx context.Context, err error) bool {
-	return billing.OutcomeUnknown(translate(err)) && ctx.Err() == nil
+	return payment.OutcomeUnknown(translate(err)) && ctx.Err() == nil
 }
 
 func fromSeconds(seconds int64) time.Time {

@@ -6,7 +6,7 @@ import (
 
 	stripe "github.com/stripe/stripe-go/v85"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -23,8 +23,8 @@ func subscriptionExpansions(prefix string) []*string {
 }
 
 // Subscribe implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID,
-	o billing.Order) (billing.GatewaySubscription, error) {
+func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerID,
+	o payment.Order) (payment.GatewaySubscription, error) {
 	p := &stripe.SubscriptionCreateParams{
 		Params: g.writeParams(key), Customer: stripe.String(string(c)), Expand: subscriptionExpansions(""),
 		Items: orderItems(o),
@@ -49,19 +49,19 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		}
 	}
 	if err != nil {
-		return billing.GatewaySubscription{}, saleFailure(o.Promotion, err)
+		return payment.GatewaySubscription{}, saleFailure(o.Promotion, err)
 	}
 	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled ||
 		s.Status == stripe.SubscriptionStatusIncompleteExpired {
 		if err := g.refuseIfDeclined(ctx, key, s); err != nil {
-			return billing.GatewaySubscription{}, afterEffect(err)
+			return payment.GatewaySubscription{}, afterEffect(err)
 		}
 	}
 	return mirrorSubscription(s), nil
 }
 
 // subscriptionOf looks for the subscription that a call has created; nil if there is none.
-func (g *Gateway) subscriptionOf(ctx context.Context, c billing.CustomerID, key string) *stripe.Subscription {
+func (g *Gateway) subscriptionOf(ctx context.Context, c payment.CustomerID, key string) *stripe.Subscription {
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
 			return nil
@@ -84,11 +84,11 @@ func (g *Gateway) refuseIfDeclined(ctx context.Context, key string, s *stripe.Su
 		if err := g.void(ctx, s.LatestInvoice); err != nil {
 			return err
 		}
-		if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID), billing.Cancellation{}, false); err != nil {
+		if err := g.end(ctx, key+"_declined", payment.SubscriptionID(s.ID), payment.Cancellation{}, false); err != nil {
 			return err
 		}
 	}
-	return &billing.DeclinedError{DeclineCode: code}
+	return &payment.DeclinedError{DeclineCode: code}
 }
 
 // declineCode returns why the payment of an invoice was declined; "" if it was not.
@@ -96,11 +96,11 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 	if invoice == nil || invoice.Payments == nil {
 		return "", nil
 	}
-	for _, payment := range invoice.Payments.Data {
-		if payment.Payment == nil || payment.Payment.PaymentIntent == nil {
+	for _, charge := range invoice.Payments.Data {
+		if charge.Payment == nil || charge.Payment.PaymentIntent == nil {
 			continue
 		}
-		i, err := g.api.V1PaymentIntents.Retrieve(ctx, payment.Payment.PaymentIntent.ID,
+		i, err := g.api.V1PaymentIntents.Retrieve(ctx, charge.Payment.PaymentIntent.ID,
 			&stripe.PaymentIntentRetrieveParams{Params: g.readParams()})
 		if err != nil {
 			return "", translate(err)
@@ -121,9 +121,9 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 }
 
 // mirrorSubscription returns a subscription as it is mirrored.
-func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
-	h := billing.GatewaySubscription{
-		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]),
+func mirrorSubscription(s *stripe.Subscription) payment.GatewaySubscription {
+	h := payment.GatewaySubscription{
+		ID: payment.SubscriptionID(s.ID), Status: payment.Status(s.Status), Plan: payment.PlanID(s.Metadata[planOf]),
 		Key:      s.Metadata[madeBy],
 		TrialEnd: fromSeconds(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: fromSeconds(s.Created),
 		CancelAt: fromSeconds(s.CancelAt),
@@ -134,21 +134,21 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 		h.Discount = mirrorDiscount(s.Discounts[0])
 	}
 	if s.Customer != nil {
-		h.Customer = billing.CustomerID(s.Customer.ID)
+		h.Customer = payment.CustomerID(s.Customer.ID)
 	}
 	if m := s.DefaultPaymentMethod; m != nil {
-		h.Method = billing.MethodID(m.ID)
+		h.Method = payment.MethodID(m.ID)
 	}
 	h.Items, h.Schedule = mirrorItems(s), mirrorSchedule(s.Schedule)
 	h.Confirming = s.PendingUpdate != nil
 	wantsPayment := h.Confirming || s.Status == stripe.SubscriptionStatusIncomplete
 	switch {
 	case wantsPayment && s.LatestInvoice != nil && s.LatestInvoice.ConfirmationSecret != nil:
-		h.Action = &billing.Action{Type: billing.ConfirmPayment,
+		h.Action = &payment.Action{Type: payment.ConfirmPayment,
 			ClientSecret: secret.New(s.LatestInvoice.ConfirmationSecret.ClientSecret)}
 	case s.Status == stripe.SubscriptionStatusTrialing && s.PendingSetupIntent != nil &&
 		s.PendingSetupIntent.ClientSecret != "":
-		h.Action = &billing.Action{Type: billing.ConfirmSetup,
+		h.Action = &payment.Action{Type: payment.ConfirmSetup,
 			ClientSecret: secret.New(s.PendingSetupIntent.ClientSecret)}
 	}
 	return h
@@ -156,25 +156,25 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 
 // GiveUp implements ports.GatewaySubscriptions. Stripe refuses to void an invoice that is paid, and to pay one
 // that is void: so either it is paid, or it cannot be paid any more, and only then is the subscription ended.
-func (g *Gateway) GiveUp(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID) error {
+func (g *Gateway) GiveUp(ctx context.Context, key string, _ payment.CustomerID, id payment.SubscriptionID) error {
 	s, err := g.subscription(ctx, id)
 	switch {
 	case isMissing(err):
 		return nil
 	case err != nil:
 		return translate(err)
-	case !billing.Status(s.Status).Live():
+	case !payment.Status(s.Status).Live():
 		return nil
 	case s.Status != stripe.SubscriptionStatusIncomplete:
-		return billing.ErrSubscriptionExists
+		return payment.ErrSubscriptionExists
 	}
 	if err := g.void(ctx, s.LatestInvoice); err != nil {
 		return err
 	}
-	return g.end(ctx, key, id, billing.Cancellation{}, false)
+	return g.end(ctx, key, id, payment.Cancellation{}, false)
 }
 
-// void voids an open invoice. It returns billing.ErrSubscriptionExists if the invoice has just been paid.
+// void voids an open invoice. It returns payment.ErrSubscriptionExists if the invoice has just been paid.
 func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 	if i == nil || i.Status == stripe.InvoiceStatusVoid {
 		return nil
@@ -188,7 +188,7 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 	case looked == nil && now.Status == stripe.InvoiceStatusVoid:
 		return nil
 	case looked == nil && now.Status == stripe.InvoiceStatusPaid:
-		return billing.ErrSubscriptionExists
+		return payment.ErrSubscriptionExists
 	case looked != nil:
 		return translate(looked)
 	}
@@ -197,10 +197,10 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(
-	ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, why billing.Cancellation,
+	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, why payment.Cancellation,
 ) error {
 	err := g.GiveUp(ctx, key, c, id)
-	if !errors.Is(err, billing.ErrSubscriptionExists) {
+	if !errors.Is(err, payment.ErrSubscriptionExists) {
 		return err
 	}
 	s, err := g.subscription(ctx, id)
@@ -215,13 +215,13 @@ func (g *Gateway) Cancel(
 
 // end ends a subscription. used says whether an invoice is created for the usage.
 func (g *Gateway) end(
-	ctx context.Context, key string, id billing.SubscriptionID, why billing.Cancellation, used bool,
+	ctx context.Context, key string, id payment.SubscriptionID, why payment.Cancellation, used bool,
 ) error {
 	p := &stripe.SubscriptionCancelParams{Params: g.writeParams(key)}
 	if used {
 		p.InvoiceNow = stripe.Bool(true)
 	}
-	if why != (billing.Cancellation{}) {
+	if why != (payment.Cancellation{}) {
 		p.CancellationDetails = &stripe.SubscriptionCancelCancellationDetailsParams{
 			Feedback: optionalText(string(why.Feedback)), Comment: optionalText(why.Comment),
 		}
@@ -231,7 +231,7 @@ func (g *Gateway) end(
 		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id),
 			&stripe.SubscriptionRetrieveParams{Params: g.readParams()})
 		switch {
-		case looked == nil && !billing.Status(s.Status).Live(), isMissing(err) && isMissing(looked):
+		case looked == nil && !payment.Status(s.Status).Live(), isMissing(err) && isMissing(looked):
 			return nil
 		case isMissing(err) && looked != nil: // an earlier call may have ended it: not a refusal
 			return translate(looked)
@@ -241,15 +241,15 @@ func (g *Gateway) end(
 }
 
 // subscriptions yields the subscriptions of a customer in any status, newest first.
-func (g *Gateway) subscriptions(ctx context.Context, c billing.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
+func (g *Gateway) subscriptions(ctx context.Context, c payment.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
 	p := &stripe.SubscriptionListParams{ListParams: g.listParams(), Customer: stripe.String(string(c)),
 		Status: stripe.String("all"), Expand: subscriptionExpansions("data.")}
 	return g.api.V1Subscriptions.List(ctx, p).All(ctx)
 }
 
 // Subscriptions implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
-	var all []billing.GatewaySubscription
+func (g *Gateway) Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error) {
+	var all []payment.GatewaySubscription
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
 			return nil, translate(err)

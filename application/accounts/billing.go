@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -18,7 +18,7 @@ func (s *Service) followDetails(ctx context.Context, jobs ports.Jobs, by identit
 		return nil
 	}
 	by.Workspace = id
-	return jobs.Enqueue(ctx, job.New(by, billing.DetailsJob, billing.DetailsSubject, by.At))
+	return jobs.Enqueue(ctx, job.New(by, payment.DetailsJob, payment.DetailsSubject, by.At))
 }
 
 // followOwner is followDetails for all workspaces that a person owns.

@@ -8,15 +8,15 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // expectFollowed expects that a job gives the gateway the name of a workspace and the address of its owner.
 func (s *env) expectFollowed(id identity.WorkspaceID) {
 	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
-		if j.Kind != billing.DetailsJob || j.Workspace != id || j.Org != "org" || j.Subject != billing.DetailsSubject ||
+		if j.Kind != payment.DetailsJob || j.Workspace != id || j.Org != "org" || j.Subject != payment.DetailsSubject ||
 			j.Due.After(now) {
 			return fmt.Errorf("another job is queued: %+v", j)
 		}

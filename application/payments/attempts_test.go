@@ -7,20 +7,20 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 func TestSetupIntentsAreCountedAndStored(t *testing.T) {
 	s := newMocked(t)
-	s.terms.Limits = billing.CardLimits{OpenSetupIntents: 1}
+	s.terms.Limits = payment.CardLimits{OpenSetupIntents: 1}
 	s.kept = customer()
-	s.kept.WalletAt = now.Add(-billing.Fresh)
-	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, gomock.Any(), billing.CustomerID("cus_1"),
-		billing.OffSession).Times(3).Return(billing.SetupIntent{}, nil)
+	s.kept.WalletAt = now.Add(-payment.Fresh)
+	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, gomock.Any(), payment.CustomerID("cus_1"),
+		payment.OffSession).Times(3).Return(payment.SetupIntent{}, nil)
 	begin := func(key string) error {
-		_, err := s.SetupIntent(s.ctx, owner, key, billing.OffSession)
+		_, err := s.SetupIntent(s.ctx, owner, key, payment.OffSession)
 		return err
 	}
 	wantErr(t, begin("a"), nil)
@@ -28,22 +28,22 @@ func TestSetupIntentsAreCountedAndStored(t *testing.T) {
 
 	// The payer confirmed it, but the mirror does not show that yet.
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-		billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("a")}, Default: "a"}, nil)
+		payment.CustomerID("cus_1")).Return(payment.Wallet{Methods: []payment.Method{method("a")}, Default: "a"}, nil)
 	wantErr(t, begin("b"), nil)
-	wantErr(t, begin("c"), billing.ErrIntentLimit)
+	wantErr(t, begin("c"), payment.ErrIntentLimit)
 }
 
 func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 	s := newMocked(t)
-	s.terms.Limits = billing.CardLimits{DeclinesPerDay: 3}
+	s.terms.Limits = payment.CardLimits{DeclinesPerDay: 3}
 	s.kept = customer()
 	s.payments.EXPECT().Find(any, identity.OrgID("org"), "sandbox",
-		billing.CustomerID("cus_1")).AnyTimes().Return(identity.WorkspaceID("acme"), nil)
+		payment.CustomerID("cus_1")).AnyTimes().Return(identity.WorkspaceID("acme"), nil)
 	tell := func(id, kind string, fresh bool) {
 		t.Helper()
 		s.inbox.EXPECT().Put(any, identity.OrgID("org"), any).Return(fresh, nil)
 		body := fmt.Appendf(nil, `{"id":%q,"object":"event","type":%q,"created":1,"data":{"object":{"object":"x","customer":"cus_1"}}}`, id, kind)
-		wantErr(t, s.Receive(s.ctx, "org", billing.Sandbox, body, billing.Sign(key, body, now), now), nil)
+		wantErr(t, s.Receive(s.ctx, "org", payment.Sandbox, body, payment.Sign(key, body, now), now), nil)
 	}
 	tell("evt_1", "setup_intent.setup_failed", true)
 	tell("evt_1", "setup_intent.setup_failed", false) // which came before
@@ -57,32 +57,32 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 		t.Fatal("not paused after three declines")
 	}
 
-	_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
-	wantErr(t, err, billing.ErrPaused)
-	_, err = s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("x")},
-		billing.Card{})
-	wantErr(t, err, billing.ErrPaused)
+	_, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
+	wantErr(t, err, payment.ErrPaused)
+	_, err = s.ConfirmIntent(s.ctx, owner, payment.SetupIntent{ID: "seti_1", ClientSecret: secret.New("x")},
+		payment.Card{})
+	wantErr(t, err, payment.ErrPaused)
 
 	t.Run("and end the intents that browsers could go on with", func(t *testing.T) {
-		waiting := []billing.Event{{ID: "evt_4"}}
-		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting,
+		waiting := []payment.Event{{ID: "evt_4"}}
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", payment.CustomerID("cus_1")).Return(waiting,
 			nil)
-		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", payment.CustomerID("cus_1")).Return(nil, nil)
 		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
-		s.expectResync(billing.Wallet{}, nil)
-		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
+		s.expectResync(payment.Wallet{}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, payment.CustomerID("cus_1")).Return(nil)
 		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	})
 	t.Run("and the subscription whose first payment the browser could confirm", func(t *testing.T) {
-		waiting := []billing.Event{{ID: "evt_4"}}
-		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting,
+		waiting := []payment.Event{{ID: "evt_4"}}
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", payment.CustomerID("cus_1")).Return(waiting,
 			nil)
-		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", payment.CustomerID("cus_1")).Return(nil, nil)
 		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
-		s.expectResync(billing.Wallet{}, []billing.GatewaySubscription{held(billing.Incomplete)})
-		s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, billing.CustomerID("cus_1"),
-			billing.SubscriptionID("sub_1")).Return(nil)
-		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
+		s.expectResync(payment.Wallet{}, []payment.GatewaySubscription{held(payment.Incomplete)})
+		s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, payment.CustomerID("cus_1"),
+			payment.SubscriptionID("sub_1")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, payment.CustomerID("cus_1")).Return(nil)
 		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	})
 	t.Run("until the operator resumes them", func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
@@ -25,7 +25,7 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	}
 	t.Run("one that is open", func(t *testing.T) {
 		s := begin(t, now.Add(time.Hour))
-		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).Return(nil)
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
 		s.has()
 		ends(t, s, true)
 	})
@@ -36,8 +36,8 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	})
 	t.Run("but not one on which a payer has subscribed", func(t *testing.T) {
 		s := begin(t, now.Add(time.Hour))
-		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).Return(nil)
-		s.has(held(billing.Active))
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
+		s.has(held(payment.Active))
 		ends(t, s, false)
 		if s.kept.Subscription == nil {
 			t.Error("the subscription is not mirrored")
@@ -60,22 +60,22 @@ func TestACheckoutPageEndsWhenPaymentsArePaused(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
 	s.kept.PausedAt, s.kept.CheckoutUntil = now, now.Add(time.Hour)
-	waiting := []billing.Event{{ID: "evt_1", Customer: "cus_1", State: billing.Received}}
+	waiting := []payment.Event{{ID: "evt_1", Customer: "cus_1", State: payment.Received}}
 	s.inbox.EXPECT().Waiting(any, any, any, any).AnyTimes().DoAndReturn(
-		func(context.Context, identity.OrgID, string, billing.CustomerID) ([]billing.Event, error) {
+		func(context.Context, identity.OrgID, string, payment.CustomerID) ([]payment.Event, error) {
 			return waiting, nil
 		})
 	s.inbox.EXPECT().Save(any, any, any).DoAndReturn(
-		func(context.Context, identity.OrgID, ...billing.Event) error {
+		func(context.Context, identity.OrgID, ...payment.Event) error {
 			waiting = nil
 			return nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{
 		Methods: s.kept.Methods, Default: "pm_1",
 	}, nil)
 	s.has()
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
 	s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, any).Return(nil)
-	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).Return(nil)
+	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
 	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 }

@@ -4,24 +4,24 @@ import (
 	"context"
 	"errors"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Intent is a setup intent, and the gateway that the payer's browser talks to.
 type Intent struct {
-	billing.SetupIntent
-	Gateway        billing.GatewayKind
+	payment.SetupIntent
+	Gateway        payment.GatewayKind
 	PublishableKey string
 	Account        string // the connected account, for Stripe Connect; "" if there is none
 }
 
 // SetupIntent lets the payer add a payment method. key identifies the call: the same key returns the
-// same intent. billing.ErrPaused, billing.ErrIntentLimit.
-func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string, u billing.Usage) (*Intent, error) {
+// same intent. payment.ErrPaused, payment.ErrIntentLimit.
+func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string, u payment.Usage) (*Intent, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
@@ -35,13 +35,13 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	if err := s.beginIntent(ctx, callCtx, by, key, t, c); err != nil {
 		return nil, err
 	}
-	create := func(key string) (billing.SetupIntent, error) {
-		return callWithRetry(callCtx, func(ctx context.Context) (billing.SetupIntent, error) {
+	create := func(key string) (payment.SetupIntent, error) {
+		return callWithRetry(callCtx, func(ctx context.Context) (payment.SetupIntent, error) {
 			return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
 		})
 	}
 	intent, err := create(key)
-	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // a second intent costs nothing
+	if _, kept := errors.AsType[*payment.KeptFailure](err); kept { // a second intent costs nothing
 		intent, err = create(key + "_again")
 	}
 	if rejected(err) {
@@ -59,17 +59,17 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 // beginIntent counts a setup intent. If too many seem to be open, it reads the wallet first, because an
 // intent may just have been confirmed.
 func (s *Service) beginIntent(ctx, callCtx context.Context, by identity.Actor, key string, t Terms,
-	c *billing.Customer) error {
+	c *payment.Customer) error {
 	if !t.Limits.CountIntents() {
 		return c.BeginIntent(by, key, t.Limits) // nothing to store
 	}
 	begin := func() error {
 		_, err := s.payments.Update(ctx, by, t.Account,
-			func(c *billing.Customer) error { return c.BeginIntent(by, key, t.Limits) })
+			func(c *payment.Customer) error { return c.BeginIntent(by, key, t.Limits) })
 		return err
 	}
 	err := begin()
-	if !errors.Is(err, billing.ErrIntentLimit) || by.At.Sub(c.WalletAt) < recently {
+	if !errors.Is(err, payment.ErrIntentLimit) || by.At.Sub(c.WalletAt) < recently {
 		return err
 	}
 	if _, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet)); err != nil {
@@ -81,9 +81,9 @@ func (s *Service) beginIntent(ctx, callCtx context.Context, by identity.Actor, k
 // customer returns by's customer, and creates it if there is none. The reservation is stored first, and
 // concurrent calls use its key: so there is one customer at the gateway, whatever the number of calls
 // and their outcomes.
-func (s *Service) customer(ctx, callCtx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+func (s *Service) customer(ctx, callCtx context.Context, by identity.Actor, t Terms) (*payment.Customer, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
+	if errors.Is(err, payment.ErrNoCustomer) {
 		c, err = s.reserve(ctx, by, t)
 	}
 	if err != nil || c.ID != "" {
@@ -92,16 +92,16 @@ func (s *Service) customer(ctx, callCtx context.Context, by identity.Actor, t Te
 	return s.createCustomer(ctx, callCtx, by, t, c)
 }
 
-func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
-	d, err := s.describe(ctx, by, t, &billing.Customer{})
+func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*payment.Customer, error) {
+	d, err := s.describe(ctx, by, t, &payment.Customer{})
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := billing.NewCustomer(by, t.Kind, t.Account, newKey(), d)
+	wanted, err := payment.NewCustomer(by, t.Kind, t.Account, newKey(), d)
 	if err != nil {
 		return nil, err
 	}
-	var c *billing.Customer
+	var c *payment.Customer
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Reserve(ctx, by, wanted); err != nil {
 			return err
@@ -113,18 +113,18 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 
 // createCustomer creates a reserved customer at the gateway.
 func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor, t Terms,
-	c *billing.Customer) (*billing.Customer, error) {
-	create := func() (billing.CustomerID, error) {
-		return callWithRetry(callCtx, func(ctx context.Context) (billing.CustomerID, error) {
+	c *payment.Customer) (*payment.Customer, error) {
+	create := func() (payment.CustomerID, error) {
+		return callWithRetry(callCtx, func(ctx context.Context) (payment.CustomerID, error) {
 			d := c.Details
 			d.Workspace = c.Workspace
 			return t.Gateway.CreateCustomer(ctx, c.Key, d)
 		})
 	}
 	created, err := create()
-	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // no customer was created, and no money is at stake
+	if _, kept := errors.AsType[*payment.KeptFailure](err); kept { // no customer was created, and no money is at stake
 		previous, key := c.Key, newKey()
-		if c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		if c, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 			c.Rekey(by, previous, key)
 			return nil
 		}); err != nil {
@@ -139,13 +139,13 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 		return nil, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		if c, err = tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 			c.Made(by, created)
 			return nil
 		}); err != nil {
 			return err
 		}
-		if !c.Entered.Matches(&billing.Details{}) { // it was created with less
+		if !c.Entered.Matches(&payment.Details{}) { // it was created with less
 			err = queueDetails(ctx, tx.Jobs, by, by.At)
 		}
 		return errors.Join(err, watch(ctx, tx.Jobs, by, c), auditLater(ctx, tx.Jobs, by, c))
@@ -156,15 +156,15 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 // rejected reports whether a gateway refused a call because of Atrium, perhaps because the customer does
 // not exist there any more.
 func rejected(err error) bool {
-	_, is := errors.AsType[*billing.Rejection](err)
+	_, is := errors.AsType[*payment.Rejection](err)
 	return is
 }
 
 // replaceDeleted returns a new customer if c was deleted at the gateway. If it was not, it returns why the call
 // was refused.
 func (s *Service) replaceDeleted(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, refusal error,
-) (*billing.Customer, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, refusal error,
+) (*payment.Customer, error) {
 	now, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet))
 	if err != nil {
 		return nil, err
@@ -177,10 +177,10 @@ func (s *Service) replaceDeleted(
 
 // recordDeletion records that the gateway does not have a customer any more.
 func (s *Service) recordDeletion(
-	ctx context.Context, by identity.Actor, t Terms, id billing.CustomerID,
-) (*billing.Customer, error) {
+	ctx context.Context, by identity.Actor, t Terms, id payment.CustomerID,
+) (*payment.Customer, error) {
 	key := newKey()
-	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 		c.Lost(mirrorActor(by), id, key)
 		return nil
 	})
@@ -190,22 +190,22 @@ func (s *Service) recordDeletion(
 func newKey() string { return id.New("atrium") }
 
 // auditLater queues the next audit of the mirror.
-func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.Customer) error {
-	return jobs.Enqueue(ctx, job.New(by, billing.AuditJob, string(c.ID), by.At.Add(billing.AuditEvery)))
+func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *payment.Customer) error {
+	return jobs.Enqueue(ctx, job.New(by, payment.AuditJob, string(c.ID), by.At.Add(payment.AuditEvery)))
 }
 
 // ConfirmIntent adds a test card as the payer's browser would. Sandbox only.
-func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent,
-	card billing.Card) (*Intent, error) {
-	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
+func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i payment.SetupIntent,
+	card payment.Card) (*Intent, error) {
+	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c payment.CustomerID) (payment.SetupIntent, error) {
 		return p.Confirm(ctx, c, i.ID, i.ClientSecret, card)
 	})
 }
 
 // AuthenticateIntent completes the authentication of the payer's bank. Sandbox only.
-func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent,
+func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i payment.SetupIntent,
 	success bool) (*Intent, error) {
-	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
+	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c payment.CustomerID) (payment.SetupIntent, error) {
 		return p.Authenticate(ctx, c, i.ID, i.ClientSecret, success)
 	})
 }
@@ -213,23 +213,23 @@ func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i b
 // actAsPayer performs an action of the payer and reads its result at once, so that no one has to wait for the
 // event.
 func (s *Service) actAsPayer(ctx context.Context, by identity.Actor,
-	act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
+	act func(ports.SandboxPayer, payment.CustomerID) (payment.SetupIntent, error)) (*Intent, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
 	if t.Payer == nil {
-		return nil, billing.ErrGatewayNotFound
+		return nil, payment.ErrGatewayNotFound
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
-		return nil, billing.ErrIntentNotFound
+	if errors.Is(err, payment.ErrNoCustomer) || err == nil && c.ID == "" {
+		return nil, payment.ErrIntentNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !c.PausedAt.IsZero() {
-		return nil, billing.ErrPaused
+		return nil, payment.ErrPaused
 	}
 	intent, err := act(t.Payer, c.ID)
 	if err != nil {

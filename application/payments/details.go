@@ -5,16 +5,16 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // BillingDetails are the billing details that a workspace has entered.
 type BillingDetails struct {
-	billing.Details
-	Gateway billing.GatewayKind
+	payment.Details
+	Gateway payment.GatewayKind
 }
 
 // Details returns the billing details that the workspace has entered.
@@ -24,7 +24,7 @@ func (s *Service) Details(ctx context.Context, by identity.Actor) (*BillingDetai
 		return nil, err
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
+	if errors.Is(err, payment.ErrNoCustomer) {
 		return &BillingDetails{Gateway: t.Kind}, nil
 	}
 	if err != nil {
@@ -34,13 +34,13 @@ func (s *Service) Details(ctx context.Context, by identity.Actor) (*BillingDetai
 }
 
 // ChangeDetails replaces the billing details. The gateway gets them first: if it refuses them, or does not respond, the
-// old ones stay, and a job sends those again. fault.ErrInvalid, billing.ErrTaxIDInvalid, billing.ErrAddressInvalid.
-func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billing.Details) (*BillingDetails, error) {
+// old ones stay, and a job sends those again. fault.ErrInvalid, payment.ErrTaxIDInvalid, payment.ErrAddressInvalid.
+func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d payment.Details) (*BillingDetails, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
-	if d, err = billing.CheckDetails(by, d); err != nil {
+	if d, err = payment.CheckDetails(by, d); err != nil {
 		return nil, err
 	}
 	callCtx, cancel := outbound(ctx)
@@ -51,7 +51,7 @@ func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billin
 	}
 	c.Entered = d
 	err = s.giveDetails(ctx, callCtx, by, t, c)
-	if errors.Is(err, billing.ErrCustomerGone) {
+	if errors.Is(err, payment.ErrCustomerGone) {
 		if c, err = s.replaceDeleted(ctx, callCtx, by, t, c, err); err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (s *Service) ChangeDetails(ctx context.Context, by identity.Actor, d billin
 	if err != nil {
 		return nil, err
 	}
-	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.Enter(by, d) })
+	c, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error { return c.Enter(by, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -87,29 +87,29 @@ func (s *Service) followDetails(ctx context.Context, by identity.Actor, t Terms)
 	defer cancel()
 	err = s.giveDetails(ctx, callCtx, by, t, c)
 	switch {
-	case errors.Is(err, billing.ErrCustomerGone):
+	case errors.Is(err, payment.ErrCustomerGone):
 		_, err = s.recordDeletion(ctx, by, t, c.ID)
-	case err != nil && !billing.OutcomeUnknown(err) && !billing.NoEffect(err) && !isGone(err):
+	case err != nil && !payment.OutcomeUnknown(err) && !payment.NoEffect(err) && !isGone(err):
 		err = job.Final(err) // it would be refused again
 	}
 	return err
 }
 
 // giveDetails sends the gateway the details of c. Until it has accepted them, a job is queued that does the same.
-func (s *Service) giveDetails(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
+func (s *Service) giveDetails(ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {
 	d, err := s.describe(ctx, by, t, c)
 	if err != nil || c.HasGiven(d) {
 		return err
 	}
 	key := newKey()
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 			c.BeginGiving(key)
 			return nil
 		}); err != nil {
 			return err
 		}
-		return queueDetails(ctx, tx.Jobs, by, by.At.Add(billing.ReconcileAfter))
+		return queueDetails(ctx, tx.Jobs, by, by.At.Add(payment.ReconcileAfter))
 	})
 	if err != nil {
 		return err
@@ -122,14 +122,14 @@ func (s *Service) giveDetails(ctx, callCtx context.Context, by identity.Actor, t
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		alone := false
-		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 			alone = c.EndGiving(by, key, d)
 			return nil
 		}); err != nil {
 			return err
 		}
 		if alone {
-			_, err := tx.Jobs.Cancel(ctx, by.Workspace, billing.DetailsSubject)
+			_, err := tx.Jobs.Cancel(ctx, by.Workspace, payment.DetailsSubject)
 			return err
 		}
 		return queueDetails(ctx, tx.Jobs, by, by.At)
@@ -138,20 +138,20 @@ func (s *Service) giveDetails(ctx, callCtx context.Context, by identity.Actor, t
 
 // queueDetails queues a job that sends the gateway the details of the customer of by's workspace.
 func queueDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor, due time.Time) error {
-	return jobs.Enqueue(ctx, job.New(by, billing.DetailsJob, billing.DetailsSubject, due))
+	return jobs.Enqueue(ctx, job.New(by, payment.DetailsJob, payment.DetailsSubject, due))
 }
 
 // describe returns the details of c that the gateway must store.
 func (s *Service) describe(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-) (billing.Details, error) {
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (payment.Details, error) {
 	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
 	if err != nil {
-		return billing.Details{}, err
+		return payment.Details{}, err
 	}
 	owners, err := ownersAddresses(ctx, s.workspaces, by)
 	if err != nil {
-		return billing.Details{}, err
+		return payment.Details{}, err
 	}
 	d := c.Describe(w.Name, owners)
 	d.Taxed = t.AutomaticTax && d.Address.Country != ""

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-var company = billing.Details{Name: "Acme GmbH", Address: billing.Address{Country: "DE"}}
+var company = payment.Details{Name: "Acme GmbH", Address: payment.Address{Country: "DE"}}
 
 // owned returns a service whose workspace has a name and an owner.
 func owned(t *testing.T, name, email string) *mockedService {
@@ -35,14 +35,14 @@ func owned(t *testing.T, name, email string) *mockedService {
 }
 
 // expectUpdate expects a call that gives the gateway details, and returns err.
-func (s *mockedService) expectUpdate(t *testing.T, want billing.Details, err error) {
+func (s *mockedService) expectUpdate(t *testing.T, want payment.Details, err error) {
 	t.Helper()
-	s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, billing.CustomerID("cus_1"), any).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, d billing.Details) error {
+	s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, payment.CustomerID("cus_1"), any).DoAndReturn(
+		func(_ context.Context, _ string, _ payment.CustomerID, d payment.Details) error {
 			if !d.Matches(&want) || d.Taxed != want.Taxed || d.Workspace != "acme" {
 				t.Errorf("given %+v, want %+v", d, want)
 			}
-			if _, queued := s.queued[billing.DetailsJob]; !queued {
+			if _, queued := s.queued[payment.DetailsJob]; !queued {
 				t.Error("no job would give them again")
 			}
 			return err
@@ -51,9 +51,9 @@ func (s *mockedService) expectUpdate(t *testing.T, want billing.Details, err err
 
 func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 	s := owned(t, "New Name", "zoe@example.com")
-	s.expectUpdate(t, billing.Details{Name: "New Name", Email: "zoe@example.com"}, nil)
+	s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"}, nil)
 	wantErr(t, s.FollowDetails(s.ctx, system), nil)
-	if _, queued := s.queued[billing.DetailsJob]; queued {
+	if _, queued := s.queued[payment.DetailsJob]; queued {
 		t.Error("the job is still queued")
 	}
 	wantErr(t, s.FollowDetails(s.ctx, system), nil) // the gateway has them, and is not called
@@ -69,25 +69,25 @@ func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 	})
 	t.Run("what was not answered is given again", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
-		want := billing.Details{Name: "New Name", Email: "zoe@example.com"}
+		want := payment.Details{Name: "New Name", Email: "zoe@example.com"}
 		for range 3 {
-			s.expectUpdate(t, want, billing.ErrGatewayUnavailable)
+			s.expectUpdate(t, want, payment.ErrGatewayUnavailable)
 		}
-		wantErr(t, s.FollowDetails(s.ctx, system), billing.ErrGatewayUnavailable)
+		wantErr(t, s.FollowDetails(s.ctx, system), payment.ErrGatewayUnavailable)
 		s.expectUpdate(t, want, nil)
 		wantErr(t, s.FollowDetails(s.ctx, system), nil)
 	})
 	t.Run("what is refused is not tried again", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
-		s.expectUpdate(t, billing.Details{Name: "New Name", Email: "zoe@example.com"},
-			&billing.Rejection{Reason: "email_invalid"})
+		s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"},
+			&payment.Rejection{Reason: "email_invalid"})
 		if err := s.FollowDetails(s.ctx, system); !job.IsFinal(err) {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("a customer that was deleted is lost", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
-		s.expectUpdate(t, billing.Details{Name: "New Name", Email: "zoe@example.com"}, billing.ErrCustomerGone)
+		s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"}, payment.ErrCustomerGone)
 		wantErr(t, s.FollowDetails(s.ctx, system), nil)
 		if s.kept.ID != "" {
 			t.Errorf("%+v", s.kept)
@@ -96,12 +96,12 @@ func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 	t.Run("two calls at once are followed by a job", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
 		s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, any, any).DoAndReturn(
-			func(context.Context, string, billing.CustomerID, billing.Details) error {
+			func(context.Context, string, payment.CustomerID, payment.Details) error {
 				s.kept.BeginGiving("another call")
 				return nil
 			})
 		wantErr(t, s.FollowDetails(s.ctx, system), nil)
-		if j, queued := s.queued[billing.DetailsJob]; !queued || !j.Due.Equal(now) || s.kept.Given != nil {
+		if j, queued := s.queued[payment.DetailsJob]; !queued || !j.Due.Equal(now) || s.kept.Given != nil {
 			t.Errorf("%+v, %+v", j, s.kept.Given)
 		}
 	})
@@ -115,7 +115,7 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 		s.expectUpdate(t, given, nil)
 		d, err := s.ChangeDetails(s.ctx, owner, company)
 		wantErr(t, err, nil)
-		if !d.Matches(&company) || !s.kept.Entered.Matches(&company) || d.Gateway != billing.Sandbox {
+		if !d.Matches(&company) || !s.kept.Entered.Matches(&company) || d.Gateway != payment.Sandbox {
 			t.Errorf("%+v", d)
 		}
 		if d, err = s.Details(s.ctx, owner); err != nil || !d.Matches(&company) {
@@ -123,13 +123,13 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 		}
 	})
 	for name, refusal := range map[string]error{
-		"a tax id is refused": billing.ErrTaxIDInvalid, "the address is refused": billing.ErrAddressInvalid,
-		"nothing is known": billing.ErrGatewayTimeout,
+		"a tax id is refused": payment.ErrTaxIDInvalid, "the address is refused": payment.ErrAddressInvalid,
+		"nothing is known": payment.ErrGatewayTimeout,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := owned(t, "Acme", "zoe@example.com")
 			calls := 1
-			if billing.OutcomeUnknown(refusal) {
+			if payment.OutcomeUnknown(refusal) {
 				calls = 3
 			}
 			for range calls {
@@ -137,7 +137,7 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 			}
 			_, err := s.ChangeDetails(s.ctx, owner, company)
 			wantErr(t, err, refusal)
-			if _, queued := s.queued[billing.DetailsJob]; !queued || s.kept.Entered.Name != "" || s.kept.Given != nil {
+			if _, queued := s.queued[payment.DetailsJob]; !queued || s.kept.Entered.Name != "" || s.kept.Given != nil {
 				t.Errorf("%+v", s.kept)
 			}
 		})
@@ -153,7 +153,7 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 	})
 	t.Run("wrong ones reach no gateway", func(t *testing.T) {
 		s := owned(t, "Acme", "zoe@example.com")
-		_, err := s.ChangeDetails(s.ctx, owner, billing.Details{Address: billing.Address{Country: "XX"}})
+		_, err := s.ChangeDetails(s.ctx, owner, payment.Details{Address: payment.Address{Country: "XX"}})
 		wantErr(t, err, fault.ErrInvalid)
 	})
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 // mirrored returns the customer of by's workspace as it is stored, nil if there is none, and the time at the gateway.
 // It calls no gateway.
-func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, time.Time, error) {
+func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*payment.Customer, time.Time, error) {
 	if t.Gateway == nil {
 		return nil, by.At, nil
 	}
@@ -24,8 +24,8 @@ func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*bi
 }
 
 // Entitlements returns the limits and the usage of by's workspace. It reads what is stored, and calls no gateway.
-func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing.Entitlements, error) {
-	if err := billing.MaySee(by); err != nil {
+func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*payment.Entitlements, error) {
+	if err := payment.MaySee(by); err != nil {
 		return nil, err
 	}
 	t := s.deps.Terms(by.Org)
@@ -47,7 +47,7 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*billing
 
 // reported returns the sums that the application has reported, each in the period of its feature.
 func (s *Service) reported(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time,
 ) (map[string]int64, error) {
 	reported, sums := map[string]int64{}, map[time.Time]map[string]int64{} // by the start of the period
 	for feature := range t.Plans.Reportable() {
@@ -65,7 +65,7 @@ func (s *Service) reported(
 
 // Reported is the usage of a feature after a report.
 type Reported struct {
-	billing.Allowance
+	payment.Allowance
 	Repeated bool // the report had been counted before
 }
 
@@ -81,7 +81,7 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature st
 	if err != nil {
 		return nil, err
 	}
-	r, err := billing.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(c, feature, now))
+	r, err := payment.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(c, feature, now))
 	if err != nil {
 		return nil, err
 	}

@@ -6,16 +6,16 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 // limitedPlans are plans with limits that Atrium counts, and one that applications count.
-var limitedPlans = billing.Plans{
-	{ID: "basic", Name: "Basic", Interval: billing.Month, IntervalCount: 1,
+var limitedPlans = payment.Plans{
+	{ID: "basic", Name: "Basic", Interval: payment.Month, IntervalCount: 1,
 		Limits: map[string]int64{"members": 2, "messages": 10}},
-	{ID: "pro", Name: "Pro", Interval: billing.Month, IntervalCount: 1, Limits: map[string]int64{"members": 20}},
+	{ID: "pro", Name: "Pro", Interval: payment.Month, IntervalCount: 1, Limits: map[string]int64{"members": 20}},
 }
 
 // onBasic returns a service whose workspace has an active subscription of a limited plan.
@@ -24,7 +24,7 @@ func onBasic(t *testing.T) *mockedService {
 	s := newMocked(t)
 	s.terms.Plans = limitedPlans
 	s.kept = customer()
-	s.kept.Subscription = &billing.Subscription{ID: "sub", Plan: "basic", Status: billing.Active,
+	s.kept.Subscription = &payment.Subscription{ID: "sub", Plan: "basic", Status: payment.Active,
 		PeriodStart: now.Add(-time.Hour), PeriodEnd: now.Add(time.Hour)}
 	return s
 }
@@ -38,11 +38,11 @@ func TestEntitlements(t *testing.T) {
 			now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
 		e, err := s.Entitlements(s.ctx, member)
 		wantErr(t, err, nil)
-		got := map[string]billing.Allowance{}
+		got := map[string]payment.Allowance{}
 		for _, a := range e.Limits {
 			got[a.Name] = a
 		}
-		if e.Plan.ID != "basic" || !e.Entitled || e.Status != billing.Active || got["members"].Used != 3 ||
+		if e.Plan.ID != "basic" || !e.Entitled || e.Status != payment.Active || got["members"].Used != 3 ||
 			!new(got["members"]).Exceeded() || got["messages"].Used != 4 || got["messages"].Limit != 10 {
 			t.Errorf("Entitlements = %+v", e)
 		}
@@ -53,7 +53,7 @@ func TestEntitlements(t *testing.T) {
 		s.usage.EXPECT().Amounts(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{PromptTemplates: 1}, nil)
 		e, err := s.Entitlements(s.ctx, member)
 		wantErr(t, err, nil)
-		if e.Plan != nil || e.Entitled || e.Status != "" || e.Limits[0].Origin != billing.QuotaLimit {
+		if e.Plan != nil || e.Entitled || e.Status != "" || e.Limits[0].Origin != payment.QuotaLimit {
 			t.Errorf("Entitlements = %+v", e)
 		}
 	})
@@ -78,7 +78,7 @@ func TestQuotas(t *testing.T) {
 		plan    bool
 	}{
 		"a plan limits members": {func(*mockedService) {}, 2, true},
-		"an unpaid subscription has the org's quotas": {func(s *mockedService) { s.kept.Subscription.Status = billing.Unpaid },
+		"an unpaid subscription has the org's quotas": {func(s *mockedService) { s.kept.Subscription.Status = payment.Unpaid },
 			quota.Unlimited, false},
 		"a workspace without a customer has them, too": {func(s *mockedService) { s.kept = nil }, quota.Unlimited, false},
 	} {
@@ -96,8 +96,8 @@ func TestQuotas(t *testing.T) {
 }
 
 func TestReportUsage(t *testing.T) {
-	report := billing.UsageReport{Feature: "messages", Quantity: 8, Key: "one",
-		Period: billing.Period{Start: now.Add(-time.Hour), End: now.Add(-time.Hour).AddDate(0, 1, 0)}}
+	report := payment.UsageReport{Feature: "messages", Quantity: 8, Key: "one",
+		Period: payment.Period{Start: now.Add(-time.Hour), End: now.Add(-time.Hour).AddDate(0, 1, 0)}}
 	t.Run("usage beyond the limit counts", func(t *testing.T) {
 		s := onBasic(t)
 		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(12), false, nil)
@@ -122,9 +122,9 @@ func TestReportUsage(t *testing.T) {
 		quantity int64
 		want     error
 	}{
-		"a member cannot report usage":       {member, "messages", 1, billing.ErrRoleRequired},
-		"an unknown feature is refused":      {owner, "tokens", 1, billing.ErrUnknownFeature},
-		"what Atrium counts is not reported": {owner, "members", 1, billing.ErrUnknownFeature},
+		"a member cannot report usage":       {member, "messages", 1, payment.ErrRoleRequired},
+		"an unknown feature is refused":      {owner, "tokens", 1, payment.ErrUnknownFeature},
+		"what Atrium counts is not reported": {owner, "members", 1, payment.ErrUnknownFeature},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onBasic(t)

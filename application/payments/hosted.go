@@ -6,16 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // HostedPage is a page of the gateway for the payer's browser.
 type HostedPage struct {
 	URL     string // those of the sandbox begin with a slash: they are on this server
-	Gateway billing.GatewayKind
+	Gateway payment.GatewayKind
 }
 
 // Portal returns a page where the payer manages payment methods and the subscription. The payer goes back to an
@@ -52,7 +52,7 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, back string) (*
 
 // CheckoutRequest is a caller's request for a page where the payer starts a subscription.
 type CheckoutRequest struct {
-	Plan                  billing.PlanID
+	Plan                  payment.PlanID
 	Quantity              int // 1 to 10000
 	NoTrial               bool
 	SuccessURL, CancelURL string
@@ -61,7 +61,7 @@ type CheckoutRequest struct {
 // Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
 // does not start two. Each call creates a page under a key of its own: a key of the caller would return the page that
 // an earlier call created and this one has ended. The subscription is mirrored when the gateway reports it.
-// billing.ErrSubscriptionExists, billing.ErrPending, billing.ErrTrialUsed.
+// payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed.
 func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err != nil {
 		return nil, err
 	}
-	start := billing.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
+	start := payment.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
 	if c.Pending == nil {
 		_, start.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now)
 		if err != nil {
@@ -109,12 +109,12 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 }
 
 // startCheckout stores that a page is created. If it has a trial, it claims the addresses of the owners for that, or
-// returns billing.ErrTrialUsed and stores nothing. The card is examined when the payer has entered it.
+// returns payment.ErrTrialUsed and stores nothing. The card is examined when the payer has entered it.
 func (s *Service) startCheckout(
-	ctx context.Context, by identity.Actor, t Terms, now time.Time, start billing.CheckoutRequest, plans billing.Plans,
-) (c *billing.Customer, order billing.CheckoutOrder, err error) {
+	ctx context.Context, by identity.Actor, t Terms, now time.Time, start payment.CheckoutRequest, plans payment.Plans,
+) (c *payment.Customer, order payment.CheckoutOrder, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		c, err = tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) (err error) {
+		c, err = tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) (err error) {
 			order, err = c.StartCheckout(by, now, start, plans)
 			return err
 		})
@@ -128,7 +128,7 @@ func (s *Service) startCheckout(
 
 // createCheckout creates a page.
 func (s *Service) createCheckout(
-	callCtx context.Context, t Terms, c *billing.Customer, key string, order billing.CheckoutOrder,
+	callCtx context.Context, t Terms, c *payment.Customer, key string, order payment.CheckoutOrder,
 ) (string, error) {
 	create := func(key string) (string, error) {
 		return callWithRetry(callCtx, func(ctx context.Context) (string, error) {
@@ -136,21 +136,21 @@ func (s *Service) createCheckout(
 		})
 	}
 	url, err := create(key)
-	if _, kept := errors.AsType[*billing.KeptFailure](err); kept { // a page without a visitor costs nothing
-		url, err = create(key + billing.CheckoutAgain)
+	if _, kept := errors.AsType[*payment.KeptFailure](err); kept { // a page without a visitor costs nothing
+		url, err = create(key + payment.CheckoutAgain)
 	}
 	return url, err
 }
 
 // endStart stores that the call that creates a page has ended. If there is no page, its trial is released.
 func (s *Service) endStart(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, order billing.CheckoutOrder, refusal error,
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, order payment.CheckoutOrder, refusal error,
 ) error {
-	_, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+	_, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 		c.CheckoutCreated(by.At)
 		return nil
 	})
-	if refusal != nil && !billing.OutcomeUnknown(refusal) && order.TrialDays > 0 && !c.HadTrial {
+	if refusal != nil && !payment.OutcomeUnknown(refusal) && order.TrialDays > 0 && !c.HadTrial {
 		err = errors.Join(err, s.trials.Release(ctx, by, t.Account))
 	}
 	return ignoring(err)
@@ -160,7 +160,7 @@ func (s *Service) endStart(
 // paid before a page ended is among them. The customer is another one if it was deleted at the gateway. ended is until
 // when the pages would have been open.
 func (s *Service) endCheckouts(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time,
 ) (r reading, ended time.Time, err error) {
 	ended = c.CheckoutUntil
 	if err := c.MayEndCheckouts(by); err != nil {
@@ -203,51 +203,51 @@ func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bo
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	r, until, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
-	live := func(h billing.GatewaySubscription) bool { return h.Status.Live() }
+	live := func(h payment.GatewaySubscription) bool { return h.Status.Live() }
 	if all := r.seen.Subscriptions; err != nil || (all != nil && slices.ContainsFunc(*all, live)) {
 		return false, err
 	}
-	_, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+	_, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 		ended = c.CheckoutsEnded(by, until)
 		return nil
 	})
 	return ended, err
 }
 
-// SandboxPage returns a page of an org's sandbox. billing.ErrPageNotFound.
+// SandboxPage returns a page of an org's sandbox. payment.ErrPageNotFound.
 func (s *Service) SandboxPage(
-	ctx context.Context, org identity.OrgID, link billing.SandboxLink,
-) (*billing.SandboxPage, error) {
-	return onPage(s, org, func(p ports.SandboxPayer) (*billing.SandboxPage, error) { return p.Page(ctx, link) })
+	ctx context.Context, org identity.OrgID, link payment.SandboxLink,
+) (*payment.SandboxPage, error) {
+	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) { return p.Page(ctx, link) })
 }
 
 // CompleteCheckout starts the subscription of a checkout page with a test card, as the payer. It returns the page.
-// billing.ErrPageNotFound, billing.ErrTestCardsOnly, billing.ErrMethodExpired, *billing.DeclinedError,
-// billing.ErrSubscriptionExists.
+// payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
+// payment.ErrSubscriptionExists.
 func (s *Service) CompleteCheckout(
-	ctx context.Context, org identity.OrgID, link billing.SandboxLink, card billing.Card,
-) (*billing.SandboxPage, error) {
-	return onPage(s, org, func(p ports.SandboxPayer) (*billing.SandboxPage, error) {
+	ctx context.Context, org identity.OrgID, link payment.SandboxLink, card payment.Card,
+) (*payment.SandboxPage, error) {
+	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) {
 		return p.Complete(ctx, link, card)
 	})
 }
 
 // EndFromPortal ends the subscription of a portal page when its period ends, or undoes that, as the payer. It returns
-// the page. billing.ErrPageNotFound.
+// the page. payment.ErrPageNotFound.
 func (s *Service) EndFromPortal(
-	ctx context.Context, org identity.OrgID, link billing.SandboxLink, ends bool,
-) (*billing.SandboxPage, error) {
-	return onPage(s, org, func(p ports.SandboxPayer) (*billing.SandboxPage, error) {
+	ctx context.Context, org identity.OrgID, link payment.SandboxLink, ends bool,
+) (*payment.SandboxPage, error) {
+	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) {
 		return p.EndAtPeriodEnd(ctx, link, ends)
 	})
 }
 
 func onPage(
-	s *Service, org identity.OrgID, act func(ports.SandboxPayer) (*billing.SandboxPage, error),
-) (*billing.SandboxPage, error) {
+	s *Service, org identity.OrgID, act func(ports.SandboxPayer) (*payment.SandboxPage, error),
+) (*payment.SandboxPage, error) {
 	t := s.deps.Terms(org)
 	if t.Payer == nil {
-		return nil, billing.ErrPageNotFound
+		return nil, payment.ErrPageNotFound
 	}
 	return act(t.Payer)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -16,7 +16,7 @@ const app = "https://app.example.com"
 func newHostedService(t *testing.T) *mockedService {
 	t.Helper()
 	s := newMocked(t)
-	s.terms.Returns = billing.ReturnPolicy{Origins: []string{app}}
+	s.terms.Returns = payment.ReturnPolicy{Origins: []string{app}}
 	s.kept = customer()
 	return s
 }
@@ -26,8 +26,8 @@ var order = payments.CheckoutRequest{Plan: "basic", Quantity: 2, SuccessURL: app
 func TestACheckoutEndsTheOneBefore(t *testing.T) {
 	s := newHostedService(t)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
-	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, billing.CustomerID("cus_1"), any).Times(2).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, o billing.CheckoutOrder) (string, error) {
+	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, payment.CustomerID("cus_1"), any).Times(2).DoAndReturn(
+		func(_ context.Context, _ string, _ payment.CustomerID, o payment.CheckoutOrder) (string, error) {
 			if s.kept.CheckoutUntil.IsZero() {
 				t.Error("the gateway is called before the checkout is stored")
 			}
@@ -40,31 +40,31 @@ func TestACheckoutEndsTheOneBefore(t *testing.T) {
 	if wantErr(t, err, nil); p.URL != "https://checkout.example.com/1" {
 		t.Errorf("%+v", p)
 	}
-	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).Return(nil)
+	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
 	_, err = s.Checkout(s.ctx, owner, order)
 	wantErr(t, err, nil)
 
 	t.Run("and so does a purchase, or it is refused", func(t *testing.T) {
-		s.kept.Methods, s.kept.Default = []billing.Method{method("pm_1")}, "pm_1"
-		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).Return(&billing.Rejection{Reason: "down"})
+		s.kept.Methods, s.kept.Default = []payment.Method{method("pm_1")}, "pm_1"
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).Return(&payment.Rejection{Reason: "down"})
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrGateway)
-		begins := func(context.Context, billing.CustomerID) error { // another checkout
+		wantErr(t, err, payment.ErrGateway)
+		begins := func(context.Context, payment.CustomerID) error { // another checkout
 			s.kept.CheckoutUntil = s.kept.CheckoutUntil.Add(time.Second)
 			return nil
 		}
 		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).DoAndReturn(begins)
 		_, err = s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrPending)
+		wantErr(t, err, payment.ErrPending)
 		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).Return(nil)
-		s.expectSubscribe(t, 1, held(billing.Active), nil)
+		s.expectSubscribe(t, 1, held(payment.Active), nil)
 		_, err = s.Subscribe(s.ctx, owner, "k", wanted)
 		wantErr(t, err, nil)
 	})
 	t.Run("an old page need not be ended", func(t *testing.T) {
 		s.kept = customer("pm_1")
 		s.kept.CheckoutUntil = now
-		s.expectSubscribe(t, 1, held(billing.Active), nil)
+		s.expectSubscribe(t, 1, held(payment.Active), nil)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 		wantErr(t, err, nil)
 	})
@@ -73,17 +73,17 @@ func TestACheckoutEndsTheOneBefore(t *testing.T) {
 func TestACheckoutIsRefused(t *testing.T) {
 	s := newHostedService(t)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
-		func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
-			return []billing.GatewaySubscription{held(billing.Active)}, nil
+		func(context.Context, payment.CustomerID) ([]payment.GatewaySubscription, error) {
+			return []payment.GatewaySubscription{held(payment.Active)}, nil
 		})
 	_, err := s.Checkout(s.ctx, owner, order)
-	wantErr(t, err, billing.ErrSubscriptionExists)
+	wantErr(t, err, payment.ErrSubscriptionExists)
 	_, err = s.Checkout(s.ctx, member, order)
-	wantErr(t, err, billing.ErrRoleRequired)
+	wantErr(t, err, payment.ErrRoleRequired)
 	other := order
 	other.Plan = "other"
 	_, err = s.Checkout(s.ctx, owner, other)
-	wantErr(t, err, billing.ErrPlanNotFound)
+	wantErr(t, err, payment.ErrPlanNotFound)
 	other = order
 	other.CancelURL = "https://evil.example.com"
 	_, err = s.Checkout(s.ctx, owner, other)
@@ -92,7 +92,7 @@ func TestACheckoutIsRefused(t *testing.T) {
 
 func TestThePortal(t *testing.T) {
 	s := newHostedService(t)
-	s.gateway.MockGatewayPages.EXPECT().Portal(any, billing.CustomerID("cus_1"), app+"/back").
+	s.gateway.MockGatewayPages.EXPECT().Portal(any, payment.CustomerID("cus_1"), app+"/back").
 		Return("https://p.example.com", nil)
 	p, err := s.Portal(s.ctx, owner, app+"/back")
 	if wantErr(t, err, nil); p.URL != "https://p.example.com" {
@@ -101,26 +101,26 @@ func TestThePortal(t *testing.T) {
 	_, err = s.Portal(s.ctx, owner, "https://evil.example.com")
 	wantErr(t, err, fault.ErrInvalid)
 	_, err = s.Portal(s.ctx, member, app)
-	wantErr(t, err, billing.ErrRoleRequired)
+	wantErr(t, err, payment.ErrRoleRequired)
 }
 
 func TestPagesOfTheSandboxNeedASandbox(t *testing.T) {
 	s := newMocked(t)
-	link := billing.SandboxLink{Customer: "cus_1", Secret: secret.New("s")}
-	page := &billing.SandboxPage{}
+	link := payment.SandboxLink{Customer: "cus_1", Secret: secret.New("s")}
+	page := &payment.SandboxPage{}
 	s.payer.EXPECT().Page(any, any).Return(page, nil)
 	s.payer.EXPECT().Complete(any, any, any).Return(page, nil)
 	s.payer.EXPECT().EndAtPeriodEnd(any, any, true).Return(page, nil)
 	for i := range 2 {
-		for name, visit := range map[string]func() (*billing.SandboxPage, error){
-			"page": func() (*billing.SandboxPage, error) { return s.SandboxPage(s.ctx, "org", link) },
-			"checkout": func() (*billing.SandboxPage, error) {
-				return s.CompleteCheckout(s.ctx, "org", link, billing.Card{})
+		for name, visit := range map[string]func() (*payment.SandboxPage, error){
+			"page": func() (*payment.SandboxPage, error) { return s.SandboxPage(s.ctx, "org", link) },
+			"checkout": func() (*payment.SandboxPage, error) {
+				return s.CompleteCheckout(s.ctx, "org", link, payment.Card{})
 			},
-			"portal": func() (*billing.SandboxPage, error) { return s.EndFromPortal(s.ctx, "org", link, true) },
+			"portal": func() (*payment.SandboxPage, error) { return s.EndFromPortal(s.ctx, "org", link, true) },
 		} {
 			p, err := visit()
-			if want := []error{nil, billing.ErrPageNotFound}[i]; want == nil && (err != nil || p != page) {
+			if want := []error{nil, payment.ErrPageNotFound}[i]; want == nil && (err != nil || p != page) {
 				t.Errorf("%s: %v", name, err)
 			} else if want != nil {
 				wantErr(t, err, want)
@@ -136,14 +136,14 @@ func (s *mockedService) opens(created error) (open func(url string) bool) {
 	pages, ended := map[string]string{}, map[string]bool{}
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
 	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, any, any).AnyTimes().DoAndReturn(
-		func(_ context.Context, key string, _ billing.CustomerID, _ billing.CheckoutOrder) (string, error) {
+		func(_ context.Context, key string, _ payment.CustomerID, _ payment.CheckoutOrder) (string, error) {
 			if pages[key] == "" {
 				pages[key] = "https://checkout.example.com/" + key
 			}
 			return pages[key], created
 		})
 	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, any).AnyTimes().DoAndReturn(
-		func(context.Context, billing.CustomerID) error {
+		func(context.Context, payment.CustomerID) error {
 			for _, url := range pages {
 				ended[url] = true
 			}
@@ -155,9 +155,9 @@ func (s *mockedService) opens(created error) (open func(url string) bool) {
 
 func TestACheckoutThatIsRepeatedAfterATimeoutReturnsAnOpenPage(t *testing.T) {
 	s := newHostedService(t)
-	open := s.opens(billing.ErrGatewayTimeout)
+	open := s.opens(payment.ErrGatewayTimeout)
 	_, err := s.Checkout(s.ctx, owner, order)
-	wantErr(t, err, billing.ErrGatewayTimeout)
+	wantErr(t, err, payment.ErrGatewayTimeout)
 	p, err := s.Checkout(s.ctx, owner, order)
 	wantErr(t, err, nil)
 	if !open(p.URL) {
@@ -167,24 +167,24 @@ func TestACheckoutThatIsRepeatedAfterATimeoutReturnsAnOpenPage(t *testing.T) {
 
 func TestAPurchaseGetsANewCustomerIfTheCheckoutsBelongToADeletedOne(t *testing.T) {
 	s := owned(t, "Acme", "zoe@example.com")
-	s.terms.Returns = billing.ReturnPolicy{Origins: []string{app}}
-	s.terms.Trials = billing.TrialRules{OncePerCard: true}
+	s.terms.Returns = payment.ReturnPolicy{Origins: []string{app}}
+	s.terms.Trials = payment.TrialRules{OncePerCard: true}
 	lost := func() {
 		s.kept = customer("pm_1")
 		s.kept.CheckoutUntil = now.Add(time.Hour)
-		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, billing.CustomerID("cus_1")).
-			Return(&billing.Rejection{Reason: "resource_missing"})
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).
-			Return(nil, billing.ErrCustomerGone)
-		s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, any, any).Return(billing.CustomerID("cus_2"), nil)
+		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).
+			Return(&payment.Rejection{Reason: "resource_missing"})
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, payment.CustomerID("cus_1")).
+			Return(nil, payment.ErrCustomerGone)
+		s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, any, any).Return(payment.CustomerID("cus_2"), nil)
 	}
 	lost()
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_2")).AnyTimes().
-		Return(billing.Wallet{}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, payment.CustomerID("cus_2")).AnyTimes().
+		Return(payment.Wallet{}, nil)
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-	wantErr(t, err, billing.ErrMethodRequired)
+	wantErr(t, err, payment.ErrMethodRequired)
 	lost()
-	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, billing.CustomerID("cus_2"), any).Return(app, nil)
+	s.gateway.MockGatewayPages.EXPECT().Checkout(any, any, payment.CustomerID("cus_2"), any).Return(app, nil)
 	_, err = s.Checkout(s.ctx, owner, order)
 	wantErr(t, err, nil)
 }

@@ -4,22 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // InvoicePayment is the outcome of paying an invoice.
 type InvoicePayment struct {
-	billing.InvoicePayment
-	Gateway billing.GatewayKind
+	payment.InvoicePayment
+	Gateway payment.GatewayKind
 }
 
 // PayInvoice charges the default method for an invoice. key identifies the call: the same key charges
 // once. If the payer must authenticate, the payment has an Action; the payer confirms it, or the caller
-// repeats the call with another key. billing.ErrInvoiceNotFound, billing.ErrInvoiceNotPayable,
-// billing.ErrMethodRequired, *billing.DeclinedError.
+// repeats the call with another key. payment.ErrInvoiceNotFound, payment.ErrInvoiceNotPayable,
+// payment.ErrMethodRequired, *payment.DeclinedError.
 func (s *Service) PayInvoice(
-	ctx context.Context, by identity.Actor, key string, id billing.InvoiceID,
+	ctx context.Context, by identity.Actor, key string, id payment.InvoiceID,
 ) (*InvoicePayment, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -36,15 +36,15 @@ func (s *Service) PayInvoice(
 		return nil, err
 	}
 	done := false
-	begin := func() (*billing.Customer, error) {
-		return s.update(ctx, by, t, func(c *billing.Customer) error {
+	begin := func() (*payment.Customer, error) {
+		return s.update(ctx, by, t, func(c *payment.Customer) error {
 			done, err = c.PayInvoice(by, now, key, invoice)
 			return err
 		})
 	}
 	begun, err := begin()
 	// a card may just have been added
-	if errors.Is(err, billing.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
+	if errors.Is(err, payment.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
 		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (s *Service) PayInvoice(
 		return nil, err
 	}
 	if done {
-		return &InvoicePayment{billing.InvoicePayment{Invoice: *invoice}, t.Kind}, nil
+		return &InvoicePayment{payment.InvoicePayment{Invoice: *invoice}, t.Kind}, nil
 	}
 	_, out, err := s.settle(ctx, callCtx, by, t, begun)
 	if err != nil {
@@ -66,17 +66,17 @@ func (s *Service) PayInvoice(
 // ownInvoice returns by's customer and one of its invoices. It reads the invoices again if they do not
 // contain it, because it may just have been created.
 func (s *Service) ownInvoice(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, id billing.InvoiceID,
-) (*billing.Customer, *billing.Invoice, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, id payment.InvoiceID,
+) (*payment.Customer, *payment.Invoice, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
-		return nil, nil, billing.ErrInvoiceNotFound
+	if errors.Is(err, payment.ErrNoCustomer) || err == nil && c.ID == "" {
+		return nil, nil, payment.ErrInvoiceNotFound
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	i, err := s.payments.Invoice(ctx, by.Workspace, t.Account, id)
-	if errors.Is(err, billing.ErrInvoiceNotFound) && by.At.Sub(c.InvoicesAt) >= recently {
+	if errors.Is(err, payment.ErrInvoiceNotFound) && by.At.Sub(c.InvoicesAt) >= recently {
 		r, unread := s.refresh(ctx, callCtx, by, t, c, invoices)
 		if unread != nil {
 			return nil, nil, unread
@@ -89,9 +89,9 @@ func (s *Service) ownInvoice(
 
 // pay performs a Pay, and reads the subscriptions, which it may make active again.
 func (s *Service) pay(
-	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
 ) (out result, err error) {
-	out.paid, err = callWithRetry(callCtx, func(ctx context.Context) (billing.InvoicePayment, error) {
+	out.paid, err = callWithRetry(callCtx, func(ctx context.Context) (payment.InvoicePayment, error) {
 		return t.Gateway.Pay(ctx, op.Key, c.ID, op.Invoice)
 	})
 	if err != nil {

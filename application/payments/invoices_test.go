@@ -8,55 +8,55 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // owing returns a service whose subscription is past due for an invoice.
-func owing(t *testing.T, invoice *billing.Invoice) *mockedService {
+func owing(t *testing.T, invoice *payment.Invoice) *mockedService {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status = billing.PastDue
+	s.kept.Subscription.Status = payment.PastDue
 	s.payments.EXPECT().Invoice(any, identity.WorkspaceID("acme"), "sandbox", gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.WorkspaceID, _ string, id billing.InvoiceID) (*billing.Invoice, error) {
+		func(_ context.Context, _ identity.WorkspaceID, _ string, id payment.InvoiceID) (*payment.Invoice, error) {
 			if invoice == nil || id != invoice.ID {
-				return nil, billing.ErrInvoiceNotFound
+				return nil, payment.ErrInvoiceNotFound
 			}
 			return invoice, nil
 		})
 	return s
 }
 
-var open900 = &billing.Invoice{ID: "in_1", Status: billing.Open, AmountDue: 900}
+var open900 = &payment.Invoice{ID: "in_1", Status: payment.Open, AmountDue: 900}
 
 func TestAnInvoiceIsPaid(t *testing.T) {
-	paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid, AmountPaid: 900}}
-	pay := func(s *mockedService, times int, p billing.InvoicePayment, err error) {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", billing.CustomerID("cus_1"),
-			billing.InvoiceID("in_1")).Times(times).DoAndReturn(
-			func(context.Context, string, billing.CustomerID, billing.InvoiceID) (billing.InvoicePayment, error) {
+	paid := payment.InvoicePayment{Invoice: payment.Invoice{ID: "in_1", Status: payment.Paid, AmountPaid: 900}}
+	pay := func(s *mockedService, times int, p payment.InvoicePayment, err error) {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", payment.CustomerID("cus_1"),
+			payment.InvoiceID("in_1")).Times(times).DoAndReturn(
+			func(context.Context, string, payment.CustomerID, payment.InvoiceID) (payment.InvoicePayment, error) {
 				if s.kept.Pending == nil || s.kept.Pending.Invoice != "in_1" ||
-					s.queued[billing.ReconcileJob].Subject != "acme" {
+					s.queued[payment.ReconcileJob].Subject != "acme" {
 					t.Errorf("it is called before it is stored: %+v", s.kept.Pending)
 				}
 				return p, err
 			})
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-			any).AnyTimes().Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
+			any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
 	}
 	t.Run("and the subscription is active again", func(t *testing.T) {
 		s := owing(t, open900)
 		pay(s, 1, paid, nil)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, nil); p.Invoice.Status != billing.Paid || s.kept.Pending != nil ||
-			s.kept.Subscription.Status != billing.Active {
+		if wantErr(t, err, nil); p.Invoice.Status != payment.Paid || s.kept.Pending != nil ||
+			s.kept.Subscription.Status != payment.Active {
 			t.Errorf("%+v, %+v", p, s.kept)
 		}
 	})
 	t.Run("a payment that needs the payer has an action", func(t *testing.T) {
 		s := owing(t, open900)
-		pay(s, 1, billing.InvoicePayment{Invoice: *open900, Action: &billing.Action{Type: billing.ConfirmPayment,
+		pay(s, 1, payment.InvoicePayment{Invoice: *open900, Action: &payment.Action{Type: payment.ConfirmPayment,
 			ClientSecret: secret.New("x")}}, nil)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
 		if wantErr(t, err, nil); p.Action == nil || s.kept.Pending != nil {
@@ -65,10 +65,10 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 	})
 	t.Run("a decline leaves nothing pending", func(t *testing.T) {
 		s := owing(t, open900)
-		pay(s, 1, billing.InvoicePayment{}, &billing.DeclinedError{DeclineCode: "generic_decline"})
+		pay(s, 1, payment.InvoicePayment{}, &payment.DeclinedError{DeclineCode: "generic_decline"})
 		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, billing.ErrCardDeclined); s.kept.Pending != nil ||
-			s.kept.Subscription.Status != billing.PastDue {
+		if wantErr(t, err, payment.ErrCardDeclined); s.kept.Pending != nil ||
+			s.kept.Subscription.Status != payment.PastDue {
 			t.Errorf("%+v", s.kept)
 		}
 	})
@@ -77,33 +77,33 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 			s := owing(t, open900)
 			lost := true
 			s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", any, any).AnyTimes().DoAndReturn(
-				func(context.Context, string, billing.CustomerID, billing.InvoiceID) (billing.InvoicePayment, error) {
+				func(context.Context, string, payment.CustomerID, payment.InvoiceID) (payment.InvoicePayment, error) {
 					if lost {
-						return billing.InvoicePayment{}, billing.ErrGatewayTimeout
+						return payment.InvoicePayment{}, payment.ErrGatewayTimeout
 					}
 					return paid, nil
 				})
 			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-				any).AnyTimes().Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
+				any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
 			_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-			wantErr(t, err, billing.ErrGatewayTimeout)
+			wantErr(t, err, payment.ErrGatewayTimeout)
 			_, err = s.PayInvoice(s.ctx, owner, "other", "in_1")
-			wantErr(t, err, billing.ErrPending)
+			wantErr(t, err, payment.ErrPending)
 			lost = false
 			if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil ||
-				s.kept.Subscription.Status != billing.Active {
+				s.kept.Subscription.Status != payment.Active {
 				t.Errorf("%+v", s.kept)
 			}
 		})
 	})
 	t.Run("a payment that is too old to be repeated is looked up", func(t *testing.T) {
 		s := owing(t, open900)
-		s.kept.Pending = &billing.Operation{Kind: billing.Pay, Key: "k", At: now.Add(-24 * time.Hour), Invoice: "in_1"}
+		s.kept.Pending = &payment.Operation{Kind: payment.Pay, Key: "k", At: now.Add(-24 * time.Hour), Invoice: "in_1"}
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-			any).Return([]billing.GatewaySubscription{held(billing.Active)}, nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return([]billing.Invoice{paid.Invoice}, nil)
+			any).Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return([]payment.Invoice{paid.Invoice}, nil)
 		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil ||
-			s.kept.Subscription.Status != billing.Active {
+			s.kept.Subscription.Status != payment.Active {
 			t.Errorf("%+v", s.kept)
 		}
 	})
@@ -112,12 +112,12 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 		s.kept.InvoicesAt = now.Add(-time.Minute)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
 		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		wantErr(t, err, billing.ErrInvoiceNotFound)
+		wantErr(t, err, payment.ErrInvoiceNotFound)
 	})
 	t.Run("a paid invoice calls no gateway", func(t *testing.T) {
 		s := owing(t, &paid.Invoice)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, nil); p.Invoice.Status != billing.Paid {
+		if wantErr(t, err, nil); p.Invoice.Status != payment.Paid {
 			t.Errorf("%+v", p)
 		}
 	})

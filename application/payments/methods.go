@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // SetDefault makes a method the one that is charged. now is the time at the gateway.
 func (s *Service) SetDefault(
-	ctx context.Context, by identity.Actor, id billing.MethodID,
-) (m *billing.Method, now time.Time, err error) {
+	ctx context.Context, by identity.Actor, id payment.MethodID,
+) (m *payment.Method, now time.Time, err error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, now, err
@@ -35,7 +35,7 @@ func (s *Service) SetDefault(
 	if err := s.makeDefault(callCtx, t, c.ID, id); err != nil {
 		return nil, now, err
 	}
-	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+	c, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 		return c.SetDefault(by, now, from, id)
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) SetDefault(
 
 // makeDefault sets the default at the gateway. The key is only for retries of this call, which is
 // idempotent: it sets a state.
-func (s *Service) makeDefault(callCtx context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
+func (s *Service) makeDefault(callCtx context.Context, t Terms, c payment.CustomerID, m payment.MethodID) error {
 	key := newKey()
 	return call(callCtx, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
 }
@@ -55,11 +55,11 @@ func (s *Service) makeDefault(callCtx context.Context, t Terms, c billing.Custom
 // owned returns by's customer. If a method is not among its methods, it reads them again, because the
 // method may just have been added.
 func (s *Service) owned(
-	ctx context.Context, by identity.Actor, t Terms, m billing.MethodID,
-) (*billing.Customer, error) {
+	ctx context.Context, by identity.Actor, t Terms, m payment.MethodID,
+) (*payment.Customer, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
-		return nil, billing.ErrMethodNotFound
+	if errors.Is(err, payment.ErrNoCustomer) {
+		return nil, payment.ErrMethodNotFound
 	}
 	if err != nil || c.ID == "" {
 		return c, err
@@ -79,11 +79,11 @@ func (s *Service) owned(
 }
 
 // recently is the greatest age at which the mirror is trusted about something that it does not contain.
-const recently = billing.Fresh / 20
+const recently = payment.Fresh / 20
 
 // RemoveMethod removes a payment method permanently. If replacement is not empty, it becomes the
 // default.
-func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replacement billing.MethodID) error {
+func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replacement payment.MethodID) error {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	if _, err := s.owned(ctx, by, t, m); err != nil {
 		return err
 	}
-	var next billing.MethodID
-	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
+	var next payment.MethodID
+	c, err := s.update(ctx, by, t, func(c *payment.Customer) error {
 		next, err = c.Remove(by, now, m, replacement)
 		return err
 	})
@@ -110,22 +110,22 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 
 // detach removes a leaving method at the gateway, after it has set another default if there is one. Both
 // calls set a state, so they can be repeated at any time.
-func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, next,
-	m billing.MethodID) error {
+func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, next,
+	m payment.MethodID) error {
 	ctx, callCtx, cancel := outlast(ctx, callCtx)
 	defer cancel()
 	var err error
 	if next != "" {
 		err = s.makeDefault(callCtx, t, c.ID, next)
 	}
-	if err == nil || errors.Is(err, billing.ErrMethodNotFound) {
+	if err == nil || errors.Is(err, payment.ErrMethodNotFound) {
 		key := newKey()
 		err = call(callCtx, func(ctx context.Context) error { return t.Gateway.Detach(ctx, key, c.ID, m) })
 	}
-	if billing.OutcomeUnknown(err) || billing.NoEffect(err) {
+	if payment.OutcomeUnknown(err) || payment.NoEffect(err) {
 		return err // the queued job finds out the outcome
 	}
-	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
+	now, stored := s.update(ctx, by, t, func(c *payment.Customer) error {
 		if err != nil {
 			c.RestoreMethod(by, m)
 		} else {
@@ -141,7 +141,7 @@ func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Term
 
 // keepChoice makes the default of the mirror the gateway's, if another call has chosen it while this one made its own
 // the default. choice is "" if this call made none.
-func (s *Service) keepChoice(callCtx context.Context, t Terms, now *billing.Customer, choice billing.MethodID) error {
+func (s *Service) keepChoice(callCtx context.Context, t Terms, now *payment.Customer, choice payment.MethodID) error {
 	if m := now.DefaultMethod(); m != nil && choice != "" && m.ID != choice {
 		return s.makeDefault(callCtx, t, now.ID, m.ID)
 	}

@@ -5,36 +5,36 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // mirrorPart is a part of the mirror that is read separately.
 type mirrorPart struct {
 	name string
-	at   func(*billing.Customer) time.Time
-	read func(context.Context, ports.Gateway, billing.CustomerID, *billing.Seen) error
+	at   func(*payment.Customer) time.Time
+	read func(context.Context, ports.Gateway, payment.CustomerID, *payment.Seen) error
 }
 
 // The parts of the mirror.
 var (
-	wallet = part("wallet", func(c *billing.Customer) time.Time { return c.WalletAt }, ports.Gateway.Wallet,
-		func(seen *billing.Seen, w *billing.Wallet) { seen.Wallet = w })
-	subscriptions = part("subscription", func(c *billing.Customer) time.Time { return c.SubscriptionAt },
+	wallet = part("wallet", func(c *payment.Customer) time.Time { return c.WalletAt }, ports.Gateway.Wallet,
+		func(seen *payment.Seen, w *payment.Wallet) { seen.Wallet = w })
+	subscriptions = part("subscription", func(c *payment.Customer) time.Time { return c.SubscriptionAt },
 		ports.Gateway.Subscriptions,
-		func(seen *billing.Seen, all *[]billing.GatewaySubscription) { seen.Subscriptions = all })
-	invoices = part("invoices", func(c *billing.Customer) time.Time { return c.InvoicesAt }, ports.Gateway.Invoices,
-		func(seen *billing.Seen, newest *[]billing.Invoice) { seen.Invoices = newest })
+		func(seen *payment.Seen, all *[]payment.GatewaySubscription) { seen.Subscriptions = all })
+	invoices = part("invoices", func(c *payment.Customer) time.Time { return c.InvoicesAt }, ports.Gateway.Invoices,
+		func(seen *payment.Seen, newest *[]payment.Invoice) { seen.Invoices = newest })
 )
 
 // part returns a part that one call of the gateway reads.
 func part[T any](
-	name string, age func(*billing.Customer) time.Time,
-	get func(ports.Gateway, context.Context, billing.CustomerID) (T, error), store func(*billing.Seen, *T),
+	name string, age func(*payment.Customer) time.Time,
+	get func(ports.Gateway, context.Context, payment.CustomerID) (T, error), store func(*payment.Seen, *T),
 ) mirrorPart {
-	read := func(ctx context.Context, g ports.Gateway, c billing.CustomerID, seen *billing.Seen) error {
+	read := func(ctx context.Context, g ports.Gateway, c payment.CustomerID, seen *payment.Seen) error {
 		answer, err := get(g, ctx, c)
 		store(seen, &answer)
 		return err
@@ -43,12 +43,12 @@ func part[T any](
 }
 
 // see reads parts from the gateway.
-func see(callCtx context.Context, t Terms, c *billing.Customer, parts ...mirrorPart) (billing.Seen, error) {
-	var seen billing.Seen
+func see(callCtx context.Context, t Terms, c *payment.Customer, parts ...mirrorPart) (payment.Seen, error) {
+	var seen payment.Seen
 	for _, p := range parts {
 		read := func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }
 		if err := call(callCtx, read); err != nil {
-			return billing.Seen{}, err
+			return payment.Seen{}, err
 		}
 	}
 	return seen, nil
@@ -60,10 +60,10 @@ func (s *Service) readMirror(
 	ctx context.Context, by identity.Actor, t Terms, p mirrorPart,
 ) (r reading, stale bool, err error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
+	if errors.Is(err, payment.ErrNoCustomer) {
 		return reading{}, false, nil
 	}
-	if err != nil || c.ID == "" || by.At.Sub(p.at(c)) < billing.Fresh {
+	if err != nil || c.ID == "" || by.At.Sub(p.at(c)) < payment.Fresh {
 		return reading{customer: c}, false, err
 	}
 	return s.refreshWithinPatience(ctx, by, t, c, p)
@@ -71,14 +71,14 @@ func (s *Service) readMirror(
 
 // reading is what was read of the gateway.
 type reading struct {
-	customer *billing.Customer // as it is stored now
-	seen     billing.Seen
+	customer *payment.Customer // as it is stored now
+	seen     payment.Seen
 }
 
 // refresh reads a part from the gateway and stores it. If the customer changes meanwhile, so that it is not stored, it
 // returns what was read, and errMoved: nothing that is bought or granted may be decided without it.
 func (s *Service) refresh(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, p mirrorPart,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, p mirrorPart,
 ) (reading, error) {
 	r, moved := s.reread(ctx, callCtx, by, t, c, p)
 	if moved != nil && !errors.Is(moved, errMoved) {
@@ -107,7 +107,7 @@ func tolerant(r reading, err error) (reading, error) {
 }
 
 // resync reads all mirrored data from the gateway, and stores it.
-func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*payment.Customer, error) {
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
@@ -128,19 +128,19 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 }
 
 // errMoved says that a customer changes more often than it can be read. It asks the caller to repeat the call.
-var errMoved = billing.ErrPending.WithRetryAfter(time.Second)
+var errMoved = payment.ErrPending.WithRetryAfter(time.Second)
 
 // reread reads parts from the gateway, and stores them. If the customer changes in the meantime, it reads again. If the
 // customer keeps changing, it stores nothing, and returns what it has read, with errMoved if the mirror has not that.
 func (s *Service) reread(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, parts ...mirrorPart,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, parts ...mirrorPart,
 ) (reading, error) {
-	var seen billing.Seen
+	var seen payment.Seen
 	for range maxTries {
 		look := c.Look()
 		var err error
 		seen, err = see(callCtx, t, c, parts...)
-		if errors.Is(err, billing.ErrCustomerGone) {
+		if errors.Is(err, payment.ErrCustomerGone) {
 			c, err = s.recordDeletion(ctx, by, t, c.ID)
 			return reading{customer: c}, err
 		}
@@ -148,7 +148,7 @@ func (s *Service) reread(
 			return reading{}, err
 		}
 		current := false
-		c, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		c, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 			current = c.Mirror(mirrorActor(by), look, seen, t.Plans)
 			return nil
 		})
@@ -165,7 +165,7 @@ func (s *Service) reread(
 // withDefault makes the newest valid method the default if the gateway has none: without a default it could not charge
 // when a trial ends or a period is renewed.
 func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t Terms,
-	c *billing.Customer) (*billing.Customer, error) {
+	c *payment.Customer) (*payment.Customer, error) {
 	if c.WalletAt.IsZero() || !c.Settled() || c.DefaultMethod() != nil {
 		return c, nil
 	}
@@ -181,11 +181,11 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 	if err := s.makeDefault(callCtx, t, c.ID, m.ID); err != nil {
 		return nil, err
 	}
-	now, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
+	now, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *payment.Customer) error {
 		if now.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
-		if err := now.SetDefault(mirrorActor(by), today, look, m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if err := now.SetDefault(mirrorActor(by), today, look, m.ID); !errors.Is(err, payment.ErrMethodNotFound) {
 			return err
 		}
 		return nil
@@ -198,11 +198,11 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 
 // Wallet holds a workspace's payment methods.
 type Wallet struct {
-	Methods []billing.Method // newest first
-	Default billing.MethodID // "" if there is none
+	Methods []payment.Method // newest first
+	Default payment.MethodID // "" if there is none
 	Stale   bool             // the gateway could not be reached
 	Now     time.Time        // at the gateway
-	Gateway billing.GatewayKind
+	Gateway payment.GatewayKind
 }
 
 // Methods returns the workspace's payment methods.
@@ -229,14 +229,14 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 
 // Bills is a page of a workspace's invoices.
 type Bills struct {
-	billing.InvoicePage
+	payment.InvoicePage
 	Stale   bool // the gateway could not be reached
-	Gateway billing.GatewayKind
+	Gateway payment.GatewayKind
 }
 
 // Invoices returns the workspace's invoices, newest first. If status is not empty, only those with that
 // status.
-func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billing.InvoiceStatus,
+func (s *Service) Invoices(ctx context.Context, by identity.Actor, status payment.InvoiceStatus,
 	q page.Query) (*Bills, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {

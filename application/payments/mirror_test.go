@@ -6,29 +6,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func TestACancellationAfterAChangeStillEndsAllLiveSubscriptions(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Surplus = []billing.SubscriptionID{"sub_2"}
+	s.kept.Surplus = []payment.SubscriptionID{"sub_2"}
 	ends := true
-	changed := held(billing.Active)
+	changed := held(payment.Active)
 	changed.CancelAtPeriodEnd = true
 	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "change", any, changed.ID, any).Return(changed, nil)
-	surplus := held(billing.Active)
+	surplus := held(payment.Active)
 	surplus.ID, surplus.CreatedAt = "sub_2", now.Add(time.Minute)
 	s.has(changed, surplus)
-	_, err := s.ChangeSubscription(s.ctx, owner, "change", nil, billing.Changes{CancelAtPeriodEnd: &ends})
+	_, err := s.ChangeSubscription(s.ctx, owner, "change", nil, payment.Changes{CancelAtPeriodEnd: &ends})
 	wantErr(t, err, nil)
-	for id, key := range map[billing.SubscriptionID]string{"sub_1": "end", "sub_2": "end_sub_2"} {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, billing.CustomerID("cus_1"), id, any).Return(nil)
+	for id, key := range map[payment.SubscriptionID]string{"sub_1": "end", "sub_2": "end_sub_2"} {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, payment.CustomerID("cus_1"), id, any).Return(nil)
 	}
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "end", nil, billing.Cancellation{}), nil)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "end", nil, payment.Cancellation{}), nil)
 }
 
 // TestARepeatedPurchaseIsMirroredAsItIsNow has the payer confirm the first payment before the job repeats the purchase:
@@ -36,14 +36,14 @@ func TestACancellationAfterAChangeStillEndsAllLiveSubscriptions(t *testing.T) {
 func TestARepeatedPurchaseIsMirroredAsItIsNow(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
-	s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "basic", Quantity: 1}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(billing.Incomplete), nil)
+	s.kept.Pending = &payment.Operation{Kind: payment.Subscribe, Key: "k", At: now, Plan: "basic", Quantity: 1}
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(payment.Incomplete), nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(
-		[]billing.GatewaySubscription{held(billing.Active)}, nil)
+		[]payment.GatewaySubscription{held(payment.Active)}, nil)
 	by := system
 	by.At = now.Add(time.Minute)
 	wantErr(t, s.Reconcile(s.ctx, by), nil)
-	if sub := s.kept.Subscription; sub == nil || sub.Status != billing.Active {
+	if sub := s.kept.Subscription; sub == nil || sub.Status != payment.Active {
 		t.Errorf("%+v", sub)
 	}
 }
@@ -52,23 +52,23 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
 	s.kept.InvoicesAt = time.Time{}
-	s.payments.EXPECT().Invoices(any, any, any, any, any).Return(billing.InvoicePage{}, nil)
+	s.payments.EXPECT().Invoices(any, any, any, any, any).Return(payment.InvoicePage{}, nil)
 	before := s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).DoAndReturn(
-		func(context.Context, billing.CustomerID) ([]billing.Invoice, error) {
-			_, err := s.update(s.ctx, owner, "", func(c *billing.Customer) error { // a payment, meanwhile
-				c.Pending = &billing.Operation{Kind: billing.Pay, Key: "pay", Invoice: "in_1"}
-				c.SettlePayment(owner, "pay", c.Look(), billing.InvoicePayment{
-					Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid},
-				}, []billing.GatewaySubscription{held(billing.Active)}, plans)
+		func(context.Context, payment.CustomerID) ([]payment.Invoice, error) {
+			_, err := s.update(s.ctx, owner, "", func(c *payment.Customer) error { // a payment, meanwhile
+				c.Pending = &payment.Operation{Kind: payment.Pay, Key: "pay", Invoice: "in_1"}
+				c.SettlePayment(owner, "pay", c.Look(), payment.InvoicePayment{
+					Invoice: payment.Invoice{ID: "in_1", Status: payment.Paid},
+				}, []payment.GatewaySubscription{held(payment.Active)}, plans)
 				return nil
 			})
-			return []billing.Invoice{{ID: "in_1", Status: billing.Open}}, err
+			return []payment.Invoice{{ID: "in_1", Status: payment.Open}}, err
 		})
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).After(before).Return(
-		[]billing.Invoice{{ID: "in_1", Status: billing.Paid}}, nil)
+		[]payment.Invoice{{ID: "in_1", Status: payment.Paid}}, nil)
 	_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
 	wantErr(t, err, nil)
-	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != billing.Paid || s.kept.InvoicesAt != now {
+	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != payment.Paid || s.kept.InvoicesAt != now {
 		t.Errorf("%+v, read at %s", i, s.kept.InvoicesAt)
 	}
 }
@@ -79,21 +79,21 @@ func TestEventsOfAPausedCustomerThatWasDeletedAreProcessed(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
 	s.kept.PausedAt = now
-	deleted := billing.Event{ID: "evt_1", Customer: "cus_1", Type: "customer.deleted", State: billing.Received}
-	waiting := []billing.Event{deleted}
+	deleted := payment.Event{ID: "evt_1", Customer: "cus_1", Type: "customer.deleted", State: payment.Received}
+	waiting := []payment.Event{deleted}
 	s.inbox.EXPECT().Waiting(any, any, any, any).AnyTimes().DoAndReturn(
-		func(context.Context, identity.OrgID, string, billing.CustomerID) ([]billing.Event, error) {
+		func(context.Context, identity.OrgID, string, payment.CustomerID) ([]payment.Event, error) {
 			return waiting, nil
 		})
 	s.inbox.EXPECT().Save(any, any, any).DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, events ...billing.Event) error {
+		func(_ context.Context, _ identity.OrgID, events ...payment.Event) error {
 			waiting = nil
-			if events[0].State != billing.Done {
+			if events[0].State != payment.Done {
 				t.Errorf("%+v", events[0])
 			}
 			return nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, billing.ErrCustomerGone)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{}, payment.ErrCustomerGone)
 	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 }
 
@@ -101,18 +101,18 @@ func TestAWalletThatIsReadWhileItsDefaultIsRemovedKeepsTheReplacement(t *testing
 	s := newMocked(t)
 	s.kept = customer("pm_1", "pm_2")
 	later := owner
-	later.At = now.Add(billing.Fresh)
-	old := billing.Wallet{Methods: []billing.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}
+	later.At = now.Add(payment.Fresh)
+	old := payment.Wallet{Methods: []payment.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(old, nil)
 	reads := func() {
 		if w, err := s.Methods(s.ctx, later); err != nil || w.Default != "pm_2" || len(w.Methods) != 1 {
 			t.Errorf("%+v, %v", w, err)
 		}
 	}
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).DoAndReturn(
-		func(context.Context, string, billing.CustomerID, billing.MethodID) error { reads(); return nil })
-	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, billing.MethodID("pm_1")).DoAndReturn(
-		func(context.Context, string, billing.CustomerID, billing.MethodID) error { reads(); return nil })
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).DoAndReturn(
+		func(context.Context, string, payment.CustomerID, payment.MethodID) error { reads(); return nil })
+	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, payment.MethodID("pm_1")).DoAndReturn(
+		func(context.Context, string, payment.CustomerID, payment.MethodID) error { reads(); return nil })
 	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
 	if m := s.kept.DefaultMethod(); m == nil || m.ID != "pm_2" {
 		t.Errorf("%+v of %+v", m, s.kept.Methods)
@@ -122,9 +122,9 @@ func TestAWalletThatIsReadWhileItsDefaultIsRemovedKeepsTheReplacement(t *testing
 func TestADefaultThatIsChosenDuringARemovalIsTheGatewaysInTheEnd(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1", "pm_2", "pm_3")
-	atGateway := billing.MethodID("pm_1")
+	atGateway := payment.MethodID("pm_1")
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, m billing.MethodID) error {
+		func(_ context.Context, _ string, _ payment.CustomerID, m payment.MethodID) error {
 			if m == "pm_2" {
 				_, _, err := s.SetDefault(s.ctx, owner, "pm_3")
 				wantErr(t, err, nil)
@@ -132,7 +132,7 @@ func TestADefaultThatIsChosenDuringARemovalIsTheGatewaysInTheEnd(t *testing.T) {
 			atGateway = m
 			return nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, billing.MethodID("pm_1")).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, payment.MethodID("pm_1")).Return(nil)
 	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), nil)
 	if s.kept.Default != "pm_3" || atGateway != "pm_3" {
 		t.Errorf("default %s, at the gateway %s", s.kept.Default, atGateway)
@@ -142,16 +142,16 @@ func TestADefaultThatIsChosenDuringARemovalIsTheGatewaysInTheEnd(t *testing.T) {
 func TestTwoCallsThatChooseADefaultMakeTheNextReadAskTheGateway(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1", "pm_2", "pm_3")
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_3")).Return(nil)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).DoAndReturn(
-		func(context.Context, string, billing.CustomerID, billing.MethodID) error {
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_3")).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).DoAndReturn(
+		func(context.Context, string, payment.CustomerID, payment.MethodID) error {
 			_, _, err := s.SetDefault(s.ctx, owner, "pm_3") // which may be first or last at the gateway
 			return err
 		})
 	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")
 	wantErr(t, err, nil)
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{
-		Methods: []billing.Method{method("pm_1"), method("pm_2"), method("pm_3")}, Default: "pm_3"}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{
+		Methods: []payment.Method{method("pm_1"), method("pm_2"), method("pm_3")}, Default: "pm_3"}, nil)
 	if w, err := s.Methods(s.ctx, owner); err != nil || w.Default != "pm_3" {
 		t.Errorf("%+v, %v", w, err)
 	}
@@ -163,20 +163,20 @@ func TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
 	later := owner
-	later.At = now.Add(billing.Fresh)
-	s.hasThen(nil, held(billing.Active))
+	later.At = now.Add(payment.Fresh)
+	s.hasThen(nil, held(payment.Active))
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
-		func(context.Context, string, billing.CustomerID, billing.Order) (billing.GatewaySubscription, error) {
+		func(context.Context, string, payment.CustomerID, payment.Order) (payment.GatewaySubscription, error) {
 			v, err := s.Subscription(s.ctx, later)
-			if wantErr(t, err, nil); v.Status != billing.Active {
+			if wantErr(t, err, nil); v.Status != payment.Active {
 				t.Errorf("%+v", v)
 			}
-			return held(billing.Incomplete), nil
+			return held(payment.Incomplete), nil
 		})
 	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, nil)
-	if v.Status != billing.Active || s.kept.Subscription.Status != billing.Active || s.kept.Pending != nil {
+	if v.Status != payment.Active || s.kept.Subscription.Status != payment.Active || s.kept.Pending != nil {
 		t.Errorf("%+v, kept %+v", v, s.kept.Subscription)
 	}
 }
@@ -186,24 +186,24 @@ func TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse(t *testing.T) {
 func TestWhatCouldNotBeStoredDecidesNothing(t *testing.T) {
 	for name, call := range map[string]func(*mockedService) error{
 		"a purchase beside the subscription of a checkout page": func(s *mockedService) error {
-			s.has(held(billing.Active))
-			_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			s.has(held(payment.Active))
+			_, err := s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
 			return err
 		},
 		"a trial with a card that has had one": func(s *mockedService) error {
-			s.terms.Trials = billing.TrialRules{OncePerCard: true}
+			s.terms.Trials = payment.TrialRules{OncePerCard: true}
 			s.has()
 			s.kept.SubscriptionAt = now.Add(-time.Hour)
-			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(billing.Wallet{}, nil)
-			_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(payment.Wallet{}, nil)
+			_, err := s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
 			return err
 		},
 		"a change of what someone may have changed at the gateway": func(s *mockedService) error {
 			s.kept = subscribed("pm_1")
 			s.kept.SubscriptionAt = now.Add(-time.Hour)
-			s.has(held(billing.Active))
+			s.has(held(payment.Active))
 			more := 2
-			_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+			_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
 			return err
 		},
 	} {
@@ -212,7 +212,7 @@ func TestWhatCouldNotBeStoredDecidesNothing(t *testing.T) {
 			s.kept = customer("pm_1")
 			s.between = func() { s.kept.Revision++ }
 			err := call(s)
-			wantErr(t, err, billing.ErrPending)
+			wantErr(t, err, payment.ErrPending)
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.RetryAfter == 0 {
 				t.Errorf("it does not say when to repeat the call: %v", err)
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -28,10 +28,10 @@ var (
 	system = identity.System("org", "acme", "test", now)
 
 	key   = secret.New("whsec_test")
-	plans = billing.Plans{
-		{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1,
+	plans = payment.Plans{
+		{ID: "basic", Price: payment.Money{Amount: 900, Currency: "usd"}, Interval: payment.Month, IntervalCount: 1,
 			PriceRef: "price_basic"},
-		{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1,
+		{ID: "pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month, IntervalCount: 1,
 			PriceRef: "price_pro"},
 	}
 )
@@ -56,7 +56,7 @@ type mockedService struct {
 	payer      *mocks.MockSandboxPayer
 	terms      payments.Terms
 	store      sync.Mutex        // guards kept: reads refresh the mirror behind
-	kept       *billing.Customer // nil: the workspace has no customer
+	kept       *payment.Customer // nil: the workspace has no customer
 	between    func()            // nil, or what happens before each change of kept
 	queued     map[job.Kind]job.Job
 	priced     error // the gateway's error when prices are read
@@ -88,7 +88,7 @@ func newMocked(t *testing.T) *mockedService {
 		payer:  mocks.NewMockSandboxPayer(c),
 		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
 	}
-	s.terms = payments.Terms{Kind: billing.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer,
+	s.terms = payments.Terms{Kind: payment.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer,
 		WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
 	atomic := mocks.NewMockAtomic(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
@@ -97,11 +97,11 @@ func newMocked(t *testing.T) *mockedService {
 			Trials: s.trials, Meters: s.meters})
 	})
 	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
-		func(context.Context, identity.WorkspaceID, string) (*billing.Customer, error) {
+		func(context.Context, identity.WorkspaceID, string) (*payment.Customer, error) {
 			s.store.Lock()
 			defer s.store.Unlock()
 			if s.kept == nil {
-				return nil, billing.ErrNoCustomer
+				return nil, payment.ErrNoCustomer
 			}
 			return copied(s.kept), nil
 		})
@@ -113,16 +113,16 @@ func newMocked(t *testing.T) *mockedService {
 	})
 	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"),
 		"acme").AnyTimes().DoAndReturn(func(context.Context, identity.WorkspaceID, string) (int, error) {
-		delete(s.queued, billing.ReconcileJob)
+		delete(s.queued, payment.ReconcileJob)
 		return 0, nil
 	})
-	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"), billing.DetailsSubject).AnyTimes().DoAndReturn(
+	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"), payment.DetailsSubject).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (int, error) {
-			delete(s.queued, billing.DetailsJob)
+			delete(s.queued, payment.DetailsJob)
 			return 0, nil
 		})
 	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, p billing.Plans) (billing.Plans, error) { return p, s.priced })
+		func(_ context.Context, p payment.Plans) (payment.Plans, error) { return p, s.priced })
 	s.Service = payments.NewService(ports.Stores{
 		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces,
 		Usage: s.usage, Meters: s.meters, Trials: s.trials,
@@ -142,7 +142,7 @@ func newMocked(t *testing.T) *mockedService {
 
 // update runs a change twice, on fresh aggregates, as stores do after a conflict.
 func (s *mockedService) update(ctx context.Context, _ identity.Actor, _ string,
-	change func(*billing.Customer) error) (*billing.Customer, error) {
+	change func(*payment.Customer) error) (*payment.Customer, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -152,9 +152,9 @@ func (s *mockedService) update(ctx context.Context, _ identity.Actor, _ string,
 		s.between()
 	}
 	if s.kept == nil {
-		return nil, billing.ErrNoCustomer
+		return nil, payment.ErrNoCustomer
 	}
-	var c *billing.Customer
+	var c *payment.Customer
 	for range 2 {
 		c = copied(s.kept)
 		if err := change(c); err != nil {
@@ -165,9 +165,9 @@ func (s *mockedService) update(ctx context.Context, _ identity.Actor, _ string,
 	return copied(c), nil
 }
 
-func copied(c *billing.Customer) *billing.Customer {
+func copied(c *payment.Customer) *payment.Customer {
 	d := *c
-	d.Methods = append([]billing.Method(nil), c.Methods...)
+	d.Methods = append([]payment.Method(nil), c.Methods...)
 	if c.Subscription != nil {
 		s := *c.Subscription
 		d.Subscription = &s
@@ -176,9 +176,9 @@ func copied(c *billing.Customer) *billing.Customer {
 }
 
 // customer returns a customer whose mirror was just read.
-func customer(methods ...billing.MethodID) *billing.Customer {
-	c := &billing.Customer{
-		Org: "org", Workspace: "acme", Gateway: billing.Sandbox, Account: "sandbox", ID: "cus_1", Key: "made",
+func customer(methods ...payment.MethodID) *payment.Customer {
+	c := &payment.Customer{
+		Org: "org", Workspace: "acme", Gateway: payment.Sandbox, Account: "sandbox", ID: "cus_1", Key: "made",
 		Revision: 5, WalletAt: now, SubscriptionAt: now, InvoicesAt: now,
 	}
 	for _, id := range methods {
@@ -190,21 +190,21 @@ func customer(methods ...billing.MethodID) *billing.Customer {
 	return c
 }
 
-func method(id billing.MethodID) billing.Method {
-	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034,
+func method(id payment.MethodID) payment.Method {
+	return payment.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034,
 		CreatedAt: now}
 }
 
-func subscribed(methods ...billing.MethodID) *billing.Customer {
+func subscribed(methods ...payment.MethodID) *payment.Customer {
 	c := customer(methods...)
-	h := held(billing.Active)
-	c.Subscription = &billing.Subscription{ID: h.ID, Plan: "basic", Quantity: 1, Status: h.Status, Key: "made",
+	h := held(payment.Active)
+	c.Subscription = &payment.Subscription{ID: h.ID, Plan: "basic", Quantity: 1, Status: h.Status, Key: "made",
 		PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd, CreatedAt: now}
 	return c
 }
 
-func held(status billing.Status) billing.GatewaySubscription {
-	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", Plan: "basic", Quantity: 1,
+func held(status payment.Status) payment.GatewaySubscription {
+	return payment.GatewaySubscription{ID: "sub_1", Customer: "cus_1", Plan: "basic", Quantity: 1,
 		Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
 }
 

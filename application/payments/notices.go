@@ -9,32 +9,32 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // notify gives the notices that are due, each once however often and on however many nodes it is called,
 // and queues their mails to the owners if the org wants them. It returns the customer.
 func (s *Service) notify(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-) (*billing.Customer, error) {
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, error) {
 	now, err := t.now(ctx, by)
 	if err != nil || len(c.DueNotices(now, t.Grace)) == 0 {
 		return c, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		var given []billing.Notice
-		if c, err = tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		var given []payment.Notice
+		if c, err = tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 			given = c.Notify(mirrorActor(by), now, t.Grace)
 			return nil
 		}); err != nil {
 			return err
 		}
 		given = slices.DeleteFunc(given,
-			func(n billing.Notice) bool { return !slices.Contains(t.MailedNotices, n.Kind) })
+			func(n payment.Notice) bool { return !slices.Contains(t.MailedNotices, n.Kind) })
 		if len(given) == 0 {
 			return nil
 		}
@@ -44,7 +44,7 @@ func (s *Service) notify(
 		}
 		for _, n := range given {
 			for _, to := range owners {
-				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), billing.NoticeJob, n.Subject(to.User),
+				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), payment.NoticeJob, n.Subject(to.User),
 					by.At)); err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ func ownersOf(ctx context.Context, workspaces ports.Workspaces, by identity.Acto
 	}
 }
 
-// MailNotice mails a notice to an owner of by's workspace. subject is billing.Notice.Subject. It returns
+// MailNotice mails a notice to an owner of by's workspace. subject is payment.Notice.Subject. It returns
 // nil if the notice is forgotten, or if the user no longer owns the workspace. by is the system.
 func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject string) error {
 	t, err := s.terms(by)
@@ -109,7 +109,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 
 // noticeMail returns the mail of a notice. It has no links, because people who get it know their
 // application, and names the workspace by its slug, because a name could hold a message of someone else.
-func noticeMail(n *billing.Notice, to string, w *account.Workspace) ports.Mail {
+func noticeMail(n *payment.Notice, to string, w *account.Workspace) ports.Mail {
 	subject, text := "", ""
 	date := func(key string) string {
 		at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(n.Data[key]))
@@ -119,17 +119,17 @@ func noticeMail(n *billing.Notice, to string, w *account.Workspace) ports.Mail {
 		return at.UTC().Format("2 January 2006, 15:04") + " UTC"
 	}
 	switch n.Kind {
-	case billing.PaymentFailed:
+	case payment.PaymentFailed:
 		subject = "A payment failed"
 		text = "A payment for your subscription failed. You can use it until " + date("entitled_until") + ".\n\n" +
 			"Please add another payment method, or pay the open invoice."
-	case billing.TrialEnding:
+	case payment.TrialEnding:
 		subject = "Your trial ends soon"
 		text = "Your trial ends on " + date("trial_end") + "."
 		if n.Data["has_payment_method"] != true {
 			text += "\n\nPlease add a payment method to keep your subscription."
 		}
-	case billing.CardExpiring:
+	case payment.CardExpiring:
 		subject = "Your card expires soon"
 		text = fmt.Sprintf("The card that ends in %v expires at the end of %v/%v.\n\n"+
 			"Please add another payment method.",

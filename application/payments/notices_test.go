@@ -9,9 +9,9 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -20,12 +20,12 @@ func overdue(t *testing.T) *mockedService {
 	t.Helper()
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status, s.kept.Subscription.PastDueSince = billing.PastDue, now
-	failed := held(billing.PastDue)
+	s.kept.Subscription.Status, s.kept.Subscription.PastDueSince = payment.PastDue, now
+	failed := held(payment.PastDue)
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(gomock.Any(),
-		gomock.Any()).AnyTimes().Return(billing.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
+		gomock.Any()).AnyTimes().Return(payment.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(gomock.Any(),
-		gomock.Any()).AnyTimes().Return([]billing.GatewaySubscription{failed}, nil)
+		gomock.Any()).AnyTimes().Return([]payment.GatewaySubscription{failed}, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
 	return s
 }
@@ -33,11 +33,11 @@ func overdue(t *testing.T) *mockedService {
 func TestANoticeIsGivenOnce(t *testing.T) {
 	system := identity.System("org", "acme", "test", now)
 	for name, tt := range map[string]struct {
-		mailed []billing.NoticeKind
+		mailed []payment.NoticeKind
 		mails  int
 	}{
-		"and mailed to each owner if the org wants it": {[]billing.NoticeKind{billing.PaymentFailed}, 2},
-		"and not mailed otherwise":                     {[]billing.NoticeKind{billing.TrialEnding}, 0},
+		"and mailed to each owner if the org wants it": {[]payment.NoticeKind{payment.PaymentFailed}, 2},
+		"and not mailed otherwise":                     {[]payment.NoticeKind{payment.TrialEnding}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := overdue(t)
@@ -51,17 +51,17 @@ func TestANoticeIsGivenOnce(t *testing.T) {
 			}
 			for range 3 { // of the same event, or others about the same renewal
 				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox",
-					billing.CustomerID("cus_1")).Return([]billing.Event{{ID: "evt"}}, nil)
+					payment.CustomerID("cus_1")).Return([]payment.Event{{ID: "evt"}}, nil)
 				s.inbox.EXPECT().Save(gomock.Any(), identity.OrgID("org"), gomock.Any()).Return(nil)
 				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox",
-					billing.CustomerID("cus_1")).Return(nil, nil)
+					payment.CustomerID("cus_1")).Return(nil, nil)
 				wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 			}
-			if len(s.kept.Notices) != 1 || s.kept.Notices[0].Kind != billing.PaymentFailed {
+			if len(s.kept.Notices) != 1 || s.kept.Notices[0].Kind != payment.PaymentFailed {
 				t.Errorf("notices %+v", s.kept.Notices)
 			}
 			queued := 0
-			if j, is := s.queued[billing.NoticeJob]; is {
+			if j, is := s.queued[payment.NoticeJob]; is {
 				queued = tt.mails
 				if n, to := s.kept.ParseNoticeSubject(j.Subject); n == nil || to != "bob" || !j.Due.Equal(now) {
 					t.Errorf("queued %+v", j)
@@ -76,23 +76,23 @@ func TestANoticeIsGivenOnce(t *testing.T) {
 
 func TestMailNotice(t *testing.T) {
 	system := identity.System("org", "acme", "test", now)
-	notices := map[billing.NoticeKind]struct {
+	notices := map[payment.NoticeKind]struct {
 		data map[string]interface{}
 		says string
 	}{
-		billing.PaymentFailed: {map[string]interface{}{"entitled_until": now.AddDate(0, 0, 7).Format(time.RFC3339Nano)},
+		payment.PaymentFailed: {map[string]interface{}{"entitled_until": now.AddDate(0, 0, 7).Format(time.RFC3339Nano)},
 			now.AddDate(0, 0, 7).Format("2 January 2006")},
-		billing.TrialEnding: {map[string]interface{}{"trial_end": "2026-04-01T00:00:00Z", "has_payment_method": false},
+		payment.TrialEnding: {map[string]interface{}{"trial_end": "2026-04-01T00:00:00Z", "has_payment_method": false},
 			"add a payment method"},
-		billing.CardExpiring: {map[string]interface{}{"last4": "4242", "exp_month": 3.0, "exp_year": 2026.0},
+		payment.CardExpiring: {map[string]interface{}{"last4": "4242", "exp_month": 3.0, "exp_year": 2026.0},
 			"4242 expires at the end of 3/2026"},
 	}
-	subjectOf := func(kind billing.NoticeKind) string { return (&billing.Notice{Kind: kind, Key: "k"}).Subject("ann") }
+	subjectOf := func(kind payment.NoticeKind) string { return (&payment.Notice{Kind: kind, Key: "k"}).Subject("ann") }
 	for kind, tt := range notices {
 		t.Run(string(kind), func(t *testing.T) {
 			s := newMocked(t)
 			s.kept = subscribed("pm_1")
-			s.kept.Notices = []billing.Notice{{Kind: kind, Key: "k", Data: tt.data}}
+			s.kept.Notices = []payment.Notice{{Kind: kind, Key: "k", Data: tt.data}}
 			s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"),
 				identity.UserID("ann")).Return(account.Member{User: "ann", Email: "ann@example.com",
 				Role: identity.Owner}, nil)
@@ -117,19 +117,19 @@ func TestMailNotice(t *testing.T) {
 		t.Run("nothing is mailed to someone who is "+name, func(t *testing.T) {
 			s := newMocked(t)
 			s.kept = subscribed("pm_1")
-			s.kept.Notices = []billing.Notice{{Kind: billing.TrialEnding, Key: "k"}}
+			s.kept.Notices = []payment.Notice{{Kind: payment.TrialEnding, Key: "k"}}
 			s.workspaces.EXPECT().Member(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(member())
-			wantErr(t, s.MailNotice(s.ctx, system, subjectOf(billing.TrialEnding)), nil)
+			wantErr(t, s.MailNotice(s.ctx, system, subjectOf(payment.TrialEnding)), nil)
 		})
 	}
 	t.Run("a notice that is forgotten is not mailed", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
-		wantErr(t, s.MailNotice(s.ctx, system, subjectOf(billing.TrialEnding)), nil)
+		wantErr(t, s.MailNotice(s.ctx, system, subjectOf(payment.TrialEnding)), nil)
 	})
 	t.Run("an error while the owners are listed gives the notice later", func(t *testing.T) {
 		s := overdue(t)
-		s.terms.MailedNotices = billing.NoticeKinds()
+		s.terms.MailedNotices = payment.NoticeKinds()
 		s.workspaces.EXPECT().Members(gomock.Any(), gomock.Any(), gomock.Any(),
 			page.Query{Limit: 100}).Return(account.MemberPage{}, errOutage)
 		wantErr(t, s.Audit(s.ctx, system), errOutage)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // repeatable is how long a call is repeated under its key: gateways forget keys after a day.
@@ -19,33 +19,33 @@ const settledAfter = 2 * time.Minute
 
 // result is the outcome of an operation at the gateway.
 type result struct {
-	subscriptions []billing.GatewaySubscription
-	paid          billing.InvoicePayment // of a Pay
+	subscriptions []payment.GatewaySubscription
+	paid          payment.InvoicePayment // of a Pay
 }
 
 // settle performs the pending operation at the gateway, and records the outcome, even if the caller goes away. An
 // operation with an unknown outcome stays pending for the job.
 func (s *Service) settle(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-) (*billing.Customer, result, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, result, error) {
 	op, look := c.Pending, c.Look()
 	ctx, callCtx, cancel := outlast(ctx, callCtx)
 	defer cancel()
 	out, err := s.outcome(callCtx, by, t, c, op)
-	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
+	if payment.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
 		return nil, result{}, err
 	}
-	var now *billing.Customer
+	var now *payment.Customer
 	abandoned := false
 	for settled := false; ; {
 		var stored error
-		now, stored = s.update(ctx, by, t, func(c *billing.Customer) error {
+		now, stored = s.update(ctx, by, t, func(c *payment.Customer) error {
 			abandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
 			switch {
 			case err != nil:
 				settled = true
 				c.Abandon(by, op.Key, code(err))
-			case op.Kind == billing.Pay:
+			case op.Kind == payment.Pay:
 				settled = c.SettlePayment(by, op.Key, look, out.paid, out.subscriptions, t.Plans)
 			default:
 				settled = c.Settle(by, op.Key, look, out.subscriptions, t.Plans)
@@ -69,10 +69,10 @@ func (s *Service) settle(
 	if abandoned && op.TrialDays > 0 && !now.HadTrial { // otherwise only this workspace could use the trial
 		_ = s.trials.Release(ctx, by, t.Account)
 	}
-	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
+	if err != nil && op.Kind == payment.Subscribe && op.Subscription != "" { // the replaced subscription has ended
 		_, _ = s.refresh(ctx, callCtx, by, t, now, subscriptions)
 	}
-	if err == nil && op.Kind == billing.Subscribe && now.BeganAgain() {
+	if err == nil && op.Kind == payment.Subscribe && now.BeganAgain() {
 		// if its invoice is paid, a period of usage begins
 		if r, unread := s.refresh(ctx, callCtx, by, t, now, invoices); unread == nil {
 			now = r.customer
@@ -84,27 +84,27 @@ func (s *Service) settle(
 // outcome performs an operation, or looks up its outcome if the operation is too old to be repeated or
 // the gateway refuses to repeat it.
 func (s *Service) outcome(
-	callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation,
+	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, op *payment.Operation,
 ) (result, error) {
 	plan, err := op.Bought(t.Plans)
-	if op.Kind != billing.Cancel && err != nil || by.At.Sub(op.At) > repeatable {
-		return s.lookUpOutcome(callCtx, by, t, c, op, &billing.Rejection{Reason: "expired"})
+	if op.Kind != payment.Cancel && err != nil || by.At.Sub(op.At) > repeatable {
+		return s.lookUpOutcome(callCtx, by, t, c, op, &payment.Rejection{Reason: "expired"})
 	}
 	out, err := s.perform(callCtx, t, c, op, plan)
-	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrAddressInvalid) ||
-		errors.Is(err, billing.ErrPromotionInvalid) || billing.NoEffect(err) {
+	if errors.Is(err, payment.ErrCardDeclined) || errors.Is(err, payment.ErrAddressInvalid) ||
+		errors.Is(err, payment.ErrPromotionInvalid) || payment.NoEffect(err) {
 		err = s.restoreDefault(callCtx, t, c, op, err)
 	}
-	partial := op.Kind == billing.Subscribe || op.Kind == billing.Change // they return one subscription
+	partial := op.Kind == payment.Subscribe || op.Kind == payment.Change // they return one subscription
 	if err == nil && partial && (op.Repeated || len(c.Surplus) > 0) {
 		out.subscriptions, err = s.subscriptions(callCtx, t, c)
 		return out, err
 	}
-	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
+	if errors.Is(err, payment.ErrCardDeclined) || errors.Is(err, payment.ErrSubscriptionExists) || err == nil {
 		return out, err
 	}
-	_, unsettled := errors.AsType[*billing.UnsettledError](err)
-	if unsettled || op.Repeated && !billing.OutcomeUnknown(err) {
+	_, unsettled := errors.AsType[*payment.UnsettledError](err)
+	if unsettled || op.Repeated && !payment.OutcomeUnknown(err) {
 		return s.lookUpOutcome(callCtx, by, t, c, op, err)
 	}
 	return out, err
@@ -113,26 +113,26 @@ func (s *Service) outcome(
 // subscriptions reads the subscriptions after a call that may have taken effect. The response to a repeated call may be
 // that of the first one, since when the payer may have paid, and no response names other live subscriptions.
 func (s *Service) subscriptions(
-	callCtx context.Context, t Terms, c *billing.Customer,
-) ([]billing.GatewaySubscription, error) {
-	all, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+	callCtx context.Context, t Terms, c *payment.Customer,
+) ([]payment.GatewaySubscription, error) {
+	all, err := callWithRetry(callCtx, func(ctx context.Context) ([]payment.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil { // the repetition finds the effect
-		err = &billing.UnsettledError{Refusal: err.Error()}
+		err = &payment.UnsettledError{Refusal: err.Error()}
 	}
 	return all, err
 }
 
 // restoreDefault restores the default from before a purchase that was declined or had no effect. It
 // returns the reason, or an unknown outcome if the default could not be restored.
-func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
 	declined error) error {
 	if op.Before == "" {
 		return declined
 	}
-	if err := s.makeDefault(callCtx, t, c.ID, op.Before); err != nil && !errors.Is(err, billing.ErrMethodNotFound) {
-		return &billing.UnsettledError{Refusal: err.Error()}
+	if err := s.makeDefault(callCtx, t, c.ID, op.Before); err != nil && !errors.Is(err, payment.ErrMethodNotFound) {
+		return &payment.UnsettledError{Refusal: err.Error()}
 	}
 	return declined
 }
@@ -140,7 +140,7 @@ func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *billing.Cu
 // lookUpOutcome determines the outcome of an operation from the gateway's current state. refusal is set if the
 // operation had no effect. While that is uncertain, the error is one with an unknown outcome.
 func (s *Service) lookUpOutcome(
-	callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
+	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, op *payment.Operation, refusal error,
 ) (result, error) {
 	all, err := s.subscriptions(callCtx, t, c)
 	if err != nil {
@@ -150,37 +150,37 @@ func (s *Service) lookUpOutcome(
 	age := by.At.Sub(op.At)
 	found := age > repeatable
 	switch op.Kind {
-	case billing.Subscribe:
-		found = slices.ContainsFunc(all, func(h billing.GatewaySubscription) bool { return h.Key == op.Key })
-	case billing.Pay:
+	case payment.Subscribe:
+		found = slices.ContainsFunc(all, func(h payment.GatewaySubscription) bool { return h.Key == op.Key })
+	case payment.Pay:
 		if found, out.paid, err = s.paidInvoice(callCtx, t, c, op); err != nil {
-			return result{}, &billing.UnsettledError{Refusal: err.Error()}
+			return result{}, &payment.UnsettledError{Refusal: err.Error()}
 		}
-	case billing.Cancel:
+	case payment.Cancel:
 		found = found || !slices.ContainsFunc(all,
-			func(h billing.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
+			func(h payment.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
 	}
 	switch {
 	case found:
 		return out, nil
 	case age < settledAfter:
-		return result{}, &billing.UnsettledError{Refusal: refusal.Error()}
+		return result{}, &payment.UnsettledError{Refusal: refusal.Error()}
 	}
-	return result{}, &billing.Rejection{Reason: refusal.Error()}
+	return result{}, &payment.Rejection{Reason: refusal.Error()}
 }
 
 // paidInvoice reports whether the invoice of a Pay is paid at the gateway.
 func (s *Service) paidInvoice(
-	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation,
-) (found bool, p billing.InvoicePayment, err error) {
+	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
+) (found bool, p payment.InvoicePayment, err error) {
 	all, err := callWithRetry(callCtx,
-		func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+		func(ctx context.Context) ([]payment.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
 	if err != nil {
 		return false, p, err
 	}
 	for _, i := range all {
-		if i.ID == op.Invoice && i.Status == billing.Paid {
-			return true, billing.InvoicePayment{Invoice: i}, nil
+		if i.ID == op.Invoice && i.Status == payment.Paid {
+			return true, payment.InvoicePayment{Invoice: i}, nil
 		}
 	}
 	return false, p, nil
@@ -188,15 +188,15 @@ func (s *Service) paidInvoice(
 
 // perform calls the gateway for an operation, however often it was called before.
 func (s *Service) perform(
-	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation, plan *billing.Plan,
+	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation, plan *payment.Plan,
 ) (result, error) {
-	one := func(h billing.GatewaySubscription, err error) (result, error) {
-		return result{subscriptions: []billing.GatewaySubscription{h}}, err
+	one := func(h payment.GatewaySubscription, err error) (result, error) {
+		return result{subscriptions: []payment.GatewaySubscription{h}}, err
 	}
 	switch op.Kind {
-	case billing.Pay:
+	case payment.Pay:
 		return s.pay(callCtx, t, c, op)
-	case billing.Cancel:
+	case payment.Cancel:
 		why := op.Why()
 		for _, also := range op.Also {
 			if err := call(callCtx, func(ctx context.Context) error {
@@ -208,8 +208,8 @@ func (s *Service) perform(
 		return result{}, call(callCtx, func(ctx context.Context) error {
 			return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription, why)
 		})
-	case billing.Change:
-		return one(callWithRetry(callCtx, func(ctx context.Context) (billing.GatewaySubscription, error) {
+	case payment.Change:
+		return one(callWithRetry(callCtx, func(ctx context.Context) (payment.GatewaySubscription, error) {
 			return t.Gateway.Amend(ctx, op.Key, c.ID, op.Subscription, op.Amendment(*plan))
 		}))
 	}
@@ -225,7 +225,7 @@ func (s *Service) perform(
 			return result{}, err
 		}
 	}
-	return one(callWithRetry(callCtx, func(ctx context.Context) (billing.GatewaySubscription, error) {
+	return one(callWithRetry(callCtx, func(ctx context.Context) (payment.GatewaySubscription, error) {
 		return t.Gateway.Subscribe(ctx, op.Key, c.ID, op.Order(*plan))
 	}))
 }

@@ -10,32 +10,32 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // answers sets the results of the gateway's subscribe calls, in order.
 func (s *mockedService) answers(errs ...error) {
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"),
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", payment.CustomerID("cus_1"),
 		any).Times(len(errs)).DoAndReturn(
-		func(context.Context, string, billing.CustomerID, billing.Order) (billing.GatewaySubscription, error) {
+		func(context.Context, string, payment.CustomerID, payment.Order) (payment.GatewaySubscription, error) {
 			err := errs[0]
 			errs = errs[1:]
-			return billing.GatewaySubscription{}, err
+			return payment.GatewaySubscription{}, err
 		})
 }
 
 // has sets the gateway's subscriptions.
-func (s *mockedService) has(held ...billing.GatewaySubscription) *gomock.Call {
+func (s *mockedService) has(held ...payment.GatewaySubscription) *gomock.Call {
 	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
 }
 
 // hasThen sets that the gateway has no subscription at the first read, and these afterwards.
-func (s *mockedService) hasThen(err error, held ...billing.GatewaySubscription) {
+func (s *mockedService) hasThen(err error, held ...payment.GatewaySubscription) {
 	first := true
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).DoAndReturn(
-		func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
+		func(context.Context, payment.CustomerID) ([]payment.GatewaySubscription, error) {
 			if first {
 				first = false
 				return nil, nil
@@ -45,17 +45,17 @@ func (s *mockedService) hasThen(err error, held ...billing.GatewaySubscription) 
 }
 
 func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
-	refused := &billing.Rejection{Reason: "unauthorized"}
-	begin := func(t *testing.T, held ...billing.GatewaySubscription) *mockedService {
+	refused := &payment.Rejection{Reason: "unauthorized"}
+	begin := func(t *testing.T, held ...payment.GatewaySubscription) *mockedService {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
-		s.answers(billing.ErrGatewayTimeout, refused)
+		s.answers(payment.ErrGatewayTimeout, refused)
 		s.hasThen(nil, held...)
 		return s
 	}
 	t.Run("what took effect counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := begin(t, held(billing.Active))
+			s := begin(t, held(payment.Active))
 			v, err := s.Subscribe(s.ctx, owner, "k", wanted)
 			wantErr(t, err, nil)
 			if v.ID != "sub_1" || s.kept.Pending != nil {
@@ -67,16 +67,16 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := begin(t)
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-			wantErr(t, err, billing.ErrGateway)
-			if s.kept.Pending == nil || !billing.OutcomeUnknown(err) {
+			wantErr(t, err, payment.ErrGateway)
+			if s.kept.Pending == nil || !payment.OutcomeUnknown(err) {
 				t.Fatalf("given up: %v", err)
 			}
 			_, err = s.Subscribe(s.ctx, owner, "another", wanted)
-			wantErr(t, err, billing.ErrPending)
+			wantErr(t, err, payment.ErrPending)
 			s.answers(refused)
 			by := system
 			by.At = now.Add(30 * time.Second)
-			if err := s.Reconcile(s.ctx, by); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+			if err := s.Reconcile(s.ctx, by); !payment.OutcomeUnknown(err) || s.kept.Pending == nil {
 				t.Errorf("given up by the job: %v", err)
 			}
 			s.answers(refused)
@@ -90,16 +90,16 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newMocked(t)
 			s.kept = customer("pm_1")
-			s.answers(billing.ErrGatewayTimeout, refused)
+			s.answers(payment.ErrGatewayTimeout, refused)
 			s.hasThen(refused)
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-			if !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+			if !payment.OutcomeUnknown(err) || s.kept.Pending == nil {
 				t.Errorf("given up: %v", err)
 			}
 			s.answers(refused)
 			by := system
 			by.At = now.Add(10 * time.Minute)
-			if err := s.Reconcile(s.ctx, by); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+			if err := s.Reconcile(s.ctx, by); !payment.OutcomeUnknown(err) || s.kept.Pending == nil {
 				t.Errorf("given up: %v", err)
 			}
 		})
@@ -108,10 +108,10 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newMocked(t)
 			s.kept = customer("pm_1")
-			s.answers(billing.ErrGatewayTimeout, &billing.DeclinedError{DeclineCode: "x"})
+			s.answers(payment.ErrGatewayTimeout, &payment.DeclinedError{DeclineCode: "x"})
 			s.has()
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-			if wantErr(t, err, billing.ErrCardDeclined); s.kept.Pending != nil {
+			if wantErr(t, err, payment.ErrCardDeclined); s.kept.Pending != nil {
 				t.Error("still pending")
 			}
 		})
@@ -122,20 +122,20 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
-		s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
+		s.expectSubscribe(t, 3, payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrGatewayTimeout)
+		wantErr(t, err, payment.ErrGatewayTimeout)
 		s.terms.Plans = slices.Clone(plans) // a deployment with another price
 		s.terms.Plans[0].PriceRef, s.terms.Plans[0].Price.Amount = "price_new", 1100
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
-			func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription,
+			func(_ context.Context, _ string, _ payment.CustomerID, o payment.Order) (payment.GatewaySubscription,
 				error) {
 				if o.Plan.PriceRef != "price_basic" || o.Plan.Price.Amount != 900 {
 					t.Errorf("the call is repeated with %+v", o.Plan)
 				}
-				return held(billing.Active), nil
+				return held(payment.Active), nil
 			})
-		s.has(held(billing.Active))
+		s.has(held(payment.Active))
 		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil {
 			t.Error("still pending")
 		}
@@ -143,10 +143,10 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 	t.Run("even if the plan is gone", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
-		s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2,
-			Sold: &billing.Plan{ID: "gone", PriceRef: "price_gone"}}
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(billing.Active), nil)
-		s.has(held(billing.Active))
+		s.kept.Pending = &payment.Operation{Kind: payment.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2,
+			Sold: &payment.Plan{ID: "gone", PriceRef: "price_gone"}}
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(payment.Active), nil)
+		s.has(held(payment.Active))
 		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Subscription == nil {
 			t.Error("not made")
 		}
@@ -156,11 +156,11 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Surplus = []billing.SubscriptionID{"sub_2"}
-	for id, key := range map[billing.SubscriptionID]string{"sub_1": "k", "sub_2": "k_sub_2"} {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, billing.CustomerID("cus_1"), id, any).Return(nil)
+	s.kept.Surplus = []payment.SubscriptionID{"sub_2"}
+	for id, key := range map[payment.SubscriptionID]string{"sub_1": "k", "sub_2": "k_sub_2"} {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, payment.CustomerID("cus_1"), id, any).Return(nil)
 	}
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), nil)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), nil)
 	if s.kept.Subscription != nil || len(s.kept.Surplus) != 0 {
 		t.Errorf("%+v", s.kept)
 	}
@@ -168,19 +168,19 @@ func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
 
 func TestTheDefaultThatIsShownIsTheGateways(t *testing.T) {
 	later := owner
-	later.At = now.Add(billing.Fresh)
+	later.At = now.Add(payment.Fresh)
 	s := newMocked(t)
 	s.kept = customer()
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-		any).Times(2).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+		any).Times(2).Return(payment.Wallet{Methods: []payment.Method{method("pm_1")}}, nil)
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
-		billing.MethodID("pm_1")).Return(&billing.Rejection{Reason: "x"})
+		payment.MethodID("pm_1")).Return(&payment.Rejection{Reason: "x"})
 	w, err := s.Methods(s.ctx, later)
 	if wantErr(t, err, nil); w.Default != "" || len(w.Methods) != 1 {
 		t.Errorf("the gateway has no default: %+v", w)
 	}
-	later.At = later.At.Add(billing.Fresh)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+	later.At = later.At.Add(payment.Fresh)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
 	w, err = s.Methods(s.ctx, later)
 	if wantErr(t, err, nil); w.Default != "pm_1" || s.kept.Default != "pm_1" {
 		t.Errorf("it was not made the default: %+v", w)
@@ -191,11 +191,11 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 	t.Run("for a subscription that was made elsewhere", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
-		elsewhere := held(billing.Active)
+		elsewhere := held(payment.Active)
 		elsewhere.Key = ""
 		s.has(elsewhere)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrSubscriptionExists)
+		wantErr(t, err, payment.ErrSubscriptionExists)
 		if s.kept.Subscription == nil || s.kept.Subscription.Plan != "basic" || s.kept.Pending != nil {
 			t.Errorf("%+v", s.kept)
 		}
@@ -205,9 +205,9 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 			s := newMocked(t)
 			s.kept = customer("pm_1")
 			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil,
-				billing.ErrGatewayUnavailable)
+				payment.ErrGatewayUnavailable)
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-			wantErr(t, err, billing.ErrGatewayUnavailable)
+			wantErr(t, err, payment.ErrGatewayUnavailable)
 			if s.kept.Pending != nil {
 				t.Errorf("%+v", s.kept)
 			}
@@ -216,13 +216,13 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 	t.Run("for the price", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
-		s.priced = &billing.Rejection{Reason: "x"}
-		pro := billing.PlanID("pro")
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
-		wantErr(t, err, billing.ErrGateway)
+		s.priced = &payment.Rejection{Reason: "x"}
+		pro := payment.PlanID("pro")
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &pro})
+		wantErr(t, err, payment.ErrGateway)
 		s.kept = customer("pm_1")
 		_, err = s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrGateway)
+		wantErr(t, err, payment.ErrGateway)
 		if s.kept.Pending != nil {
 			t.Errorf("%+v", s.kept)
 		}
@@ -232,17 +232,17 @@ func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
 func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
-	waits, paid := held(billing.Incomplete), held(billing.Active)
+	s.kept.Subscription.Status, s.kept.Subscription.Plan = payment.Incomplete, "pro"
+	waits, paid := held(payment.Incomplete), held(payment.Active)
 	waits.Key, paid.Key, waits.Plan, paid.Plan = "made", "made", "pro", "pro"
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{waits},
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]payment.GatewaySubscription{waits},
 		nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, any,
-		billing.SubscriptionID("sub_1")).Return(billing.ErrSubscriptionExists)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{paid}, nil)
+		payment.SubscriptionID("sub_1")).Return(payment.ErrSubscriptionExists)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]payment.GatewaySubscription{paid}, nil)
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-	wantErr(t, err, billing.ErrSubscriptionExists)
-	if s.kept.Pending != nil || s.kept.Subscription.Status != billing.Active || s.kept.Subscription.Plan != "pro" {
+	wantErr(t, err, payment.ErrSubscriptionExists)
+	if s.kept.Pending != nil || s.kept.Subscription.Status != payment.Active || s.kept.Subscription.Plan != "pro" {
 		t.Errorf("%+v", s.kept.Subscription)
 	}
 }
@@ -250,11 +250,11 @@ func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
 func TestWhatIsListedForTheActionIsStored(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status = billing.Incomplete
-	s.has(held(billing.Active))
+	s.kept.Subscription.Status = payment.Incomplete
+	s.has(held(payment.Active))
 	v, err := s.Subscription(s.ctx, owner)
 	wantErr(t, err, nil)
-	if v.Status != billing.Active || v.Action != nil || s.kept.Subscription.Status != billing.Active {
+	if v.Status != payment.Active || v.Action != nil || s.kept.Subscription.Status != payment.Active {
 		t.Errorf("%+v, %+v", v, s.kept.Subscription)
 	}
 }
@@ -265,19 +265,19 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 		s.kept = customer("pm_1", "pm_2")
 		s.has()
 		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
-			billing.MethodID("pm_2")).AnyTimes().Return(nil)
+			payment.MethodID("pm_2")).AnyTimes().Return(nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any,
-			any).MinTimes(1).Return(billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "x"})
+			any).MinTimes(1).Return(payment.GatewaySubscription{}, &payment.DeclinedError{DeclineCode: "x"})
 		return s
 	}
 	buy := func(s *mockedService) error {
-		_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "pm_2"})
+		_, err := s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "pm_2"})
 		return err
 	}
 	t.Run("before the purchase is over", func(t *testing.T) {
 		s := begin(t)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
-		wantErr(t, buy(s), billing.ErrCardDeclined)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
+		wantErr(t, buy(s), payment.ErrCardDeclined)
 		if s.kept.Pending != nil || s.kept.Default != "pm_1" {
 			t.Errorf("%+v", s.kept)
 		}
@@ -286,11 +286,11 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := begin(t)
 			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any,
-				billing.MethodID("pm_1")).Times(3).Return(billing.ErrGatewayTimeout)
-			if err := buy(s); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+				payment.MethodID("pm_1")).Times(3).Return(payment.ErrGatewayTimeout)
+			if err := buy(s); !payment.OutcomeUnknown(err) || s.kept.Pending == nil {
 				t.Fatalf("given up: %v", err)
 			}
-			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
 			if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil {
 				t.Error("still pending")
 			}
@@ -311,7 +311,7 @@ func TestPlansNeedNoWorkspace(t *testing.T) {
 func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status = billing.PastDue
+	s.kept.Subscription.Status = payment.PastDue
 	for ahead, want := range map[time.Duration]bool{6 * 24 * time.Hour: true, 8 * 24 * time.Hour: false} {
 		s.terms.Clock = func(context.Context) (time.Time, error) { return now.Add(ahead), nil }
 		v, err := s.Subscription(s.ctx, member)
@@ -326,26 +326,26 @@ func TestExpiryFollowsTheClockOfTheGateway(t *testing.T) {
 	s.kept = customer("pm_1", "pm_2")
 	s.terms.Clock = func(context.Context) (time.Time, error) { return now.AddDate(20, 0, 0), nil }
 	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")
-	wantErr(t, err, billing.ErrMethodExpired)
-	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), billing.ErrMethodExpired)
+	wantErr(t, err, payment.ErrMethodExpired)
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), payment.ErrMethodExpired)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
-	_, err = s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Method: "pm_1", Quantity: 1})
-	wantErr(t, err, billing.ErrMethodExpired)
-	_, err = s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
-	wantErr(t, err, billing.ErrMethodRequired)
+	_, err = s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Method: "pm_1", Quantity: 1})
+	wantErr(t, err, payment.ErrMethodExpired)
+	_, err = s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
+	wantErr(t, err, payment.ErrMethodRequired)
 }
 
 // TestAnAuditTakesUpAnOperationWhoseJobHasGivenUp comes after an outage that was longer than the attempts of the job.
 func TestAnAuditTakesUpAnOperationWhoseJobHasGivenUp(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Pending = &billing.Operation{Kind: billing.Change, Key: "k", At: now.Add(-48 * time.Hour), Plan: "pro"}
+	s.kept.Pending = &payment.Operation{Kind: payment.Change, Key: "k", At: now.Add(-48 * time.Hour), Plan: "pro"}
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().
-		Return(billing.Wallet{}, billing.ErrGatewayTimeout)
-	if err := s.Audit(s.ctx, system); !errors.Is(err, billing.ErrGatewayTimeout) {
+		Return(payment.Wallet{}, payment.ErrGatewayTimeout)
+	if err := s.Audit(s.ctx, system); !errors.Is(err, payment.ErrGatewayTimeout) {
 		t.Error(err)
 	}
-	if _, queued := s.queued[billing.ReconcileJob]; !queued {
+	if _, queued := s.queued[payment.ReconcileJob]; !queued {
 		t.Error("nothing will end it")
 	}
 }
@@ -357,14 +357,14 @@ func TestAnAnswerAtTheEndOfTheTimeIsStored(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.kept.SubscriptionAt = now.Add(-time.Hour)
-		type read = func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error)
+		type read = func(context.Context, payment.CustomerID) ([]payment.GatewaySubscription, error)
 		takes := func(d time.Duration) read {
-			return func(ctx context.Context, _ billing.CustomerID) ([]billing.GatewaySubscription, error) {
+			return func(ctx context.Context, _ payment.CustomerID) ([]payment.GatewaySubscription, error) {
 				select {
 				case <-time.After(d):
-					return []billing.GatewaySubscription{held(billing.Active)}, nil
+					return []payment.GatewaySubscription{held(payment.Active)}, nil
 				case <-ctx.Done():
-					return nil, billing.ErrGatewayTimeout
+					return nil, payment.ErrGatewayTimeout
 				}
 			}
 		}
@@ -372,14 +372,14 @@ func TestAnAnswerAtTheEndOfTheTimeIsStored(t *testing.T) {
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).After(slow).AnyTimes().DoAndReturn(
 			takes(500 * time.Millisecond))
 		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", any, any, any).DoAndReturn(func(
-			context.Context, string, billing.CustomerID, billing.SubscriptionID, billing.Amendment,
-		) (billing.GatewaySubscription, error) {
+			context.Context, string, payment.CustomerID, payment.SubscriptionID, payment.Amendment,
+		) (payment.GatewaySubscription, error) {
 			time.Sleep(3900 * time.Millisecond)
 			s.kept.Revision++
-			return held(billing.Active), nil
+			return held(payment.Active), nil
 		})
 		more := 2
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
 		if wantErr(t, err, nil); s.kept.Pending != nil {
 			t.Errorf("it is still pending: %+v", s.kept.Pending)
 		}

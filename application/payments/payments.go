@@ -12,10 +12,10 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -23,21 +23,21 @@ import (
 
 // Terms says what an org sells, and through which gateway. The zero Terms sell nothing.
 type Terms struct {
-	Kind           billing.GatewayKind
+	Kind           payment.GatewayKind
 	Account        string             // identifies the account at the gateway, among all that the org has ever had
 	Connected      string             // the account that events belong to, for Stripe Connect
 	Gateway        ports.Gateway      // nil if the org takes no payments
 	Payer          ports.SandboxPayer // only for the sandbox; otherwise nil
 	PublishableKey string             // for browsers; not secret
 	WebhookKeys    []secret.String    // keys that may have signed an event
-	Plans          billing.Plans
+	Plans          payment.Plans
 	Grace          time.Duration // how long a past-due subscription still entitles
-	Limits         billing.CardLimits
-	Trials         billing.TrialRules
+	Limits         payment.CardLimits
+	Trials         payment.TrialRules
 	AutomaticTax   bool                 // the gateway determines the taxes of new subscriptions
 	Reads          *Reads               // of the account; nil if reads wait as long as the gateway takes
-	Returns        billing.ReturnPolicy // to which addresses payers return from pages of the gateway
-	MailedNotices  []billing.NoticeKind // the notices that are mailed to the owners of a workspace
+	Returns        payment.ReturnPolicy // to which addresses payers return from pages of the gateway
+	MailedNotices  []payment.NoticeKind // the notices that are mailed to the owners of a workspace
 
 	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be
 	// advanced.
@@ -80,21 +80,21 @@ func NewService(s ports.Stores, d Deps) *Service {
 }
 
 // GatewayOf returns the gateway of an org; empty if the org takes no payments.
-func (s *Service) GatewayOf(org identity.OrgID) billing.GatewayKind { return s.deps.Terms(org).Kind }
+func (s *Service) GatewayOf(org identity.OrgID) payment.GatewayKind { return s.deps.Terms(org).Kind }
 
 // termsForManager returns the terms if by manages payments.
 func (s *Service) termsForManager(by identity.Actor) (Terms, error) {
-	if err := billing.MayManage(by); err != nil {
+	if err := payment.MayManage(by); err != nil {
 		return Terms{}, err
 	}
 	return s.terms(by)
 }
 
-// terms returns the terms of by's org, or billing.ErrNotConfigured.
+// terms returns the terms of by's org, or payment.ErrNotConfigured.
 func (s *Service) terms(by identity.Actor) (Terms, error) {
 	t := s.deps.Terms(by.Org)
 	if t.Gateway == nil {
-		return Terms{}, billing.ErrNotConfigured
+		return Terms{}, payment.ErrNotConfigured
 	}
 	return t, nil
 }
@@ -132,7 +132,7 @@ func outlast(ctx, callCtx context.Context) (storing, calling context.Context, ca
 }
 
 // callWithRetry calls the gateway, and retries if the outcome is unknown. The retry uses the same key, which is
-// part of f. A refusal after a try without a response is a *billing.UnsettledError.
+// part of f. A refusal after a try without a response is a *payment.UnsettledError.
 func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	waits := &gatewayBackOff{ExponentialBackOff: backoff.ExponentialBackOff{
 		InitialInterval: firstWait, RandomizationFactor: 0.25, Multiplier: 2, MaxInterval: budget,
@@ -142,13 +142,13 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 	open := false                                        // whether an earlier try may have taken effect
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the gateway when ctx ends
 		out, err = callOnce(ctx, f)
-		if refused, is := errors.AsType[*billing.Rejection](err); is && open {
-			err = &billing.UnsettledError{Refusal: refused.Reason}
+		if refused, is := errors.AsType[*payment.Rejection](err); is && open {
+			err = &payment.UnsettledError{Refusal: refused.Reason}
 			return struct{}{}, backoff.Permanent(err)
 		}
-		limited := billing.NoEffect(err)
-		_, kept := errors.AsType[*billing.KeptFailure](err)
-		if kept || err != nil && !limited && !billing.OutcomeUnknown(err) {
+		limited := payment.NoEffect(err)
+		_, kept := errors.AsType[*payment.KeptFailure](err)
+		if kept || err != nil && !limited && !payment.OutcomeUnknown(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		waits.least = 0
@@ -156,7 +156,7 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 			waits.least = said.RetryAfter
 		}
 		if limited && open {
-			err = &billing.UnsettledError{Refusal: err.Error()}
+			err = &payment.UnsettledError{Refusal: err.Error()}
 		}
 		open = open || err != nil && !limited
 		return struct{}{}, err
@@ -190,7 +190,7 @@ func callOnce[T any](ctx context.Context, f func(context.Context) (T, error)) (T
 	defer cancel()
 	out, err := f(ctx)
 	if _, foreseen := errors.AsType[*fault.Error](err); err != nil && !foreseen && ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, err)
+		err = fmt.Errorf("%w: %w", payment.ErrGatewayTimeout, err)
 	}
 	return out, err
 }
@@ -210,7 +210,7 @@ func mirrorActor(by identity.Actor) identity.Actor {
 // update changes the customer of by's workspace, and queues a job that resolves its open outcomes if no
 // one else does.
 func (s *Service) update(ctx context.Context, by identity.Actor, t Terms,
-	change func(*billing.Customer) error) (c *billing.Customer, err error) {
+	change func(*payment.Customer) error) (c *payment.Customer, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Update(ctx, by, t.Account, change); err != nil {
 			return err
@@ -224,17 +224,17 @@ func (s *Service) update(ctx context.Context, by identity.Actor, t Terms,
 }
 
 // watch queues the job that resolves unknown outcomes of c, or cancels it if there are none.
-func watch(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.Customer) error {
+func watch(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *payment.Customer) error {
 	if c.Settled() {
 		_, err := jobs.Cancel(ctx, c.Workspace, string(c.Workspace))
 		return err
 	}
-	return jobs.Enqueue(ctx, job.New(by, billing.ReconcileJob, string(c.Workspace), by.At.Add(billing.ReconcileAfter)))
+	return jobs.Enqueue(ctx, job.New(by, payment.ReconcileJob, string(c.Workspace), by.At.Add(payment.ReconcileAfter)))
 }
 
 // code returns the code that is recorded for an error.
 func code(err error) string {
-	if d, declined := errors.AsType[*billing.DeclinedError](err); declined {
+	if d, declined := errors.AsType[*payment.DeclinedError](err); declined {
 		return d.DeclineCode
 	}
 	if said, ok := errors.AsType[*fault.Error](err); ok {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -28,8 +28,8 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 		{User: "ann", Role: identity.Owner, Email: "ann@example.com"},
 	}}, nil)
 	s.payments.EXPECT().Reserve(any, owner, any).DoAndReturn(func(_ context.Context, _ identity.Actor,
-		c *billing.Customer) (*billing.Customer, error) {
-		if !c.Details.Matches(&billing.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
+		c *payment.Customer) (*payment.Customer, error) {
+		if !c.Details.Matches(&payment.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
 			t.Errorf("%+v", c)
 		}
 		c.Key = "somebody else's" // a concurrent call was first
@@ -37,19 +37,19 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 		return copied(c), nil
 	})
 	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's",
-		billing.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
-		func(context.Context, string, billing.Details) (billing.CustomerID, error) {
-			if _, watched := s.queued[billing.ReconcileJob]; !watched {
+		payment.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
+		func(context.Context, string, payment.Details) (payment.CustomerID, error) {
+			if _, watched := s.queued[payment.ReconcileJob]; !watched {
 				t.Error("no job would find out the outcome")
 			}
 			return "cus_1", nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", billing.CustomerID("cus_1"),
-		billing.OffSession).Return(billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("s")}, nil)
-	i, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
+	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", payment.CustomerID("cus_1"),
+		payment.OffSession).Return(payment.SetupIntent{ID: "seti_1", ClientSecret: secret.New("s")}, nil)
+	i, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
 	wantErr(t, err, nil)
-	if i.ID != "seti_1" || i.Gateway != billing.Sandbox || s.kept.ID != "cus_1" || len(s.queued) != 1 ||
-		s.queued[billing.AuditJob].Subject != "cus_1" {
+	if i.ID != "seti_1" || i.Gateway != payment.Sandbox || s.kept.ID != "cus_1" || len(s.queued) != 1 ||
+		s.queued[payment.AuditJob].Subject != "cus_1" {
 		t.Errorf("%+v, %+v, %+v", i, s.kept, s.queued)
 	}
 }
@@ -64,31 +64,31 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 		"default":      func(by identity.Actor) error { _, _, err := s.SetDefault(s.ctx, by, "pm"); return err },
 		"remove":       func(by identity.Actor) error { return s.RemoveMethod(s.ctx, by, "pm", "") },
 		"subscribe": func(by identity.Actor) error {
-			_, err := s.Subscribe(s.ctx, by, "k", billing.SubscribeRequest{Plan: "basic"})
+			_, err := s.Subscribe(s.ctx, by, "k", payment.SubscribeRequest{Plan: "basic"})
 			return err
 		},
 		"change": func(by identity.Actor) error {
-			_, err := s.ChangeSubscription(s.ctx, by, "k", nil, billing.Changes{})
+			_, err := s.ChangeSubscription(s.ctx, by, "k", nil, payment.Changes{})
 			return err
 		},
 		"cancel": func(by identity.Actor) error {
-			return s.CancelSubscription(s.ctx, by, "k", nil, billing.Cancellation{})
+			return s.CancelSubscription(s.ctx, by, "k", nil, payment.Cancellation{})
 		},
 		"confirm": func(by identity.Actor) error {
-			_, err := s.ConfirmIntent(s.ctx, by, billing.SetupIntent{}, billing.Card{})
+			_, err := s.ConfirmIntent(s.ctx, by, payment.SetupIntent{}, payment.Card{})
 			return err
 		},
 		"authenticate": func(by identity.Actor) error {
-			_, err := s.AuthenticateIntent(s.ctx, by, billing.SetupIntent{}, true)
+			_, err := s.AuthenticateIntent(s.ctx, by, payment.SetupIntent{}, true)
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.terms.Gateway = s.gateway
-			wantErr(t, try(member), billing.ErrRoleRequired)
+			wantErr(t, try(member), payment.ErrRoleRequired)
 			wantErr(t, try(identity.Actor{Org: "org"}), identity.ErrWorkspaceNotFound)
 			s.terms.Gateway = nil
-			wantErr(t, try(owner), billing.ErrNotConfigured)
+			wantErr(t, try(owner), payment.ErrNotConfigured)
 		})
 	}
 }
@@ -106,9 +106,9 @@ func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
 	if v.ID != "sub_1" || !v.Entitled || v.Stale || v.Default != "pm_1" {
 		t.Errorf("%+v", v)
 	}
-	s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", billing.Paid,
-		page.Query{Limit: 3}).Return(billing.InvoicePage{Items: []billing.Invoice{{ID: "in_1"}}}, nil)
-	b, err := s.Invoices(s.ctx, owner, billing.Paid, page.Query{Limit: 3})
+	s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", payment.Paid,
+		page.Query{Limit: 3}).Return(payment.InvoicePage{Items: []payment.Invoice{{ID: "in_1"}}}, nil)
+	b, err := s.Invoices(s.ctx, owner, payment.Paid, page.Query{Limit: 3})
 	if wantErr(t, err, nil); len(b.Items) != 1 || b.Stale {
 		t.Errorf("%+v", b)
 	}
@@ -120,14 +120,14 @@ func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
 
 func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	later := owner
-	later.At = now.Add(billing.Fresh)
+	later.At = now.Add(payment.Fresh)
 	t.Run("read again", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-			billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
-			billing.MethodID("pm_2")).Return(nil)
+			payment.CustomerID("cus_1")).Return(payment.Wallet{Methods: []payment.Method{method("pm_2")}}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
+			payment.MethodID("pm_2")).Return(nil)
 		w, err := s.Methods(s.ctx, later)
 		wantErr(t, err, nil)
 		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Default != "pm_2" || w.Stale ||
@@ -144,8 +144,8 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newMocked(t)
 			s.kept = customer("pm_1")
-			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(billing.Wallet{},
-				billing.ErrGatewayUnavailable)
+			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(payment.Wallet{},
+				payment.ErrGatewayUnavailable)
 			w, err := s.Methods(s.ctx, later)
 			wantErr(t, err, nil)
 			if len(w.Methods) != 1 || !w.Stale || s.kept.WalletAt != now {
@@ -157,9 +157,9 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-			any).Times(3).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
+			any).Times(3).DoAndReturn(func(context.Context, payment.CustomerID) (payment.Wallet, error) {
 			s.kept.Revision++
-			return billing.Wallet{}, nil
+			return payment.Wallet{}, nil
 		})
 		w, err := s.Methods(s.ctx, later)
 		wantErr(t, err, nil)
@@ -175,25 +175,25 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 		calls int
 		took  time.Duration // at most
 	}{
-		"an outage, twice more":      {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
-		"an unintelligible response": {billing.ErrGateway, 3, 2 * time.Second},
-		"as long as the gateway wants": {billing.ErrGatewayUnavailable.WithRetryAfter(3 * time.Second), 3,
+		"an outage, twice more":      {payment.ErrGatewayUnavailable, 3, 2 * time.Second},
+		"an unintelligible response": {payment.ErrGateway, 3, 2 * time.Second},
+		"as long as the gateway wants": {payment.ErrGatewayUnavailable.WithRetryAfter(3 * time.Second), 3,
 			7 * time.Second},
-		"but not beyond eight seconds": {billing.ErrGatewayUnavailable.WithRetryAfter(time.Minute), 1,
+		"but not beyond eight seconds": {payment.ErrGatewayUnavailable.WithRetryAfter(time.Minute), 1,
 			time.Second},
-		"a refusal is not repeated":                {&billing.Rejection{Reason: "x"}, 1, 0},
-		"nor a decline":                            {&billing.DeclinedError{}, 1, 0},
+		"a refusal is not repeated":                {&payment.Rejection{Reason: "x"}, 1, 0},
+		"nor a decline":                            {&payment.DeclinedError{}, 1, 0},
 		"an unexpected error does not ask to wait": {context.Canceled, 3, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newMocked(t)
 				s.kept = customer()
-				s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(billing.Wallet{}, nil)
+				s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(payment.Wallet{}, nil)
 				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any,
-					any).Times(tt.calls).Return(billing.SetupIntent{}, tt.err)
+					any).Times(tt.calls).Return(payment.SetupIntent{}, tt.err)
 				start := time.Now()
-				_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
+				_, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
 				wantErr(t, err, tt.err)
 				if took := time.Since(start); took > tt.took {
 					t.Errorf("it took %s", took)
@@ -206,14 +206,14 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 			s := newMocked(t)
 			s.kept = customer()
 			s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, any, any, any).AnyTimes().DoAndReturn(
-				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Usage) (billing.SetupIntent,
+				func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.Usage) (payment.SetupIntent,
 					error) {
 					<-ctx.Done()
-					return billing.SetupIntent{}, ctx.Err()
+					return payment.SetupIntent{}, ctx.Err()
 				})
 			start := time.Now()
-			_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
-			wantErr(t, err, billing.ErrGatewayTimeout)
+			_, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
+			wantErr(t, err, payment.ErrGatewayTimeout)
 			if took := time.Since(start); took > 8*time.Second {
 				t.Errorf("it took %s", took)
 			}
@@ -224,18 +224,18 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1", "pm_2")
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
-		billing.MethodID("pm_2")).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
+		payment.MethodID("pm_2")).Return(nil)
 	m, _, err := s.SetDefault(s.ctx, owner, "pm_2")
 	wantErr(t, err, nil)
 	if m.ID != "pm_2" || s.kept.Default != "pm_2" {
 		t.Errorf("%+v", s.kept)
 	}
 	_, _, err = s.SetDefault(s.ctx, owner, "pm_3")
-	wantErr(t, err, billing.ErrMethodNotFound)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).Return(billing.ErrMethodNotFound)
+	wantErr(t, err, payment.ErrMethodNotFound)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).Return(payment.ErrMethodNotFound)
 	_, _, err = s.SetDefault(s.ctx, owner, "pm_1")
-	wantErr(t, err, billing.ErrMethodNotFound)
+	wantErr(t, err, payment.ErrMethodNotFound)
 	if s.kept.Default != "pm_2" {
 		t.Error("it was noted all the same")
 	}
@@ -245,12 +245,12 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 	detach := func(t *testing.T, err error) *mockedService {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1", "pm_2")
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
-			billing.MethodID("pm_2")).Return(nil)
-		s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, billing.CustomerID("cus_1"),
-			billing.MethodID("pm_1")).MinTimes(1).DoAndReturn(
-			func(context.Context, string, billing.CustomerID, billing.MethodID) error {
-				if len(s.kept.Shown()) != 1 || s.queued[billing.ReconcileJob].Subject != "acme" {
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
+			payment.MethodID("pm_2")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, payment.CustomerID("cus_1"),
+			payment.MethodID("pm_1")).MinTimes(1).DoAndReturn(
+			func(context.Context, string, payment.CustomerID, payment.MethodID) error {
+				if len(s.kept.Shown()) != 1 || s.queued[payment.ReconcileJob].Subject != "acme" {
 					t.Errorf("%+v, %+v", s.kept, s.queued)
 				}
 				return err
@@ -263,21 +263,21 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 		if len(s.kept.Methods) != 1 || s.kept.Default != "pm_2" || len(s.queued) != 0 {
 			t.Errorf("%+v, %+v", s.kept, s.queued)
 		}
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), billing.ErrMethodInUse)
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrMethodNotFound)
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), payment.ErrMethodInUse)
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrMethodNotFound)
 	})
 	t.Run("a job resolves unknown outcomes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := detach(t, billing.ErrGatewayTimeout)
-			wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGatewayTimeout)
+			s := detach(t, payment.ErrGatewayTimeout)
+			wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGatewayTimeout)
 			if len(s.kept.Detaching()) != 1 || len(s.queued) != 1 {
 				t.Errorf("%+v, %+v", s.kept, s.queued)
 			}
 		})
 	})
 	t.Run("it is shown again if the gateway refuses", func(t *testing.T) {
-		s := detach(t, &billing.Rejection{Reason: "x"})
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGateway)
+		s := detach(t, &payment.Rejection{Reason: "x"})
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
 		if len(s.kept.Shown()) != 2 || len(s.queued) != 0 {
 			t.Errorf("%+v", s.kept)
 		}
@@ -288,15 +288,15 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1", "pm_2")
-	refused := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).
-		Return(&billing.Rejection{Reason: "x"})
-	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGateway)
+	refused := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).
+		Return(&payment.Rejection{Reason: "x"})
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
 
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).
-		Return(billing.Wallet{Methods: []billing.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}, nil)
-	replaced := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, payment.CustomerID("cus_1")).
+		Return(payment.Wallet{Methods: []payment.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}, nil)
+	replaced := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).
 		After(refused).Return(nil)
-	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, billing.MethodID("pm_1")).After(replaced).Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, payment.MethodID("pm_1")).After(replaced).Return(nil)
 	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
 	if len(s.kept.Methods) != 1 || s.kept.Default != "pm_2" {
 		t.Errorf("%+v", s.kept)
@@ -305,31 +305,31 @@ func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
 
 func TestThePayerOfTheSandbox(t *testing.T) {
 	s := newMocked(t)
-	_, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
-	wantErr(t, err, billing.ErrIntentNotFound)
+	_, err := s.ConfirmIntent(s.ctx, owner, payment.SetupIntent{ID: "seti_1"}, payment.Card{})
+	wantErr(t, err, payment.ErrIntentNotFound)
 	s.kept = customer()
-	s.payer.EXPECT().Confirm(any, billing.CustomerID("cus_1"), billing.IntentID("seti_1"), any,
-		any).Return(billing.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
-	s.payer.EXPECT().Authenticate(any, billing.CustomerID("cus_1"), billing.IntentID("pi_1"), any,
-		true).Return(billing.SetupIntent{}, billing.ErrIntentState)
-	s.expectResync(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
-	i, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
+	s.payer.EXPECT().Confirm(any, payment.CustomerID("cus_1"), payment.IntentID("seti_1"), any,
+		any).Return(payment.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
+	s.payer.EXPECT().Authenticate(any, payment.CustomerID("cus_1"), payment.IntentID("pi_1"), any,
+		true).Return(payment.SetupIntent{}, payment.ErrIntentState)
+	s.expectResync(payment.Wallet{Methods: []payment.Method{method("pm_1")}, Default: "pm_1"}, nil)
+	i, err := s.ConfirmIntent(s.ctx, owner, payment.SetupIntent{ID: "seti_1"}, payment.Card{})
 	wantErr(t, err, nil)
 	if i.Status != "succeeded" || len(s.kept.Methods) != 1 {
 		t.Errorf("%+v, %+v", i, s.kept)
 	}
-	_, err = s.AuthenticateIntent(s.ctx, owner, billing.SetupIntent{ID: "pi_1"}, true)
-	wantErr(t, err, billing.ErrIntentState)
+	_, err = s.AuthenticateIntent(s.ctx, owner, payment.SetupIntent{ID: "pi_1"}, true)
+	wantErr(t, err, payment.ErrIntentState)
 	s.terms.Payer = nil
-	_, err = s.AuthenticateIntent(s.ctx, owner, billing.SetupIntent{ID: "pi_1"}, true)
-	wantErr(t, err, billing.ErrGatewayNotFound)
+	_, err = s.AuthenticateIntent(s.ctx, owner, payment.SetupIntent{ID: "pi_1"}, true)
+	wantErr(t, err, payment.ErrGatewayNotFound)
 }
 
 // expectResync expects one read of all of the gateway's data.
-func (s *mockedService) expectResync(w billing.Wallet, held []billing.GatewaySubscription) {
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(w, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).Return(held, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, billing.CustomerID("cus_1")).Return(nil, nil)
+func (s *mockedService) expectResync(w payment.Wallet, held []payment.GatewaySubscription) {
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, payment.CustomerID("cus_1")).Return(w, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, payment.CustomerID("cus_1")).Return(held, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, payment.CustomerID("cus_1")).Return(nil, nil)
 }
 
 var errOutage = errors.New("the store is away")
@@ -342,7 +342,7 @@ func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 	_, err = s.Subscription(s.ctx, member)
-	wantErr(t, err, billing.ErrNoSubscription)
+	wantErr(t, err, payment.ErrNoSubscription)
 	wantErr(t, s.Reconcile(s.ctx, system), nil)
 	wantErr(t, s.Audit(s.ctx, system), nil)
 	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)

@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // ChangePreview is what a change of the subscription would cost.
 type ChangePreview struct {
-	billing.Preview
-	Plan      billing.PlanID
+	payment.Preview
+	Plan      payment.PlanID
 	Quantity  int
 	AtRenewal bool   // the change waits until the period ends
 	Signature string // the change can carry it, until ExpiresAt
-	Gateway   billing.GatewayKind
+	Gateway   payment.GatewayKind
 }
 
 // previewDigest is the purpose of the key that signs previews.
@@ -27,14 +27,14 @@ const previewDigest = "payment preview"
 
 // PreviewChange returns what ChangeSubscription would cost now, and changes nothing. Its errors are those of
 // ChangeSubscription. An invalid promotion code counts like one of a change.
-func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billing.Changes) (*ChangePreview, error) {
+func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payment.Changes) (*ChangePreview, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
-		return nil, billing.ErrNoSubscription
+	if errors.Is(err, payment.ErrNoCustomer) || err == nil && c.ID == "" {
+		return nil, payment.ErrNoSubscription
 	}
 	if err != nil {
 		return nil, err
@@ -73,24 +73,24 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch billi
 
 // preview reads from the gateway what an operation costs.
 func (s *Service) preview(
-	callCtx context.Context, t Terms, c *billing.Customer, op *billing.Operation, plans billing.Plans,
-) (*billing.Preview, error) {
+	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation, plans payment.Plans,
+) (*payment.Preview, error) {
 	plan, err := op.Bought(plans)
 	if err != nil {
 		return nil, err
 	}
-	p, err := callWithRetry(callCtx, func(ctx context.Context) (billing.Preview, error) {
+	p, err := callWithRetry(callCtx, func(ctx context.Context) (payment.Preview, error) {
 		return t.Gateway.Preview(ctx, c.ID, op.Subscription, op.Amendment(*plan))
 	})
 	p.At, p.Metered = op.ProrateAt, plan.Metered != nil || s.isMetered(t, c)
 	return &p, err
 }
 
-// checkOffer returns billing.ErrPreviewOutdated unless the offer of a change is valid, and the change still costs what
+// checkOffer returns payment.ErrPreviewOutdated unless the offer of a change is valid, and the change still costs what
 // it says.
 func (s *Service) checkOffer(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, ch billing.Changes,
-	plans billing.Plans,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
+	plans payment.Plans,
 ) error {
 	now, err := t.now(ctx, by)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Service) checkOffer(
 	return ch.Offer.Costs(p)
 }
 
-func (s *Service) signOffer(by identity.Actor, o *billing.Offer) (string, error) {
+func (s *Service) signOffer(by identity.Actor, o *payment.Offer) (string, error) {
 	text, err := o.Bytes()
 	if err != nil {
 		return "", err
@@ -123,13 +123,13 @@ func (s *Service) signOffer(by identity.Actor, o *billing.Offer) (string, error)
 	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-func (s *Service) openOffer(by identity.Actor, t Terms, signature string) (*billing.Offer, error) {
+func (s *Service) openOffer(by identity.Actor, t Terms, signature string) (*payment.Offer, error) {
 	encoded, sum, _ := strings.Cut(signature, ".")
 	text, bad := base64.RawURLEncoding.DecodeString(encoded)
 	got, worse := base64.RawURLEncoding.DecodeString(sum)
 	want := s.deps.Digester.Digest(previewDigest, []byte(by.Org), text)
 	if bad != nil || worse != nil || !hmac.Equal(got, want[:]) {
-		return nil, billing.ErrPreviewNotFound
+		return nil, payment.ErrPreviewNotFound
 	}
-	return billing.ParseOffer(by, t.Account, text)
+	return payment.ParseOffer(by, t.Account, text)
 }

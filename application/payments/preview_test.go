@@ -7,36 +7,36 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // expectPreviews expects previews of an upgrade, which cost some amount.
 func (s *mockedService) expectPreviews(t *testing.T, times int, amount int64, err error) {
 	t.Helper()
-	id := billing.SubscriptionID("sub_1")
-	s.gateway.MockGatewayPreviews.EXPECT().Preview(any, billing.CustomerID("cus_1"), id, any).Times(times).DoAndReturn(
-		func(_ context.Context, _ billing.CustomerID, _ billing.SubscriptionID,
-			a billing.Amendment) (billing.Preview, error) {
+	id := payment.SubscriptionID("sub_1")
+	s.gateway.MockGatewayPreviews.EXPECT().Preview(any, payment.CustomerID("cus_1"), id, any).Times(times).DoAndReturn(
+		func(_ context.Context, _ payment.CustomerID, _ payment.SubscriptionID,
+			a payment.Amendment) (payment.Preview, error) {
 			if a.Plan.ID != "pro" || !a.Resell || a.AtRenewal || !a.ProrateAt.Equal(now) {
 				t.Errorf("%+v", a)
 			}
-			return billing.Preview{Today: billing.Money{Amount: amount, Currency: "usd"}, NextAt: now.AddDate(0, 1, 0)},
+			return payment.Preview{Today: payment.Money{Amount: amount, Currency: "usd"}, NextAt: now.AddDate(0, 1, 0)},
 				err
 		})
 }
 
 func (s *mockedService) changeAsPreviewed(
-	by identity.Actor, key string, at revision.Match, ch billing.Changes, signature string,
+	by identity.Actor, key string, at revision.Match, ch payment.Changes, signature string,
 ) (*payments.View, error) {
 	ch.Preview = signature
 	return s.ChangeSubscription(s.ctx, by, key, at, ch)
 }
 
 func TestAChangeAsPreviewed(t *testing.T) {
-	dear := billing.PlanID("pro")
-	change := billing.Changes{Plan: &dear}
+	dear := payment.PlanID("pro")
+	change := payment.Changes{Plan: &dear}
 	later := owner
 	later.At = now.Add(5 * time.Minute)
 	previewed := func(t *testing.T) (*mockedService, string) {
@@ -57,11 +57,11 @@ func TestAChangeAsPreviewed(t *testing.T) {
 	t.Run("is made for the time of the preview", func(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 2000, nil)
-		h := held(billing.Active)
+		h := held(payment.Active)
 		h.Plan = "pro"
-		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"), h.ID, any).DoAndReturn(
-			func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
-				a billing.Amendment) (billing.GatewaySubscription, error) {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", payment.CustomerID("cus_1"), h.ID, any).DoAndReturn(
+			func(_ context.Context, _ string, _ payment.CustomerID, _ payment.SubscriptionID,
+				a payment.Amendment) (payment.GatewaySubscription, error) {
 				if !a.ProrateAt.Equal(now) {
 					t.Errorf("%+v", a)
 				}
@@ -75,15 +75,15 @@ func TestAChangeAsPreviewed(t *testing.T) {
 	t.Run("is resumed under its key when the gateway did not answer", func(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 2000, nil)
-		h := held(billing.Active)
+		h := held(payment.Active)
 		h.Plan = "pro"
 		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
-		lost := amend(any, "k", any, any, any).Times(3).Return(billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
+		lost := amend(any, "k", any, any, any).Times(3).Return(payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		amend(any, "k", any, any, any).After(lost).Return(h, nil)
 		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
-		wantErr(t, err, billing.ErrGatewayTimeout)
+		wantErr(t, err, payment.ErrGatewayTimeout)
 		_, err = s.changeAsPreviewed(later, "another", nil, change, signature)
-		wantErr(t, err, billing.ErrPending)
+		wantErr(t, err, payment.ErrPending)
 		s.has(h)
 		v, err := s.changeAsPreviewed(later, "k", nil, change, signature)
 		if wantErr(t, err, nil); v.Plan != "pro" {
@@ -94,22 +94,22 @@ func TestAChangeAsPreviewed(t *testing.T) {
 		s, signature := previewed(t)
 		s.expectPreviews(t, 1, 2001, nil)
 		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
-		if wantErr(t, err, billing.ErrPreviewOutdated); s.kept.Pending != nil {
+		if wantErr(t, err, payment.ErrPreviewOutdated); s.kept.Pending != nil {
 			t.Errorf("%+v", s.kept.Pending)
 		}
 	})
 	t.Run("is refused while the gateway does not say the price", func(t *testing.T) {
 		s, signature := previewed(t)
-		s.expectPreviews(t, 1, 0, &billing.Rejection{Reason: "down"})
+		s.expectPreviews(t, 1, 0, &payment.Rejection{Reason: "down"})
 		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
-		wantErr(t, err, billing.ErrGateway)
+		wantErr(t, err, payment.ErrGateway)
 	})
 	t.Run("is refused when the preview has expired", func(t *testing.T) {
 		s, signature := previewed(t)
 		late := owner
 		late.At = now.Add(15 * time.Minute)
 		_, err := s.changeAsPreviewed(late, "k", nil, change, signature)
-		wantErr(t, err, billing.ErrPreviewOutdated)
+		wantErr(t, err, payment.ErrPreviewOutdated)
 	})
 	t.Run("is not found with another signature, org or workspace", func(t *testing.T) {
 		s, signature := previewed(t)
@@ -117,21 +117,21 @@ func TestAChangeAsPreviewed(t *testing.T) {
 		for _, forged := range []string{".", text, text + ".", text + "." + sum[1:], "e30." + sum,
 			"e30" + signature} {
 			_, err := s.changeAsPreviewed(later, "k", nil, change, forged)
-			wantErr(t, err, billing.ErrPreviewNotFound)
+			wantErr(t, err, payment.ErrPreviewNotFound)
 		}
 		elsewhere := later
 		elsewhere.Workspace = "other"
 		_, err := s.changeAsPreviewed(elsewhere, "k", nil, change, signature)
-		wantErr(t, err, billing.ErrPreviewNotFound)
+		wantErr(t, err, payment.ErrPreviewNotFound)
 	})
 	t.Run("requires a manager and a subscription", func(t *testing.T) {
 		s := newMocked(t)
 		_, err := s.PreviewChange(s.ctx, member, change)
-		wantErr(t, err, billing.ErrRoleRequired)
+		wantErr(t, err, payment.ErrRoleRequired)
 		_, err = s.PreviewChange(s.ctx, owner, change)
-		wantErr(t, err, billing.ErrNoSubscription)
+		wantErr(t, err, payment.ErrNoSubscription)
 		s.kept = customer("pm_1")
 		_, err = s.PreviewChange(s.ctx, owner, change)
-		wantErr(t, err, billing.ErrNoSubscription)
+		wantErr(t, err, payment.ErrNoSubscription)
 	})
 }

@@ -4,26 +4,26 @@ import (
 	"context"
 	"errors"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// promotion returns the promotion of a code that c can use for a sale. billing.ErrPromotionInvalid,
-// billing.ErrPromotionLimit.
+// promotion returns the promotion of a code that c can use for a sale. payment.ErrPromotionInvalid,
+// payment.ErrPromotionLimit.
 func (s *Service) promotion(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, code string, of billing.Sale,
-) (*billing.Promotion, error) {
-	begin := func(c *billing.Customer) error { return c.BeginPromotion(by, t.Limits) }
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, code string, of payment.Sale,
+) (*payment.Promotion, error) {
+	begin := func(c *payment.Customer) error { return c.BeginPromotion(by, t.Limits) }
 	if _, err := s.payments.Update(ctx, by, t.Account, begin); err != nil {
 		return nil, err
 	}
-	p, err := callWithRetry(callCtx, func(ctx context.Context) (billing.Promotion, error) {
+	p, err := callWithRetry(callCtx, func(ctx context.Context) (payment.Promotion, error) {
 		return t.Gateway.Promotion(ctx, c.ID, code, of)
 	})
-	if errors.Is(err, billing.ErrPromotionInvalid) {
+	if errors.Is(err, payment.ErrPromotionInvalid) {
 		return nil, err
 	}
-	_, stored := s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+	_, stored := s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 		c.EndPromotion(by)
 		return nil
 	})
@@ -35,9 +35,9 @@ func (s *Service) promotion(
 
 // withPromotion returns a subscribe request with the promotion of its code.
 func (s *Service) withPromotion(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, key string,
-	w billing.SubscribeRequest,
-) (billing.SubscribeRequest, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, key string,
+	w payment.SubscribeRequest,
+) (payment.SubscribeRequest, error) {
 	if !c.UsesCode(key, w) {
 		return w, nil
 	}
@@ -45,14 +45,14 @@ func (s *Service) withPromotion(
 	if err != nil {
 		return w, err
 	}
-	w.Promotion, err = s.promotion(ctx, callCtx, by, t, c, w.Code, billing.Sale{Plan: *plan, Quantity: w.Quantity})
+	w.Promotion, err = s.promotion(ctx, callCtx, by, t, c, w.Code, payment.Sale{Plan: *plan, Quantity: w.Quantity})
 	return w, err
 }
 
 // changeWithPromotion returns changes with the promotion of their code.
 func (s *Service) changeWithPromotion(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, ch billing.Changes,
-) (billing.Changes, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
+) (payment.Changes, error) {
 	id, quantity, uses := c.ChangeUsesCode(ch)
 	if !uses {
 		return ch, nil
@@ -64,6 +64,6 @@ func (s *Service) changeWithPromotion(
 	if id == c.Subscription.Plan {
 		plan = c.Subscription.Paid(plan)
 	}
-	ch.Promotion, err = s.promotion(ctx, callCtx, by, t, c, ch.Code, billing.Sale{Plan: *plan, Quantity: quantity})
+	ch.Promotion, err = s.promotion(ctx, callCtx, by, t, c, ch.Code, payment.Sale{Plan: *plan, Quantity: quantity})
 	return ch, err
 }

@@ -3,7 +3,7 @@ package payments_test
 import (
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // limitedCodes returns a service with a customer whose workspace may send one invalid code an hour.
@@ -18,20 +18,20 @@ func limitedCodes(t *testing.T) *mockedService {
 }
 
 var (
-	coded     = billing.SubscribeRequest{Plan: "basic", Quantity: 2, Code: "TENOFF"}
-	tenOff    = billing.Promotion{ID: "promo", Code: "TENOFF", Discount: billing.Discount{Percent: 1000}}
-	ofTwo     = billing.Sale{Plan: plans[0], Quantity: 2}
-	customer1 = billing.CustomerID("cus_1")
+	coded     = payment.SubscribeRequest{Plan: "basic", Quantity: 2, Code: "TENOFF"}
+	tenOff    = payment.Promotion{ID: "promo", Code: "TENOFF", Discount: payment.Discount{Percent: 1000}}
+	ofTwo     = payment.Sale{Plan: plans[0], Quantity: 2}
+	customer1 = payment.CustomerID("cus_1")
 )
 
 func TestAPromotionCodeGoesToTheGateway(t *testing.T) {
 	s := limitedCodes(t)
 	s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", ofTwo).Return(tenOff, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1, billing.Order{
-		Plan: billing.Plan{
-			ID: "basic", Price: plans[0].Price, Interval: billing.Month, IntervalCount: 1, PriceRef: "price_basic",
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1, payment.Order{
+		Plan: payment.Plan{
+			ID: "basic", Price: plans[0].Price, Interval: payment.Month, IntervalCount: 1, PriceRef: "price_basic",
 		}, Quantity: 2, Method: "pm_1", Promotion: &tenOff,
-	}).Return(held(billing.Active), nil)
+	}).Return(held(payment.Active), nil)
 	if _, err := s.Subscribe(s.ctx, owner, "k", coded); err != nil {
 		t.Fatal(err)
 	}
@@ -43,22 +43,22 @@ func TestAPromotionCodeGoesToTheGateway(t *testing.T) {
 func TestInvalidPromotionCodes(t *testing.T) {
 	t.Run("count, and leave no operation", func(t *testing.T) {
 		s := limitedCodes(t)
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(billing.Promotion{},
-			billing.ErrPromotionInvalid)
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(payment.Promotion{},
+			payment.ErrPromotionInvalid)
 		_, err := s.Subscribe(s.ctx, owner, "k", coded)
-		wantErr(t, err, billing.ErrPromotionInvalid)
+		wantErr(t, err, payment.ErrPromotionInvalid)
 		if s.kept.Pending != nil || len(s.kept.Attempts.Promotions) != 1 {
 			t.Errorf("%+v", s.kept)
 		}
 		_, err = s.Subscribe(s.ctx, owner, "k", coded) // the gateway expects no second look-up
-		wantErr(t, err, billing.ErrPromotionLimit)
+		wantErr(t, err, payment.ErrPromotionLimit)
 	})
 	t.Run("an answer that the gateway did not give does not count", func(t *testing.T) {
 		s := limitedCodes(t)
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(billing.Promotion{},
-			&billing.Rejection{Reason: "test"})
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(payment.Promotion{},
+			&payment.Rejection{Reason: "test"})
 		_, err := s.Subscribe(s.ctx, owner, "k", coded)
-		wantErr(t, err, billing.ErrGateway)
+		wantErr(t, err, payment.ErrGateway)
 		if len(s.kept.Attempts.Promotions) != 0 {
 			t.Errorf("%+v", s.kept.Attempts)
 		}
@@ -68,14 +68,14 @@ func TestInvalidPromotionCodes(t *testing.T) {
 		s.kept = customer("pm_1", "pm_2")
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
 		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(tenOff, nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).Return(nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1,
-			any).Return(billing.GatewaySubscription{}, billing.ErrPromotionInvalid)
+			any).Return(payment.GatewaySubscription{}, payment.ErrPromotionInvalid)
 		w := coded
 		w.Method = "pm_2"
 		_, err := s.Subscribe(s.ctx, owner, "k", w)
-		wantErr(t, err, billing.ErrPromotionInvalid)
+		wantErr(t, err, payment.ErrPromotionInvalid)
 		if s.kept.Pending != nil || s.kept.Default != "pm_1" {
 			t.Errorf("%+v", s.kept)
 		}
@@ -83,16 +83,16 @@ func TestInvalidPromotionCodes(t *testing.T) {
 }
 
 func TestAChangeWithAPromotionCode(t *testing.T) {
-	ch := billing.Changes{Code: "TENOFF"}
+	ch := payment.Changes{Code: "TENOFF"}
 	t.Run("is looked up and sent", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", billing.Sale{Plan: plans[0],
+		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", payment.Sale{Plan: plans[0],
 			Quantity: 1}).Return(tenOff, nil)
-		h := held(billing.Active)
+		h := held(payment.Active)
 		h.Discount, h.Code = tenOff.Discount.Begin("di", now), "TENOFF"
-		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", customer1, billing.SubscriptionID("sub_1"),
-			billing.Amendment{Promotion: &tenOff}).Return(h, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", customer1, payment.SubscriptionID("sub_1"),
+			payment.Amendment{Promotion: &tenOff}).Return(h, nil)
 		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
 		wantErr(t, err, nil)
 		if v.Discount == nil || v.Discount.Percent != 1000 {
@@ -102,9 +102,9 @@ func TestAChangeWithAPromotionCode(t *testing.T) {
 	t.Run("without a subscription", func(t *testing.T) {
 		s := newMocked(t)
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
-		wantErr(t, err, billing.ErrNoSubscription)
+		wantErr(t, err, payment.ErrNoSubscription)
 		s.kept = customer("pm_1")
 		_, err = s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
-		wantErr(t, err, billing.ErrNoSubscription)
+		wantErr(t, err, payment.ErrNoSubscription)
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Reads bound how long reads of the mirror wait for an account of a gateway. A read that waits for too
@@ -37,22 +37,22 @@ func (r *Reads) init() {
 	r.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:      probeWait,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures > 0 },
-		IsSuccessful: func(err error) bool { return !billing.OutcomeUnknown(err) && !billing.NoEffect(err) },
+		IsSuccessful: func(err error) bool { return !payment.OutcomeUnknown(err) && !payment.NoEffect(err) },
 	})
 }
 
 // refreshWithinPatience reads a part of the mirror from the gateway, within the patience of reads. stale is true if
 // the gateway did not answer in time.
 func (s *Service) refreshWithinPatience(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, p mirrorPart,
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, p mirrorPart,
 ) (r reading, stale bool, err error) {
 	r, err = t.Reads.bound(ctx, string(by.Workspace)+" "+p.name, func(ctx context.Context) (reading, error) {
 		callCtx, cancel := outbound(ctx)
 		defer cancel()
 		return tolerant(s.refresh(ctx, callCtx, by, t, c, p))
 	})
-	if errors.Is(err, errSlow) || errors.Is(err, billing.ErrGateway) ||
-		(billing.OutcomeUnknown(err) || billing.NoEffect(err)) && ctx.Err() == nil {
+	if errors.Is(err, errSlow) || errors.Is(err, payment.ErrGateway) ||
+		(payment.OutcomeUnknown(err) || payment.NoEffect(err)) && ctx.Err() == nil {
 		return reading{customer: c}, true, nil
 	}
 	return r, false, err

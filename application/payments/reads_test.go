@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // budget is longer than the calls of one read take together.
@@ -19,7 +19,7 @@ func hanging(s *mockedService) (answers func(bool), calls func() int) {
 	var mu sync.Mutex
 	ok, n := false, 0
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
-		func(ctx context.Context, _ billing.CustomerID) ([]billing.GatewaySubscription, error) {
+		func(ctx context.Context, _ payment.CustomerID) ([]payment.GatewaySubscription, error) {
 			mu.Lock()
 			n++
 			now := ok
@@ -28,7 +28,7 @@ func hanging(s *mockedService) (answers func(bool), calls func() int) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			return []billing.GatewaySubscription{held(billing.Active)}, nil
+			return []payment.GatewaySubscription{held(payment.Active)}, nil
 		})
 	return func(now bool) { mu.Lock(); ok = now; mu.Unlock() }, func() int { mu.Lock(); defer mu.Unlock(); return n }
 }
@@ -39,7 +39,7 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 		s.terms.Reads = new(payments.Reads)
 		s.kept = subscribed("pm_1")
 		old := owner
-		old.At = now.Add(2 * billing.Fresh)
+		old.At = now.Add(2 * payment.Fresh)
 		answers, calls := hanging(s)
 		read := func(want bool, atMost time.Duration) {
 			t.Helper()
@@ -67,7 +67,7 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 		answers(true)
 		time.Sleep(budget)
 		read(false, 0) // the first call was repeated behind
-		old.At = now.Add(4 * billing.Fresh)
+		old.At = now.Add(4 * payment.Fresh)
 		read(true, 0) // and reads the gateway behind
 		synctest.Wait()
 		read(false, 0)
@@ -79,9 +79,9 @@ func TestASubscriptionThatAsksThePayerWaitsOnce(t *testing.T) {
 		s := newMocked(t)
 		s.terms.Reads = new(payments.Reads)
 		s.kept = subscribed("pm_1")
-		s.kept.Subscription.Status = billing.Trialing
+		s.kept.Subscription.Status = payment.Trialing
 		old := owner
-		old.At = now.Add(2 * billing.Fresh)
+		old.At = now.Add(2 * payment.Fresh)
 		hanging(s)
 		start := time.Now()
 		v, err := s.Subscription(s.ctx, old)

@@ -7,30 +7,30 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // TestASettledChangeAnswersItsRepetition makes a change whose responses are lost. The job finds out that it was made.
 func TestASettledChangeAnswersItsRepetition(t *testing.T) {
-	dear := billing.PlanID("pro")
-	upgraded := held(billing.Active)
+	dear := payment.PlanID("pro")
+	upgraded := held(payment.Active)
 	upgraded.Plan = "pro"
-	settled := func(t *testing.T, s *mockedService, change billing.Changes) {
+	settled := func(t *testing.T, s *mockedService, change payment.Changes) {
 		t.Helper()
 		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
-		lost := amend(any, "k", any, any, any).Times(3).Return(billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
+		lost := amend(any, "k", any, any, any).Times(3).Return(payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		amend(any, "k", any, any, any).After(lost).Return(upgraded, nil)
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, change)
-		wantErr(t, err, billing.ErrGatewayTimeout)
+		wantErr(t, err, payment.ErrGatewayTimeout)
 		_, err = s.ChangeSubscription(s.ctx, owner, "another", nil, change)
-		wantErr(t, err, billing.ErrPending)
+		wantErr(t, err, payment.ErrPending)
 		s.has(upgraded)
 		wantErr(t, s.Reconcile(s.ctx, system), nil)
 	}
 	later := owner
 	later.At = now.Add(20 * time.Minute) // when a preview has expired
-	repeat := func(t *testing.T, s *mockedService, key string, change billing.Changes) {
+	repeat := func(t *testing.T, s *mockedService, key string, change payment.Changes) {
 		t.Helper()
 		v, err := s.ChangeSubscription(s.ctx, later, key, []int64{5}, change) // the revision was that of before
 		if wantErr(t, err, nil); v.Plan != "pro" || s.kept.Pending != nil {
@@ -39,7 +39,7 @@ func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 	}
 	t.Run("under its key", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, change := newMocked(t), billing.Changes{Plan: &dear}
+			s, change := newMocked(t), payment.Changes{Plan: &dear}
 			s.kept = subscribed("pm_1")
 			settled(t, s, change)
 			repeat(t, s, "k", change)
@@ -51,7 +51,7 @@ func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 	})
 	t.Run("with its preview, which has expired meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, change := newMocked(t), billing.Changes{Plan: &dear}
+			s, change := newMocked(t), payment.Changes{Plan: &dear}
 			s.kept = subscribed("pm_1")
 			s.expectPreviews(t, 2, 2000, nil)
 			p, err := s.PreviewChange(s.ctx, owner, change)
@@ -62,15 +62,15 @@ func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 			more := 7
 			change.Quantity = &more
 			_, err = s.ChangeSubscription(s.ctx, later, "another", nil, change)
-			wantErr(t, err, billing.ErrPreviewOutdated)
+			wantErr(t, err, payment.ErrPreviewOutdated)
 		})
 	})
 	t.Run("with what the payer has to do", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, change := newMocked(t), billing.Changes{Plan: &dear}
+			s, change := newMocked(t), payment.Changes{Plan: &dear}
 			s.kept = subscribed("pm_1")
 			upgraded.Confirming = true
-			upgraded.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
+			upgraded.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
 			settled(t, s, change)
 			v, err := s.ChangeSubscription(s.ctx, later, "k", nil, change)
 			if wantErr(t, err, nil); v.Action == nil {
@@ -85,15 +85,15 @@ func TestASettledCancellationAnswersItsRepetition(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		end := s.gateway.MockGatewaySubscriptions.EXPECT().Cancel
-		lost := end(any, "k", any, any, any).Times(3).Return(billing.ErrGatewayTimeout)
+		lost := end(any, "k", any, any, any).Times(3).Return(payment.ErrGatewayTimeout)
 		end(any, "k", any, any, any).After(lost).Return(nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrGatewayTimeout)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), payment.ErrGatewayTimeout)
 		wantErr(t, s.Reconcile(s.ctx, system), nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", []int64{5}, billing.Cancellation{}), nil)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", []int64{5}, payment.Cancellation{}), nil)
 		wantErr(
 			t,
-			s.CancelSubscription(s.ctx, owner, "another", nil, billing.Cancellation{}),
-			billing.ErrNoSubscription,
+			s.CancelSubscription(s.ctx, owner, "another", nil, payment.Cancellation{}),
+			payment.ErrNoSubscription,
 		)
 	})
 }
@@ -101,9 +101,9 @@ func TestASettledCancellationAnswersItsRepetition(t *testing.T) {
 func TestARepeatedCancellationLeavesTheOperationOfAnotherCallAlone(t *testing.T) {
 	s := newMocked(t) // whose gateway refuses every call
 	s.kept = customer("pm_1")
-	s.kept.Done = []billing.DoneCall{{Key: "k", At: now}}
-	s.kept.Pending = &billing.Operation{Key: "another", Kind: billing.Subscribe, Plan: "basic", Quantity: 1}
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), nil)
+	s.kept.Done = []payment.DoneCall{{Key: "k", At: now}}
+	s.kept.Pending = &payment.Operation{Key: "another", Kind: payment.Subscribe, Plan: "basic", Quantity: 1}
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), nil)
 	if s.kept.Pending == nil || s.kept.Pending.Key != "another" {
 		t.Errorf("%+v", s.kept.Pending)
 	}
@@ -112,57 +112,57 @@ func TestARepeatedCancellationLeavesTheOperationOfAnotherCallAlone(t *testing.T)
 func TestAPurchaseIsNotMadeUncheckedWhenAnotherOperationHasJustEnded(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
-	s.kept.Pending = &billing.Operation{Key: "another", Kind: billing.Subscribe, Plan: "basic", Quantity: 1}
+	s.kept.Pending = &payment.Operation{Key: "another", Kind: payment.Subscribe, Plan: "basic", Quantity: 1}
 	s.between = func() { s.kept.Pending = nil }
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-	wantErr(t, err, billing.ErrPending)
+	wantErr(t, err, payment.ErrPending)
 }
 
 // TestAnOutcomeIsStoredThoughTheClientHasGoneAway has a client that hangs up during the call of the gateway. Nothing
 // stays pending when the gateway has answered, so that the next call need not wait.
 func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
-	declined := &billing.DeclinedError{DeclineCode: "generic_decline"}
+	declined := &payment.DeclinedError{DeclineCode: "generic_decline"}
 	for name, tt := range map[string]struct {
-		kept    *billing.Customer
+		kept    *payment.Customer
 		gateway func(s *mockedService, hangUp func())
 		call    func(s *mockedService, ctx context.Context) error
-		want    func(c *billing.Customer) bool
+		want    func(c *payment.Customer) bool
 	}{
 		"a purchase that is declined": {customer("pm_1"), func(s *mockedService, hangUp func()) {
 			s.has()
 			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
 			s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, any, any, any).DoAndReturn(
 				func(ctx context.Context, _ string,
-					_ billing.CustomerID, _ billing.Order) (billing.GatewaySubscription, error) {
+					_ payment.CustomerID, _ payment.Order) (payment.GatewaySubscription, error) {
 					hangUp()
-					return billing.GatewaySubscription{}, errors.Join(declined, ctx.Err())
+					return payment.GatewaySubscription{}, errors.Join(declined, ctx.Err())
 				})
 		}, func(s *mockedService, ctx context.Context) error {
 			_, err := s.Subscribe(ctx, owner, "k", wanted)
 			return err
-		}, func(c *billing.Customer) bool { return c.Subscription == nil }},
+		}, func(c *payment.Customer) bool { return c.Subscription == nil }},
 		"a change that is made": {subscribed("pm_1"), func(s *mockedService, hangUp func()) {
-			h := held(billing.Active)
+			h := held(payment.Active)
 			h.Quantity = 2
 			s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, any, any, any, any).DoAndReturn(
-				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
-					_ billing.Amendment) (billing.GatewaySubscription, error) {
+				func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.SubscriptionID,
+					_ payment.Amendment) (payment.GatewaySubscription, error) {
 					hangUp()
 					return h, ctx.Err()
 				})
 		}, func(s *mockedService, ctx context.Context) error {
 			two := 2
-			_, err := s.ChangeSubscription(ctx, owner, "k", nil, billing.Changes{Quantity: &two})
+			_, err := s.ChangeSubscription(ctx, owner, "k", nil, payment.Changes{Quantity: &two})
 			return err
-		}, func(c *billing.Customer) bool { return c.Subscription.Quantity == 2 }},
+		}, func(c *payment.Customer) bool { return c.Subscription.Quantity == 2 }},
 		"a removal of a payment method": {customer("pm_1"), func(s *mockedService, hangUp func()) {
 			s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, any).DoAndReturn(
-				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.MethodID) error {
+				func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.MethodID) error {
 					hangUp()
 					return ctx.Err()
 				})
 		}, func(s *mockedService, ctx context.Context) error { return s.RemoveMethod(ctx, owner, "pm_1", "") },
-			func(c *billing.Customer) bool { return len(c.Methods) == 0 }},
+			func(c *payment.Customer) bool { return len(c.Methods) == 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
@@ -170,7 +170,7 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 			ctx, hangUp := context.WithCancel(s.ctx)
 			tt.gateway(s, hangUp)
 			_ = tt.call(s, ctx) // no one reads the response
-			if !s.kept.Settled() || !tt.want(s.kept) || s.queued[billing.ReconcileJob].Subject != "" {
+			if !s.kept.Settled() || !tt.want(s.kept) || s.queued[payment.ReconcileJob].Subject != "" {
 				t.Errorf("%+v, pending %+v", s.kept, s.kept.Pending)
 			}
 		})

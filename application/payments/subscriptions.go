@@ -5,23 +5,23 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // View is a subscription as its workspace applies it.
 type View struct {
-	billing.Subscription
-	Sold     *billing.Plan // with the price that is paid; nil if it is not among the org's plans
+	payment.Subscription
+	Sold     *payment.Plan // with the price that is paid; nil if it is not among the org's plans
 	Entitled bool
-	Default  billing.MethodID // the method that is charged; "" if there is none
-	Action   *billing.Action  // what the payer must do; only for users who manage payments
+	Default  payment.MethodID // the method that is charged; "" if there is none
+	Action   *payment.Action  // what the payer must do; only for users who manage payments
 	Stale    bool             // the gateway could not be reached
 	Made     bool             // created by this call
-	Credit   billing.Money    // deducted from the next invoices; the zero Money if there is none
+	Credit   payment.Money    // deducted from the next invoices; the zero Money if there is none
 
-	Gateway   billing.GatewayKind
+	Gateway   payment.GatewayKind
 	Revision  int64 // of the customer, which includes all of this
 	UpdatedAt time.Time
 }
@@ -29,16 +29,16 @@ type View struct {
 // Plans returns the org's plans, and the workspace's current plan. The caller may be in no workspace.
 func (s *Service) Plans(
 	ctx context.Context, by identity.Actor,
-) (plans billing.Plans, current billing.PlanID, err error) {
+) (plans payment.Plans, current payment.PlanID, err error) {
 	t, err := s.terms(by)
-	if errors.Is(err, billing.ErrNotConfigured) {
+	if errors.Is(err, payment.ErrNotConfigured) {
 		return nil, "", nil
 	}
-	if billing.MaySee(by) != nil {
+	if payment.MaySee(by) != nil {
 		return t.Plans, "", nil
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
+	if errors.Is(err, payment.ErrNoCustomer) {
 		return t.Plans, "", nil
 	}
 	if err == nil && c.Subscription != nil {
@@ -47,14 +47,14 @@ func (s *Service) Plans(
 	return t.Plans, current, err
 }
 
-// Subscription returns the live subscription, or billing.ErrNoSubscription.
+// Subscription returns the live subscription, or payment.ErrNoSubscription.
 func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, error) {
-	if err := billing.MaySee(by); err != nil {
+	if err := payment.MaySee(by); err != nil {
 		return nil, err
 	}
 	t, err := s.terms(by)
-	if errors.Is(err, billing.ErrNotConfigured) {
-		return nil, billing.ErrNoSubscription
+	if errors.Is(err, payment.ErrNotConfigured) {
+		return nil, payment.ErrNoSubscription
 	}
 	if err != nil {
 		return nil, err
@@ -65,9 +65,9 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	case err != nil:
 		return nil, err
 	case c == nil || c.Subscription == nil:
-		return nil, billing.ErrNoSubscription
+		return nil, payment.ErrNoSubscription
 	}
-	if stale || billing.MayManage(by) != nil || !c.Subscription.Asks() { // a slow gateway is waited for once
+	if stale || payment.MayManage(by) != nil || !c.Subscription.Asks() { // a slow gateway is waited for once
 		v, err := s.view(ctx, by, t, c)
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (s *Service) viewWithAction(ctx context.Context, by identity.Actor, t Terms
 		return nil, err
 	}
 	if r.customer.Subscription == nil {
-		return nil, billing.ErrNoSubscription
+		return nil, payment.ErrNoSubscription
 	}
 	v, err := s.view(ctx, by, t, r.customer)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Service) viewWithAction(ctx context.Context, by identity.Actor, t Terms
 	return v, nil
 }
 
-func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
+func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) (*View, error) {
 	now, err := t.now(ctx, by)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 }
 
 // actionOf returns what the payer must do for a subscription; nil if held is, or if there is nothing to do.
-func actionOf(held *[]billing.GatewaySubscription, id billing.SubscriptionID) *billing.Action {
+func actionOf(held *[]payment.GatewaySubscription, id payment.SubscriptionID) *payment.Action {
 	if held == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func actionOf(held *[]billing.GatewaySubscription, id billing.SubscriptionID) *b
 // Subscribe starts a subscription. key identifies the call: the same key returns the same subscription,
 // and charges once.
 func (s *Service) Subscribe(
-	ctx context.Context, by identity.Actor, key string, w billing.SubscribeRequest,
+	ctx context.Context, by identity.Actor, key string, w payment.SubscribeRequest,
 ) (*View, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return nil, err
 	}
-	plans, held := t.Plans, (*[]billing.GatewaySubscription)(nil)
+	plans, held := t.Plans, (*[]payment.GatewaySubscription)(nil)
 	w.Ended = c.CheckoutUntil
 	checked := c.Pending == nil // otherwise it was checked when it began, or has to wait
 	if checked {
@@ -180,17 +180,17 @@ func (s *Service) Subscribe(
 		}
 	}
 	again := false
-	begin := func() (*billing.Customer, error) {
-		return s.beginSubscribe(ctx, by, t, key, func(c *billing.Customer) error {
+	begin := func() (*payment.Customer, error) {
+		return s.beginSubscribe(ctx, by, t, key, func(c *payment.Customer) error {
 			if !checked && c.Pending == nil && c.LiveSubscription() == nil { // the other operation has just ended
-				return billing.ErrPending.WithRetryAfter(time.Second)
+				return payment.ErrPending.WithRetryAfter(time.Second)
 			}
 			again, err = c.Subscribe(by, now, key, w, plans)
 			return err
 		})
 	}
 	begun, err := begin()
-	if unknown := errors.Is(err, billing.ErrMethodRequired) || errors.Is(err, billing.ErrMethodNotFound); unknown &&
+	if unknown := errors.Is(err, payment.ErrMethodRequired) || errors.Is(err, payment.ErrMethodNotFound); unknown &&
 		by.At.Sub(c.WalletAt) >= recently {
 		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 			return nil, err
@@ -211,15 +211,15 @@ func (s *Service) Subscribe(
 	}
 	v, err := s.execute(ctx, callCtx, by, t, begun)
 	// the next call gets a new customer if this one was deleted
-	if rejected(err) || errors.Is(err, billing.ErrMethodNotFound) {
+	if rejected(err) || errors.Is(err, payment.ErrMethodNotFound) {
 		_, err = s.replaceDeleted(ctx, callCtx, by, t, begun, err)
 		if err == nil {
-			err = billing.ErrMethodRequired
+			err = payment.ErrMethodRequired
 		}
 		return nil, err
 	}
 	if err == nil && v == nil {
-		err = billing.ErrNoSubscription
+		err = payment.ErrNoSubscription
 	}
 	if err != nil {
 		return nil, err
@@ -230,13 +230,13 @@ func (s *Service) Subscribe(
 
 // verified returns the plans as they can be bought now. It reads the price of the wanted plan from the
 // gateway, where it may have changed.
-func (s *Service) verified(callCtx context.Context, t Terms, wanted billing.PlanID) (billing.Plans, error) {
+func (s *Service) verified(callCtx context.Context, t Terms, wanted payment.PlanID) (payment.Plans, error) {
 	plan, err := t.Plans.Find(wanted)
 	if err != nil {
 		return t.Plans, nil // the caller reports the unknown plan
 	}
 	now, err := callWithRetry(callCtx,
-		func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
+		func(ctx context.Context) (payment.Plans, error) { return t.Gateway.Prices(ctx, payment.Plans{*plan}) })
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +246,8 @@ func (s *Service) verified(callCtx context.Context, t Terms, wanted billing.Plan
 // fresh returns a customer whose subscription was just read: what someone has changed at the gateway decides about a
 // change, too.
 func (s *Service) fresh(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-) (*billing.Customer, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, error) {
 	if c.ID == "" || by.At.Sub(c.SubscriptionAt) < recently {
 		return c, nil
 	}
@@ -257,8 +257,8 @@ func (s *Service) fresh(
 
 // verifiedChange is verified for a change of c to another plan. As long as the plan stays, no price is sent.
 func (s *Service) verifiedChange(
-	callCtx context.Context, t Terms, c *billing.Customer, wanted *billing.PlanID,
-) (billing.Plans, error) {
+	callCtx context.Context, t Terms, c *payment.Customer, wanted *payment.PlanID,
+) (payment.Plans, error) {
 	if wanted == nil || c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted {
 		return t.Plans, nil
 	}
@@ -268,8 +268,8 @@ func (s *Service) verifiedChange(
 // checkChange asks the gateway for what a change needs: whether the plan is sold at its price, the promotion of a code,
 // and whether the change still costs what its preview says.
 func (s *Service) checkChange(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer, ch billing.Changes,
-) (billing.Changes, billing.Plans, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
+) (payment.Changes, payment.Plans, error) {
 	plans, err := s.verifiedChange(callCtx, t, c, ch.Plan)
 	if err != nil {
 		return ch, nil, err
@@ -282,9 +282,9 @@ func (s *Service) checkChange(
 
 // ChangeSubscription changes the live subscription: at the price of a preview or not at all, if ch has one. key as for
 // Subscribe. If the change was made by an earlier call that had the same key, or the same preview and changes, it
-// returns the subscription. billing.ErrPreviewNotFound, billing.ErrPreviewOutdated.
+// returns the subscription. payment.ErrPreviewNotFound, payment.ErrPreviewOutdated.
 func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match,
-	ch billing.Changes) (*View, error) {
+	ch payment.Changes) (*View, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
@@ -295,8 +295,8 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 		}
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, billing.ErrNoCustomer) {
-		return nil, billing.ErrNoSubscription
+	if errors.Is(err, payment.ErrNoCustomer) {
+		return nil, payment.ErrNoSubscription
 	}
 	if err != nil {
 		return nil, err
@@ -318,10 +318,10 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 		}
 	}
 	nothing, read := false, c
-	c, err = s.update(ctx, by, t, func(c *billing.Customer) error {
+	c, err = s.update(ctx, by, t, func(c *payment.Customer) error {
 		unchecked := c.Pending == nil && (!checked || !c.SoldAs(read)) // an operation has just ended
 		if unchecked && !c.HasDone(by.At, key, ch) {
-			return billing.ErrPending.WithRetryAfter(time.Second)
+			return payment.ErrPending.WithRetryAfter(time.Second)
 		}
 		nothing, err = c.ChangeSubscription(by, key, at, ch, plans)
 		return err
@@ -334,14 +334,14 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	}
 	v, err := s.execute(ctx, callCtx, by, t, c)
 	if err == nil && v == nil {
-		err = billing.ErrNoSubscription
+		err = payment.ErrNoSubscription
 	}
 	return v, err
 }
 
 // CancelSubscription ends the live subscription at once. key as for Subscribe.
 func (s *Service) CancelSubscription(
-	ctx context.Context, by identity.Actor, key string, at revision.Match, why billing.Cancellation,
+	ctx context.Context, by identity.Actor, key string, at revision.Match, why payment.Cancellation,
 ) error {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -350,9 +350,9 @@ func (s *Service) CancelSubscription(
 	if err := s.flushUsage(ctx, by, t); err != nil {
 		return err
 	}
-	c, err := s.update(ctx, by, t, func(c *billing.Customer) error { return c.CancelSubscription(by, key, at, why) })
-	if errors.Is(err, billing.ErrNoCustomer) {
-		return billing.ErrNoSubscription
+	c, err := s.update(ctx, by, t, func(c *payment.Customer) error { return c.CancelSubscription(by, key, at, why) })
+	if errors.Is(err, payment.ErrNoCustomer) {
+		return payment.ErrNoSubscription
 	}
 	if err != nil || c.Pending == nil || c.Pending.Key != key { // an earlier call with the key has done it
 		return err
@@ -366,7 +366,7 @@ func (s *Service) CancelSubscription(
 // execute performs the pending operation at the gateway, and records the outcome. The subscription is
 // nil if none is live afterwards. An operation with an unknown outcome stays pending for the job.
 func (s *Service) execute(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
 ) (*View, error) {
 	now, out, err := s.settle(ctx, callCtx, by, t, c)
 	if err != nil {

@@ -7,30 +7,30 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // expectSubscribe expects calls that start a subscription, and checks that the operation has been
 // stored before each.
-func (s *mockedService) expectSubscribe(t *testing.T, times int, h billing.GatewaySubscription, err error) {
+func (s *mockedService) expectSubscribe(t *testing.T, times int, h payment.GatewaySubscription, err error) {
 	t.Helper()
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"),
-		billing.MethodID("pm_1")).AnyTimes().Return(nil)
-	var all []billing.GatewaySubscription
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
+		payment.MethodID("pm_1")).AnyTimes().Return(nil)
+	var all []payment.GatewaySubscription
 	if s.kept.Pending != nil && err == nil { // they are read after a repeated call
 		all = append(all, h)
 	}
 	if s.kept.Subscription == nil {
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MaxTimes(1).Return(all, nil)
 	}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"),
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", payment.CustomerID("cus_1"),
 		any).Times(times).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+		func(_ context.Context, _ string, _ payment.CustomerID, o payment.Order) (payment.GatewaySubscription, error) {
 			if s.kept.Pending == nil || s.kept.Pending.Key != "k" ||
-				s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {
+				s.queued[payment.ReconcileJob].Due.After(system.At.Add(payment.ReconcileAfter)) {
 				t.Errorf("it is asked before it is stored: %+v", s.kept.Pending)
 			}
 			if o.Plan.ID != "basic" || o.Quantity != 2 || o.Method != "pm_1" {
@@ -40,13 +40,13 @@ func (s *mockedService) expectSubscribe(t *testing.T, times int, h billing.Gatew
 		})
 }
 
-var wanted = billing.SubscribeRequest{Plan: "basic", Quantity: 2}
+var wanted = payment.SubscribeRequest{Plan: "basic", Quantity: 2}
 
 func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
-	h := held(billing.Incomplete)
-	h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
+	h := held(payment.Incomplete)
+	h.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
 	s.expectSubscribe(t, 1, h, nil)
 	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, nil)
@@ -56,7 +56,7 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 	t.Run("and answered again, with what there is to do", func(t *testing.T) {
 		h.Quantity = 2
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-			any).Times(2).Return([]billing.GatewaySubscription{h}, nil)
+			any).Times(2).Return([]payment.GatewaySubscription{h}, nil)
 		for key, made := range map[string]bool{"k": true, "another": false} {
 			v, err := s.Subscribe(s.ctx, owner, key, wanted)
 			wantErr(t, err, nil)
@@ -70,9 +70,9 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 func TestWhatWasRefusedLeavesNothing(t *testing.T) {
 	s := newMocked(t)
 	s.kept = customer("pm_1")
-	s.expectSubscribe(t, 1, billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "insufficient_funds"})
+	s.expectSubscribe(t, 1, payment.GatewaySubscription{}, &payment.DeclinedError{DeclineCode: "insufficient_funds"})
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-	wantErr(t, err, billing.ErrCardDeclined)
+	wantErr(t, err, payment.ErrCardDeclined)
 	if s.kept.Pending != nil || s.kept.Subscription != nil || len(s.queued) != 0 {
 		t.Errorf("%+v, %+v", s.kept, s.queued)
 	}
@@ -82,20 +82,20 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 	lost := func(t *testing.T) *mockedService {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
-		s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
+		s.expectSubscribe(t, 3, payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrGatewayTimeout)
-		if s.kept.Pending == nil || s.queued[billing.ReconcileJob].Subject != "acme" {
+		wantErr(t, err, payment.ErrGatewayTimeout)
+		if s.kept.Pending == nil || s.queued[payment.ReconcileJob].Subject != "acme" {
 			t.Fatalf("%+v, %+v", s.kept, s.queued)
 		}
 		_, err = s.Subscribe(s.ctx, owner, "another", wanted)
-		wantErr(t, err, billing.ErrPending)
+		wantErr(t, err, payment.ErrPending)
 		return s
 	}
 	t.Run("by the job", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := lost(t)
-			s.expectSubscribe(t, 1, held(billing.Active), nil)
+			s.expectSubscribe(t, 1, held(payment.Active), nil)
 			wantErr(t, s.Reconcile(s.ctx, system), nil)
 			if s.kept.Pending != nil || s.kept.Subscription.ID != "sub_1" || len(s.queued) != 0 {
 				t.Errorf("%+v", s.kept)
@@ -105,8 +105,8 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 	t.Run("by the job, again and again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := lost(t)
-			s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayUnavailable)
-			wantErr(t, s.Reconcile(s.ctx, system), billing.ErrGatewayUnavailable)
+			s.expectSubscribe(t, 3, payment.GatewaySubscription{}, payment.ErrGatewayUnavailable)
+			wantErr(t, s.Reconcile(s.ctx, system), payment.ErrGatewayUnavailable)
 			if s.kept.Pending == nil {
 				t.Error("it was given up")
 			}
@@ -115,7 +115,7 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 	t.Run("by the caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := lost(t)
-			s.expectSubscribe(t, 1, held(billing.Active), nil)
+			s.expectSubscribe(t, 1, held(payment.Active), nil)
 			v, err := s.Subscribe(s.ctx, owner, "k", wanted)
 			wantErr(t, err, nil)
 			if !v.Made {
@@ -124,9 +124,9 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 		})
 	})
 	for name, tt := range map[string]struct {
-		held []billing.GatewaySubscription
+		held []payment.GatewaySubscription
 		made bool
-	}{"after a day by what the gateway has": {[]billing.GatewaySubscription{held(billing.Active)}, true},
+	}{"after a day by what the gateway has": {[]payment.GatewaySubscription{held(payment.Active)}, true},
 		"which may be nothing": {nil, false}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
 	s.kept = customer()
 	s.kept.WalletAt = now.Add(-30 * time.Second)
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-		any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
-	s.expectSubscribe(t, 1, held(billing.Active), nil)
+		any).Return(payment.Wallet{Methods: []payment.Method{method("pm_1")}}, nil)
+	s.expectSubscribe(t, 1, held(payment.Active), nil)
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, nil)
 	t.Run("but not looked for all the time", func(t *testing.T) {
@@ -157,20 +157,20 @@ func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
 		s.kept = customer()
 		s.has()
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-		wantErr(t, err, billing.ErrMethodRequired)
+		wantErr(t, err, payment.ErrMethodRequired)
 	})
 }
 
 func TestAnIncompleteOneGivesWay(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
-	waits := held(billing.Incomplete)
+	s.kept.Subscription.Status, s.kept.Subscription.Plan = payment.Incomplete, "pro"
+	waits := held(payment.Incomplete)
 	waits.Plan, waits.Key = "pro", "made"
 	s.has(waits)
-	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, "k_giveway", billing.CustomerID("cus_1"),
-		billing.SubscriptionID("sub_1")).Return(nil)
-	h := held(billing.Active)
+	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, "k_giveway", payment.CustomerID("cus_1"),
+		payment.SubscriptionID("sub_1")).Return(nil)
+	h := held(payment.Active)
 	h.ID = "sub_2"
 	s.expectSubscribe(t, 1, h, nil)
 	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
@@ -181,34 +181,34 @@ func TestAnIncompleteOneGivesWay(t *testing.T) {
 }
 
 func TestChangingAndEndingASubscription(t *testing.T) {
-	pro := billing.PlanID("pro")
+	pro := payment.PlanID("pro")
 	s := newMocked(t)
-	_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
-	wantErr(t, err, billing.ErrNoSubscription)
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), billing.ErrNoSubscription)
+	_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &pro})
+	wantErr(t, err, payment.ErrNoSubscription)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), payment.ErrNoSubscription)
 	s.kept = subscribed("pm_1")
-	h := held(billing.Active)
+	h := held(payment.Active)
 	h.Plan = "pro"
-	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"),
-		billing.SubscriptionID("sub_1"), any).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
-			a billing.Amendment) (billing.GatewaySubscription, error) {
+	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", payment.CustomerID("cus_1"),
+		payment.SubscriptionID("sub_1"), any).DoAndReturn(
+		func(_ context.Context, _ string, _ payment.CustomerID, _ payment.SubscriptionID,
+			a payment.Amendment) (payment.GatewaySubscription, error) {
 			if a.Plan.ID != "pro" || a.AtRenewal || !a.Resell {
 				t.Errorf("%+v", a)
 			}
 			return h, nil
 		})
-	v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
+	v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &pro})
 	wantErr(t, err, nil)
 	if v.Plan != "pro" || s.kept.Pending != nil {
 		t.Errorf("%+v", v)
 	}
-	if _, err := s.ChangeSubscription(s.ctx, owner, "k2", nil, billing.Changes{Plan: &pro}); err != nil {
+	if _, err := s.ChangeSubscription(s.ctx, owner, "k2", nil, payment.Changes{Plan: &pro}); err != nil {
 		t.Errorf("nothing to do: %v", err)
 	}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k3", billing.CustomerID("cus_1"),
-		billing.SubscriptionID("sub_1"), any).Return(nil)
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k3", nil, billing.Cancellation{}), nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k3", payment.CustomerID("cus_1"),
+		payment.SubscriptionID("sub_1"), any).Return(nil)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k3", nil, payment.Cancellation{}), nil)
 	if s.kept.Subscription != nil {
 		t.Errorf("%+v", s.kept.Subscription)
 	}
@@ -217,10 +217,10 @@ func TestChangingAndEndingASubscription(t *testing.T) {
 func TestTheActionIsForThoseWhoManagePayments(t *testing.T) {
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.kept.Subscription.Status = billing.Incomplete
-	h := held(billing.Incomplete)
-	h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{h}, nil)
+	s.kept.Subscription.Status = payment.Incomplete
+	h := held(payment.Incomplete)
+	h.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]payment.GatewaySubscription{h}, nil)
 	v, err := s.Subscription(s.ctx, owner)
 	if wantErr(t, err, nil); v.Action == nil {
 		t.Errorf("%+v", v)
@@ -236,7 +236,7 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 	s.kept = subscribed("pm_1")
 	for range 2 { // once to compare, once to update
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
-			any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
+			any).Return(payment.Wallet{Methods: []payment.Method{method("pm_1")}, Default: "pm_1"}, nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(nil, nil)
 	}
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
@@ -246,15 +246,15 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 		types += e.Type + " "
 	}
 	if s.kept.Subscription != nil || types != "subscription.ended payment_mirror.corrected " ||
-		s.queued[billing.AuditJob].Due != now.Add(billing.AuditEvery) {
+		s.queued[payment.AuditJob].Due != now.Add(payment.AuditEvery) {
 		t.Errorf("%s%+v, %+v", types, s.kept, s.queued)
 	}
 	t.Run("and a look changes nothing", func(t *testing.T) {
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{}, nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-			any).Return([]billing.GatewaySubscription{held(billing.PastDue)}, nil)
+			any).Return([]payment.GatewaySubscription{held(payment.PastDue)}, nil)
 		before := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
 		found, err := s.Differences(s.ctx, system)
 		wantErr(t, err, nil)
@@ -272,69 +272,69 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 
 // What someone has changed at the gateway a moment ago decides about a change.
 func TestAChangeOfASubscriptionThatSomeoneElseChanged(t *testing.T) {
-	old := billing.Rate{Ref: "price_old", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month,
+	old := payment.Rate{Ref: "price_old", Price: payment.Money{Amount: 500, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1}
-	item := billing.Item{ID: "si_plan", Rate: old, Quantity: 2, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
-	more, fewer, dear := 3, 1, billing.PlanID("pro")
-	begin := func(t *testing.T, change func(*billing.GatewaySubscription)) *mockedService {
+	item := payment.Item{ID: "si_plan", Rate: old, Quantity: 2, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
+	more, fewer, dear := 3, 1, payment.PlanID("pro")
+	begin := func(t *testing.T, change func(*payment.GatewaySubscription)) *mockedService {
 		t.Helper()
 		s := newMocked(t)
 		s.kept = subscribed("pm_1")
 		s.kept.SubscriptionAt = now.Add(-time.Minute)
-		h := held(billing.Active)
-		h.Items = []billing.Item{item}
+		h := held(payment.Active)
+		h.Items = []payment.Item{item}
 		change(&h)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(
-			[]billing.GatewaySubscription{h}, nil)
+			[]payment.GatewaySubscription{h}, nil)
 		return s
 	}
-	sent := func(s *mockedService, want func(billing.Amendment) bool) {
+	sent := func(s *mockedService, want func(payment.Amendment) bool) {
 		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, any, any, any, any).DoAndReturn(
-			func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID,
-				a billing.Amendment) (billing.GatewaySubscription, error) {
+			func(_ context.Context, _ string, _ payment.CustomerID, _ payment.SubscriptionID,
+				a payment.Amendment) (payment.GatewaySubscription, error) {
 				if !want(a) {
 					t.Errorf("sent %+v", a)
 				}
-				h := held(billing.Active)
-				h.Items = []billing.Item{item}
+				h := held(payment.Active)
+				h.Items = []payment.Item{item}
 				return h, nil
 			})
 	}
-	none := func(*billing.GatewaySubscription) {}
+	none := func(*payment.GatewaySubscription) {}
 	t.Run("an end by the portal is not revoked", func(t *testing.T) {
-		s := begin(t, func(h *billing.GatewaySubscription) { h.CancelAt = item.PeriodEnd })
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &fewer})
-		wantErr(t, err, billing.ErrSubscriptionEnds)
+		s := begin(t, func(h *payment.GatewaySubscription) { h.CancelAt = item.PeriodEnd })
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &fewer})
+		wantErr(t, err, payment.ErrSubscriptionEnds)
 		if v := s.kept.Subscription; !v.CancelAtPeriodEnd || !v.EndsAt.Equal(item.PeriodEnd) {
 			t.Errorf("%+v", v)
 		}
 	})
 	t.Run("seats keep the price that is paid, which is shown", func(t *testing.T) {
 		s := begin(t, none)
-		s.priced = billing.ErrGatewayUnavailable // nothing asks what the plan costs now
-		sent(s, func(a billing.Amendment) bool {
+		s.priced = payment.ErrGatewayUnavailable // nothing asks what the plan costs now
+		sent(s, func(a payment.Amendment) bool {
 			return a.Item == "si_plan" && a.Plan.ID == "" && a.Quantity == 3 && !a.AtRenewal
 		})
-		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
+		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
 		if wantErr(t, err, nil); v.Sold == nil || v.Sold.Price != old.Price || v.Sold.ID != "basic" {
 			t.Errorf("%+v", v.Sold)
 		}
 	})
 	t.Run("another plan keeps the seats that there are", func(t *testing.T) {
 		s := begin(t, none)
-		sent(s, func(a billing.Amendment) bool { return a.Plan.PriceRef == "price_pro" && a.Quantity == 0 })
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &dear})
+		sent(s, func(a payment.Amendment) bool { return a.Plan.PriceRef == "price_pro" && a.Quantity == 0 })
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &dear})
 		wantErr(t, err, nil)
 	})
 	t.Run("another plan is verified", func(t *testing.T) {
 		s := begin(t, none)
-		s.priced = billing.ErrGatewayUnavailable
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &dear})
-		wantErr(t, err, billing.ErrGatewayUnavailable)
+		s.priced = payment.ErrGatewayUnavailable
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &dear})
+		wantErr(t, err, payment.ErrGatewayUnavailable)
 	})
 	t.Run("one without an item of a plan is left alone", func(t *testing.T) {
-		s := begin(t, func(h *billing.GatewaySubscription) { h.Plan = "" })
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Quantity: &more})
-		wantErr(t, err, billing.ErrSubscriptionUnrecognized)
+		s := begin(t, func(h *payment.GatewaySubscription) { h.Plan = "" })
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
+		wantErr(t, err, payment.ErrSubscriptionUnrecognized)
 	})
 }

@@ -5,17 +5,17 @@ import (
 	"encoding/hex"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // beginSubscribe starts the operation of a Subscribe. If it begins a trial, it claims the marks of the trial, or
-// returns billing.ErrTrialUsed and stores nothing. Trials are claimed without rules, too, so that rules that are
+// returns payment.ErrTrialUsed and stores nothing. Trials are claimed without rules, too, so that rules that are
 // configured later apply to them.
 func (s *Service) beginSubscribe(
-	ctx context.Context, by identity.Actor, t Terms, key string, subscribe func(*billing.Customer) error,
-) (c *billing.Customer, err error) {
+	ctx context.Context, by identity.Actor, t Terms, key string, subscribe func(*payment.Customer) error,
+) (c *payment.Customer, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Update(ctx, by, t.Account, subscribe); err != nil {
 			return err
@@ -34,20 +34,20 @@ func (s *Service) beginSubscribe(
 }
 
 // claimTrial claims the marks of a trial: the mailboxes of the owners, and the card of the operation in progress.
-// billing.ErrTrialUsed.
+// payment.ErrTrialUsed.
 func (s *Service) claimTrial(
-	ctx context.Context, tx ports.Stores, by identity.Actor, t Terms, c *billing.Customer,
+	ctx context.Context, tx ports.Stores, by identity.Actor, t Terms, c *payment.Customer,
 ) error {
 	owners, err := ownersAddresses(ctx, tx.Workspaces, by)
 	if err != nil {
 		return err
 	}
-	var marks []billing.TrialMark
+	var marks []payment.TrialMark
 	for _, email := range owners {
-		marks = append(marks, s.trialMark(c, billing.EmailMark, account.Mailbox(email)))
+		marks = append(marks, s.trialMark(c, payment.EmailMark, account.Mailbox(email)))
 	}
 	if f := c.Fingerprint(); f != "" {
-		marks = append(marks, s.trialMark(c, billing.CardMark, f))
+		marks = append(marks, s.trialMark(c, payment.CardMark, f))
 	}
 	taken, err := tx.Trials.Claim(ctx, by, t.Account, marks)
 	if err != nil {
@@ -56,17 +56,17 @@ func (s *Service) claimTrial(
 	return t.Trials.CheckMarks(by, taken)
 }
 
-func (s *Service) trialMark(c *billing.Customer, kind billing.TrialMarkKind, text string) billing.TrialMark {
+func (s *Service) trialMark(c *payment.Customer, kind payment.TrialMarkKind, text string) payment.TrialMark {
 	sum := s.deps.Digester.Digest("trial "+string(kind), []byte(c.Org), []byte(text))
-	return billing.TrialMark{Kind: kind, Digest: hex.EncodeToString(sum[:])}
+	return payment.TrialMark{Kind: kind, Digest: hex.EncodeToString(sum[:])}
 }
 
 // examineTrial claims the card of a trial that a payer has begun on a checkout page, where the card is known only when
 // the subscription exists. If the rules give the card no trial, the subscription ends: nothing was paid, and the payer
 // has not agreed to pay now.
 func (s *Service) examineTrial(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-) (*billing.Customer, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, error) {
 	if !c.OnCheckoutTrial() {
 		return c, nil
 	}
@@ -78,7 +78,7 @@ func (s *Service) examineTrial(
 	refused := false
 	if card != "" {
 		taken, err := s.trials.Claim(ctx, mirrorActor(by), t.Account,
-			[]billing.TrialMark{s.trialMark(c, billing.CardMark, card)})
+			[]payment.TrialMark{s.trialMark(c, payment.CardMark, card)})
 		if err != nil {
 			return nil, err
 		}
@@ -86,28 +86,28 @@ func (s *Service) examineTrial(
 	}
 	if refused {
 		err := call(callCtx, func(ctx context.Context) error {
-			return t.Gateway.Cancel(ctx, key+"_refused", c.ID, id, billing.Cancellation{})
+			return t.Gateway.Cancel(ctx, key+"_refused", c.ID, id, payment.Cancellation{})
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 		c.EndCheckoutTrial(mirrorActor(by), key, refused)
 		return nil
 	})
 }
 
 // cardOf returns the fingerprint of the method that is charged for the subscription; "" if it is unknown.
-func (s *Service) cardOf(callCtx context.Context, t Terms, c *billing.Customer) (string, error) {
-	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+func (s *Service) cardOf(callCtx context.Context, t Terms, c *payment.Customer) (string, error) {
+	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]payment.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil {
 		return "", err
 	}
 	w, err := callWithRetry(callCtx,
-		func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+		func(ctx context.Context) (payment.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
 	if err != nil {
 		return "", err
 	}
@@ -126,14 +126,14 @@ func (s *Service) cardOf(callCtx context.Context, t Terms, c *billing.Customer) 
 }
 
 // releaseTrial releases the marks of a trial that no payer has begun on its checkout page.
-func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
+func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {
 	now, err := t.now(ctx, by)
 	if err != nil || !c.LapsedCheckoutTrial(now) {
 		return err
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		lapsed := false
-		if _, err := tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		if _, err := tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 			lapsed = c.LapsedCheckoutTrial(now)
 			c.EndCheckoutTrial(mirrorActor(by), c.CheckoutTrial, false)
 			return nil
@@ -147,8 +147,8 @@ func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, 
 // loadFingerprints reads the payment methods again if a trial may depend on their fingerprints, which the mirror may
 // not have.
 func (s *Service) loadFingerprints(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *billing.Customer,
-) (*billing.Customer, error) {
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, error) {
 	if !t.Trials.OncePerCard || c.HadTrial || c.Pending != nil {
 		return c, nil
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // isGone reports whether err means that the workspace or its customer no longer exists.
 func isGone(err error) bool {
-	return errors.Is(err, billing.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) ||
-		errors.Is(err, billing.ErrNotConfigured)
+	return errors.Is(err, payment.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) ||
+		errors.Is(err, payment.ErrNotConfigured)
 }
 
 // Reconcile resolves calls without a known outcome: it repeats each under its own key until the gateway
@@ -43,7 +43,7 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 	}
 	if c.Pending != nil {
 		c.Pending.Repeated = true
-		if _, err := s.execute(ctx, callCtx, by, t, c); billing.OutcomeUnknown(err) {
+		if _, err := s.execute(ctx, callCtx, by, t, c); payment.OutcomeUnknown(err) {
 			return err
 		} // a refused operation is settled
 	}
@@ -81,7 +81,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 		return ignoring(err)
 	}
 	different, err := s.differences(ctx, by, t, c)
-	if errors.Is(err, billing.ErrCustomerGone) {
+	if errors.Is(err, payment.ErrCustomerGone) {
 		_, err := s.recordDeletion(ctx, by, t, c.ID)
 		return ignoring(err)
 	}
@@ -95,7 +95,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if _, err := s.resync(ctx, by, t); err != nil {
 		return ignoring(err)
 	}
-	_, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+	_, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
 		c.Corrected(mirrorActor(by), len(different))
 		return nil
 	})
@@ -110,7 +110,7 @@ func ignoring(err error) error {
 }
 
 func (s *Service) differences(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer,
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
 ) ([]event.Event, error) {
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
@@ -136,11 +136,11 @@ func (s *Service) Resume(ctx context.Context, by identity.Actor) (resumed bool, 
 	if err != nil {
 		return false, err
 	}
-	_, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+	_, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 		resumed, err = c.Resume(by)
 		return err
 	})
-	if errors.Is(err, billing.ErrNoCustomer) {
+	if errors.Is(err, payment.ErrNoCustomer) {
 		return false, nil
 	}
 	return resumed, err
@@ -159,7 +159,7 @@ func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.Wor
 // by is the system.
 func (s *Service) Duplicates(
 	ctx context.Context, by identity.Actor,
-) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+) (map[identity.WorkspaceID][]payment.SubscriptionID, error) {
 	t, err := s.terms(by)
 	if err != nil {
 		return nil, ignoring(err)

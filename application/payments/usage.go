@@ -5,17 +5,17 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // addUsage adds a report to the sum of its feature. If the subscription is billed for the feature, it
 // queues an event for the gateway in the same transaction, so that a restart cannot lose it.
 func (s *Service) addUsage(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, r billing.UsageReport, now time.Time,
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, r payment.UsageReport, now time.Time,
 ) (sum int64, repeated bool, err error) {
 	price := t.Plans.Metering(c.LiveSubscription(), r.Feature)
 	if price == nil {
@@ -25,20 +25,20 @@ func (s *Service) addUsage(
 		if sum, repeated, err = tx.Meters.Add(ctx, by, r); err != nil || repeated {
 			return err
 		}
-		e := billing.UsageEvent{
+		e := payment.UsageEvent{
 			ID: id.New("use"), Account: t.Account, Customer: c.ID, Feature: r.Feature, PriceRef: price.PriceRef,
 			Quantity: r.Quantity, At: now,
 		}
 		if err := tx.Meters.QueueUsage(ctx, by, e, r.Period.Start); err != nil {
 			return err
 		}
-		return tx.Jobs.Enqueue(ctx, job.New(by, billing.UsageJob, string(c.ID), by.At))
+		return tx.Jobs.Enqueue(ctx, job.New(by, payment.UsageJob, string(c.ID), by.At))
 	})
 	return sum, repeated, err
 }
 
 // isMetered reports whether the subscription of c is billed by usage.
-func (s *Service) isMetered(t Terms, c *billing.Customer) bool {
+func (s *Service) isMetered(t Terms, c *payment.Customer) bool {
 	plan, err := t.Plans.Find(c.Subscription.Plan)
 	return err == nil && plan.Metered != nil
 }
@@ -50,7 +50,7 @@ func (s *Service) flushUsage(ctx context.Context, by identity.Actor, t Terms) er
 	if err != nil || c.Subscription == nil || !s.isMetered(t, c) {
 		return nil //nolint:nilerr // the caller reports it
 	}
-	if err := s.SendUsage(ctx, mirrorActor(by)); billing.OutcomeUnknown(err) {
+	if err := s.SendUsage(ctx, mirrorActor(by)); payment.OutcomeUnknown(err) {
 		return err
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *Service) SendUsage(ctx context.Context, by identity.Actor) error {
 // and if the process ends before the outcome is stored, the event is sent again only as long as the gateway recognizes
 // it.
 func (s *Service) sendUsage(
-	ctx context.Context, by identity.Actor, t Terms, c *billing.Customer, now time.Time, e *billing.UsageEvent,
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time, e *payment.UsageEvent,
 ) error {
 	if !e.Sendable(by.At, now, c) {
 		return s.loseUsage(ctx, by, t, e)
@@ -111,16 +111,16 @@ func (s *Service) sendUsage(
 	switch {
 	case err == nil:
 		return s.meters.SentUsage(ctx, by.Workspace, e.ID)
-	case first && !billing.OutcomeUnknown(err): // it had no effect
+	case first && !payment.OutcomeUnknown(err): // it had no effect
 		return errors.Join(err, s.meters.RestoreUsage(ctx, by.Workspace, e.ID))
 	}
 	return err
 }
 
 // loseUsage deletes an event that the gateway would not count, or would count twice, and records it.
-func (s *Service) loseUsage(ctx context.Context, by identity.Actor, t Terms, e *billing.UsageEvent) error {
+func (s *Service) loseUsage(ctx context.Context, by identity.Actor, t Terms, e *payment.UsageEvent) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		_, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		_, err := tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 			c.LoseUsage(by, e)
 			return nil
 		})

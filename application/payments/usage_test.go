@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // byUsage returns a service whose workspace pays for messages by usage.
@@ -14,8 +14,8 @@ func byUsage(t *testing.T) *mockedService {
 	t.Helper()
 	s := newMocked(t)
 	s.kept = subscribed("pm_1")
-	s.terms.Plans = billing.Plans{plans[0], plans[1]}
-	s.terms.Plans[0].Metered = &billing.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}
+	s.terms.Plans = payment.Plans{plans[0], plans[1]}
+	s.terms.Plans[0].Metered = &payment.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}
 	return s
 }
 
@@ -23,7 +23,7 @@ func TestUsageIsQueuedForTheGateway(t *testing.T) {
 	s := byUsage(t)
 	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), false, nil)
 	s.meters.EXPECT().QueueUsage(any, owner, any, now).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, e billing.UsageEvent, _ time.Time) error {
+		func(_ context.Context, _ identity.Actor, e payment.UsageEvent, _ time.Time) error {
 			if e.ID == "" || e.Account != "sandbox" || e.Customer != "cus_1" || e.Feature != "messages" ||
 				e.PriceRef != "price_messages" || e.Quantity != 8 || !e.At.Equal(now) {
 				t.Errorf("%+v", e)
@@ -32,7 +32,7 @@ func TestUsageIsQueuedForTheGateway(t *testing.T) {
 		})
 	_, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
 	wantErr(t, err, nil)
-	if s.queued[billing.UsageJob].Subject != "cus_1" {
+	if s.queued[payment.UsageJob].Subject != "cus_1" {
 		t.Errorf("%+v", s.queued)
 	}
 	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), true, nil) // not again
@@ -41,12 +41,12 @@ func TestUsageIsQueuedForTheGateway(t *testing.T) {
 }
 
 func TestSendUsage(t *testing.T) {
-	event := func(id string) billing.UsageEvent {
-		return billing.UsageEvent{ID: id, Account: "sandbox", Customer: "cus_1", Quantity: 3, At: now}
+	event := func(id string) payment.UsageEvent {
+		return payment.UsageEvent{ID: id, Account: "sandbox", Customer: "cus_1", Quantity: 3, At: now}
 	}
 	tried := event("tried")
 	tried.TriedAt = now.Add(-time.Hour)
-	waits := func(s *mockedService, all ...billing.UsageEvent) {
+	waits := func(s *mockedService, all ...payment.UsageEvent) {
 		s.meters.EXPECT().QueuedUsage(any, any, "sandbox", any).Return(all, nil)
 	}
 	t.Run("an event is tried, sent and deleted", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestSendUsage(t *testing.T) {
 		s.meters.EXPECT().TryUsage(any, any, "taken", now).Return(int64(0), false, nil)
 		sent := map[string]int64{}
 		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(2).DoAndReturn(
-			func(_ context.Context, e billing.UsageEvent) error { sent[e.ID] = e.Quantity; return nil })
+			func(_ context.Context, e payment.UsageEvent) error { sent[e.ID] = e.Quantity; return nil })
 		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
 		waits(s)
@@ -69,19 +69,19 @@ func TestSendUsage(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"), event("b"))
 		s.meters.EXPECT().TryUsage(any, any, any, now).Times(2).Return(int64(3), true, nil)
-		refused := &billing.Rejection{Reason: "no meter"}
+		refused := &payment.Rejection{Reason: "no meter"}
 		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(refused)
 		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(nil)
 		s.meters.EXPECT().RestoreUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "b").Return(nil)
-		wantErr(t, s.SendUsage(s.ctx, system), billing.ErrGateway)
+		wantErr(t, s.SendUsage(s.ctx, system), payment.ErrGateway)
 	})
 	t.Run("one without an answer stays tried", func(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"))
 		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(3), true, nil)
-		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(3).Return(billing.ErrGatewayTimeout)
-		wantErr(t, s.SendUsage(s.ctx, system), billing.ErrGatewayTimeout)
+		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(3).Return(payment.ErrGatewayTimeout)
+		wantErr(t, s.SendUsage(s.ctx, system), payment.ErrGatewayTimeout)
 	})
 	t.Run("one that the gateway would count twice is recorded instead", func(t *testing.T) {
 		s := byUsage(t)
@@ -103,6 +103,6 @@ func TestSendUsage(t *testing.T) {
 		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
 		waits(s)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, any, any, any, any).After(sent).Return(nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, billing.Cancellation{}), nil)
+		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), nil)
 	})
 }

@@ -5,48 +5,48 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Receive stores an event of an org's gateway, once, and queues its processing. Its content is not
-// trusted: the job reads the data from the gateway. billing.ErrGatewayNotFound, ErrSignature,
+// trusted: the job reads the data from the gateway. payment.ErrGatewayNotFound, ErrSignature,
 // ErrEventMalformed.
-func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte,
+func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.GatewayKind, body []byte,
 	signature string, now time.Time) error {
 	t := s.deps.Terms(org)
 	if t.Gateway == nil || t.Kind != kind {
-		return billing.ErrGatewayNotFound
+		return payment.ErrGatewayNotFound
 	}
-	if err := billing.CheckSignature(t.WebhookKeys, signature, body, now); err != nil {
+	if err := payment.CheckSignature(t.WebhookKeys, signature, body, now); err != nil {
 		return err
 	}
-	e, err := billing.ParseEvent(body)
+	e, err := payment.ParseEvent(body)
 	if err != nil {
 		return err
 	}
 	ours := e.Account == t.Connected
-	e.Org, e.Gateway, e.Account, e.State, e.ReceivedAt = org, kind, t.Account, billing.Received, now
+	e.Org, e.Gateway, e.Account, e.State, e.ReceivedAt = org, kind, t.Account, payment.Received, now
 	if ours && e.Customer != "" {
 		if e.Workspace, err = s.payments.Find(ctx, org, t.Account, e.Customer); err != nil &&
-			!errors.Is(err, billing.ErrNoCustomer) {
+			!errors.Is(err, payment.ErrNoCustomer) {
 			return err
 		}
 	}
 	if e.Workspace == "" {
-		e.State, e.EndedAt = billing.Ignored, now
+		e.State, e.EndedAt = payment.Ignored, now
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		fresh, err := tx.Inbox.Put(ctx, org, e)
-		if err != nil || !fresh || e.State != billing.Received {
+		if err != nil || !fresh || e.State != payment.Received {
 			return err
 		}
 		if e.TellsOfDecline() {
 			by := identity.System(e.Org, e.Workspace, "webhook "+e.ID, now)
-			if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+			if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 				c.Declined(by, t.Limits)
 				return nil
 			}); ignoring(err) != nil {
@@ -57,15 +57,15 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.
 	})
 }
 
-func queueEvents(ctx context.Context, jobs ports.Jobs, e *billing.Event, now time.Time) error {
+func queueEvents(ctx context.Context, jobs ports.Jobs, e *payment.Event, now time.Time) error {
 	by := identity.System(e.Org, e.Workspace, "webhook "+e.ID, now)
-	return jobs.Enqueue(ctx, job.New(by, billing.EventsJob, string(e.Customer), now))
+	return jobs.Enqueue(ctx, job.New(by, payment.EventsJob, string(e.Customer), now))
 }
 
 // ProcessEvents reads from the gateway the data that a customer's waiting events are about, for all of them
 // at once. Only one such job per customer runs at a time, so that an older read cannot overwrite a
 // newer one. by is the system.
-func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer billing.CustomerID) error {
+func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer payment.CustomerID) error {
 	t, err := s.terms(by)
 	if err != nil {
 		return ignoring(err)
@@ -101,16 +101,16 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 // cancelIntents cancels the open setup intents of a customer whose payments are paused, the subscription whose first
 // payment waits for the payer, and the open checkout pages, because browsers pay there, and confirm the others, at the
 // gateway without Atrium.
-func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) error {
+func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {
 	if c.PausedAt.IsZero() || c.ID == "" { // without an id, Stripe would be asked for the intents of all customers
 		return nil
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	if sub := c.Subscription; sub != nil && sub.Status == billing.Incomplete {
+	if sub := c.Subscription; sub != nil && sub.Status == payment.Incomplete {
 		key := newKey()
 		err := call(callCtx, func(ctx context.Context) error { return t.Gateway.GiveUp(ctx, key, c.ID, sub.ID) })
-		if err != nil && !errors.Is(err, billing.ErrSubscriptionExists) {
+		if err != nil && !errors.Is(err, payment.ErrSubscriptionExists) {
 			return err
 		}
 	}
@@ -128,13 +128,13 @@ func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms,
 }
 
 // Events lists the events that by's org received from its gateways. by is the system.
-func (s *Service) Events(ctx context.Context, by identity.Actor, state billing.EventState,
-	q page.Query) (page.Of[billing.Event], error) {
+func (s *Service) Events(ctx context.Context, by identity.Actor, state payment.EventState,
+	q page.Query) (page.Of[payment.Event], error) {
 	return s.inbox.List(ctx, by.Org, state, q)
 }
 
 // Replay queues an event again, whatever its state. by is the system.
-func (s *Service) Replay(ctx context.Context, by identity.Actor, account, id string) (e *billing.Event, err error) {
+func (s *Service) Replay(ctx context.Context, by identity.Actor, account, id string) (e *payment.Event, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if e, err = tx.Inbox.Get(ctx, by.Org, account, id); err != nil {
 			return err

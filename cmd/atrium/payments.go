@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 type paymentsCommand struct {
@@ -58,13 +58,13 @@ func (l *paymentEventsListCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		all, err := app.Services.Payments.Events(p.ctx, by, billing.EventState(l.State),
+		all, err := app.Services.Payments.Events(p.ctx, by, payment.EventState(l.State),
 			page.Query{Limit: min(max(l.Limit, 1), 1000)})
 		if err != nil {
 			return err
 		}
 		return list(p, l.JSON, []string{"RECEIVED", "STATE", "TYPE", "ID", "FAILURE"}, all.Items,
-			func(e billing.Event) (any, []string) {
+			func(e payment.Event) (any, []string) {
 				return map[string]any{
 					"id": e.ID, "account": e.Account, "type": e.Type, "state": e.State, "customer": e.Customer,
 					"workspace_id": e.Workspace, "attempts": e.Attempts, "failure": e.Failure,

@@ -8,7 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	secret "github.com/atrium-hq/atrium/domain/secret"
 	gomock "github.com/golang/mock/gomock"
 )
@@ -37,10 +37,10 @@ func (m *MockGateway) EXPECT() *MockGatewayMockRecorder {
 }
 
 // Amend mocks base method.
-func (m *MockGateway) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+func (m *MockGateway) Amend(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, a payment.Amendment) (payment.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Amend", ctx, key, c, s, a)
-	ret0, _ := ret[0].(billing.GatewaySubscription)
+	ret0, _ := ret[0].(payment.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -52,7 +52,7 @@ func (mr *MockGatewayMockRecorder) Amend(ctx, key, c, s, a interface{}) *gomock.
 }
 
 // Cancel mocks base method.
-func (m *MockGateway) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation) error {
+func (m *MockGateway) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, why)
 	ret0, _ := ret[0].(error)
@@ -66,7 +66,7 @@ func (mr *MockGatewayMockRecorder) Cancel(ctx, key, c, s, why interface{}) *gomo
 }
 
 // CancelSetupIntents mocks base method.
-func (m *MockGateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+func (m *MockGateway) CancelSetupIntents(ctx context.Context, c payment.CustomerID) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "CancelSetupIntents", ctx, c)
 	ret0, _ := ret[0].(error)
@@ -80,7 +80,7 @@ func (mr *MockGatewayMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomoc
 }
 
 // Checkout mocks base method.
-func (m *MockGateway) Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (string, error) {
+func (m *MockGateway) Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (string, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Checkout", ctx, key, c, o)
 	ret0, _ := ret[0].(string)
@@ -95,10 +95,10 @@ func (mr *MockGatewayMockRecorder) Checkout(ctx, key, c, o interface{}) *gomock.
 }
 
 // CreateCustomer mocks base method.
-func (m *MockGateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+func (m *MockGateway) CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "CreateCustomer", ctx, key, d)
-	ret0, _ := ret[0].(billing.CustomerID)
+	ret0, _ := ret[0].(payment.CustomerID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -110,10 +110,10 @@ func (mr *MockGatewayMockRecorder) CreateCustomer(ctx, key, d interface{}) *gomo
 }
 
 // CreateSetupIntent mocks base method.
-func (m *MockGateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
+func (m *MockGateway) CreateSetupIntent(ctx context.Context, key string, c payment.CustomerID, u payment.Usage) (payment.SetupIntent, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "CreateSetupIntent", ctx, key, c, u)
-	ret0, _ := ret[0].(billing.SetupIntent)
+	ret0, _ := ret[0].(payment.SetupIntent)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -125,7 +125,7 @@ func (mr *MockGatewayMockRecorder) CreateSetupIntent(ctx, key, c, u interface{})
 }
 
 // Detach mocks base method.
-func (m_2 *MockGateway) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (m_2 *MockGateway) Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	m_2.ctrl.T.Helper()
 	ret := m_2.ctrl.Call(m_2, "Detach", ctx, key, c, m)
 	ret0, _ := ret[0].(error)
@@ -139,7 +139,7 @@ func (mr *MockGatewayMockRecorder) Detach(ctx, key, c, m interface{}) *gomock.Ca
 }
 
 // EndCheckouts mocks base method.
-func (m *MockGateway) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+func (m *MockGateway) EndCheckouts(ctx context.Context, c payment.CustomerID) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "EndCheckouts", ctx, c)
 	ret0, _ := ret[0].(error)
@@ -153,7 +153,7 @@ func (mr *MockGatewayMockRecorder) EndCheckouts(ctx, c interface{}) *gomock.Call
 }
 
 // GiveUp mocks base method.
-func (m *MockGateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+func (m *MockGateway) GiveUp(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "GiveUp", ctx, key, c, s)
 	ret0, _ := ret[0].(error)
@@ -167,10 +167,10 @@ func (mr *MockGatewayMockRecorder) GiveUp(ctx, key, c, s interface{}) *gomock.Ca
 }
 
 // Invoices mocks base method.
-func (m *MockGateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
+func (m *MockGateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Invoices", ctx, c)
-	ret0, _ := ret[0].([]billing.Invoice)
+	ret0, _ := ret[0].([]payment.Invoice)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -182,10 +182,10 @@ func (mr *MockGatewayMockRecorder) Invoices(ctx, c interface{}) *gomock.Call {
 }
 
 // Pay mocks base method.
-func (m *MockGateway) Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error) {
+func (m *MockGateway) Pay(ctx context.Context, key string, c payment.CustomerID, i payment.InvoiceID) (payment.InvoicePayment, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Pay", ctx, key, c, i)
-	ret0, _ := ret[0].(billing.InvoicePayment)
+	ret0, _ := ret[0].(payment.InvoicePayment)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -197,7 +197,7 @@ func (mr *MockGatewayMockRecorder) Pay(ctx, key, c, i interface{}) *gomock.Call 
 }
 
 // Portal mocks base method.
-func (m *MockGateway) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+func (m *MockGateway) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Portal", ctx, c, back)
 	ret0, _ := ret[0].(string)
@@ -212,10 +212,10 @@ func (mr *MockGatewayMockRecorder) Portal(ctx, c, back interface{}) *gomock.Call
 }
 
 // Preview mocks base method.
-func (m *MockGateway) Preview(ctx context.Context, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Preview, error) {
+func (m *MockGateway) Preview(ctx context.Context, c payment.CustomerID, s payment.SubscriptionID, a payment.Amendment) (payment.Preview, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Preview", ctx, c, s, a)
-	ret0, _ := ret[0].(billing.Preview)
+	ret0, _ := ret[0].(payment.Preview)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -227,10 +227,10 @@ func (mr *MockGatewayMockRecorder) Preview(ctx, c, s, a interface{}) *gomock.Cal
 }
 
 // Prices mocks base method.
-func (m *MockGateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error) {
+func (m *MockGateway) Prices(ctx context.Context, plans payment.Plans) (payment.Plans, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Prices", ctx, plans)
-	ret0, _ := ret[0].(billing.Plans)
+	ret0, _ := ret[0].(payment.Plans)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -242,10 +242,10 @@ func (mr *MockGatewayMockRecorder) Prices(ctx, plans interface{}) *gomock.Call {
 }
 
 // Promotion mocks base method.
-func (m *MockGateway) Promotion(ctx context.Context, c billing.CustomerID, code string, of billing.Sale) (billing.Promotion, error) {
+func (m *MockGateway) Promotion(ctx context.Context, c payment.CustomerID, code string, of payment.Sale) (payment.Promotion, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, of)
-	ret0, _ := ret[0].(billing.Promotion)
+	ret0, _ := ret[0].(payment.Promotion)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -257,7 +257,7 @@ func (mr *MockGatewayMockRecorder) Promotion(ctx, c, code, of interface{}) *gomo
 }
 
 // ReportUsage mocks base method.
-func (m *MockGateway) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+func (m *MockGateway) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "ReportUsage", ctx, e)
 	ret0, _ := ret[0].(error)
@@ -271,7 +271,7 @@ func (mr *MockGatewayMockRecorder) ReportUsage(ctx, e interface{}) *gomock.Call 
 }
 
 // SetDefault mocks base method.
-func (m_2 *MockGateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (m_2 *MockGateway) SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	m_2.ctrl.T.Helper()
 	ret := m_2.ctrl.Call(m_2, "SetDefault", ctx, key, c, m)
 	ret0, _ := ret[0].(error)
@@ -285,10 +285,10 @@ func (mr *MockGatewayMockRecorder) SetDefault(ctx, key, c, m interface{}) *gomoc
 }
 
 // Subscribe mocks base method.
-func (m *MockGateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+func (m *MockGateway) Subscribe(ctx context.Context, key string, c payment.CustomerID, o payment.Order) (payment.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscribe", ctx, key, c, o)
-	ret0, _ := ret[0].(billing.GatewaySubscription)
+	ret0, _ := ret[0].(payment.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -300,10 +300,10 @@ func (mr *MockGatewayMockRecorder) Subscribe(ctx, key, c, o interface{}) *gomock
 }
 
 // Subscriptions mocks base method.
-func (m *MockGateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
+func (m *MockGateway) Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscriptions", ctx, c)
-	ret0, _ := ret[0].([]billing.GatewaySubscription)
+	ret0, _ := ret[0].([]payment.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -315,7 +315,7 @@ func (mr *MockGatewayMockRecorder) Subscriptions(ctx, c interface{}) *gomock.Cal
 }
 
 // UpdateCustomer mocks base method.
-func (m *MockGateway) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+func (m *MockGateway) UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "UpdateCustomer", ctx, key, c, d)
 	ret0, _ := ret[0].(error)
@@ -329,10 +329,10 @@ func (mr *MockGatewayMockRecorder) UpdateCustomer(ctx, key, c, d interface{}) *g
 }
 
 // Wallet mocks base method.
-func (m *MockGateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
+func (m *MockGateway) Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Wallet", ctx, c)
-	ret0, _ := ret[0].(billing.Wallet)
+	ret0, _ := ret[0].(payment.Wallet)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -367,7 +367,7 @@ func (m *MockGatewayCustomers) EXPECT() *MockGatewayCustomersMockRecorder {
 }
 
 // CancelSetupIntents mocks base method.
-func (m *MockGatewayCustomers) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+func (m *MockGatewayCustomers) CancelSetupIntents(ctx context.Context, c payment.CustomerID) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "CancelSetupIntents", ctx, c)
 	ret0, _ := ret[0].(error)
@@ -381,10 +381,10 @@ func (mr *MockGatewayCustomersMockRecorder) CancelSetupIntents(ctx, c interface{
 }
 
 // CreateCustomer mocks base method.
-func (m *MockGatewayCustomers) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+func (m *MockGatewayCustomers) CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "CreateCustomer", ctx, key, d)
-	ret0, _ := ret[0].(billing.CustomerID)
+	ret0, _ := ret[0].(payment.CustomerID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -396,10 +396,10 @@ func (mr *MockGatewayCustomersMockRecorder) CreateCustomer(ctx, key, d interface
 }
 
 // CreateSetupIntent mocks base method.
-func (m *MockGatewayCustomers) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
+func (m *MockGatewayCustomers) CreateSetupIntent(ctx context.Context, key string, c payment.CustomerID, u payment.Usage) (payment.SetupIntent, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "CreateSetupIntent", ctx, key, c, u)
-	ret0, _ := ret[0].(billing.SetupIntent)
+	ret0, _ := ret[0].(payment.SetupIntent)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -411,7 +411,7 @@ func (mr *MockGatewayCustomersMockRecorder) CreateSetupIntent(ctx, key, c, u int
 }
 
 // Detach mocks base method.
-func (m_2 *MockGatewayCustomers) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (m_2 *MockGatewayCustomers) Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	m_2.ctrl.T.Helper()
 	ret := m_2.ctrl.Call(m_2, "Detach", ctx, key, c, m)
 	ret0, _ := ret[0].(error)
@@ -425,7 +425,7 @@ func (mr *MockGatewayCustomersMockRecorder) Detach(ctx, key, c, m interface{}) *
 }
 
 // SetDefault mocks base method.
-func (m_2 *MockGatewayCustomers) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+func (m_2 *MockGatewayCustomers) SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	m_2.ctrl.T.Helper()
 	ret := m_2.ctrl.Call(m_2, "SetDefault", ctx, key, c, m)
 	ret0, _ := ret[0].(error)
@@ -439,10 +439,10 @@ func (mr *MockGatewayCustomersMockRecorder) SetDefault(ctx, key, c, m interface{
 }
 
 // Wallet mocks base method.
-func (m *MockGatewayCustomers) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
+func (m *MockGatewayCustomers) Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Wallet", ctx, c)
-	ret0, _ := ret[0].(billing.Wallet)
+	ret0, _ := ret[0].(payment.Wallet)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -477,10 +477,10 @@ func (m *MockGatewaySubscriptions) EXPECT() *MockGatewaySubscriptionsMockRecorde
 }
 
 // Amend mocks base method.
-func (m *MockGatewaySubscriptions) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
+func (m *MockGatewaySubscriptions) Amend(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, a payment.Amendment) (payment.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Amend", ctx, key, c, s, a)
-	ret0, _ := ret[0].(billing.GatewaySubscription)
+	ret0, _ := ret[0].(payment.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -492,7 +492,7 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Amend(ctx, key, c, s, a interfac
 }
 
 // Cancel mocks base method.
-func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation) error {
+func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, why)
 	ret0, _ := ret[0].(error)
@@ -506,7 +506,7 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Cancel(ctx, key, c, s, why inter
 }
 
 // GiveUp mocks base method.
-func (m *MockGatewaySubscriptions) GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+func (m *MockGatewaySubscriptions) GiveUp(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "GiveUp", ctx, key, c, s)
 	ret0, _ := ret[0].(error)
@@ -520,10 +520,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) GiveUp(ctx, key, c, s interface{
 }
 
 // Invoices mocks base method.
-func (m *MockGatewaySubscriptions) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
+func (m *MockGatewaySubscriptions) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Invoices", ctx, c)
-	ret0, _ := ret[0].([]billing.Invoice)
+	ret0, _ := ret[0].([]payment.Invoice)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -535,10 +535,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Invoices(ctx, c interface{}) *go
 }
 
 // Pay mocks base method.
-func (m *MockGatewaySubscriptions) Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error) {
+func (m *MockGatewaySubscriptions) Pay(ctx context.Context, key string, c payment.CustomerID, i payment.InvoiceID) (payment.InvoicePayment, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Pay", ctx, key, c, i)
-	ret0, _ := ret[0].(billing.InvoicePayment)
+	ret0, _ := ret[0].(payment.InvoicePayment)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -550,10 +550,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Pay(ctx, key, c, i interface{}) 
 }
 
 // Prices mocks base method.
-func (m *MockGatewaySubscriptions) Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error) {
+func (m *MockGatewaySubscriptions) Prices(ctx context.Context, plans payment.Plans) (payment.Plans, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Prices", ctx, plans)
-	ret0, _ := ret[0].(billing.Plans)
+	ret0, _ := ret[0].(payment.Plans)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -565,10 +565,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Prices(ctx, plans interface{}) *
 }
 
 // Subscribe mocks base method.
-func (m *MockGatewaySubscriptions) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
+func (m *MockGatewaySubscriptions) Subscribe(ctx context.Context, key string, c payment.CustomerID, o payment.Order) (payment.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscribe", ctx, key, c, o)
-	ret0, _ := ret[0].(billing.GatewaySubscription)
+	ret0, _ := ret[0].(payment.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -580,10 +580,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Subscribe(ctx, key, c, o interfa
 }
 
 // Subscriptions mocks base method.
-func (m *MockGatewaySubscriptions) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
+func (m *MockGatewaySubscriptions) Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscriptions", ctx, c)
-	ret0, _ := ret[0].([]billing.GatewaySubscription)
+	ret0, _ := ret[0].([]payment.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -618,10 +618,10 @@ func (m *MockGatewayPreviews) EXPECT() *MockGatewayPreviewsMockRecorder {
 }
 
 // Preview mocks base method.
-func (m *MockGatewayPreviews) Preview(ctx context.Context, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Preview, error) {
+func (m *MockGatewayPreviews) Preview(ctx context.Context, c payment.CustomerID, s payment.SubscriptionID, a payment.Amendment) (payment.Preview, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Preview", ctx, c, s, a)
-	ret0, _ := ret[0].(billing.Preview)
+	ret0, _ := ret[0].(payment.Preview)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -656,7 +656,7 @@ func (m *MockGatewayPages) EXPECT() *MockGatewayPagesMockRecorder {
 }
 
 // Checkout mocks base method.
-func (m *MockGatewayPages) Checkout(ctx context.Context, key string, c billing.CustomerID, o billing.CheckoutOrder) (string, error) {
+func (m *MockGatewayPages) Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (string, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Checkout", ctx, key, c, o)
 	ret0, _ := ret[0].(string)
@@ -671,7 +671,7 @@ func (mr *MockGatewayPagesMockRecorder) Checkout(ctx, key, c, o interface{}) *go
 }
 
 // EndCheckouts mocks base method.
-func (m *MockGatewayPages) EndCheckouts(ctx context.Context, c billing.CustomerID) error {
+func (m *MockGatewayPages) EndCheckouts(ctx context.Context, c payment.CustomerID) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "EndCheckouts", ctx, c)
 	ret0, _ := ret[0].(error)
@@ -685,7 +685,7 @@ func (mr *MockGatewayPagesMockRecorder) EndCheckouts(ctx, c interface{}) *gomock
 }
 
 // Portal mocks base method.
-func (m *MockGatewayPages) Portal(ctx context.Context, c billing.CustomerID, back string) (string, error) {
+func (m *MockGatewayPages) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Portal", ctx, c, back)
 	ret0, _ := ret[0].(string)
@@ -723,10 +723,10 @@ func (m *MockSandboxPayer) EXPECT() *MockSandboxPayerMockRecorder {
 }
 
 // Authenticate mocks base method.
-func (m *MockSandboxPayer) Authenticate(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error) {
+func (m *MockSandboxPayer) Authenticate(ctx context.Context, c payment.CustomerID, i payment.IntentID, clientSecret secret.String, success bool) (payment.SetupIntent, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Authenticate", ctx, c, i, clientSecret, success)
-	ret0, _ := ret[0].(billing.SetupIntent)
+	ret0, _ := ret[0].(payment.SetupIntent)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -738,10 +738,10 @@ func (mr *MockSandboxPayerMockRecorder) Authenticate(ctx, c, i, clientSecret, su
 }
 
 // Complete mocks base method.
-func (m *MockSandboxPayer) Complete(ctx context.Context, l billing.SandboxLink, card billing.Card) (*billing.SandboxPage, error) {
+func (m *MockSandboxPayer) Complete(ctx context.Context, l payment.SandboxLink, card payment.Card) (*payment.SandboxPage, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Complete", ctx, l, card)
-	ret0, _ := ret[0].(*billing.SandboxPage)
+	ret0, _ := ret[0].(*payment.SandboxPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -753,10 +753,10 @@ func (mr *MockSandboxPayerMockRecorder) Complete(ctx, l, card interface{}) *gomo
 }
 
 // Confirm mocks base method.
-func (m *MockSandboxPayer) Confirm(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, card billing.Card) (billing.SetupIntent, error) {
+func (m *MockSandboxPayer) Confirm(ctx context.Context, c payment.CustomerID, i payment.IntentID, clientSecret secret.String, card payment.Card) (payment.SetupIntent, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Confirm", ctx, c, i, clientSecret, card)
-	ret0, _ := ret[0].(billing.SetupIntent)
+	ret0, _ := ret[0].(payment.SetupIntent)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -768,10 +768,10 @@ func (mr *MockSandboxPayerMockRecorder) Confirm(ctx, c, i, clientSecret, card in
 }
 
 // EndAtPeriodEnd mocks base method.
-func (m *MockSandboxPayer) EndAtPeriodEnd(ctx context.Context, l billing.SandboxLink, ends bool) (*billing.SandboxPage, error) {
+func (m *MockSandboxPayer) EndAtPeriodEnd(ctx context.Context, l payment.SandboxLink, ends bool) (*payment.SandboxPage, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "EndAtPeriodEnd", ctx, l, ends)
-	ret0, _ := ret[0].(*billing.SandboxPage)
+	ret0, _ := ret[0].(*payment.SandboxPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -783,10 +783,10 @@ func (mr *MockSandboxPayerMockRecorder) EndAtPeriodEnd(ctx, l, ends interface{})
 }
 
 // Page mocks base method.
-func (m *MockSandboxPayer) Page(ctx context.Context, l billing.SandboxLink) (*billing.SandboxPage, error) {
+func (m *MockSandboxPayer) Page(ctx context.Context, l payment.SandboxLink) (*payment.SandboxPage, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Page", ctx, l)
-	ret0, _ := ret[0].(*billing.SandboxPage)
+	ret0, _ := ret[0].(*payment.SandboxPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -8,7 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -36,7 +36,7 @@ func (m *MockGatewayDetails) EXPECT() *MockGatewayDetailsMockRecorder {
 }
 
 // UpdateCustomer mocks base method.
-func (m *MockGatewayDetails) UpdateCustomer(ctx context.Context, key string, c billing.CustomerID, d billing.Details) error {
+func (m *MockGatewayDetails) UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "UpdateCustomer", ctx, key, c, d)
 	ret0, _ := ret[0].(error)

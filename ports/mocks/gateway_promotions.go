@@ -8,7 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -36,10 +36,10 @@ func (m *MockGatewayPromotions) EXPECT() *MockGatewayPromotionsMockRecorder {
 }
 
 // Promotion mocks base method.
-func (m *MockGatewayPromotions) Promotion(ctx context.Context, c billing.CustomerID, code string, of billing.Sale) (billing.Promotion, error) {
+func (m *MockGatewayPromotions) Promotion(ctx context.Context, c payment.CustomerID, code string, of payment.Sale) (payment.Promotion, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, of)
-	ret0, _ := ret[0].(billing.Promotion)
+	ret0, _ := ret[0].(payment.Promotion)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -9,9 +9,9 @@ import (
 	reflect "reflect"
 	time "time"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -39,10 +39,10 @@ func (m *MockPayments) EXPECT() *MockPaymentsMockRecorder {
 }
 
 // Customer mocks base method.
-func (m *MockPayments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
+func (m *MockPayments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Customer", ctx, ws, account)
-	ret0, _ := ret[0].(*billing.Customer)
+	ret0, _ := ret[0].(*payment.Customer)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -69,10 +69,10 @@ func (mr *MockPaymentsMockRecorder) Customers(ctx, org, account, q interface{}) 
 }
 
 // Duplicates mocks base method.
-func (m *MockPayments) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+func (m *MockPayments) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]payment.SubscriptionID, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Duplicates", ctx, org, account)
-	ret0, _ := ret[0].(map[identity.WorkspaceID][]billing.SubscriptionID)
+	ret0, _ := ret[0].(map[identity.WorkspaceID][]payment.SubscriptionID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -84,7 +84,7 @@ func (mr *MockPaymentsMockRecorder) Duplicates(ctx, org, account interface{}) *g
 }
 
 // Find mocks base method.
-func (m *MockPayments) Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error) {
+func (m *MockPayments) Find(ctx context.Context, org identity.OrgID, account string, c payment.CustomerID) (identity.WorkspaceID, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Find", ctx, org, account, c)
 	ret0, _ := ret[0].(identity.WorkspaceID)
@@ -99,10 +99,10 @@ func (mr *MockPaymentsMockRecorder) Find(ctx, org, account, c interface{}) *gomo
 }
 
 // Invoice mocks base method.
-func (m *MockPayments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID) (*billing.Invoice, error) {
+func (m *MockPayments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id payment.InvoiceID) (*payment.Invoice, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Invoice", ctx, ws, account, id)
-	ret0, _ := ret[0].(*billing.Invoice)
+	ret0, _ := ret[0].(*payment.Invoice)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -114,10 +114,10 @@ func (mr *MockPaymentsMockRecorder) Invoice(ctx, ws, account, id interface{}) *g
 }
 
 // Invoices mocks base method.
-func (m *MockPayments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error) {
+func (m *MockPayments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus, q page.Query) (payment.InvoicePage, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Invoices", ctx, ws, account, status, q)
-	ret0, _ := ret[0].(billing.InvoicePage)
+	ret0, _ := ret[0].(payment.InvoicePage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -174,10 +174,10 @@ func (mr *MockPaymentsMockRecorder) Paused(ctx, org, account interface{}) *gomoc
 }
 
 // Reserve mocks base method.
-func (m *MockPayments) Reserve(ctx context.Context, by identity.Actor, c *billing.Customer) (*billing.Customer, error) {
+func (m *MockPayments) Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Reserve", ctx, by, c)
-	ret0, _ := ret[0].(*billing.Customer)
+	ret0, _ := ret[0].(*payment.Customer)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -189,10 +189,10 @@ func (mr *MockPaymentsMockRecorder) Reserve(ctx, by, c interface{}) *gomock.Call
 }
 
 // Update mocks base method.
-func (m *MockPayments) Update(ctx context.Context, by identity.Actor, account string, change func(*billing.Customer) error) (*billing.Customer, error) {
+func (m *MockPayments) Update(ctx context.Context, by identity.Actor, account string, change func(*payment.Customer) error) (*payment.Customer, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Update", ctx, by, account, change)
-	ret0, _ := ret[0].(*billing.Customer)
+	ret0, _ := ret[0].(*payment.Customer)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -242,10 +242,10 @@ func (mr *MockPaymentOverviewMockRecorder) Customers(ctx, org, account, q interf
 }
 
 // Duplicates mocks base method.
-func (m *MockPaymentOverview) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+func (m *MockPaymentOverview) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]payment.SubscriptionID, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Duplicates", ctx, org, account)
-	ret0, _ := ret[0].(map[identity.WorkspaceID][]billing.SubscriptionID)
+	ret0, _ := ret[0].(map[identity.WorkspaceID][]payment.SubscriptionID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -327,10 +327,10 @@ func (mr *MockInboxMockRecorder) Backlog(ctx, org interface{}) *gomock.Call {
 }
 
 // Get mocks base method.
-func (m *MockInbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*billing.Event, error) {
+func (m *MockInbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*payment.Event, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Get", ctx, org, account, id)
-	ret0, _ := ret[0].(*billing.Event)
+	ret0, _ := ret[0].(*payment.Event)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -342,10 +342,10 @@ func (mr *MockInboxMockRecorder) Get(ctx, org, account, id interface{}) *gomock.
 }
 
 // List mocks base method.
-func (m *MockInbox) List(ctx context.Context, org identity.OrgID, state billing.EventState, q page.Query) (page.Of[billing.Event], error) {
+func (m *MockInbox) List(ctx context.Context, org identity.OrgID, state payment.EventState, q page.Query) (page.Of[payment.Event], error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "List", ctx, org, state, q)
-	ret0, _ := ret[0].(page.Of[billing.Event])
+	ret0, _ := ret[0].(page.Of[payment.Event])
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -357,7 +357,7 @@ func (mr *MockInboxMockRecorder) List(ctx, org, state, q interface{}) *gomock.Ca
 }
 
 // Put mocks base method.
-func (m *MockInbox) Put(ctx context.Context, org identity.OrgID, e *billing.Event) (bool, error) {
+func (m *MockInbox) Put(ctx context.Context, org identity.OrgID, e *payment.Event) (bool, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Put", ctx, org, e)
 	ret0, _ := ret[0].(bool)
@@ -372,7 +372,7 @@ func (mr *MockInboxMockRecorder) Put(ctx, org, e interface{}) *gomock.Call {
 }
 
 // Save mocks base method.
-func (m *MockInbox) Save(ctx context.Context, org identity.OrgID, events ...billing.Event) error {
+func (m *MockInbox) Save(ctx context.Context, org identity.OrgID, events ...payment.Event) error {
 	m.ctrl.T.Helper()
 	varargs := []interface{}{ctx, org}
 	for _, a := range events {
@@ -391,10 +391,10 @@ func (mr *MockInboxMockRecorder) Save(ctx, org interface{}, events ...interface{
 }
 
 // Waiting mocks base method.
-func (m *MockInbox) Waiting(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) ([]billing.Event, error) {
+func (m *MockInbox) Waiting(ctx context.Context, org identity.OrgID, account string, c payment.CustomerID) ([]payment.Event, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Waiting", ctx, org, account, c)
-	ret0, _ := ret[0].([]billing.Event)
+	ret0, _ := ret[0].([]payment.Event)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -8,8 +8,8 @@ import (
 	context "context"
 	reflect "reflect"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -37,10 +37,10 @@ func (m *MockTrials) EXPECT() *MockTrialsMockRecorder {
 }
 
 // Claim mocks base method.
-func (m *MockTrials) Claim(ctx context.Context, by identity.Actor, account string, marks []billing.TrialMark) ([]billing.TrialMark, error) {
+func (m *MockTrials) Claim(ctx context.Context, by identity.Actor, account string, marks []payment.TrialMark) ([]payment.TrialMark, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Claim", ctx, by, account, marks)
-	ret0, _ := ret[0].([]billing.TrialMark)
+	ret0, _ := ret[0].([]payment.TrialMark)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

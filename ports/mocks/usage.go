@@ -9,8 +9,8 @@ import (
 	reflect "reflect"
 	time "time"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	quota "github.com/atrium-hq/atrium/domain/quota"
 	gomock "github.com/golang/mock/gomock"
 )
@@ -156,7 +156,7 @@ func (m *MockMeters) EXPECT() *MockMetersMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockMeters) Add(ctx context.Context, by identity.Actor, r billing.UsageReport) (int64, bool, error) {
+func (m *MockMeters) Add(ctx context.Context, by identity.Actor, r payment.UsageReport) (int64, bool, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Add", ctx, by, r)
 	ret0, _ := ret[0].(int64)
@@ -172,7 +172,7 @@ func (mr *MockMetersMockRecorder) Add(ctx, by, r interface{}) *gomock.Call {
 }
 
 // QueueUsage mocks base method.
-func (m *MockMeters) QueueUsage(ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time) error {
+func (m *MockMeters) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, since)
 	ret0, _ := ret[0].(error)
@@ -186,10 +186,10 @@ func (mr *MockMetersMockRecorder) QueueUsage(ctx, by, e, since interface{}) *gom
 }
 
 // QueuedUsage mocks base method.
-func (m *MockMeters) QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]billing.UsageEvent, error) {
+func (m *MockMeters) QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]payment.UsageEvent, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "QueuedUsage", ctx, ws, account, n)
-	ret0, _ := ret[0].([]billing.UsageEvent)
+	ret0, _ := ret[0].([]payment.UsageEvent)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -9,8 +9,8 @@ import (
 	reflect "reflect"
 	time "time"
 
-	billing "github.com/atrium-hq/atrium/domain/billing"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	payment "github.com/atrium-hq/atrium/domain/payment"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -38,7 +38,7 @@ func (m *MockUsageOutbox) EXPECT() *MockUsageOutboxMockRecorder {
 }
 
 // QueueUsage mocks base method.
-func (m *MockUsageOutbox) QueueUsage(ctx context.Context, by identity.Actor, e billing.UsageEvent, since time.Time) error {
+func (m *MockUsageOutbox) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, since)
 	ret0, _ := ret[0].(error)
@@ -52,10 +52,10 @@ func (mr *MockUsageOutboxMockRecorder) QueueUsage(ctx, by, e, since interface{})
 }
 
 // QueuedUsage mocks base method.
-func (m *MockUsageOutbox) QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]billing.UsageEvent, error) {
+func (m *MockUsageOutbox) QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]payment.UsageEvent, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "QueuedUsage", ctx, ws, account, n)
-	ret0, _ := ret[0].([]billing.UsageEvent)
+	ret0, _ := ret[0].([]payment.UsageEvent)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -134,7 +134,7 @@ func (m *MockGatewayMeters) EXPECT() *MockGatewayMetersMockRecorder {
 }
 
 // ReportUsage mocks base method.
-func (m *MockGatewayMeters) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+func (m *MockGatewayMeters) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "ReportUsage", ctx, e)
 	ret0, _ := ret[0].(error)

@@ -7,24 +7,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // GatewayStage is a gateway with a test clock and a payer.
 type GatewayStage struct {
 	ports.Gateway
-	Plans billing.Plans // two monthly plans, the second more expensive, a yearly one, and one with a metered price
+	Plans payment.Plans // two monthly plans, the second more expensive, a yearly one, and one with a metered price
 
 	// AddCard adds the test card with these last four digits, and passes its bank's authentication.
-	AddCard func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID
+	AddCard func(t *testing.T, c payment.CustomerID, last4 string) payment.MethodID
 
 	// Confirm tries a test card on a setup intent, as the payer's browser does, and reports whether it was added.
-	Confirm func(t *testing.T, c billing.CustomerID, i billing.SetupIntent, last4 string) bool
+	Confirm func(t *testing.T, c payment.CustomerID, i payment.SetupIntent, last4 string) bool
 
 	// Authenticate completes, as the payer, the authentication that a subscription waits for.
-	Authenticate func(t *testing.T, c billing.CustomerID, a *billing.Action)
+	Authenticate func(t *testing.T, c payment.CustomerID, a *payment.Action)
 
 	// CheckOut completes a checkout page, as the payer, with a test card, and reports whether the page was open.
 	CheckOut func(t *testing.T, url, last4 string) bool
@@ -92,9 +92,9 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 
 func key() string { return id.New("key") }
 
-func (g GatewayStage) customer(t *testing.T, cards ...string) billing.CustomerID {
+func (g GatewayStage) customer(t *testing.T, cards ...string) payment.CustomerID {
 	t.Helper()
-	c, err := g.CreateCustomer(t.Context(), key(), billing.Details{Name: "Acme", Email: "ann@example.com"})
+	c, err := g.CreateCustomer(t.Context(), key(), payment.Details{Name: "Acme", Email: "ann@example.com"})
 	must(t, err)
 	for _, last4 := range cards {
 		must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, last4)))
@@ -102,16 +102,16 @@ func (g GatewayStage) customer(t *testing.T, cards ...string) billing.CustomerID
 	return c
 }
 
-func (g GatewayStage) order(plan int) billing.Order {
-	return billing.Order{Plan: g.Plans[plan], Quantity: 2}
+func (g GatewayStage) order(plan int) payment.Order {
+	return payment.Order{Plan: g.Plans[plan], Quantity: 2}
 }
 
 // only returns the one live subscription of a customer, or nil.
-func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.GatewaySubscription {
+func (g GatewayStage) only(t *testing.T, c payment.CustomerID) *payment.GatewaySubscription {
 	t.Helper()
 	all, err := g.Subscriptions(t.Context(), c)
 	must(t, err)
-	var live *billing.GatewaySubscription
+	var live *payment.GatewaySubscription
 	for _, h := range all {
 		if h.Status.Live() {
 			if live != nil {
@@ -124,12 +124,12 @@ func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.GatewayS
 }
 
 // paid returns the sum that a customer has paid so far, and the number of invoices.
-func (g GatewayStage) paid(t *testing.T, c billing.CustomerID) (sum int64, invoices int) {
+func (g GatewayStage) paid(t *testing.T, c payment.CustomerID) (sum int64, invoices int) {
 	t.Helper()
 	all, err := g.Invoices(t.Context(), c)
 	must(t, err)
 	for i, in := range all {
-		if in.Status == billing.Paid {
+		if in.Status == payment.Paid {
 			sum += in.AmountPaid
 		}
 		if i > 0 && in.CreatedAt.After(all[i-1].CreatedAt) {
@@ -141,19 +141,19 @@ func (g GatewayStage) paid(t *testing.T, c billing.CustomerID) (sum int64, invoi
 
 func wantDecline(t *testing.T, err error, code string) {
 	t.Helper()
-	if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != code {
+	if d, is := errors.AsType[*payment.DeclinedError](err); !is || d.DeclineCode != code {
 		t.Fatalf("error = %v, want a decline with %s", err, code)
 	}
 }
 
 func gatewayCustomers(t *testing.T, g GatewayStage) {
 	k := key()
-	ids := make([]billing.CustomerID, 8)
+	ids := make([]payment.CustomerID, 8)
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
 			var err error
-			if ids[i], err = g.CreateCustomer(context.Background(), k, billing.Details{Name: "Acme"}); err != nil {
+			if ids[i], err = g.CreateCustomer(context.Background(), k, payment.Details{Name: "Acme"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -169,16 +169,16 @@ func gatewayCustomers(t *testing.T, g GatewayStage) {
 	}
 	w, err := g.Wallet(t.Context(), ids[0])
 	must(t, err)
-	same(t, "wallet", w, billing.Wallet{})
+	same(t, "wallet", w, payment.Wallet{})
 }
 
 func gatewayWallets(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t)
 	k := key()
-	intent, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
+	intent, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
 	must(t, err)
-	again, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
+	again, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
 	must(t, err)
 	if intent.ID == "" || intent.ID != again.ID || intent.ClientSecret.IsZero() ||
 		intent.ClientSecret.Reveal() != again.ClientSecret.Reveal() || intent.Status != "requires_payment_method" {
@@ -222,15 +222,15 @@ func gatewaySubscriptions(t *testing.T, g GatewayStage) {
 	same(t, "again", again.ID, first.ID)
 	got := g.only(t, c)
 	same(t, "as it is read", *got, first)
-	if got.Status != billing.Active || got.Plan != g.Plans[0].ID || got.Quantity != 2 || got.Key != k ||
+	if got.Status != payment.Active || got.Plan != g.Plans[0].ID || got.Quantity != 2 || got.Key != k ||
 		got.Customer != c || got.Action != nil || !got.PeriodEnd.After(got.PeriodStart.AddDate(0, 0, 27)) {
 		t.Errorf("%+v", got)
 	}
 	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
 		t.Errorf("paid %d by %d invoices", sum, n)
 	}
-	must(t, g.Cancel(ctx, key(), c, first.ID, billing.Cancellation{}))
-	must(t, g.Cancel(ctx, key(), c, first.ID, billing.Cancellation{}))
+	must(t, g.Cancel(ctx, key(), c, first.ID, payment.Cancellation{}))
+	must(t, g.Cancel(ctx, key(), c, first.ID, payment.Cancellation{}))
 	if g.only(t, c) != nil {
 		t.Error("it lives still")
 	}
@@ -255,7 +255,7 @@ func gatewayActions(t *testing.T, g GatewayStage) {
 	c := g.customer(t, "3155")
 	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
 	must(t, err)
-	if h.Status != billing.Incomplete || h.Action == nil || h.Action.Type != billing.ConfirmPayment ||
+	if h.Status != payment.Incomplete || h.Action == nil || h.Action.Type != payment.ConfirmPayment ||
 		h.Action.ClientSecret.IsZero() {
 		t.Fatalf("%+v", h)
 	}
@@ -264,7 +264,7 @@ func gatewayActions(t *testing.T, g GatewayStage) {
 		t.Errorf("%+v", read)
 	}
 	g.Authenticate(t, c, h.Action)
-	if got := g.only(t, c); got.ID != h.ID || got.Status != billing.Active || got.Action != nil {
+	if got := g.only(t, c); got.ID != h.ID || got.Status != payment.Active || got.Action != nil {
 		t.Errorf("%+v", got)
 	}
 	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
@@ -287,7 +287,7 @@ func gatewayKeys(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(t.Context(), k, c, g.order(0))
 	must(t, err)
 	_, err = g.Subscribe(t.Context(), k, c, g.order(1))
-	if _, refused := errors.AsType[*billing.Rejection](err); !refused {
+	if _, refused := errors.AsType[*payment.Rejection](err); !refused {
 		t.Errorf("error = %v, want a rejection", err)
 	}
 	same(t, "the subscription", *g.only(t, c), h)
@@ -300,7 +300,7 @@ func gatewayTime(t *testing.T, g GatewayStage) {
 	must(t, err)
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	next := g.only(t, c)
-	if !next.PeriodStart.Equal(h.PeriodEnd) || next.Status != billing.Active {
+	if !next.PeriodStart.Equal(h.PeriodEnd) || next.Status != payment.Active {
 		t.Fatalf("%+v", next)
 	}
 	if sum, n := g.paid(t, c); sum != 4*g.Plans[0].Price.Amount || n != 2 {
@@ -308,18 +308,18 @@ func gatewayTime(t *testing.T, g GatewayStage) {
 	}
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	g.Advance(t, next.PeriodEnd.Sub(next.PeriodStart))
-	if got := g.only(t, c); got.Status != billing.PastDue || !got.PeriodStart.Equal(next.PeriodEnd) {
+	if got := g.only(t, c); got.Status != payment.PastDue || !got.PeriodStart.Equal(next.PeriodEnd) {
 		t.Fatalf("%+v", got)
 	}
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
 	g.Advance(t, 8*24*time.Hour)
-	if got := g.only(t, c); got.Status != billing.Active {
+	if got := g.only(t, c); got.Status != payment.Active {
 		t.Fatalf("%+v", got)
 	}
 	yes := true
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 	must(t, err)
-	if !h.CancelAtPeriodEnd || h.Status != billing.Active {
+	if !h.CancelAtPeriodEnd || h.Status != payment.Active {
 		t.Fatalf("%+v", h)
 	}
 	g.Advance(t, 40*24*time.Hour)
@@ -335,11 +335,11 @@ func gatewayTrials(t *testing.T, g GatewayStage) {
 	o.TrialDays = 14
 	h, err := g.Subscribe(ctx, key(), c, o)
 	must(t, err)
-	if sum, _ := g.paid(t, c); sum != 0 || h.Status != billing.Trialing || h.TrialEnd.IsZero() || h.Action != nil {
+	if sum, _ := g.paid(t, c); sum != 0 || h.Status != payment.Trialing || h.TrialEnd.IsZero() || h.Action != nil {
 		t.Fatalf("%+v; paid %d", h, sum)
 	}
 	g.Advance(t, 15*24*time.Hour)
-	if got := g.only(t, c); got.Status != billing.Active {
+	if got := g.only(t, c); got.Status != payment.Active {
 		t.Errorf("%+v", got)
 	}
 	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
@@ -348,7 +348,7 @@ func gatewayTrials(t *testing.T, g GatewayStage) {
 	t.Run("a trial without a payment method requires a setup", func(t *testing.T) {
 		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
 		must(t, err)
-		if h.Status != billing.Trialing || h.Action == nil || h.Action.Type != billing.ConfirmSetup ||
+		if h.Status != payment.Trialing || h.Action == nil || h.Action.Type != payment.ConfirmSetup ||
 			h.Action.ClientSecret.IsZero() {
 			t.Errorf("%+v", h)
 		}
@@ -359,15 +359,15 @@ func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	lost := func(err error) {
 		t.Helper()
-		if !billing.OutcomeUnknown(err) {
+		if !payment.OutcomeUnknown(err) {
 			t.Fatalf("error = %v, want one that leaves the outcome open", err)
 		}
 	}
 	k := key()
 	g.Lose(1)
-	_, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
+	_, err := g.CreateCustomer(ctx, k, payment.Details{Name: "Acme"})
 	lost(err)
-	c, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
+	c, err := g.CreateCustomer(ctx, k, payment.Details{Name: "Acme"})
 	must(t, err)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
 	k = key()
@@ -377,7 +377,7 @@ func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(ctx, k, c, g.order(0))
 	must(t, err)
 	same(t, "the subscription", g.only(t, c).ID, h.ID)
-	up := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	up := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
 	k = key()
 	g.Lose(1)
 	_, err = g.Amend(ctx, k, c, h.ID, up)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func gatewayAmendments(t *testing.T, g GatewayStage) {
@@ -14,7 +14,7 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 	must(t, err)
 	before, _ := g.paid(t, c)
 	k := key()
-	up := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	up := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
 	for range 2 {
 		h, err = g.Amend(ctx, k, c, h.ID, up)
 		must(t, err)
@@ -24,13 +24,13 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 		n != 2 {
 		t.Fatalf("%+v; paid %d, then %d by %d", h, before, after, n)
 	}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true,
+	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true,
 		AtRenewal: true})
 	must(t, err)
 	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
 		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
 	}
-	same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
+	same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	got := g.only(t, c)
 	if got.Plan != g.Plans[0].ID || got.Quantity != 1 || got.Pending != nil {
@@ -39,17 +39,17 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 	if sum, _ := g.paid(t, c); sum != after+g.Plans[0].Price.Amount {
 		t.Errorf("paid %d, want %d", sum, after+g.Plans[0].Price.Amount)
 	}
-	h = g.amend(t, c, h.ID, billing.Amendment{Quantity: 3, Resell: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Quantity: 3, Resell: true})
 	g.amend(t, c, h.ID, g.less(2)) // which the next change drops
-	h = g.amend(t, c, h.ID, billing.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
 	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour || h.Pending != nil {
 		t.Errorf("another interval begins a new period: %+v", h)
 	}
 }
 
 // less is an amendment that takes effect at renewal.
-func (g GatewayStage) less(quantity int) billing.Amendment {
-	return billing.Amendment{Plan: g.Plans[0], Quantity: quantity, Resell: true, AtRenewal: true}
+func (g GatewayStage) less(quantity int) payment.Amendment {
+	return payment.Amendment{Plan: g.Plans[0], Quantity: quantity, Resell: true, AtRenewal: true}
 }
 
 func gatewayRenewals(t *testing.T, g GatewayStage) {
@@ -63,7 +63,7 @@ func gatewayRenewals(t *testing.T, g GatewayStage) {
 	for _, quantity := range []int{4, 3} { // the later one counts
 		h, err = g.Amend(ctx, key(), c, h.ID, g.less(quantity))
 		must(t, err)
-		same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: at})
+		same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: at})
 	}
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	h, err = g.Amend(ctx, key(), c, h.ID, g.less(2)) // in the period that began with the first one
@@ -71,7 +71,7 @@ func gatewayRenewals(t *testing.T, g GatewayStage) {
 	if h.Quantity != 3 || h.Pending == nil || h.Pending.Quantity != 2 {
 		t.Fatalf("%+v", h)
 	}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true})
+	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true})
 	must(t, err)
 	if h.Plan != g.Plans[1].ID || h.Quantity != 3 || h.Pending != nil {
 		t.Fatalf("what is bought now takes the place of what was to come: %+v", h)
@@ -91,7 +91,7 @@ func gatewayEndings(t *testing.T, g GatewayStage) {
 	must(t, err)
 	k := key()
 	for range 2 {
-		h, err = g.Amend(ctx, k, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+		h, err = g.Amend(ctx, k, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 		must(t, err)
 		if !h.CancelAtPeriodEnd || h.Pending != nil {
 			t.Fatalf("%+v", h)
@@ -119,7 +119,7 @@ func gatewayDeclinedAmendments(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(ctx, key(), c, g.order(0))
 	must(t, err)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
-	_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+	_, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
 	wantDecline(t, err, "generic_decline")
 	same(t, "the subscription", *g.only(t, c), h)
 }
@@ -135,7 +135,7 @@ func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
 	must(t, err)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	k := key()
-	up := billing.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true}
+	up := payment.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true}
 	for range 2 {
 		_, err = g.Amend(ctx, k, c, h.ID, up)
 		wantDecline(t, err, "generic_decline")

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // upgrading returns a customer whose upgrade, made under a key, waits for the payer.
-func (g GatewayStage) upgrading(t *testing.T, k string) (billing.CustomerID, billing.GatewaySubscription) {
+func (g GatewayStage) upgrading(t *testing.T, k string) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
 	c := g.customer(t, "4242")
 	before, err := g.Subscribe(t.Context(), key(), c, g.order(0))
@@ -16,18 +16,18 @@ func (g GatewayStage) upgrading(t *testing.T, k string) (billing.CustomerID, bil
 	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, "3155")))
 	h, err := g.Amend(t.Context(), k, c, before.ID, g.more(2))
 	must(t, err)
-	if h.Plan != before.Plan || h.Status != billing.Active || !h.PeriodEnd.Equal(before.PeriodEnd) || !h.Confirming {
+	if h.Plan != before.Plan || h.Status != payment.Active || !h.PeriodEnd.Equal(before.PeriodEnd) || !h.Confirming {
 		t.Fatalf("%+v, before %+v", h, before)
 	}
-	if h.Action == nil || h.Action.Type != billing.ConfirmPayment || h.Action.ClientSecret.IsZero() {
+	if h.Action == nil || h.Action.Type != payment.ConfirmPayment || h.Action.ClientSecret.IsZero() {
 		t.Fatalf("%+v", h.Action)
 	}
 	return c, h
 }
 
 // more is an amendment that is billed now.
-func (g GatewayStage) more(quantity int) billing.Amendment {
-	return billing.Amendment{Plan: g.Plans[1], Quantity: quantity, Resell: true}
+func (g GatewayStage) more(quantity int) payment.Amendment {
+	return payment.Amendment{Plan: g.Plans[1], Quantity: quantity, Resell: true}
 }
 
 func gatewayConfirmations(t *testing.T, g GatewayStage) {
@@ -38,14 +38,14 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	again, err := g.Amend(ctx, k, c, h.ID, g.more(2))
 	must(t, err)
 	read := g.only(t, c)
-	for _, got := range []*billing.GatewaySubscription{&again, read} {
+	for _, got := range []*payment.GatewaySubscription{&again, read} {
 		if got.Action == nil || got.Action.ClientSecret.Reveal() != h.Action.ClientSecret.Reveal() || !got.Confirming {
 			t.Errorf("%+v", got)
 		}
 	}
 	g.Authenticate(t, c, h.Action)
 	got := g.only(t, c)
-	if got.ID != h.ID || got.Plan != g.Plans[1].ID || got.Status != billing.Active || got.Confirming ||
+	if got.ID != h.ID || got.Plan != g.Plans[1].ID || got.Status != payment.Active || got.Confirming ||
 		got.Action != nil {
 		t.Fatalf("%+v", got)
 	}
@@ -73,12 +73,12 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 
 func gatewayLapses(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
-	open := func(c billing.CustomerID) (n int) {
+	open := func(c payment.CustomerID) (n int) {
 		t.Helper()
 		all, err := g.Invoices(ctx, c)
 		must(t, err)
 		for _, i := range all {
-			if i.Status == billing.Open {
+			if i.Status == payment.Open {
 				n++
 			}
 		}
@@ -106,13 +106,13 @@ func gatewayLapses(t *testing.T, g GatewayStage) {
 	t.Run("with the end of the subscription", func(t *testing.T) {
 		c, h := g.upgrading(t, key())
 		yes := true
-		got, err := g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+		got, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 		must(t, err)
 		if got.Confirming || !got.CancelAtPeriodEnd || open(c) != 0 {
 			t.Errorf("%+v, %d open", got, open(c))
 		}
 		c, h = g.upgrading(t, key())
-		must(t, g.Cancel(ctx, key(), c, h.ID, billing.Cancellation{}))
+		must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
 		same(t, "open invoices", open(c), 0)
 	})
 }
@@ -120,10 +120,10 @@ func gatewayLapses(t *testing.T, g GatewayStage) {
 func gatewayCredits(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, billing.Order{Plan: g.Plans[1], Quantity: 2})
+	h, err := g.Subscribe(ctx, key(), c, payment.Order{Plan: g.Plans[1], Quantity: 2})
 	must(t, err)
 	before, _ := g.paid(t, c)
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
+	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
 	must(t, err)
 	w, err := g.Wallet(ctx, c)
 	must(t, err)
@@ -135,7 +135,7 @@ func gatewayCredits(t *testing.T, g GatewayStage) {
 	if sum, _ := g.paid(t, c); sum != before {
 		t.Errorf("paid %d, and %d before, with a credit", sum, before)
 	}
-	i := g.newest(t, c, billing.Paid)
+	i := g.newest(t, c, payment.Paid)
 	if i.Total != g.Plans[0].Price.Amount || i.AmountDue != 0 || i.AmountPaid != 0 {
 		t.Errorf("%+v", i)
 	}

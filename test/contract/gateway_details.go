@@ -6,22 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // described are details with every field.
-func described() billing.Details {
-	return billing.Details{
+func described() payment.Details {
+	return payment.Details{
 		Name: "Acme GmbH", Email: "bills@example.com", Workspace: "wsp_1",
-		Address: billing.Address{
+		Address: payment.Address{
 			Line1: "Am Markt 1", Line2: "2. Stock", City: "Köln", PostalCode: "50667", State: "NW", Country: "DE",
 		},
-		TaxIDs: []billing.TaxID{{Type: "eu_vat", Value: "DE123456789"}, {Type: "gb_vat", Value: "GB123456789"}},
+		TaxIDs: []payment.TaxID{{Type: "eu_vat", Value: "DE123456789"}, {Type: "gb_vat", Value: "GB123456789"}},
 	}
 }
 
 // billedTo fails t unless the newest invoice of a customer shows d.
-func (g GatewayStage) billedTo(t *testing.T, c billing.CustomerID, d billing.Details) {
+func (g GatewayStage) billedTo(t *testing.T, c payment.CustomerID, d payment.Details) {
 	t.Helper()
 	all, err := g.Invoices(t.Context(), c)
 	must(t, err)
@@ -43,12 +43,12 @@ func gatewayDetails(t *testing.T, g GatewayStage) {
 	must(t, err)
 	g.billedTo(t, c, d)
 	next := d
-	next.Name, next.Address = "Acme Ltd", billing.Address{Country: "GB"}
-	next.TaxIDs = []billing.TaxID{{Type: "gb_vat", Value: "GB123456789"}, {Type: "us_ein", Value: "12-3456789"}}
+	next.Name, next.Address = "Acme Ltd", payment.Address{Country: "GB"}
+	next.TaxIDs = []payment.TaxID{{Type: "gb_vat", Value: "GB123456789"}, {Type: "us_ein", Value: "12-3456789"}}
 	g.Lose(1)
 	k = key()
 	if err := g.UpdateCustomer(ctx, k, c, next); err != nil {
-		if !billing.OutcomeUnknown(err) {
+		if !payment.OutcomeUnknown(err) {
 			t.Fatal(err)
 		}
 		must(t, g.UpdateCustomer(ctx, k, c, next))
@@ -58,15 +58,15 @@ func gatewayDetails(t *testing.T, g GatewayStage) {
 	g.billedTo(t, c, next)
 
 	wrong := d
-	wrong.TaxIDs = []billing.TaxID{{Type: "br_cnpj", Value: "01.234.456/5432-10"}, {Type: "eu_vat", Value: "nonsense"}}
-	wantErr(t, g.UpdateCustomer(ctx, key(), c, wrong), billing.ErrTaxIDInvalid)
+	wrong.TaxIDs = []payment.TaxID{{Type: "br_cnpj", Value: "01.234.456/5432-10"}, {Type: "eu_vat", Value: "nonsense"}}
+	wantErr(t, g.UpdateCustomer(ctx, key(), c, wrong), payment.ErrTaxIDInvalid)
 	g.Advance(t, 32*24*time.Hour)
 	g.billedTo(t, c, next)
 
-	must(t, g.UpdateCustomer(ctx, key(), c, billing.Details{Name: "Acme"}))
+	must(t, g.UpdateCustomer(ctx, key(), c, payment.Details{Name: "Acme"}))
 	g.Advance(t, 32*24*time.Hour)
-	g.billedTo(t, c, billing.Details{Name: "Acme"})
-	if err := g.UpdateCustomer(ctx, key(), "cus_nobody", d); err == nil || billing.OutcomeUnknown(err) {
+	g.billedTo(t, c, payment.Details{Name: "Acme"})
+	if err := g.UpdateCustomer(ctx, key(), "cus_nobody", d); err == nil || payment.OutcomeUnknown(err) {
 		t.Errorf("a customer that does not exist: %v", err)
 	}
 }
@@ -76,12 +76,12 @@ func gatewayTaxes(t *testing.T, g GatewayStage) {
 	order := g.order(0)
 	order.AutomaticTax = true
 	_, err := g.Subscribe(ctx, key(), c, order)
-	wantErr(t, err, billing.ErrAddressInvalid)
+	wantErr(t, err, payment.ErrAddressInvalid)
 	if g.only(t, c) != nil {
 		t.Fatal("there is a subscription without an address")
 	}
-	d.TaxIDs, d.Taxed, d.Address = nil, true, billing.Address{Country: "US"}
-	wantErr(t, g.UpdateCustomer(ctx, key(), c, d), billing.ErrAddressInvalid)
+	d.TaxIDs, d.Taxed, d.Address = nil, true, payment.Address{Country: "US"}
+	wantErr(t, g.UpdateCustomer(ctx, key(), c, d), payment.ErrAddressInvalid)
 	d.Address = described().Address
 	must(t, g.UpdateCustomer(ctx, key(), c, d))
 	_, err = g.Subscribe(ctx, key(), c, order)

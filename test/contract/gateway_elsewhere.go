@@ -6,51 +6,51 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Elsewhere is what people do at a gateway without Atrium: in its dashboard, or on its page for the payer. What a
 // gateway does not have is nil, and then the tests that need it do not exist for that gateway.
 type Elsewhere struct {
 	// CancelAtPeriodEnd makes a subscription end with its period.
-	CancelAtPeriodEnd func(t *testing.T, c billing.CustomerID, s billing.SubscriptionID)
+	CancelAtPeriodEnd func(t *testing.T, c payment.CustomerID, s payment.SubscriptionID)
 
 	// CancelAt makes a subscription end at a time.
-	CancelAt func(t *testing.T, s billing.SubscriptionID, at time.Time)
+	CancelAt func(t *testing.T, s payment.SubscriptionID, at time.Time)
 
 	// AddItem adds an item with one of the other prices.
-	AddItem func(t *testing.T, s billing.SubscriptionID, price string, quantity int)
+	AddItem func(t *testing.T, s payment.SubscriptionID, price string, quantity int)
 
 	// MovePrice gives the plan's item one of the other prices.
-	MovePrice func(t *testing.T, s billing.SubscriptionID, price string)
+	MovePrice func(t *testing.T, s payment.SubscriptionID, price string)
 
 	// Schedule gives the plan's item other prices, each for some periods, after the present one. Then the subscription
 	// ends, or goes on.
-	Schedule func(t *testing.T, s billing.SubscriptionID, prices []string, periods int, ends bool)
+	Schedule func(t *testing.T, s payment.SubscriptionID, prices []string, periods int, ends bool)
 
 	// Tax sets the tax rates of a subscription and of its plan's item, and Taxes returns all of them.
-	Tax   func(t *testing.T, s billing.SubscriptionID, rate, ofItem string)
-	Taxes func(t *testing.T, s billing.SubscriptionID) []string
+	Tax   func(t *testing.T, s payment.SubscriptionID, rate, ofItem string)
+	Taxes func(t *testing.T, s payment.SubscriptionID) []string
 
-	Pause func(t *testing.T, s billing.SubscriptionID)
+	Pause func(t *testing.T, s payment.SubscriptionID)
 
 	// Subscribe begins a subscription to a plan.
-	Subscribe func(t *testing.T, c billing.CustomerID, plan billing.Plan) billing.SubscriptionID
+	Subscribe func(t *testing.T, c payment.CustomerID, plan payment.Plan) payment.SubscriptionID
 
 	// Draft creates an invoice that is not finished.
-	Draft func(t *testing.T, c billing.CustomerID, amount int64) billing.InvoiceID
+	Draft func(t *testing.T, c payment.CustomerID, amount int64) payment.InvoiceID
 }
 
 // The other prices, by month. No plan of the stage has them.
 var (
-	AddOn = billing.Rate{Ref: "price_addon", Price: billing.Money{Amount: 700, Currency: "usd"},
-		Interval: billing.Month, IntervalCount: 1}
-	OldPrice = billing.Rate{Ref: "price_old", Price: billing.Money{Amount: 500, Currency: "usd"},
-		Interval: billing.Month, IntervalCount: 1}
-	LaterPrice = billing.Rate{Ref: "price_later", Price: billing.Money{Amount: 3900, Currency: "usd"},
-		Interval: billing.Month, IntervalCount: 1}
-	OtherMeter = billing.Rate{Ref: "price_events", Price: billing.Money{Amount: 1, Currency: "usd"},
-		Interval: billing.Month, IntervalCount: 1}
+	AddOn = payment.Rate{Ref: "price_addon", Price: payment.Money{Amount: 700, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1}
+	OldPrice = payment.Rate{Ref: "price_old", Price: payment.Money{Amount: 500, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1}
+	LaterPrice = payment.Rate{Ref: "price_later", Price: payment.Money{Amount: 3900, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1}
+	OtherMeter = payment.Rate{Ref: "price_events", Price: payment.Money{Amount: 1, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1}
 )
 
 // GatewayChangedElsewhere is the suite for ports.Gateway about a subscription that someone else has changed.
@@ -80,17 +80,17 @@ func GatewayChangedElsewhere(t *testing.T, open func(*testing.T) GatewayStage) {
 
 func elsewhereEnds(t *testing.T, g GatewayStage) {
 	yes, no := true, false
-	type end = func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription)
+	type end = func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription)
 	ways := map[string]end{
-		"in the one field": func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+		"in the one field": func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription) {
 			g.Elsewhere.CancelAtPeriodEnd(t, c, h.ID)
 		},
 	}
 	if g.Elsewhere.CancelAt != nil {
-		ways["in the other"] = func(t *testing.T, _ billing.CustomerID, h billing.GatewaySubscription) {
+		ways["in the other"] = func(t *testing.T, _ payment.CustomerID, h payment.GatewaySubscription) {
 			g.Elsewhere.CancelAt(t, h.ID, h.PeriodEnd)
 		}
-		ways["in both"] = func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+		ways["in both"] = func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription) {
 			g.Elsewhere.CancelAt(t, h.ID, h.PeriodEnd)
 			g.Elsewhere.CancelAtPeriodEnd(t, c, h.ID)
 		}
@@ -99,7 +99,7 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 		t.Run(name, func(t *testing.T) {
 			c, h := g.began(t, g.Plans[0], 2)
 			end(t, c, h)
-			check := func(h billing.GatewaySubscription) {
+			check := func(h payment.GatewaySubscription) {
 				t.Helper()
 				if !h.CancelAtPeriodEnd || !h.EndsAt.Equal(h.PeriodEnd) {
 					t.Fatalf("%+v", h)
@@ -107,18 +107,18 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 			}
 			check(*g.only(t, c))
 			_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
-			wantErr(t, err, billing.ErrSubscriptionEnds)
+			wantErr(t, err, payment.ErrSubscriptionEnds)
 			_, err = g.Preview(t.Context(), c, h.ID, g.less(1))
-			wantErr(t, err, billing.ErrSubscriptionEnds)
-			p, err := g.Preview(t.Context(), c, h.ID, billing.Amendment{ProrateAt: time.Now()})
+			wantErr(t, err, payment.ErrSubscriptionEnds)
+			p, err := g.Preview(t.Context(), c, h.ID, payment.Amendment{ProrateAt: time.Now()})
 			must(t, err)
 			if p.Next.Amount != 0 || !p.NextAt.IsZero() {
 				t.Errorf("%+v", p)
 			}
-			check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]}))
-			check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3}))
-			check(g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes}))
-			got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no})
+			check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]}))
+			check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3}))
+			check(g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes}))
+			got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no})
 			if got.CancelAtPeriodEnd || !got.EndsAt.IsZero() || !got.CancelAt.IsZero() {
 				t.Fatalf("%+v", got)
 			}
@@ -137,22 +137,22 @@ func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
 	c, h := g.began(t, g.Plans[0], 2)
 	end := h.PeriodEnd.AddDate(0, 5, 0)
 	g.Elsewhere.CancelAt(t, h.ID, end)
-	for _, a := range []billing.Amendment{{Resell: true, Quantity: 3}, {Resell: true, Plan: g.Plans[1]}} {
+	for _, a := range []payment.Amendment{{Resell: true, Quantity: 3}, {Resell: true, Plan: g.Plans[1]}} {
 		if got := g.amend(t, c, h.ID, a); got.CancelAtPeriodEnd || !got.EndsAt.Equal(end) {
 			t.Fatalf("%+v", got)
 		}
 	}
 	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
-	wantErr(t, err, billing.ErrSubscriptionEnds)
+	wantErr(t, err, payment.ErrSubscriptionEnds)
 	if strings.Contains(fmt.Sprint(err), "cancel_at_period_end") {
 		t.Errorf("this does not help: %v", err)
 	}
-	if got := g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(end) {
+	if got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(end) {
 		t.Errorf("it was not the end of the period: %+v", got)
 	}
 	t.Run("within the period of another price", func(t *testing.T) {
 		g.Advance(t, 10*24*time.Hour)
-		p, h := g.priced(t, c, *g.only(t, c), billing.Amendment{Resell: true, Plan: g.Plans[2], Quantity: 1})
+		p, h := g.priced(t, c, *g.only(t, c), payment.Amendment{Resell: true, Plan: g.Plans[2], Quantity: 1})
 		if !p.NextAt.IsZero() || p.Next.Amount != 0 || p.Today.Amount >= g.Plans[2].Price.Amount/2 {
 			t.Errorf("%+v", p)
 		}
@@ -178,24 +178,24 @@ func elsewhereItems(t *testing.T, g GatewayStage) {
 		}
 	}
 	before, _ := g.paid(t, c)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: pro})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: pro})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 1})
 	now, _ := g.paid(t, c)
 	same(t, "the difference", now-before, pro.Price.Amount-basic.Price.Amount)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 6})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 6})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 6})
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: basic, Quantity: 2, AtRenewal: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: basic, Quantity: 2, AtRenewal: true})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 6})
-	same(t, "pending", *h.Pending, billing.PendingChange{Plan: basic.ID, Quantity: 2, At: h.PeriodEnd})
+	same(t, "pending", *h.Pending, payment.PendingChange{Plan: basic.ID, Quantity: 2, At: h.PeriodEnd})
 	before, _ = g.paid(t, c)
 	h = g.afterRenewal(t, c, h)
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, basic.PriceRef: 2})
 	now, _ = g.paid(t, c)
 	same(t, "the renewal", now-before, 2*basic.Price.Amount+5*AddOn.Price.Amount)
 	metered := g.Plans[len(g.Plans)-1]
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: metered})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: metered})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, metered.PriceRef: 2, metered.Metered.PriceRef: 0})
-	h = g.amend(t, c, h.ID, billing.Amendment{
+	h = g.amend(t, c, h.ID, payment.Amendment{
 		Resell: true, Plan: pro, AtRenewal: true, Meter: metered.Metered.PriceRef,
 	})
 	wantItems(t, g.afterRenewal(t, c, h), map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 2})
@@ -208,24 +208,24 @@ func elsewhereOldPrices(t *testing.T, g GatewayStage) {
 	same(t, "plan", h.Plan, old.ID)
 	same(t, "price", h.Rate, OldPrice)
 	before, _ := g.paid(t, c)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3})
 	now, _ := g.paid(t, c)
 	same(t, "one more", now-before, OldPrice.Price.Amount)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 1, AtRenewal: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 1, AtRenewal: true})
 	h = g.afterRenewal(t, c, h)
 	next, _ := g.paid(t, c)
 	same(t, "fewer", next-now, OldPrice.Price.Amount)
 	if h.Rate != OldPrice || h.Quantity != 1 {
 		t.Errorf("%+v", h)
 	}
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]})
 	same(t, "the price of another plan", h.Rate.Price, g.Plans[1].Price)
 }
 
 func elsewhereUnknownPrices(t *testing.T, g GatewayStage) {
 	c, h := g.began(t, g.Plans[1], 2)
 	g.Elsewhere.MovePrice(t, h.ID, AddOn.Ref)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3})
 	if h.Plan != g.Plans[1].ID || h.Rate != AddOn || h.Quantity != 3 {
 		t.Errorf("%+v", h)
 	}
@@ -234,7 +234,7 @@ func elsewhereUnknownPrices(t *testing.T, g GatewayStage) {
 func elsewhereTerms(t *testing.T, g GatewayStage) {
 	yes, no := true, false
 	plan := g.Plans[0]
-	begin := func(t *testing.T) (billing.CustomerID, billing.GatewaySubscription) {
+	begin := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c, h := g.began(t, plan, 3)
 		g.Elsewhere.Schedule(t, h.ID, []string{plan.PriceRef}, 3, true)
@@ -245,51 +245,51 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 	if h.CancelAtPeriodEnd || !end.Equal(h.PeriodEnd.AddDate(0, 3, 0)) || h.Pending != nil {
 		t.Fatalf("%+v", h)
 	}
-	check := func(h billing.GatewaySubscription, quantity int) {
+	check := func(h payment.GatewaySubscription, quantity int) {
 		t.Helper()
 		if !h.EndsAt.Equal(end) || h.Quantity != quantity {
 			t.Fatalf("%+v", h)
 		}
 	}
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 5})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 5})
 	check(h, 5)
 	h = g.afterRenewal(t, c, h)
 	check(h, 5)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 4, AtRenewal: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 4, AtRenewal: true})
 	check(h, 5)
 	h = g.afterRenewal(t, c, h)
 	check(h, 4)
 	check(g.amend(t, c, h.ID, g.promotedAmendment(t, c)), 4)
-	check(g.amend(t, c, h.ID, billing.Amendment{Pause: &yes}), 4)
-	check(g.amend(t, c, h.ID, billing.Amendment{Pause: &no}), 4)
+	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &yes}), 4)
+	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &no}), 4)
 	h = g.afterRenewal(t, c, h)
 	if check(h, 4); h.Discount == nil || !h.CancelAtPeriodEnd {
 		t.Errorf("%+v", h)
 	}
 	p, err := g.Preview(t.Context(), c, h.ID,
-		billing.Amendment{Resell: true, Quantity: 5, ProrateAt: h.PeriodStart.Add(time.Hour)})
+		payment.Amendment{Resell: true, Quantity: 5, ProrateAt: h.PeriodStart.Add(time.Hour)})
 	must(t, err)
 	if !p.NextAt.IsZero() || p.Next.Amount != 0 || p.Today.Amount <= 0 {
 		t.Errorf("%+v", p)
 	}
 	_, err = g.Amend(t.Context(), key(), c, h.ID, g.less(1))
-	wantErr(t, err, billing.ErrSubscriptionEnds)
+	wantErr(t, err, payment.ErrSubscriptionEnds)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Hour)
 	if got := g.only(t, c); got != nil {
 		t.Errorf("it goes on: %+v", got)
 	}
 	t.Run("it can be cut, and be undone", func(t *testing.T) {
 		c, h := begin(t)
-		if h = g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes}); !h.CancelAtPeriodEnd {
+		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes}); !h.CancelAtPeriodEnd {
 			t.Fatalf("%+v", h)
 		}
-		undo := billing.Amendment{CancelAtPeriodEnd: &no, ProrateAt: h.PeriodStart.Add(time.Hour)}
+		undo := payment.Amendment{CancelAtPeriodEnd: &no, ProrateAt: h.PeriodStart.Add(time.Hour)}
 		p, err := g.Preview(t.Context(), c, h.ID, undo)
 		must(t, err)
 		if p.Next.Amount != 3*plan.Price.Amount || !p.NextAt.Equal(h.PeriodEnd) || p.Today.Amount != 0 {
 			t.Errorf("%+v", p)
 		}
-		if h = g.amend(t, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &no}); !h.EndsAt.IsZero() {
+		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no}); !h.EndsAt.IsZero() {
 			t.Fatalf("%+v", h)
 		}
 		g.afterRenewal(t, c, h)
@@ -297,29 +297,29 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 }
 
 // promotedAmendment returns a change that uses a promotion code for all invoices.
-func (g GatewayStage) promotedAmendment(t *testing.T, c billing.CustomerID) billing.Amendment {
+func (g GatewayStage) promotedAmendment(t *testing.T, c payment.CustomerID) payment.Amendment {
 	t.Helper()
-	p, err := g.Promotion(t.Context(), c, "TENOFF", billing.Sale{Plan: g.Plans[0], Quantity: 1})
+	p, err := g.Promotion(t.Context(), c, "TENOFF", payment.Sale{Plan: g.Plans[0], Quantity: 1})
 	must(t, err)
-	return billing.Amendment{Promotion: &p}
+	return payment.Amendment{Promotion: &p}
 }
 
 func elsewhereRamps(t *testing.T, g GatewayStage) {
 	pro := g.Plans[1]
 	c, h := g.began(t, pro, 1)
 	g.Elsewhere.Schedule(t, h.ID, []string{LaterPrice.Ref}, 2, false)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 4})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 4})
 	wantItems(t, h, map[string]int{pro.PriceRef: 4})
 	if p := h.Pending; p == nil || !p.Elsewhere || p.Quantity != 4 || p.Plan != pro.ID {
 		t.Errorf("%+v", h.Pending)
 	}
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3, AtRenewal: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3, AtRenewal: true})
 	before, _ := g.paid(t, c)
 	h = g.afterRenewal(t, c, h)
 	wantItems(t, h, map[string]int{LaterPrice.Ref: 3})
 	now, _ := g.paid(t, c)
 	same(t, "the renewal", now-before, 3*LaterPrice.Price.Amount)
-	h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[0], AtRenewal: true})
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[0], AtRenewal: true})
 	h = g.afterRenewal(t, c, h)
 	wantItems(t, h, map[string]int{g.Plans[0].PriceRef: 3})
 	h = g.afterRenewal(t, c, h)
@@ -331,14 +331,14 @@ func elsewhereTaxes(t *testing.T, g GatewayStage) {
 	g.Elsewhere.AddItem(t, h.ID, AddOn.Ref, 1)
 	g.Elsewhere.Tax(t, h.ID, "txr_vat", "txr_reduced")
 	want := g.Elsewhere.Taxes(t, h.ID)
-	check := func(h billing.GatewaySubscription) billing.GatewaySubscription {
+	check := func(h payment.GatewaySubscription) payment.GatewaySubscription {
 		t.Helper()
 		same(t, "tax rates", g.Elsewhere.Taxes(t, h.ID), want)
 		return h
 	}
-	h = check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]}))
-	h = check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Quantity: 3}))
-	h = check(g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[0], Quantity: 1, AtRenewal: true}))
+	h = check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]}))
+	h = check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3}))
+	h = check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[0], Quantity: 1, AtRenewal: true}))
 	check(g.afterRenewal(t, c, h))
 }
 
@@ -349,7 +349,7 @@ func elsewherePauses(t *testing.T, g GatewayStage) {
 	if h = g.byID(t, c, h.ID); !h.Paused {
 		t.Fatalf("%+v", h)
 	}
-	if h = g.amend(t, c, h.ID, billing.Amendment{Pause: &no}); h.Paused {
+	if h = g.amend(t, c, h.ID, payment.Amendment{Pause: &no}); h.Paused {
 		t.Fatalf("%+v", h)
 	}
 	g.afterRenewal(t, c, h)
@@ -359,7 +359,7 @@ func elsewhereTwo(t *testing.T, g GatewayStage) {
 	c, h := g.began(t, g.Plans[0], 2)
 	other := g.Elsewhere.Subscribe(t, c, g.Plans[0])
 	before := g.byID(t, c, other)
-	if h = g.amend(t, c, h.ID, billing.Amendment{Resell: true, Plan: g.Plans[1]}); h.Plan != g.Plans[1].ID {
+	if h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]}); h.Plan != g.Plans[1].ID {
 		t.Errorf("%+v", h)
 	}
 	same(t, "the other one", g.byID(t, c, other), before)
@@ -378,7 +378,7 @@ func elsewhereDrafts(t *testing.T, g GatewayStage) {
 		}
 	}
 	_, err = g.Pay(ctx, key(), c, draft)
-	wantErr(t, err, billing.ErrInvoiceNotFound)
+	wantErr(t, err, payment.ErrInvoiceNotFound)
 	if sum, _ := g.paid(t, c); sum != before {
 		t.Errorf("paid %d, want %d", sum, before)
 	}

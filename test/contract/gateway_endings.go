@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func gatewayIntents(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, other := g.customer(t), g.customer(t)
-	intent := func(c billing.CustomerID) billing.SetupIntent {
+	intent := func(c payment.CustomerID) payment.SetupIntent {
 		t.Helper()
-		i, err := g.CreateSetupIntent(ctx, key(), c, billing.OffSession)
+		i, err := g.CreateSetupIntent(ctx, key(), c, payment.OffSession)
 		must(t, err)
 		return i
 	}
@@ -46,12 +46,12 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	if g.only(t, c) != nil {
 		t.Error("it lives still")
 	}
-	open := func(c billing.CustomerID) (n int) {
+	open := func(c payment.CustomerID) (n int) {
 		t.Helper()
 		all, err := g.Invoices(ctx, c)
 		must(t, err)
 		for _, i := range all {
-			if i.Status == billing.Open {
+			if i.Status == payment.Open {
 				n++
 			}
 		}
@@ -60,13 +60,13 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	same(t, "open invoices of what was given up", open(c), 0)
 	ended, err := g.Subscribe(ctx, key(), c, g.order(0))
 	must(t, err)
-	must(t, g.Cancel(ctx, key(), c, ended.ID, billing.Cancellation{}))
+	must(t, g.Cancel(ctx, key(), c, ended.ID, payment.Cancellation{}))
 	same(t, "open invoices of what never began", open(c), 0)
 	paid, err := g.Subscribe(ctx, key(), c, g.order(1))
 	must(t, err)
 	g.Authenticate(t, c, paid.Action)
-	wantErr(t, g.GiveUp(ctx, key(), c, paid.ID), billing.ErrSubscriptionExists)
-	if got := g.only(t, c); got == nil || got.Status != billing.Active {
+	wantErr(t, g.GiveUp(ctx, key(), c, paid.ID), payment.ErrSubscriptionExists)
+	if got := g.only(t, c); got == nil || got.Status != payment.Active {
 		t.Errorf("what was paid gave way: %+v", got)
 	}
 	t.Run("the invoice of an ended period stays open", func(t *testing.T) {
@@ -75,7 +75,7 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 		must(t, err)
 		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 		g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-		must(t, g.Cancel(ctx, key(), c, h.ID, billing.Cancellation{}))
+		must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
 		same(t, "open invoices", open(c), 1)
 	})
 }

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // keeps fails t unless call fails with a failure that the gateway keeps: first as any failure, then as a kept one.
 func (g GatewayStage) keeps(t *testing.T, call func() error) {
 	t.Helper()
 	g.Keep(t)
-	if err := call(); !errors.Is(err, billing.ErrGatewayUnavailable) || !billing.OutcomeUnknown(err) {
+	if err := call(); !errors.Is(err, payment.ErrGatewayUnavailable) || !payment.OutcomeUnknown(err) {
 		t.Fatalf("first: %v", err)
 	}
 	for range 2 {
 		err := call()
-		if _, kept := errors.AsType[*billing.KeptFailure](err); !kept || !billing.OutcomeUnknown(err) {
+		if _, kept := errors.AsType[*payment.KeptFailure](err); !kept || !payment.OutcomeUnknown(err) {
 			t.Fatalf("again: %v, want a failure that is kept", err)
 		}
 	}
@@ -25,7 +25,7 @@ func (g GatewayStage) keeps(t *testing.T, call func() error) {
 func gatewayKeptFailures(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	create := func(k string) error {
-		_, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
+		_, err := g.CreateCustomer(ctx, k, payment.Details{Name: "Acme"})
 		return err
 	}
 	k := key()
@@ -33,7 +33,7 @@ func gatewayKeptFailures(t *testing.T, g GatewayStage) {
 	must(t, create(key()))
 	c := g.customer(t, "4242")
 	intent := func(k string) error {
-		_, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
+		_, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
 		return err
 	}
 	k = key()
@@ -57,11 +57,11 @@ func gatewayKeptFailures(t *testing.T, g GatewayStage) {
 func gatewayProration(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, billing.Order{Plan: g.Plans[1], Quantity: 1})
+	h, err := g.Subscribe(ctx, key(), c, payment.Order{Plan: g.Plans[1], Quantity: 1})
 	must(t, err)
 	_, err = g.Amend(ctx, key(), c, h.ID, g.more(2))
 	must(t, err)
-	if i := g.newest(t, c, billing.Paid); i.Total != g.Plans[1].Price.Amount {
+	if i := g.newest(t, c, payment.Paid); i.Total != g.Plans[1].Price.Amount {
 		t.Errorf("the second unit costs %d, want %d", i.Total, g.Plans[1].Price.Amount)
 	}
 }
@@ -71,9 +71,9 @@ func gatewayStrangers(t *testing.T, g GatewayStage) {
 	_, walletErr := g.Wallet(ctx, "cus_never_there")
 	_, subscribeErr := g.Subscribe(ctx, key(), "cus_never_there", g.order(0))
 	for _, err := range []error{walletErr, subscribeErr} {
-		if _, refused := errors.AsType[*billing.Rejection](err); !refused {
+		if _, refused := errors.AsType[*payment.Rejection](err); !refused {
 			t.Errorf("error = %v, want a rejection", err)
 		}
 	}
-	wantErr(t, walletErr, billing.ErrCustomerGone)
+	wantErr(t, walletErr, payment.ErrCustomerGone)
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // used returns an event for usage of the metered plan, which is the last one.
-func (g GatewayStage) used(c billing.CustomerID, quantity int64, at time.Time) billing.UsageEvent {
+func (g GatewayStage) used(c payment.CustomerID, quantity int64, at time.Time) payment.UsageEvent {
 	m := g.Plans[len(g.Plans)-1].Metered
-	return billing.UsageEvent{
+	return payment.UsageEvent{
 		ID: key(), Customer: c, Feature: m.Feature, PriceRef: m.PriceRef, Quantity: quantity, At: at,
 	}
 }
@@ -21,7 +21,7 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	plan := g.Plans[len(g.Plans)-1]
 	m := plan.Metered
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, billing.Order{Plan: plan, Quantity: 2})
+	h, err := g.Subscribe(ctx, key(), c, payment.Order{Plan: plan, Quantity: 2})
 	must(t, err)
 	if h.Plan != plan.ID || h.Quantity != 2 || h.Rate.Price != plan.Price {
 		t.Fatalf("%+v", h)
@@ -36,7 +36,7 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	}
 	g.Lose(1)
 	lost := g.used(c, 12, h.PeriodStart.Add(2*time.Second))
-	if err := g.ReportUsage(ctx, lost); !billing.OutcomeUnknown(err) {
+	if err := g.ReportUsage(ctx, lost); !payment.OutcomeUnknown(err) {
 		t.Fatalf("error = %v, want one that leaves the outcome open", err)
 	}
 	must(t, g.ReportUsage(ctx, lost))
@@ -44,9 +44,9 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	if sum, _ := g.paid(t, c); sum != 2*price+42*m.Amount {
 		t.Errorf("paid %d, want %d", sum, 2*price+42*m.Amount)
 	}
-	i := g.newest(t, c, billing.Paid)
+	i := g.newest(t, c, payment.Paid)
 	usage := slices.IndexFunc(i.Lines,
-		func(l billing.InvoiceLine) bool { return l.Quantity == 42 && l.Amount == 42*m.Amount })
+		func(l payment.InvoiceLine) bool { return l.Quantity == 42 && l.Amount == 42*m.Amount })
 	if usage < 0 || len(i.Lines) != 2 {
 		t.Errorf("lines: %+v", i.Lines)
 	}
@@ -58,7 +58,7 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	})
 	t.Run("a preview of its renewal includes what was used so far", func(t *testing.T) {
 		must(t, g.ReportUsage(ctx, g.used(c, 5, h.PeriodStart.Add(time.Second))))
-		more := billing.Amendment{Plan: plan, Quantity: 3, Resell: true}
+		more := payment.Amendment{Plan: plan, Quantity: 3, Resell: true}
 		p, h := g.priced(t, c, h, more)
 		if p.Next.Amount != 3*plan.Price.Amount+5*m.Amount {
 			t.Errorf("%+v", p)
@@ -69,7 +69,7 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 		h := *g.only(t, c)
 		must(t, g.ReportUsage(ctx, g.used(c, 7, h.PeriodStart.Add(time.Second))))
 		before, _ := g.paid(t, c)
-		to := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true, Meter: m.PriceRef}
+		to := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true, Meter: m.PriceRef}
 		changed, err := g.Amend(ctx, key(), c, h.ID, to)
 		must(t, err)
 		if p := changed.Pending; p == nil || p.Plan != g.Plans[1].ID || p.Quantity != 2 {
@@ -83,17 +83,17 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	})
 	t.Run("and the other way round, at once", func(t *testing.T) {
 		h := *g.only(t, c)
-		changed, err := g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: plan, Quantity: 9, Resell: true})
+		changed, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: plan, Quantity: 9, Resell: true})
 		must(t, err)
 		if changed.Plan != plan.ID || changed.Quantity != 9 {
 			t.Errorf("%+v", changed)
 		}
 	})
-	for name, wrong := range map[string]billing.UsageEvent{
+	for name, wrong := range map[string]payment.UsageEvent{
 		"too old":               g.used(c, 1, time.Now().AddDate(-1, 0, 0)),
 		"from another customer": g.used("cus_other", 1, time.Now()),
 	} {
-		if err := g.ReportUsage(ctx, wrong); err == nil || billing.OutcomeUnknown(err) {
+		if err := g.ReportUsage(ctx, wrong); err == nil || payment.OutcomeUnknown(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -103,13 +103,13 @@ func gatewayMeteredEnds(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	plan := g.Plans[len(g.Plans)-1]
 	yes := true
-	for name, end := range map[string]func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription){
-		"at once": func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
+	for name, end := range map[string]func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription){
+		"at once": func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription) {
 			g.Advance(t, time.Minute)
-			must(t, g.Cancel(ctx, key(), c, h.ID, billing.Cancellation{}))
+			must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
 		},
-		"with its period": func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription) {
-			_, err := g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+		"with its period": func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription) {
+			_, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 			must(t, err)
 			g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 		},

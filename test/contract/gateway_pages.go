@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func (g GatewayStage) checkout(plan int) billing.CheckoutOrder {
-	return billing.CheckoutOrder{
+func (g GatewayStage) checkout(plan int) payment.CheckoutOrder {
+	return payment.CheckoutOrder{
 		Plan: g.Plans[plan], Quantity: 2,
 		SuccessURL: "https://app.example.com/yes", CancelURL: "https://app.example.com/no",
 	}
@@ -30,7 +30,7 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		t.Fatal("the page is not open")
 	}
 	h := g.only(t, c)
-	if h == nil || h.Plan != g.Plans[0].ID || h.Quantity != 2 || h.Status != billing.Active || h.Key != k {
+	if h == nil || h.Plan != g.Plans[0].ID || h.Quantity != 2 || h.Status != payment.Active || h.Key != k {
 		t.Fatalf("%+v", h)
 	}
 	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
@@ -40,7 +40,7 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		bad := g.AddCard(t, c, "0341")
 		must(t, g.SetDefault(ctx, key(), c, bad))
 		g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Minute)
-		same(t, "status", g.only(t, c).Status, billing.PastDue)
+		same(t, "status", g.only(t, c).Status, payment.PastDue)
 	})
 	t.Run("pages end", func(t *testing.T) {
 		c := g.customer(t)
@@ -54,7 +54,7 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		}
 		url, err = g.Checkout(ctx, key(), c, g.checkout(0))
 		must(t, err)
-		g.Advance(t, billing.CheckoutLasts+time.Minute)
+		g.Advance(t, payment.CheckoutLasts+time.Minute)
 		if g.CheckOut(t, url, "4242") || g.only(t, c) != nil {
 			t.Error("a payer started a subscription on an old page")
 		}
@@ -67,7 +67,7 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		if !g.CheckOut(t, url, "4242") {
 			t.Fatal("the page is not open")
 		}
-		if h := g.only(t, c); h == nil || h.Status != billing.Trialing {
+		if h := g.only(t, c); h == nil || h.Status != payment.Trialing {
 			t.Errorf("%+v", h)
 		}
 		if sum, _ := g.paid(t, c); sum != 0 {
@@ -75,7 +75,7 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		}
 	})
 	_, err = g.Checkout(ctx, key(), "cus_never_there", g.checkout(0))
-	if err == nil || billing.OutcomeUnknown(err) {
+	if err == nil || payment.OutcomeUnknown(err) {
 		t.Errorf("a customer that does not exist: %v", err)
 	}
 }
@@ -87,7 +87,7 @@ func gatewayPortals(t *testing.T, g GatewayStage) {
 		t.Errorf("%q", url)
 	}
 	_, err = g.Portal(t.Context(), "cus_never_there", "https://app.example.com/back")
-	if err == nil || billing.OutcomeUnknown(err) {
+	if err == nil || payment.OutcomeUnknown(err) {
 		t.Errorf("a customer that does not exist: %v", err)
 	}
 }

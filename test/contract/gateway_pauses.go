@@ -4,20 +4,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func (g GatewayStage) pause(
-	t *testing.T, c billing.CustomerID, h billing.GatewaySubscription, pause bool,
-) (billing.GatewaySubscription, error) {
+	t *testing.T, c payment.CustomerID, h payment.GatewaySubscription, pause bool,
+) (payment.GatewaySubscription, error) {
 	t.Helper()
-	return g.Amend(t.Context(), key(), c, h.ID, billing.Amendment{Pause: &pause, PaidUntil: h.PaidUntil})
+	return g.Amend(t.Context(), key(), c, h.ID, payment.Amendment{Pause: &pause, PaidUntil: h.PaidUntil})
 }
 
 func gatewayPauses(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	price := 2 * g.Plans[0].Price.Amount
-	paused := func(t *testing.T) (billing.CustomerID, billing.GatewaySubscription) {
+	paused := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
 		was, err := g.Subscribe(ctx, key(), c, g.order(0))
@@ -27,7 +27,7 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		h, err := g.pause(t, c, was, true)
 		must(t, err)
 		same(t, "as it is read", *g.only(t, c), h)
-		if !h.Paused || h.Status != billing.Active || !h.PaidUntil.Equal(was.PeriodEnd) || h.Pending != nil {
+		if !h.Paused || h.Status != payment.Active || !h.PaidUntil.Equal(was.PeriodEnd) || h.Pending != nil {
 			t.Fatalf("%+v", h)
 		}
 		return c, h
@@ -49,7 +49,7 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		c, h := paused(t)
 		rests := g.afterRenewal(t, c, h)
 		rests = g.afterRenewal(t, c, rests)
-		if !rests.Paused || rests.Status != billing.Active || !rests.PaidUntil.Equal(h.PeriodEnd) {
+		if !rests.Paused || rests.Status != payment.Active || !rests.PaidUntil.Equal(h.PeriodEnd) {
 			t.Fatalf("%+v", rests)
 		}
 		g.Advance(t, 5*24*time.Hour)
@@ -82,7 +82,7 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 	t.Run("a preview", func(t *testing.T) {
 		c, h := paused(t)
 		yes := true
-		p, err := g.Preview(ctx, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes, ProrateAt: h.PeriodStart})
+		p, err := g.Preview(ctx, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, ProrateAt: h.PeriodStart})
 		must(t, err)
 		if p.Today.Amount != 0 || p.Next.Amount != 0 || !p.NextAt.IsZero() {
 			t.Errorf("%+v", p)
@@ -95,22 +95,22 @@ func gatewayReasons(t *testing.T, g GatewayStage) {
 	c := g.customer(t, "4242")
 	h, err := g.Subscribe(ctx, key(), c, g.order(0))
 	must(t, err)
-	why := billing.Cancellation{Feedback: "too_expensive", Comment: "We found something for less."}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &why})
+	why := payment.Cancellation{Feedback: "too_expensive", Comment: "We found something for less."}
+	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &why})
 	must(t, err)
 	if h.Cancellation != why || g.only(t, c).Cancellation != why {
 		t.Errorf("%+v", h)
 	}
-	goesOn := billing.Amendment{CancelAtPeriodEnd: &no, Cancellation: &billing.Cancellation{}}
+	goesOn := payment.Amendment{CancelAtPeriodEnd: &no, Cancellation: &payment.Cancellation{}}
 	h, err = g.Amend(ctx, key(), c, h.ID, goesOn)
 	must(t, err)
-	if h.Cancellation != (billing.Cancellation{}) || g.only(t, c).Cancellation != h.Cancellation {
+	if h.Cancellation != (payment.Cancellation{}) || g.only(t, c).Cancellation != h.Cancellation {
 		t.Errorf("%+v", h)
 	}
 	must(t, g.Cancel(ctx, key(), c, h.ID, why))
 	all, err := g.Subscriptions(ctx, c)
 	must(t, err)
-	if len(all) != 1 || all[0].Status != billing.Canceled || all[0].Cancellation != why {
+	if len(all) != 1 || all[0].Status != payment.Canceled || all[0].Cancellation != why {
 		t.Errorf("%+v", all)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // newest returns the newest invoice of a customer with a status.
-func (g GatewayStage) newest(t *testing.T, c billing.CustomerID, status billing.InvoiceStatus) billing.Invoice {
+func (g GatewayStage) newest(t *testing.T, c payment.CustomerID, status payment.InvoiceStatus) payment.Invoice {
 	t.Helper()
 	all, err := g.Invoices(t.Context(), c)
 	must(t, err)
@@ -18,18 +18,18 @@ func (g GatewayStage) newest(t *testing.T, c billing.CustomerID, status billing.
 		}
 	}
 	t.Fatalf("no %s invoice among %+v", status, all)
-	return billing.Invoice{}
+	return payment.Invoice{}
 }
 
 // overdue returns a customer whose first renewal was charged to a card, in vain.
-func (g GatewayStage) overdue(t *testing.T, last4 string) (billing.CustomerID, billing.GatewaySubscription) {
+func (g GatewayStage) overdue(t *testing.T, last4 string) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
 	c := g.customer(t, "4242")
 	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
 	must(t, err)
 	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, last4)))
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Minute)
-	if h = *g.only(t, c); h.Status != billing.PastDue {
+	if h = *g.only(t, c); h.Status != payment.PastDue {
 		t.Fatalf("%+v", h)
 	}
 	return c, h
@@ -38,7 +38,7 @@ func (g GatewayStage) overdue(t *testing.T, last4 string) (billing.CustomerID, b
 func gatewayPayments(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, _ := g.overdue(t, "0341")
-	open := g.newest(t, c, billing.Open)
+	open := g.newest(t, c, payment.Open)
 	before, _ := g.paid(t, c)
 	_, err := g.Pay(ctx, key(), c, open.ID)
 	wantDecline(t, err, "generic_decline")
@@ -47,28 +47,28 @@ func gatewayPayments(t *testing.T, g GatewayStage) {
 	for range 2 {
 		p, err := g.Pay(ctx, k, c, open.ID)
 		must(t, err)
-		if p.Invoice.ID != open.ID || p.Invoice.Status != billing.Paid || p.Action != nil {
+		if p.Invoice.ID != open.ID || p.Invoice.Status != payment.Paid || p.Action != nil {
 			t.Fatalf("%+v", p)
 		}
 	}
 	p, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	same(t, "paid already", p.Invoice.Status, billing.Paid)
+	same(t, "paid already", p.Invoice.Status, payment.Paid)
 	if sum, _ := g.paid(t, c); sum != before+open.AmountDue {
 		t.Errorf("paid %d, want %d", sum, before+open.AmountDue)
 	}
-	same(t, "status", g.only(t, c).Status, billing.Active)
+	same(t, "status", g.only(t, c).Status, payment.Active)
 	_, err = g.Pay(ctx, key(), g.customer(t, "4242"), open.ID)
-	wantErr(t, err, billing.ErrInvoiceNotFound)
+	wantErr(t, err, payment.ErrInvoiceNotFound)
 	_, err = g.Pay(ctx, key(), c, "in_never_there")
-	wantErr(t, err, billing.ErrInvoiceNotFound)
+	wantErr(t, err, payment.ErrInvoiceNotFound)
 	t.Run("a void invoice cannot be paid", func(t *testing.T) {
 		c := g.customer(t, "3155")
 		h, err := g.Subscribe(ctx, key(), c, g.order(0))
 		must(t, err)
 		must(t, g.GiveUp(ctx, key(), c, h.ID))
-		_, err = g.Pay(ctx, key(), c, g.newest(t, c, billing.Void).ID)
-		wantErr(t, err, billing.ErrInvoiceNotPayable)
+		_, err = g.Pay(ctx, key(), c, g.newest(t, c, payment.Void).ID)
+		wantErr(t, err, payment.ErrInvoiceNotPayable)
 	})
 }
 
@@ -77,16 +77,16 @@ func gatewayUnpaidAmendments(t *testing.T, g GatewayStage) {
 	c, h := g.overdue(t, "0341")
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
 	before, _ := g.paid(t, c)
-	more := billing.Amendment{Plan: g.Plans[0], Quantity: h.Quantity + 1, Resell: true}
+	more := payment.Amendment{Plan: g.Plans[0], Quantity: h.Quantity + 1, Resell: true}
 	_, err := g.Amend(ctx, key(), c, h.ID, more)
-	wantErr(t, err, billing.ErrSubscriptionNotActive)
+	wantErr(t, err, payment.ErrSubscriptionNotActive)
 	if sum, _ := g.paid(t, c); sum != before {
 		t.Errorf("%d was paid for it", sum-before)
 	}
-	if h := g.only(t, c); h.Status != billing.PastDue || h.Quantity != more.Quantity-1 {
+	if h := g.only(t, c); h.Status != payment.PastDue || h.Quantity != more.Quantity-1 {
 		t.Errorf("%+v", h)
 	}
-	_, err = g.Pay(ctx, key(), c, g.newest(t, c, billing.Open).ID)
+	_, err = g.Pay(ctx, key(), c, g.newest(t, c, payment.Open).ID)
 	must(t, err)
 	_, err = g.Amend(ctx, key(), c, h.ID, more)
 	must(t, err)
@@ -96,10 +96,10 @@ func gatewayUnpaidAmendments(t *testing.T, g GatewayStage) {
 func gatewayPaymentActions(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, _ := g.overdue(t, "3155")
-	open := g.newest(t, c, billing.Open)
+	open := g.newest(t, c, payment.Open)
 	p, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	if p.Invoice.Status != billing.Open || p.Action == nil || p.Action.Type != billing.ConfirmPayment ||
+	if p.Invoice.Status != payment.Open || p.Action == nil || p.Action.Type != payment.ConfirmPayment ||
 		p.Action.ClientSecret.IsZero() {
 		t.Fatalf("%+v", p)
 	}
@@ -109,10 +109,10 @@ func gatewayPaymentActions(t *testing.T, g GatewayStage) {
 		t.Fatalf("%+v, then %+v", p, again)
 	}
 	g.Authenticate(t, c, p.Action)
-	same(t, "status", g.only(t, c).Status, billing.Active)
+	same(t, "status", g.only(t, c).Status, payment.Active)
 	p, err = g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	if p.Invoice.Status != billing.Paid || p.Action != nil {
+	if p.Invoice.Status != payment.Paid || p.Action != nil {
 		t.Errorf("%+v", p)
 	}
 }
@@ -120,22 +120,22 @@ func gatewayPaymentActions(t *testing.T, g GatewayStage) {
 func gatewayUnpaid(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, h := g.overdue(t, "0341")
-	open := g.newest(t, c, billing.Open)
+	open := g.newest(t, c, payment.Open)
 	g.Advance(t, 14*24*time.Hour)
-	same(t, "after all retries", g.only(t, c).Status, billing.Unpaid)
+	same(t, "after all retries", g.only(t, c).Status, payment.Unpaid)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)-13*24*time.Hour)
-	if got := g.only(t, c); got.Status != billing.Unpaid || !got.PeriodStart.Equal(h.PeriodEnd) {
+	if got := g.only(t, c); got.Status != payment.Unpaid || !got.PeriodStart.Equal(h.PeriodEnd) {
 		t.Fatalf("an unpaid subscription goes on: %+v", got)
 	}
-	draft := g.newest(t, c, billing.Draft)
+	draft := g.newest(t, c, payment.Draft)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
 	_, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	same(t, "after the older invoice", g.only(t, c).Status, billing.Unpaid)
+	same(t, "after the older invoice", g.only(t, c).Status, payment.Unpaid)
 	p, err := g.Pay(ctx, key(), c, draft.ID)
 	must(t, err)
-	same(t, "the draft", p.Invoice.Status, billing.Paid)
-	same(t, "after the newest invoice", g.only(t, c).Status, billing.Active)
+	same(t, "the draft", p.Invoice.Status, payment.Paid)
+	same(t, "after the newest invoice", g.only(t, c).Status, payment.Active)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart))
 	if sum, _ := g.paid(t, c); sum != 4*2*g.Plans[0].Price.Amount {
 		t.Errorf("paid %d, want four periods", sum)
@@ -146,7 +146,7 @@ func gatewayForeignMethods(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	mine, theirs := g.customer(t, "4242"), g.customer(t)
 	m := g.AddCard(t, theirs, "4242")
-	wantErr(t, g.SetDefault(ctx, key(), mine, m), billing.ErrMethodNotFound)
+	wantErr(t, g.SetDefault(ctx, key(), mine, m), payment.ErrMethodNotFound)
 	must(t, g.Detach(ctx, key(), mine, m))
 	w, err := g.Wallet(ctx, theirs)
 	must(t, err)

@@ -4,22 +4,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // promoted returns the order of a plan with a promotion code.
-func (g GatewayStage) promoted(t *testing.T, c billing.CustomerID, plan int, code string) billing.Order {
+func (g GatewayStage) promoted(t *testing.T, c payment.CustomerID, plan int, code string) payment.Order {
 	t.Helper()
 	o := g.order(plan)
-	p, err := g.Promotion(t.Context(), c, code, billing.Sale{Plan: o.Plan, Quantity: o.Quantity})
+	p, err := g.Promotion(t.Context(), c, code, payment.Sale{Plan: o.Plan, Quantity: o.Quantity})
 	must(t, err)
 	o.Promotion = &p
 	return o
 }
 
 // afterRenewal moves the clock behind the end of the current period, and returns the subscription.
-func (g GatewayStage) afterRenewal(t *testing.T, c billing.CustomerID,
-	h billing.GatewaySubscription) billing.GatewaySubscription {
+func (g GatewayStage) afterRenewal(t *testing.T, c payment.CustomerID,
+	h payment.GatewaySubscription) payment.GatewaySubscription {
 	t.Helper()
 	before := h.PeriodEnd
 	for h = *g.only(t, c); h.PeriodStart.Before(before); h = *g.only(t, c) {
@@ -35,11 +35,11 @@ func gatewayPromotions(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "tenoff"))
 	must(t, err)
 	d := h.Discount
-	if d == nil || d.Percent != 1000 || d.Duration != billing.DiscountForever || !d.End.IsZero() || d.Start.IsZero() ||
+	if d == nil || d.Percent != 1000 || d.Duration != payment.DiscountForever || !d.End.IsZero() || d.Start.IsZero() ||
 		h.Code != "TENOFF" {
 		t.Fatalf("%+v, %+v", h, d)
 	}
-	i := g.newest(t, c, billing.Paid)
+	i := g.newest(t, c, payment.Paid)
 	if i.Subtotal != price || i.Discount != price/10 || i.Total != price-price/10 || len(i.Discounts) != 1 ||
 		i.Discounts[0].Percent != 1000 {
 		t.Errorf("%+v", i)
@@ -49,14 +49,14 @@ func gatewayPromotions(t *testing.T, g GatewayStage) {
 		t.Errorf("paid %d; %+v", sum, h)
 	}
 	t.Run("a code that cannot be used is invalid, whatever the reason", func(t *testing.T) {
-		of := billing.Sale{Plan: g.Plans[0], Quantity: 1}
-		yen := billing.Sale{Plan: g.Plans[0], Quantity: 1}
+		of := payment.Sale{Plan: g.Plans[0], Quantity: 1}
+		yen := payment.Sale{Plan: g.Plans[0], Quantity: 1}
 		yen.Plan.Price.Currency = "jpy"
 		_, err := g.Promotion(ctx, c, "FIVEOFF", yen)
-		wantErr(t, err, billing.ErrPromotionInvalid)
+		wantErr(t, err, payment.ErrPromotionInvalid)
 		for _, code := range []string{"EXPIRED", "USEDUP", "FOREIGN", "NEVER-THERE", "WELCOME"} {
 			_, err := g.Promotion(ctx, c, code, of)
-			wantErr(t, err, billing.ErrPromotionInvalid)
+			wantErr(t, err, payment.ErrPromotionInvalid)
 		}
 		_, err = g.Promotion(ctx, g.customer(t), "WELCOME", of)
 		must(t, err)
@@ -70,7 +70,7 @@ func gatewayDiscountDurations(t *testing.T, g GatewayStage) {
 		c := g.customer(t, "4242")
 		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "HALF3"))
 		must(t, err)
-		if d := h.Discount; d == nil || d.Months != 3 || d.Duration != billing.DiscountRepeating ||
+		if d := h.Discount; d == nil || d.Months != 3 || d.Duration != payment.DiscountRepeating ||
 			!d.End.After(h.PeriodEnd) {
 			t.Fatalf("%+v", h.Discount)
 		}
@@ -108,7 +108,7 @@ func gatewayDiscountDurations(t *testing.T, g GatewayStage) {
 		c := g.customer(t)
 		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FREE1"))
 		must(t, err)
-		if sum, _ := g.paid(t, c); sum != 0 || h.Status != billing.Active {
+		if sum, _ := g.paid(t, c); sum != 0 || h.Status != payment.Active {
 			t.Errorf("paid %d; %+v", sum, h)
 		}
 	})
@@ -117,17 +117,17 @@ func gatewayDiscountDurations(t *testing.T, g GatewayStage) {
 func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	low, high := 2*g.Plans[0].Price.Amount, 2*g.Plans[1].Price.Amount
-	begin := func(t *testing.T, plan int) (billing.CustomerID, billing.GatewaySubscription) {
+	begin := func(t *testing.T, plan int) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
 		h, err := g.Subscribe(ctx, key(), c, g.order(plan))
 		must(t, err)
 		return c, h
 	}
-	change := func(t *testing.T, c billing.CustomerID, h billing.GatewaySubscription,
-		a billing.Amendment) billing.GatewaySubscription {
+	change := func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription,
+		a payment.Amendment) payment.GatewaySubscription {
 		t.Helper()
-		p, err := g.Promotion(ctx, c, "TENOFF", billing.Sale{Plan: a.Plan, Quantity: a.Quantity})
+		p, err := g.Promotion(ctx, c, "TENOFF", payment.Sale{Plan: a.Plan, Quantity: a.Quantity})
 		must(t, err)
 		a.Promotion = &p
 		h, err = g.Amend(ctx, key(), c, h.ID, a)
@@ -136,7 +136,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 	}
 	t.Run("an upgrade with a code", func(t *testing.T) {
 		c, h := begin(t, 0)
-		h = change(t, c, h, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+		h = change(t, c, h, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
 		want := low + high - high/10 - low
 		if sum, _ := g.paid(t, c); sum < want-2 || sum > want+2 || h.Discount == nil || h.Code != "TENOFF" {
 			t.Errorf("paid %d, want %d; %+v", sum, want, h)
@@ -144,7 +144,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 	})
 	t.Run("a code without another change reduces the next invoice", func(t *testing.T) {
 		c, h := begin(t, 0)
-		h = change(t, c, h, billing.Amendment{Plan: g.Plans[0], Quantity: 2})
+		h = change(t, c, h, payment.Amendment{Plan: g.Plans[0], Quantity: 2})
 		if sum, _ := g.paid(t, c); sum != low || h.Discount == nil {
 			t.Errorf("paid %d; %+v", sum, h)
 		}
@@ -155,7 +155,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 	})
 	t.Run("a downgrade with a code", func(t *testing.T) {
 		c, h := begin(t, 1)
-		h = change(t, c, h, billing.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true, AtRenewal: true})
+		h = change(t, c, h, payment.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true, AtRenewal: true})
 		if h.Discount != nil || h.Pending == nil {
 			t.Errorf("%+v", h)
 		}
@@ -168,7 +168,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 		c := g.customer(t, "4242")
 		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 1, "TENOFF"))
 		must(t, err)
-		_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true,
+		_, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true,
 			AtRenewal: true})
 		must(t, err)
 		h = g.afterRenewal(t, c, h)
@@ -180,7 +180,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 		c := g.customer(t, "4242")
 		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FREE1"))
 		must(t, err)
-		_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+		_, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
 		must(t, err)
 		if sum, _ := g.paid(t, c); sum < high-2 {
 			t.Errorf("paid %d, want %d", sum, high)

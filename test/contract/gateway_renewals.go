@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 func gatewayRenewalActions(t *testing.T, g GatewayStage) {
 	c, h := g.overdue(t, "3155")
 	a := h.Action
-	if a == nil || a.Type != billing.ConfirmPayment || a.ClientSecret.IsZero() {
+	if a == nil || a.Type != payment.ConfirmPayment || a.ClientSecret.IsZero() {
 		t.Fatalf("%+v", h)
 	}
 	before, _ := g.paid(t, c)
 	g.Authenticate(t, c, a)
-	if now := g.only(t, c); now.Status != billing.Active || now.Action != nil {
+	if now := g.only(t, c); now.Status != payment.Active || now.Action != nil {
 		t.Errorf("%+v", now)
 	}
 	if after, _ := g.paid(t, c); after != before+2*g.Plans[0].Price.Amount {
@@ -30,7 +30,7 @@ func gatewayRenewalActions(t *testing.T, g GatewayStage) {
 		c, _ := g.overdue(t, "3155")
 		must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, "4242")))
 		g.Advance(t, 4*24*time.Hour)
-		if now := g.only(t, c); now.Status != billing.Active || now.Action != nil {
+		if now := g.only(t, c); now.Status != payment.Active || now.Action != nil {
 			t.Errorf("%+v", now)
 		}
 	})

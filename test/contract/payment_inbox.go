@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -17,10 +17,10 @@ func Inbox(t *testing.T, open Opener) {
 	a := open(t)
 	ctx := t.Context()
 	org, other := a.Orgs[0], a.Orgs[1]
-	told := func(account, id string, c billing.CustomerID, minute int) *billing.Event {
-		return &billing.Event{
-			Account: account, ID: id, Org: org, Gateway: billing.Stripe, Type: "invoice.paid", Customer: c,
-			Workspace: "wsp_1", State: billing.Received,
+	told := func(account, id string, c payment.CustomerID, minute int) *payment.Event {
+		return &payment.Event{
+			Account: account, ID: id, Org: org, Gateway: payment.Stripe, Type: "invoice.paid", Customer: c,
+			Workspace: "wsp_1", State: payment.Received,
 			CreatedAt: fixture.At, ReceivedAt: fixture.At.Add(time.Duration(minute) * time.Minute),
 		}
 	}
@@ -51,7 +51,7 @@ func Inbox(t *testing.T, open Opener) {
 	t.Run("events of another account or org are separate", func(t *testing.T) {
 		for _, e := range []struct {
 			org identity.OrgID
-			e   *billing.Event
+			e   *payment.Event
 		}{{org, told("acct_2", "evt_1", "cus_1", 0)}, {other, told("acct_1", "evt_1", "cus_1", 0)}} {
 			fresh, err := a.Inbox.Put(ctx, e.org, e.e)
 			if must(t, err); !fresh {
@@ -66,7 +66,7 @@ func Inbox(t *testing.T, open Opener) {
 		}
 		waiting, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
 		must(t, err)
-		same(t, "waiting", waiting, []billing.Event{*told("acct_3", "evt_c", "cus_3", 0),
+		same(t, "waiting", waiting, []payment.Event{*told("acct_3", "evt_c", "cus_3", 0),
 			*told("acct_3", "evt_b", "cus_3", 1), *told("acct_3", "evt_a", "cus_3", 2)})
 		before, dead, since, err := a.Inbox.Backlog(ctx, org)
 		must(t, err)
@@ -74,7 +74,7 @@ func Inbox(t *testing.T, open Opener) {
 			t.Errorf("Backlog = %d, %d, %s", before, dead, since)
 		}
 		waiting[0].Finish(fixture.At)
-		for range billing.MaxEventAttempts {
+		for range payment.MaxEventAttempts {
 			waiting[1].Fail("gateway_error", fixture.At)
 		}
 		waiting[2].Fail("gateway_error", fixture.At)
@@ -91,12 +91,12 @@ func Inbox(t *testing.T, open Opener) {
 			must(t, err)
 			same(t, e.ID, *got, e)
 		}
-		list := fixture.Pages(t, 1, func(q page.Query) (page.Of[billing.Event],
+		list := fixture.Pages(t, 1, func(q page.Query) (page.Of[payment.Event],
 			error) {
-			return a.Inbox.List(ctx, org, billing.Dead, q)
+			return a.Inbox.List(ctx, org, payment.Dead, q)
 		})
 		same(t, "dead ones", list, waiting[1:2])
-		all := fixture.Pages(t, 2, func(q page.Query) (page.Of[billing.Event],
+		all := fixture.Pages(t, 2, func(q page.Query) (page.Of[payment.Event],
 			error) {
 			return a.Inbox.List(ctx, org, "", q)
 		})
@@ -104,7 +104,7 @@ func Inbox(t *testing.T, open Opener) {
 	})
 	t.Run("an unknown event is not found", func(t *testing.T) {
 		_, err := a.Inbox.Get(ctx, other, "acct_3", "evt_a")
-		wantErr(t, err, billing.ErrEventNotFound)
+		wantErr(t, err, payment.ErrEventNotFound)
 	})
 	t.Run("the books are committed with their cause, or not at all", func(t *testing.T) {
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
@@ -113,7 +113,7 @@ func Inbox(t *testing.T, open Opener) {
 			return errBoom
 		}), errBoom)
 		_, err := a.Inbox.Get(ctx, org, "acct_4", "evt_1")
-		wantErr(t, err, billing.ErrEventNotFound)
+		wantErr(t, err, payment.ErrEventNotFound)
 	})
 }
 

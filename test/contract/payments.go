@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -37,19 +37,19 @@ func Payments(t *testing.T, open Opener) {
 const sandboxAccount = "sandbox"
 
 // customerOf reserves a customer for by's workspace and gives it a gateway id.
-func customerOf(t *testing.T, s ports.Stores, by identity.Actor) *billing.Customer {
+func customerOf(t *testing.T, s ports.Stores, by identity.Actor) *payment.Customer {
 	t.Helper()
-	c, err := billing.NewCustomer(by, billing.Sandbox, sandboxAccount, id.New("key"),
-		billing.Details{Name: "Ärger", Email: "ann@example.com"})
+	c, err := payment.NewCustomer(by, payment.Sandbox, sandboxAccount, id.New("key"),
+		payment.Details{Name: "Ärger", Email: "ann@example.com"})
 	must(t, err)
 	_, err = s.Payments.Reserve(t.Context(), by, c)
 	must(t, err)
-	return changeCustomer(t, s, by, func(c *billing.Customer) { c.Made(by, billing.CustomerID(id.New("cus"))) })
+	return changeCustomer(t, s, by, func(c *payment.Customer) { c.Made(by, payment.CustomerID(id.New("cus"))) })
 }
 
-func changeCustomer(t *testing.T, s ports.Stores, by identity.Actor, change func(*billing.Customer)) *billing.Customer {
+func changeCustomer(t *testing.T, s ports.Stores, by identity.Actor, change func(*payment.Customer)) *payment.Customer {
 	t.Helper()
-	c, err := s.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+	c, err := s.Payments.Update(t.Context(), by, sandboxAccount, func(c *payment.Customer) error {
 		change(c)
 		return nil
 	})
@@ -57,61 +57,61 @@ func changeCustomer(t *testing.T, s ports.Stores, by identity.Actor, change func
 	return c
 }
 
-func method(id billing.MethodID, minutes int) billing.Method {
-	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034,
+func method(id payment.MethodID, minutes int) payment.Method {
+	return payment.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034,
 		Country: "US", Fingerprint: "fp " + string(id), CreatedAt: fixture.At.Add(time.Duration(minutes) * time.Minute)}
 }
 
-func held(id billing.SubscriptionID) billing.GatewaySubscription {
-	item := billing.Item{
+func held(id payment.SubscriptionID) payment.GatewaySubscription {
+	item := payment.Item{
 		ID: "si_1", Quantity: 3, PeriodStart: fixture.At, PeriodEnd: fixture.At.Add(time.Hour),
-		Rate: billing.Rate{Ref: "price_1", Price: billing.Money{Amount: 700, Currency: "usd"}, Interval: billing.Month,
+		Rate: payment.Rate{Ref: "price_1", Price: payment.Money{Amount: 700, Currency: "usd"}, Interval: payment.Month,
 			IntervalCount: 1},
 	}
 	next := item
 	next.Quantity = 9
-	return billing.GatewaySubscription{
-		ID: id, Items: []billing.Item{item}, Status: billing.Trialing, Key: "k", TrialEnd: fixture.At.Add(time.Hour),
+	return payment.GatewaySubscription{
+		ID: id, Items: []payment.Item{item}, Status: payment.Trialing, Key: "k", TrialEnd: fixture.At.Add(time.Hour),
 		CancelAt: item.PeriodEnd, Confirming: true, CreatedAt: fixture.At,
-		Schedule: &billing.Schedule{Phases: []billing.Phase{
-			{Start: item.PeriodStart, End: item.PeriodEnd, Items: []billing.Item{item}},
-			{Start: item.PeriodEnd, Items: []billing.Item{next}, Plan: "pro"},
+		Schedule: &payment.Schedule{Phases: []payment.Phase{
+			{Start: item.PeriodStart, End: item.PeriodEnd, Items: []payment.Item{item}},
+			{Start: item.PeriodEnd, Items: []payment.Item{next}, Plan: "pro"},
 		}},
 		Paused: true, PaidUntil: fixture.At.Add(time.Minute),
-		Cancellation: billing.Cancellation{Feedback: "other", Comment: "Why not?"},
+		Cancellation: payment.Cancellation{Feedback: "other", Comment: "Why not?"},
 	}
 }
 
-var plansForSale = billing.Plans{{ID: "basic", PriceRef: "price_1", Price: billing.Money{Amount: 1, Currency: "usd"},
-	Interval: billing.Month, IntervalCount: 1}}
+var plansForSale = payment.Plans{{ID: "basic", PriceRef: "price_1", Price: payment.Money{Amount: 1, Currency: "usd"},
+	Interval: payment.Month, IntervalCount: 1}}
 
 func duplicatesAreKept(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	customerOf(t, a.Stores, by)
-	duplicates := func(org identity.OrgID, account string) []billing.SubscriptionID {
+	duplicates := func(org identity.OrgID, account string) []payment.SubscriptionID {
 		t.Helper()
 		all, err := a.Payments.Duplicates(t.Context(), org, account)
 		must(t, err)
 		return all[by.Workspace]
 	}
-	see := func(all ...billing.GatewaySubscription) *billing.Customer {
+	see := func(all ...payment.GatewaySubscription) *payment.Customer {
 		return changeCustomer(t, a.Stores, by,
-			func(c *billing.Customer) { seeSubscriptions(c, by, all, plansForSale) })
+			func(c *payment.Customer) { seeSubscriptions(c, by, all, plansForSale) })
 	}
 	see(held("sub_1"))
-	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
+	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []payment.SubscriptionID(nil))
 	second := held("sub_2")
 	second.CreatedAt = second.CreatedAt.Add(time.Hour)
 	changeCustomer(t, a.Stores, by,
-		func(c *billing.Customer) { c.CheckoutTrial, c.CheckingOut = "page", fixture.At.Add(time.Second) })
+		func(c *payment.Customer) { c.CheckoutTrial, c.CheckingOut = "page", fixture.At.Add(time.Second) })
 	c := see(held("sub_1"), second)
 	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
 	same(t, "the customer", got, c)
-	same(t, "duplicates", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID{"sub_2"})
-	same(t, "at another account", duplicates(by.Org, "acct_1"), []billing.SubscriptionID(nil))
-	same(t, "in another org", duplicates(a.Orgs[1], sandboxAccount), []billing.SubscriptionID(nil))
-	second.Status = billing.PastDue
+	same(t, "duplicates", duplicates(by.Org, sandboxAccount), []payment.SubscriptionID{"sub_2"})
+	same(t, "at another account", duplicates(by.Org, "acct_1"), []payment.SubscriptionID(nil))
+	same(t, "in another org", duplicates(a.Orgs[1], sandboxAccount), []payment.SubscriptionID(nil))
+	second.Status = payment.PastDue
 	c = see(second)
 	got, err = a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
@@ -119,7 +119,7 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 	if got.Subscription.PastDueSince.IsZero() {
 		t.Error("it does not say since when")
 	}
-	same(t, "after one has ended", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
+	same(t, "after one has ended", duplicates(by.Org, sandboxAccount), []payment.SubscriptionID(nil))
 }
 
 func pausesAreKept(t *testing.T, a Adapter) {
@@ -134,9 +134,9 @@ func pausesAreKept(t *testing.T, a Adapter) {
 		return all
 	}
 	same(t, "paused at first", paused(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
-	c := changeCustomer(t, a.Stores, one, func(c *billing.Customer) {
-		must(t, c.BeginIntent(one, "k", billing.CardLimits{OpenSetupIntents: 1}))
-		c.Declined(one, billing.CardLimits{DeclinesPerDay: 1})
+	c := changeCustomer(t, a.Stores, one, func(c *payment.Customer) {
+		must(t, c.BeginIntent(one, "k", payment.CardLimits{OpenSetupIntents: 1}))
+		c.Declined(one, payment.CardLimits{DeclinesPerDay: 1})
 	})
 	got, err := a.Second().Payments.Customer(ctx, one.Workspace, sandboxAccount)
 	must(t, err)
@@ -147,7 +147,7 @@ func pausesAreKept(t *testing.T, a Adapter) {
 	same(t, "paused", paused(one.Org, sandboxAccount), []identity.WorkspaceID{one.Workspace})
 	same(t, "at another account", paused(one.Org, "acct_1"), []identity.WorkspaceID(nil))
 	same(t, "in another org", paused(foreign.Org, sandboxAccount), []identity.WorkspaceID(nil))
-	changeCustomer(t, a.Stores, one, func(c *billing.Customer) {
+	changeCustomer(t, a.Stores, one, func(c *payment.Customer) {
 		_, err := c.Resume(one)
 		must(t, err)
 	})
@@ -175,31 +175,31 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	live(0)
 	customerOf(t, a.Stores, by)
 	changeCustomer(t, a.Stores, by,
-		func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
+		func(c *payment.Customer) { c.Pending = &payment.Operation{Kind: payment.Subscribe, Key: "k"} })
 	live(1)
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.Settle(by, "k", c.Look(), []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+	changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
+		c.Settle(by, "k", c.Look(), []payment.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	live(1)
 	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 ||
 		elsewhere(a.Orgs[1], "acct_1") != foreign {
 		t.Error("it is not counted as one at an account that is not used any more")
 	}
-	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *payment.Customer) error {
 		// without recording that sub_1 ended
-		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active}
+		c.Subscription = &payment.Subscription{ID: "sub_2", Status: payment.Active}
 		return nil
 	})
 	if err == nil {
 		t.Fatal("a second live subscription was stored")
 	}
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+	changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
 		next := held("sub_2")
-		seeSubscriptions(c, by, []billing.GatewaySubscription{next}, plansForSale)
+		seeSubscriptions(c, by, []payment.GatewaySubscription{next}, plansForSale)
 	})
 	live(1)
 	changeCustomer(t, a.Stores, by,
-		func(c *billing.Customer) { seeSubscriptions(c, by, nil, plansForSale) })
+		func(c *payment.Customer) { seeSubscriptions(c, by, nil, plansForSale) })
 	live(0)
 	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
 }
@@ -210,31 +210,31 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	by := team.Owner
 	customerOf(t, a.Stores, by)
 	customerOf(t, a.Stores, other.Owner)
-	var want []billing.Invoice
+	var want []payment.Invoice
 	for i := range 5 {
 		at := fixture.At.Add(-time.Duration(i/2) * time.Hour) // pairs of them have the same time
-		want = append(want, billing.Invoice{
-			ID: billing.InvoiceID(fmt.Sprint("in_", 9-i)), Number: fmt.Sprint("A-", i), Status: billing.Paid,
+		want = append(want, payment.Invoice{
+			ID: payment.InvoiceID(fmt.Sprint("in_", 9-i)), Number: fmt.Sprint("A-", i), Status: payment.Paid,
 			Currency: "usd", Subtotal: 1 << 40, Tax: 2, Total: 3, AmountDue: 4, AmountPaid: 5,
 			PeriodStart: at, PeriodEnd: at.Add(time.Hour), DueAt: at, PaidAt: at, HostedURL: "https://example.com/h",
 			PDFURL: "https://example.com/p", CreatedAt: at,
 		})
 	}
-	want[2].Status, want[2].PaidAt = billing.Open, time.Time{}
+	want[2].Status, want[2].PaidAt = payment.Open, time.Time{}
 	billedTo := described()
 	billedTo.Workspace = ""
-	want[2].BilledTo, want[3].BilledTo = &billedTo, &billing.Details{}
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { seeInvoices(c, by, want) })
-	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { seeInvoices(c, by, want[:1]) })
-	list := func(status billing.InvoiceStatus) []billing.Invoice {
-		return fixture.Pages(t, 2, func(q page.Query) (billing.InvoicePage, error) {
+	want[2].BilledTo, want[3].BilledTo = &billedTo, &payment.Details{}
+	changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeInvoices(c, by, want) })
+	changeCustomer(t, a.Stores, other.Owner, func(c *payment.Customer) { seeInvoices(c, by, want[:1]) })
+	list := func(status payment.InvoiceStatus) []payment.Invoice {
+		return fixture.Pages(t, 2, func(q page.Query) (payment.InvoicePage, error) {
 			return a.Payments.Invoices(ctx, by.Workspace, sandboxAccount, status, q)
 		})
 	}
 	same(t, "invoices", list(""), want)
-	same(t, "open ones", list(billing.Open), want[2:3])
-	want[2].Status, want[2].AmountPaid = billing.Void, 77
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { seeInvoices(c, by, want[2:3]) })
+	same(t, "open ones", list(payment.Open), want[2:3])
+	want[2].Status, want[2].AmountPaid = payment.Void, 77
+	changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeInvoices(c, by, want[2:3]) })
 	same(t, "after a change of one", list(""), want)
 	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil ||
 		len(none.Items) != 0 {
@@ -246,13 +246,13 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Owner
 	customerOf(t, a.Stores, by)
-	var methods []billing.Method
+	var methods []payment.Method
 	for i := range 8 {
-		methods = append(methods, method(billing.MethodID(fmt.Sprint("pm_", i)), i))
+		methods = append(methods, method(payment.MethodID(fmt.Sprint("pm_", i)), i))
 	}
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		seeWallet(c, by, billing.Wallet{Methods: methods, Default: "pm_0"})
-		seeSubscriptions(c, by, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+	changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
+		seeWallet(c, by, payment.Wallet{Methods: methods, Default: "pm_0"})
+		seeSubscriptions(c, by, []payment.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	second := a.Second()
 	refused := make(chan error, len(methods))
@@ -260,7 +260,7 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 	for i, m := range methods {
 		wg.Go(func() {
 			_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(context.Background(), by, sandboxAccount,
-				func(c *billing.Customer) error {
+				func(c *payment.Customer) error {
 					_, err := c.Remove(by, by.At, m.ID, "")
 					return err
 				})
@@ -274,7 +274,7 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 	n := 0
 	for err := range refused {
 		n++
-		wantErr(t, err, billing.ErrMethodInUse)
+		wantErr(t, err, payment.ErrMethodInUse)
 	}
 	c, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
@@ -289,9 +289,9 @@ func customersOfGoneWorkspaces(t *testing.T, a Adapter) {
 	_, err := a.Workspaces.Update(t.Context(), by, by.Workspace, nil,
 		func(w *account.Workspace) error { return w.Delete(by, nil) })
 	must(t, err)
-	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
+	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*payment.Customer) error { return nil })
 	wantErr(t, err, identity.ErrWorkspaceNotFound)
-	c, err := billing.NewCustomer(by, billing.Sandbox, "acct_2", "k", billing.Details{})
+	c, err := payment.NewCustomer(by, payment.Sandbox, "acct_2", "k", payment.Details{})
 	must(t, err)
 	_, err = a.Payments.Reserve(t.Context(), by, c)
 	wantErr(t, err, identity.ErrWorkspaceNotFound)

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -16,25 +16,25 @@ import (
 func customersAreKept(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	_, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
-	wantErr(t, err, billing.ErrNoCustomer)
-	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
-	wantErr(t, err, billing.ErrNoCustomer)
+	wantErr(t, err, payment.ErrNoCustomer)
+	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*payment.Customer) error { return nil })
+	wantErr(t, err, payment.ErrNoCustomer)
 	customerOf(t, a.Stores, by)
 	yes := true
 	given := described()
 	given.Workspace = ""
-	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)},
-			Default: "pm_2", Credit: billing.Money{Amount: 700, Currency: "usd"}})
-		seeSubscriptions(c, by, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
+	c := changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
+		seeWallet(c, by, payment.Wallet{Methods: []payment.Method{method("pm_1", 1), method("pm_2", 2)},
+			Default: "pm_2", Credit: payment.Money{Amount: 700, Currency: "usd"}})
+		seeSubscriptions(c, by, []payment.GatewaySubscription{held("sub_1")}, plansForSale)
 		_, err := c.Remove(by, by.At, "pm_1", "")
 		must(t, err)
 		seeInvoices(c, by, nil)
 		c.Entered, c.Given, c.Giving = given, &given, "k3"
-		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
+		c.Pending = &payment.Operation{Kind: payment.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
 			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
 		c.UsageSince = fixture.At
-		c.Done = []billing.DoneCall{{Key: "k1", Request: "r1", At: fixture.At}}
+		c.Done = []payment.DoneCall{{Key: "k1", Request: "r1", At: fixture.At}}
 	})
 	for _, s := range []ports.Stores{a.Stores, a.Second()} {
 		got, err := s.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
@@ -43,9 +43,9 @@ func customersAreKept(t *testing.T, a Adapter) {
 	}
 	same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, "sub_1")), []string{"subscription.started"})
 	t.Run("and so is what takes its place", func(t *testing.T) {
-		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-			c.Pending, c.Done, c.Entered, c.Given, c.Giving = nil, nil, billing.Details{}, nil, ""
-			seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
+		c := changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
+			c.Pending, c.Done, c.Entered, c.Given, c.Giving = nil, nil, payment.Details{}, nil, ""
+			seeWallet(c, by, payment.Wallet{Methods: []payment.Method{method("pm_3", 3)}})
 			seeSubscriptions(c, by, nil, plansForSale)
 		})
 		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
@@ -64,8 +64,8 @@ func customersAreReservedOnce(t *testing.T, a Adapter) {
 	var wg sync.WaitGroup
 	for i := range keys {
 		wg.Go(func() {
-			c, err := billing.NewCustomer(team.Owner, billing.Sandbox, sandboxAccount, fmt.Sprint("key ", i),
-				billing.Details{})
+			c, err := payment.NewCustomer(team.Owner, payment.Sandbox, sandboxAccount, fmt.Sprint("key ", i),
+				payment.Details{})
 			if err == nil {
 				c, err = []ports.Stores{a.Stores, second}[i%2].Payments.Reserve(context.Background(), team.Owner, c)
 			}
@@ -83,7 +83,7 @@ func customersAreReservedOnce(t *testing.T, a Adapter) {
 		}
 	}
 	t.Run("but there is one of each account", func(t *testing.T) {
-		c, err := billing.NewCustomer(team.Owner, billing.Stripe, "acct_1", "another", billing.Details{})
+		c, err := payment.NewCustomer(team.Owner, payment.Stripe, "acct_1", "another", payment.Details{})
 		must(t, err)
 		c, err = a.Payments.Reserve(t.Context(), team.Owner, c)
 		must(t, err)
@@ -94,14 +94,14 @@ func customersAreReservedOnce(t *testing.T, a Adapter) {
 func customersAreChangedWhole(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	before := customerOf(t, a.Stores, by)
-	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-		seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *payment.Customer) error {
+		seeWallet(c, by, payment.Wallet{Methods: []payment.Method{method("pm_1", 1)}})
 		return errBoom
 	})
 	wantErr(t, err, errBoom)
 	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
-		changeCustomer(t, tx, by, func(c *billing.Customer) {
-			seeWallet(c, by, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		changeCustomer(t, tx, by, func(c *payment.Customer) {
+			seeWallet(c, by, payment.Wallet{Methods: []payment.Method{method("pm_1", 1)}})
 		})
 		return errBoom
 	}), errBoom)
@@ -117,7 +117,7 @@ func customersAreApart(t *testing.T, a Adapter) {
 	c := customerOf(t, a.Stores, one.Owner)
 	for _, ws := range []identity.WorkspaceID{other.Workspace.ID, foreign.Workspace.ID} {
 		_, err := a.Payments.Customer(ctx, ws, sandboxAccount)
-		wantErr(t, err, billing.ErrNoCustomer)
+		wantErr(t, err, payment.ErrNoCustomer)
 	}
 	ws, err := a.Payments.Find(ctx, a.Orgs[0], sandboxAccount, c.ID)
 	must(t, err)
@@ -125,11 +125,11 @@ func customersAreApart(t *testing.T, a Adapter) {
 	for _, at := range []struct {
 		org     identity.OrgID
 		account string
-		id      billing.CustomerID
+		id      payment.CustomerID
 	}{{a.Orgs[1], sandboxAccount, c.ID}, {a.Orgs[0], "acct_1", c.ID}, {a.Orgs[0], sandboxAccount, "cus_x"},
 		{a.Orgs[0], sandboxAccount, ""}} {
 		_, err := a.Payments.Find(ctx, at.org, at.account, at.id)
-		wantErr(t, err, billing.ErrNoCustomer)
+		wantErr(t, err, payment.ErrNoCustomer)
 	}
 	all := fixture.Pages(t, 1, func(q page.Query) (page.Of[identity.WorkspaceID], error) {
 		return a.Payments.Customers(ctx, a.Orgs[0], sandboxAccount, q)
@@ -147,18 +147,18 @@ func customersAreApart(t *testing.T, a Adapter) {
 }
 
 // seeWallet updates the mirror of c with payment methods that by has just read.
-func seeWallet(c *billing.Customer, by identity.Actor, w billing.Wallet) {
-	c.Mirror(by, c.Look(), billing.Seen{Wallet: &w}, nil)
+func seeWallet(c *payment.Customer, by identity.Actor, w payment.Wallet) {
+	c.Mirror(by, c.Look(), payment.Seen{Wallet: &w}, nil)
 }
 
 // seeSubscriptions is seeWallet for subscriptions.
 func seeSubscriptions(
-	c *billing.Customer, by identity.Actor, held []billing.GatewaySubscription, plans billing.Plans,
+	c *payment.Customer, by identity.Actor, held []payment.GatewaySubscription, plans payment.Plans,
 ) {
-	c.Mirror(by, c.Look(), billing.Seen{Subscriptions: &held}, plans)
+	c.Mirror(by, c.Look(), payment.Seen{Subscriptions: &held}, plans)
 }
 
 // seeInvoices is seeWallet for invoices.
-func seeInvoices(c *billing.Customer, by identity.Actor, all []billing.Invoice) {
-	c.Mirror(by, c.Look(), billing.Seen{Invoices: &all}, nil)
+func seeInvoices(c *payment.Customer, by identity.Actor, all []payment.Invoice) {
+	c.Mirror(by, c.Look(), payment.Seen{Invoices: &all}, nil)
 }

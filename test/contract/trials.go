@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -19,40 +19,40 @@ func Trials(t *testing.T, open Opener) {
 	ctx := t.Context()
 	one, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	foreign := fixture.NewTeam(t, a.Stores, a.Orgs[1]).Owner
-	email := billing.TrialMark{Kind: billing.EmailMark, Digest: id.New("x")}
-	card := billing.TrialMark{Kind: billing.CardMark, Digest: id.New("x")}
-	claims := func(t *testing.T, by identity.Actor, at string, marks, taken []billing.TrialMark) {
+	email := payment.TrialMark{Kind: payment.EmailMark, Digest: id.New("x")}
+	card := payment.TrialMark{Kind: payment.CardMark, Digest: id.New("x")}
+	claims := func(t *testing.T, by identity.Actor, at string, marks, taken []payment.TrialMark) {
 		t.Helper()
 		got, err := a.Trials.Claim(ctx, by, at, marks)
 		must(t, err)
 		same(t, "taken", got, taken)
 	}
 	t.Run("a mark belongs to the workspace that claimed it first", func(t *testing.T) {
-		claims(t, one, sandboxAccount, []billing.TrialMark{email, card}, nil)
-		claims(t, one, sandboxAccount, []billing.TrialMark{card, email}, nil)
-		claims(t, other, sandboxAccount, []billing.TrialMark{email}, []billing.TrialMark{email})
-		claims(t, other, sandboxAccount, []billing.TrialMark{{Kind: billing.CardMark, Digest: email.Digest}}, nil)
+		claims(t, one, sandboxAccount, []payment.TrialMark{email, card}, nil)
+		claims(t, one, sandboxAccount, []payment.TrialMark{card, email}, nil)
+		claims(t, other, sandboxAccount, []payment.TrialMark{email}, []payment.TrialMark{email})
+		claims(t, other, sandboxAccount, []payment.TrialMark{{Kind: payment.CardMark, Digest: email.Digest}}, nil)
 	})
 	t.Run("at one account of one org", func(t *testing.T) {
-		claims(t, other, "acct_1", []billing.TrialMark{email, card}, nil)
-		claims(t, foreign, sandboxAccount, []billing.TrialMark{email, card}, nil)
+		claims(t, other, "acct_1", []payment.TrialMark{email, card}, nil)
+		claims(t, foreign, sandboxAccount, []payment.TrialMark{email, card}, nil)
 	})
 	t.Run("until it is released, which only its workspace can do", func(t *testing.T) {
 		must(t, a.Trials.Release(ctx, other, sandboxAccount))
 		must(t, a.Trials.Release(ctx, one, "acct_1"))
-		claims(t, other, sandboxAccount, []billing.TrialMark{card}, []billing.TrialMark{card})
+		claims(t, other, sandboxAccount, []payment.TrialMark{card}, []payment.TrialMark{card})
 		must(t, a.Trials.Release(ctx, one, sandboxAccount))
 		must(t, a.Trials.Release(ctx, one, sandboxAccount))
-		claims(t, other, sandboxAccount, []billing.TrialMark{email, card}, nil)
+		claims(t, other, sandboxAccount, []payment.TrialMark{email, card}, nil)
 	})
 	t.Run("a deleted workspace keeps its marks", func(t *testing.T) {
 		_, err := a.Workspaces.Update(ctx, other, other.Workspace, nil,
 			func(w *account.Workspace) error { return w.Delete(other, nil) })
 		must(t, err)
-		claims(t, one, sandboxAccount, []billing.TrialMark{email}, []billing.TrialMark{email})
+		claims(t, one, sandboxAccount, []payment.TrialMark{email}, []payment.TrialMark{email})
 	})
 	t.Run("a claim that is rolled back is none", func(t *testing.T) {
-		mark := []billing.TrialMark{{Kind: billing.CardMark, Digest: id.New("x")}}
+		mark := []payment.TrialMark{{Kind: payment.CardMark, Digest: id.New("x")}}
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			_, err := tx.Trials.Claim(ctx, one, sandboxAccount, mark)
 			must(t, err)
@@ -61,8 +61,8 @@ func Trials(t *testing.T, open Opener) {
 		claims(t, foreign, sandboxAccount, mark, nil)
 	})
 	t.Run("one of many concurrent claims succeeds", func(t *testing.T) {
-		marks := []billing.TrialMark{
-			{Kind: billing.EmailMark, Digest: id.New("x")}, {Kind: billing.CardMark, Digest: id.New("x")},
+		marks := []payment.TrialMark{
+			{Kind: payment.EmailMark, Digest: id.New("x")}, {Kind: payment.CardMark, Digest: id.New("x")},
 		}
 		second, free := a.Second(), make(chan bool, 8)
 		var wg sync.WaitGroup

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -12,17 +12,17 @@ func usageOutbox(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	event := func(id string, quantity int64, at time.Time) billing.UsageEvent {
-		return billing.UsageEvent{
+	event := func(id string, quantity int64, at time.Time) payment.UsageEvent {
+		return payment.UsageEvent{
 			ID: id, Account: "acct", Customer: "cus_1", Feature: "messages", PriceRef: "price_1",
 			Quantity: quantity, At: at,
 		}
 	}
-	queue := func(e billing.UsageEvent) {
+	queue := func(e payment.UsageEvent) {
 		t.Helper()
 		must(t, a.Meters.QueueUsage(ctx, team.Admin, e, fixture.At))
 	}
-	queued := func() []billing.UsageEvent {
+	queued := func() []payment.UsageEvent {
 		t.Helper()
 		all, err := a.Meters.QueuedUsage(ctx, ws, "acct", 10)
 		must(t, err)
@@ -38,7 +38,7 @@ func usageOutbox(t *testing.T, a Adapter) {
 	queue(tokens)
 	must(t, a.Meters.QueueUsage(ctx, other.Admin, event("u4", 3, fixture.At), fixture.At))
 	first.Quantity = 12
-	same(t, "reports of one period are added up", queued(), []billing.UsageEvent{before, first, tokens})
+	same(t, "reports of one period are added up", queued(), []payment.UsageEvent{before, first, tokens})
 	elsewhere, err := a.Meters.QueuedUsage(ctx, ws, "another account", 10)
 	must(t, err)
 	same(t, "at another account", len(elsewhere), 0)
@@ -56,13 +56,13 @@ func usageOutbox(t *testing.T, a Adapter) {
 	late := event("u5", 4, fixture.At.Add(2*time.Hour))
 	queue(late)
 	first.TriedAt = at
-	same(t, "nothing is added to an event that is tried", queued(), []billing.UsageEvent{before, first, tokens, late})
+	same(t, "nothing is added to an event that is tried", queued(), []payment.UsageEvent{before, first, tokens, late})
 	must(t, a.Meters.RestoreUsage(ctx, ws, "u1"))
 	first.TriedAt = time.Time{}
 	must(t, a.Meters.SentUsage(ctx, ws, "u0"))
 	must(t, a.Meters.SentUsage(ctx, ws, "u5"))
 	must(t, a.Meters.SentUsage(ctx, ws, "u5"))
-	same(t, "what is left", queued(), []billing.UsageEvent{first, tokens})
+	same(t, "what is left", queued(), []payment.UsageEvent{first, tokens})
 	t.Run("concurrent reports all count", func(t *testing.T) {
 		second := a.Second()
 		for _, err := range atOnce(20, func(i int) error {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -96,11 +96,11 @@ func Meters(t *testing.T, open Opener) {
 	t.Run("usage events wait in an outbox", func(t *testing.T) { usageOutbox(t, a) })
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	period := billing.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}
-	report := func(feature string, quantity int64, key string) billing.UsageReport {
-		return billing.UsageReport{Feature: feature, Quantity: quantity, Key: key, Period: period}
+	period := payment.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}
+	report := func(feature string, quantity int64, key string) payment.UsageReport {
+		return payment.UsageReport{Feature: feature, Quantity: quantity, Key: key, Period: period}
 	}
-	add := func(t *testing.T, by identity.Actor, r billing.UsageReport, sum int64, repeated bool) {
+	add := func(t *testing.T, by identity.Actor, r payment.UsageReport, sum int64, repeated bool) {
 		t.Helper()
 		got, again, err := a.Meters.Add(ctx, by, r)
 		must(t, err)
@@ -129,18 +129,18 @@ func Meters(t *testing.T, open Opener) {
 		add(t, team.Admin, report("keyed", 3, "one"), 3, false)
 		add(t, fixture.Later(team.Owner, time.Hour), report("keyed", 3, "one"), 3, true)
 		add(t, other.Admin, report("keyed", 3, "one"), 3, false)
-		for _, changed := range []billing.UsageReport{report("keyed", 4, "one"), report("messages", 3, "one")} {
+		for _, changed := range []payment.UsageReport{report("keyed", 4, "one"), report("messages", 3, "one")} {
 			_, _, err := a.Meters.Add(ctx, team.Admin, changed)
-			wantErr(t, err, billing.ErrUsageKeyReused)
+			wantErr(t, err, payment.ErrUsageKeyReused)
 		}
-		add(t, fixture.Later(team.Admin, billing.UsageKeyLasts+time.Second), report("keyed", 1, "one"), 4, false)
+		add(t, fixture.Later(team.Admin, payment.UsageKeyLasts+time.Second), report("keyed", 1, "one"), 4, false)
 	})
 	t.Run("a sum stays at the largest", func(t *testing.T) {
 		for range 3 {
-			_, _, err := a.Meters.Add(ctx, team.Admin, report("huge", billing.MaxUsageSum-1, ""))
+			_, _, err := a.Meters.Add(ctx, team.Admin, report("huge", payment.MaxUsageSum-1, ""))
 			must(t, err)
 		}
-		add(t, team.Admin, report("huge", billing.MaxUsage, ""), billing.MaxUsageSum, false)
+		add(t, team.Admin, report("huge", payment.MaxUsage, ""), payment.MaxUsageSum, false)
 	})
 	t.Run("concurrent reports all count, and those with one key once", func(t *testing.T) {
 		second := a.Second()

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
@@ -249,7 +249,7 @@ func (c *canaries) payments(t *testing.T, ann, fay *client, signingKey string) {
 	c.shows(fay.create(t, payments+"/setup-intent", object{}, onBlue), "client_secret")
 	c.shows(fay.get(t, payments+"/methods", onBlue))
 	const event = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
-	signature := billing.Sign(secret.New(signingKey), []byte(event), time.Now())
+	signature := payment.Sign(secret.New(signingKey), []byte(event), time.Now())
 	c.shows(ann.server.anonymous().do(t, "POST", payments+"/webhooks/stripe/blue", event,
 		"Stripe-Signature: "+signature).is(t, 200))
 	c.shows(ann.server.anonymous().do(t, "POST", payments+"/webhooks/stripe/blue", event,

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -78,7 +78,7 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 				"multipart/form-data", "application/json,text/plain", "*/*", ";", strings.Repeat("a/", 200)))
 		}
 		if op.ID == "receivePaymentEvent" && f.rnd.IntN(3) > 0 {
-			header.Set("Stripe-Signature", billing.Sign(secret.New(webhookKey), []byte(body), time.Now()))
+			header.Set("Stripe-Signature", payment.Sign(secret.New(webhookKey), []byte(body), time.Now()))
 		}
 	} else if broken(6) {
 		body = f.one("{}", "x", strings.Repeat("y", 100_000))

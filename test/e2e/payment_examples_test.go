@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -109,7 +109,7 @@ var paymentExamples = map[string]example{
 	"receivePaymentEvent": {make: func(*testing.T, *testWorkspace, *testCaller) target {
 		const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 		return target{ids: []string{"sandbox", "red"}, body: body,
-			headers: []string{"Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())}}
+			headers: []string{"Stripe-Signature: " + payment.Sign(secret.New(webhookKey), []byte(body), time.Now())}}
 	}},
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
@@ -17,10 +17,10 @@ const standInKey = "sk_test_c4n4ry0fthestandin"
 // newStripe returns an account at the fake Stripe, and the settings of the only org that uses it.
 func newStripe(t *testing.T) (*stripeapi.Server, option) {
 	t.Helper()
-	api := stripeapi.New(t, standInKey, billing.Plans{
-		{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"},
-			Interval: billing.Month, IntervalCount: 1},
-		{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month,
+	api := stripeapi.New(t, standInKey, payment.Plans{
+		{ID: "basic", PriceRef: "price_basic", Price: payment.Money{Amount: 900, Currency: "usd"},
+			Interval: payment.Month, IntervalCount: 1},
+		{ID: "pro", PriceRef: "price_pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month,
 			IntervalCount: 1},
 	})
 	return api, func(d *deployment) {
@@ -192,7 +192,7 @@ func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {
 	const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 	post := func(key string) *answer {
 		return s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body,
-			"Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), time.Now()))
+			"Stripe-Signature: "+payment.Sign(secret.New(key), []byte(body), time.Now()))
 	}
 	a := post("whsec_guessed").problem(t, 400, "webhook_signature_invalid")
 	for try := 0; try < 100 && a.status == 400; try++ { // on a slow machine the limit may refill meanwhile

@@ -64,7 +64,7 @@ func (v visited) has(t *testing.T, status int, texts ...string) visited {
 	return v
 }
 
-func payment(number string) url.Values {
+func payForm(number string) url.Values {
 	return url.Values{"action": {"pay"}, "number": {number}, "exp_month": {"12"}, "exp_year": {"2040"}}
 }
 
@@ -99,7 +99,7 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 		second := ann.create(t, checkoutPath, order).at("url")
 		t.Run("a page ends with the next one", func(t *testing.T) {
 			s.visit(t, first.at("url"), nil).has(t, 404, "no longer valid")
-			s.visit(t, first.at("url"), payment(cardNumber)).has(t, 404)
+			s.visit(t, first.at("url"), payForm(cardNumber)).has(t, 404)
 			s.visit(t, second+"x", nil).has(t, 404)
 		})
 		t.Run("a page shows the plan and runs no script", func(t *testing.T) {
@@ -113,12 +113,12 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			}
 		})
 		t.Run("cards that fail", func(t *testing.T) {
-			s.visit(t, second, payment("4000000000009995")).has(t, 402, "declined", "4242 4242 4242 4242")
-			s.visit(t, second, payment("4111111111111111")).has(t, 422, "test cards")
+			s.visit(t, second, payForm("4000000000009995")).has(t, 402, "declined", "4242 4242 4242 4242")
+			s.visit(t, second, payForm("4111111111111111")).has(t, 422, "test cards")
 			ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 		})
 		t.Run("a finished checkout is adopted", func(t *testing.T) {
-			v := s.visit(t, second, payment(cardNumber)).has(t, 303)
+			v := s.visit(t, second, payForm(cardNumber)).has(t, 303)
 			if v.header.Get("Location") != shopOrigin+"/yes" {
 				t.Error(v.header)
 			}
@@ -126,7 +126,7 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "quantity": "2", "entitled": "true"})
 			ann.get(t, payments+"/methods").
 				has(t, map[string]string{"data.0.is_default": "true", "data.0.last4": "4242"})
-			s.visit(t, second, payment(cardNumber)).has(t, 303)
+			s.visit(t, second, payForm(cardNumber)).has(t, 303)
 			s.visit(t, second, nil).has(t, 200, "Done", shopOrigin+"/yes")
 			ann.get(t, payments+"/invoices").
 				has(t, map[string]string{"data.0.amount_paid.amount": "1800", "data.1": ""})
@@ -146,7 +146,7 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 			page := ann.create(t, checkoutPath, order).at("url")
 			ann.subscribe(t, "basic")
-			s.visit(t, page, payment(cardNumber)).has(t, 404)
+			s.visit(t, page, payForm(cardNumber)).has(t, 404)
 		})
 		s.stop(t)
 		log := s.stderr.String() + s.stdout.String()

@@ -51,14 +51,14 @@ func TestTrialRules(t *testing.T) {
 		})
 		t.Run("a trial on a checkout page ends if its card had one", func(t *testing.T) {
 			eve := s.user(t, "owner", "--workspace", "fifth")
-			s.visit(t, page(eve, nil).is(t, 201).at("url"), payment(cardNumber)).has(t, 303)
+			s.visit(t, page(eve, nil).is(t, 201).at("url"), payForm(cardNumber)).has(t, 303)
 			s.await(t, func() bool {
 				return eve.get(t, "/api/events?type=trial.refused").at("data.0.data.kind") == "card"
 			})
 			eve.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 			eve.get(t, payments+"/invoices").has(t, map[string]string{"data.0.amount_paid.amount": "0", "data.1": ""})
 			fay := s.user(t, "owner", "--workspace", "sixth")
-			s.visit(t, page(fay, nil).is(t, 201).at("url"), payment("378282246310005")).has(t, 303)
+			s.visit(t, page(fay, nil).is(t, 201).at("url"), payForm("378282246310005")).has(t, 303)
 			fay.becomes(t, "trialing")
 		})
 		if n := s.only(t, `SELECT COUNT(*) FROM payment_trials WHERE LENGTH(digest) <> 64`); n != "0" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -59,7 +59,7 @@ func TestWebhooks(t *testing.T) {
 		}
 		post := func(body string, at time.Time, key string, headers ...string) *answer {
 			return gateway.do(t, "POST", path, body,
-				append(headers, "Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), at))...)
+				append(headers, "Stripe-Signature: "+payment.Sign(secret.New(key), []byte(body), at))...)
 		}
 		now := time.Now()
 		t.Run("a webhook sent 100 times is stored once", func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestWebhooks(t *testing.T) {
 		t.Run("a webhook with a wrong signature is refused", func(t *testing.T) {
 			post(body("evt_a"), now, "whsec_wrong").problem(t, 400, "webhook_signature_invalid")
 			post(body("evt_a"), now.Add(-6*time.Minute), webhookKey).problem(t, 400, "webhook_signature_invalid")
-			gateway.do(t, "POST", path, body("evt_b"), "Stripe-Signature: "+billing.Sign(secret.New(webhookKey),
+			gateway.do(t, "POST", path, body("evt_b"), "Stripe-Signature: "+payment.Sign(secret.New(webhookKey),
 				[]byte(body("evt_a")), now)).problem(t, 400, "webhook_signature_invalid")
 			gateway.do(t, "POST", path, body("evt_a")).problem(t, 400, "webhook_signature_invalid")
 			post("no event", now, webhookKey).problem(t, 400, "webhook_malformed")

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -43,7 +43,7 @@ orgs:
 		})
 		t.Run("Stripe's events are accepted, and the sandbox's are refused", func(t *testing.T) {
 			const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
-			signed := "Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())
+			signed := "Stripe-Signature: " + payment.Sign(secret.New(webhookKey), []byte(body), time.Now())
 			s.anonymous().do(t, "POST", payments+"/webhooks/stripe/default", body, signed).is(t, 200)
 			s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, signed).problem(t, 404,
 				"gateway_not_found")

@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -19,8 +19,8 @@ func TestNoOnePaysForADeletedWorkspace(t *testing.T) {
 				api, g := atStripe(t)
 				pay := newService(w.stores, func(identity.OrgID) payments.Terms {
 					return payments.Terms{
-						Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans,
-						Returns: billing.ReturnPolicy{Loopback: true},
+						Kind: payment.Stripe, Account: stripeAccount, Gateway: g, Plans: plans,
+						Returns: payment.ReturnPolicy{Loopback: true},
 					}
 				})
 				people := accounts.NewService(w.stores, accounts.Deps{

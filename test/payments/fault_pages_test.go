@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-var invoiced = billing.Details{
-	Name: "Ada's Engines", Email: "billing@engines.example", Address: billing.Address{Country: "DE"},
-	TaxIDs: []billing.TaxID{{Type: "eu_vat", Value: "DE123456789"}},
+var invoiced = payment.Details{
+	Name: "Ada's Engines", Email: "billing@engines.example", Address: payment.Address{Country: "DE"},
+	TaxIDs: []payment.TaxID{{Type: "eu_vat", Value: "DE123456789"}},
 }
 
 // pageRequests are requests about billing details and about pages of the gateway. They cost nothing.

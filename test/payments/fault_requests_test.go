@@ -5,21 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // requests need a subscription before, or nothing.
 var requests = []request{
-	{name: "subscribe", live: 1, paid: 1, done: billing.ErrSubscriptionExists,
+	{name: "subscribe", live: 1, paid: 1, done: payment.ErrSubscriptionExists,
 		do: func(ctx context.Context, s *shop, key string) error {
-			_, err := s.Subscribe(ctx, s.now(), key, billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			_, err := s.Subscribe(ctx, s.now(), key, payment.SubscribeRequest{Plan: "basic", Quantity: 1})
 			return err
 		}},
-	{name: "subscribe with a code", live: 1, paid: 1, done: billing.ErrSubscriptionExists,
+	{name: "subscribe with a code", live: 1, paid: 1, done: payment.ErrSubscriptionExists,
 		do: func(ctx context.Context, s *shop, key string) error {
 			_, err := s.Subscribe(ctx, s.now(), key,
-				billing.SubscribeRequest{Plan: "basic", Quantity: 1, Code: "TENOFF"})
+				payment.SubscribeRequest{Plan: "basic", Quantity: 1, Code: "TENOFF"})
 			return err
 		},
 		check: func(t *testing.T, s *shop) {
@@ -29,19 +29,19 @@ var requests = []request{
 		}},
 	{name: "upgrade", ready: true, live: 1, paid: 2,
 		do: func(ctx context.Context, s *shop, key string) error {
-			plan := billing.PlanID("pro")
-			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Plan: &plan})
+			plan := payment.PlanID("pro")
+			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, payment.Changes{Plan: &plan})
 			return err
 		}},
 	{name: "preview of an upgrade", ready: true, live: 1, paid: 1,
 		do: func(ctx context.Context, s *shop, _ string) error {
-			plan := billing.PlanID("pro")
-			_, err := s.PreviewChange(ctx, s.now(), billing.Changes{Plan: &plan})
+			plan := payment.PlanID("pro")
+			_, err := s.PreviewChange(ctx, s.now(), payment.Changes{Plan: &plan})
 			return err
 		}},
-	{name: "cancel", ready: true, live: 0, paid: 1, done: billing.ErrNoSubscription,
+	{name: "cancel", ready: true, live: 0, paid: 1, done: payment.ErrNoSubscription,
 		do: func(ctx context.Context, s *shop, key string) error {
-			return s.CancelSubscription(ctx, s.now(), key, nil, billing.Cancellation{})
+			return s.CancelSubscription(ctx, s.now(), key, nil, payment.Cancellation{})
 		}},
 	{name: "cancel at the end", ready: true, live: 1, paid: 1,
 		do:    func(ctx context.Context, s *shop, key string) error { return s.endsAtPeriodEnd(ctx, key, true) },
@@ -50,7 +50,7 @@ var requests = []request{
 		do:    func(ctx context.Context, s *shop, key string) error { return s.pauses(ctx, key, true) },
 		check: func(t *testing.T, s *shop) { s.isPaused(t, true) }},
 	{name: "setup intent", do: func(ctx context.Context, s *shop, key string) error {
-		_, err := s.SetupIntent(ctx, s.now(), key, billing.OffSession)
+		_, err := s.SetupIntent(ctx, s.now(), key, payment.OffSession)
 		return err
 	}},
 }
@@ -64,8 +64,8 @@ var moreRequests = []request{
 			}
 		},
 		do: func(ctx context.Context, s *shop, key string) error {
-			plan := billing.PlanID("basic")
-			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Plan: &plan})
+			plan := payment.PlanID("basic")
+			_, err := s.ChangeSubscription(ctx, s.now(), key, nil, payment.Changes{Plan: &plan})
 			return err
 		},
 		check: func(t *testing.T, s *shop) {
@@ -121,24 +121,24 @@ var moreRequests = []request{
 				t.Fatal(err)
 			}
 			good := s.mirror(t).Default
-			s.makeDefault(t, billing.MethodID(s.addCard("0341")))
+			s.makeDefault(t, payment.MethodID(s.addCard("0341")))
 			s.api.Advance(32 * 24 * time.Hour)
 			s.later(32 * 24 * time.Hour)
 			s.makeDefault(t, good)
 			s.subject = s.api.OpenInvoices(s.customer)[0]
 		},
 		do: func(ctx context.Context, s *shop, key string) error {
-			_, err := s.PayInvoice(ctx, s.now(), key, billing.InvoiceID(s.subject))
+			_, err := s.PayInvoice(ctx, s.now(), key, payment.InvoiceID(s.subject))
 			return err
 		}},
 	{name: "default method",
 		prepare: func(_ *testing.T, s *shop) { s.subject = s.addCard("4444") },
 		do: func(ctx context.Context, s *shop, _ string) error {
-			_, _, err := s.SetDefault(ctx, s.now(), billing.MethodID(s.subject))
+			_, _, err := s.SetDefault(ctx, s.now(), payment.MethodID(s.subject))
 			return err
 		},
 		check: func(t *testing.T, s *shop) { s.hasMethods(t, s.subject, 2) }},
-	{name: "remove method", done: billing.ErrMethodNotFound,
+	{name: "remove method", done: payment.ErrMethodNotFound,
 		prepare: func(t *testing.T, s *shop) {
 			s.subject = string(s.mirror(t).Default)
 			s.addCard("4444")
@@ -147,7 +147,7 @@ var moreRequests = []request{
 			}
 		},
 		do: func(ctx context.Context, s *shop, _ string) error {
-			return s.RemoveMethod(ctx, s.now(), billing.MethodID(s.subject), "")
+			return s.RemoveMethod(ctx, s.now(), payment.MethodID(s.subject), "")
 		},
 		check: func(t *testing.T, s *shop) {
 			s.later(time.Minute)
@@ -167,7 +167,7 @@ var moreRequests = []request{
 
 // endsAtPeriodEnd cancels the subscription at the end of its period, or undoes that.
 func (s *shop) endsAtPeriodEnd(ctx context.Context, key string, ends bool) error {
-	_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{CancelAtPeriodEnd: &ends})
+	_, err := s.ChangeSubscription(ctx, s.now(), key, nil, payment.Changes{CancelAtPeriodEnd: &ends})
 	return err
 }
 
@@ -183,7 +183,7 @@ func (s *shop) isEnding(t *testing.T, want bool) {
 
 // pauses pauses the subscription, or ends the pause.
 func (s *shop) pauses(ctx context.Context, key string, pause bool) error {
-	_, err := s.ChangeSubscription(ctx, s.now(), key, nil, billing.Changes{Pause: &pause})
+	_, err := s.ChangeSubscription(ctx, s.now(), key, nil, payment.Changes{Pause: &pause})
 	return err
 }
 
@@ -198,7 +198,7 @@ func (s *shop) isPaused(t *testing.T, want bool) {
 }
 
 // makeDefault makes a method the default.
-func (s *shop) makeDefault(t *testing.T, m billing.MethodID) {
+func (s *shop) makeDefault(t *testing.T, m payment.MethodID) {
 	t.Helper()
 	if _, _, err := s.SetDefault(t.Context(), s.now(), m); err != nil {
 		t.Fatal(err)

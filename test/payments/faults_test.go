@@ -14,8 +14,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -126,13 +126,13 @@ func (r request) begin(t *testing.T, w *world) (*shop, *proxy) {
 	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: p.URL})
 	s := &shop{world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
 	s.Service = newService(w.stores, func(identity.OrgID) payments.Terms {
-		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
-			Returns: billing.ReturnPolicy{Origins: []string{"https://app.example"}}}
+		return payments.Terms{Kind: payment.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
+			Returns: payment.ReturnPolicy{Origins: []string{"https://app.example"}}}
 	})
 	if r.live+r.paid == 0 && r.prepare == nil {
 		return s, p
 	}
-	if _, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession); err != nil {
+	if _, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession); err != nil {
 		t.Fatal(err)
 	}
 	s.customer = string(s.mirror(t).ID)
@@ -170,7 +170,7 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 	switch {
 	case err == nil:
 		counts.add(row, "at once")
-	case billing.OutcomeUnknown(err):
+	case payment.OutcomeUnknown(err):
 		counts.add(row, "unknown")
 	default:
 		counts.add(row, "refused")

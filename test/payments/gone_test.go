@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
@@ -27,10 +27,10 @@ func TestAFailureThatTheGatewayKeepsLocksNoOneOut(t *testing.T) {
 			})
 		}
 		once("POST /v1/customers")
-		_, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession)
+		_, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession)
 		wantErr(t, err, nil)
 		once("POST /v1/setup_intents")
-		_, err = s.SetupIntent(t.Context(), s.now(), "second", billing.OffSession)
+		_, err = s.SetupIntent(t.Context(), s.now(), "second", payment.OffSession)
 		wantErr(t, err, nil)
 		if n := api.Customers(); n != 1 {
 			t.Errorf("%d customers", n)
@@ -85,8 +85,8 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 			_, err = s.Subscription(t.Context(), s.now())
-			wantErr(t, err, billing.ErrNoSubscription)
-			_, err = s.SetupIntent(t.Context(), s.now(), "again", billing.OffSession)
+			wantErr(t, err, payment.ErrNoSubscription)
+			_, err = s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
 			wantErr(t, err, nil)
 			buys(t, s, "900 900")
 		})
@@ -94,7 +94,7 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 	t.Run("a setup intent finds it", func(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
 			subscribed(t, s)
-			_, err := s.SetupIntent(t.Context(), s.now(), "again", billing.OffSession)
+			_, err := s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
 			wantErr(t, err, nil)
 			buys(t, s, "900 900")
 		})
@@ -106,10 +106,10 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 			_, err := s.Methods(t.Context(), s.now())
 			wantErr(t, err, nil)
 			s.api.Delete(s.customer)
-			if _, err := s.subscribe(t, "buy", "basic"); err == nil || errors.Is(err, billing.ErrPending) {
+			if _, err := s.subscribe(t, "buy", "basic"); err == nil || errors.Is(err, payment.ErrPending) {
 				t.Fatalf("a purchase of a deleted customer: %v", err)
 			}
-			_, err = s.SetupIntent(t.Context(), s.now(), "again", billing.OffSession)
+			_, err = s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
 			wantErr(t, err, nil)
 			buys(t, s, "900")
 		})
@@ -119,7 +119,7 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 			s.api.AddCard(s.customer, "4242")
 			s.later(time.Minute)
 			s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Unavailable))
-			if _, err := s.subscribe(t, "buy", "basic"); !billing.OutcomeUnknown(err) {
+			if _, err := s.subscribe(t, "buy", "basic"); !payment.OutcomeUnknown(err) {
 				t.Fatal(err)
 			}
 			s.api.Provoke(nil)
@@ -127,7 +127,7 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 			s.later(time.Minute)
 			_, err := s.Methods(t.Context(), s.now())
 			wantErr(t, err, nil)
-			_, err = s.SetupIntent(t.Context(), s.now(), "again", billing.OffSession)
+			_, err = s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
 			wantErr(t, err, nil)
 			buys(t, s, "900")
 		})
@@ -140,12 +140,12 @@ func TestACallThatIsLimitedHasNoEffect(t *testing.T) {
 		s.later(time.Minute)
 		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.RateLimited))
 		_, err := s.subscribe(t, "one", "basic")
-		if wantErr(t, err, billing.ErrGatewayUnavailable); s.mirror(t).Pending != nil {
+		if wantErr(t, err, payment.ErrGatewayUnavailable); s.mirror(t).Pending != nil {
 			t.Error("a limited call is pending")
 		}
 		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.RateLimited))
 		_, err = s.subscribe(t, "two", "basic")
-		if err != nil && (!billing.OutcomeUnknown(err) || s.mirror(t).Pending == nil) {
+		if err != nil && (!payment.OutcomeUnknown(err) || s.mirror(t).Pending == nil) {
 			t.Errorf("limited after a lost response: %v", err)
 		}
 		s.api.Provoke(nil)

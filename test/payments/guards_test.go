@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
@@ -34,11 +34,11 @@ func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 		})
 		var first sync.WaitGroup
 		first.Go(func() { // which may get its response by a repetition
-			_, _ = s.Subscribe(t.Context(), s.now(), "one", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+			_, _ = s.Subscribe(t.Context(), s.now(), "one", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
 		})
 		<-begun
 		_, err := s.subscribe(t, "one", "basic")
-		if !billing.OutcomeUnknown(err) {
+		if !payment.OutcomeUnknown(err) {
 			t.Errorf("a refused repetition: %v", err)
 		}
 		if _, err = s.subscribe(t, "two", "pro"); err == nil {
@@ -69,7 +69,7 @@ func TestASecondPurchaseIsRefusedAtOnce(t *testing.T) {
 		wantErr(t, err, nil)
 		s.api.Provoke(inTurn("GET /v1/subscriptions/"+string(v.ID), stripeapi.Unavailable))
 		_, err = s.subscribe(t, "two", "pro")
-		wantErr(t, err, billing.ErrSubscriptionExists)
+		wantErr(t, err, payment.ErrSubscriptionExists)
 		if c := s.mirror(t); c.Pending != nil {
 			t.Errorf("an operation is pending: %+v", c.Pending)
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -43,7 +43,7 @@ func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 	m.hazard = &hazard{random: rand.New(rand.NewPCG(seed, 31)), oneIn: 12, calm: true}
 	selling := func(g ports.Gateway) *payments.Service {
 		return newService(w.stores, func(identity.OrgID) payments.Terms {
-			return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
+			return payments.Terms{Kind: payment.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
 				Grace: modelGrace}
 		})
 	}
@@ -57,7 +57,7 @@ func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 // begin makes the workspace a customer with a card, as it is at first and after it was deleted at the gateway.
 func (m *modelWalk) begin(t *testing.T, key string) {
 	t.Helper()
-	if _, err := m.SetupIntent(t.Context(), m.now(), key, billing.OffSession); err != nil {
+	if _, err := m.SetupIntent(t.Context(), m.now(), key, payment.OffSession); err != nil {
 		t.Fatal(err)
 	}
 	m.customer = string(m.mirror(t).ID)
@@ -81,27 +81,27 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 	defer m.hazard.set(&hazard{calm: true})
 	switch m.random.IntN(14) {
 	case 0, 1:
-		_, err := m.troubled.Subscribe(ctx, m.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: quantity})
+		_, err := m.troubled.Subscribe(ctx, m.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: quantity})
 		return "subscribe", err
 	case 2, 3:
-		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{Plan: &plan,
+		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, payment.Changes{Plan: &plan,
 			Quantity: &quantity})
 		return "change", err
 	case 4:
 		ends := m.random.IntN(2) == 0
-		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{CancelAtPeriodEnd: &ends})
+		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, payment.Changes{CancelAtPeriodEnd: &ends})
 		return "cancel at the end, or resume", err
 	case 5:
 		if m.random.IntN(3) > 0 {
 			return "nothing", nil
 		}
-		return "cancel", m.troubled.CancelSubscription(ctx, m.now(), key, nil, billing.Cancellation{})
+		return "cancel", m.troubled.CancelSubscription(ctx, m.now(), key, nil, payment.Cancellation{})
 	case 6:
 		open := m.api.OpenInvoices(m.customer)
 		if len(open) == 0 {
 			return "nothing", nil
 		}
-		_, err := m.troubled.PayInvoice(ctx, m.now(), key, billing.InvoiceID(open[m.random.IntN(len(open))]))
+		_, err := m.troubled.PayInvoice(ctx, m.now(), key, payment.InvoiceID(open[m.random.IntN(len(open))]))
 		return "pay", err
 	case 7: // another card: one that works, fails, or wants authentication
 		if m.api.Deleted(m.customer) {
@@ -109,7 +109,7 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 		}
 		card := m.api.AddCard(m.customer, []string{"4242", "0341", "3155"}[m.random.IntN(3)])
 		m.hazard.set(&hazard{calm: true})
-		_, _, err := m.SetDefault(ctx, m.now(), billing.MethodID(card))
+		_, _, err := m.SetDefault(ctx, m.now(), payment.MethodID(card))
 		return "another card", err
 	case 8:
 		v, err := m.Subscription(ctx, m.now())
@@ -125,14 +125,14 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 		for _, id := range m.api.Live(m.customer) { // as someone does at the dashboard
 			if m.random.IntN(4) == 0 {
 				m.hazard.set(&hazard{calm: true})
-				return "end at the gateway", m.gateway.Cancel(ctx, key, billing.CustomerID(m.customer),
-					billing.SubscriptionID(id), billing.Cancellation{})
+				return "end at the gateway", m.gateway.Cancel(ctx, key, payment.CustomerID(m.customer),
+					payment.SubscriptionID(id), payment.Cancellation{})
 			}
 		}
 		return "nothing", nil
 	case 10:
 		pause := m.random.IntN(2) == 0
-		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, billing.Changes{Pause: &pause})
+		_, err := m.troubled.ChangeSubscription(ctx, m.now(), key, nil, payment.Changes{Pause: &pause})
 		return "pause, or resume", err
 	case 11:
 		return "use", m.use(t, key)
@@ -198,7 +198,7 @@ func (m *modelWalk) check(t *testing.T, when string) {
 	t.Helper()
 	m.later(time.Minute + time.Second)
 	m.api.Advance(time.Minute + time.Second)
-	if err := m.reconcile(t); err != nil && !billing.OutcomeUnknown(err) {
+	if err := m.reconcile(t); err != nil && !payment.OutcomeUnknown(err) {
 		t.Fatalf("%s: %v", when, err)
 	}
 	m.checkUsage(t, when)
@@ -210,7 +210,7 @@ func (m *modelWalk) check(t *testing.T, when string) {
 		t.Fatalf("%s: %d live", when, len(live))
 	}
 	v, err := m.Subscription(t.Context(), m.now())
-	if errors.Is(err, billing.ErrNoSubscription) {
+	if errors.Is(err, payment.ErrNoSubscription) {
 		m.replaceCustomer(t, when)
 		if len(live) > 0 && m.mirror(t).Pending == nil {
 			t.Fatalf("%s: a live subscription is unknown for over a minute", when)

@@ -4,17 +4,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // modelGrace is how long an unpaid subscription of the model entitles.
 const modelGrace = 24 * time.Hour
 
 // modelPlans are what the model's shop sells: one of them bills usage, too.
-var modelPlans = append(slices.Clone(plans), billing.Plan{
-	ID: "metered", PriceRef: "price_metered", Price: billing.Money{Amount: 700, Currency: "usd"},
-	Interval: billing.Month, IntervalCount: 1,
-	Metered: &billing.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
+var modelPlans = append(slices.Clone(plans), payment.Plan{
+	ID: "metered", PriceRef: "price_metered", Price: payment.Money{Amount: 700, Currency: "usd"},
+	Interval: payment.Month, IntervalCount: 1,
+	Metered: &payment.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
 })
 
 // period identifies what one payment is for.
@@ -27,9 +27,9 @@ type period struct {
 // charges and subscriptions, and what Atrium tells its callers.
 type money struct {
 	worth  map[period]int64                     // the highest price that the subscription had in the period
-	since  map[billing.SubscriptionID]time.Time // when a subscription became unpaid
-	trials map[billing.SubscriptionID]time.Time // when the trial of a subscription ends
-	rests  map[billing.SubscriptionID]time.Time // the start of the period in which a subscription was paused
+	since  map[payment.SubscriptionID]time.Time // when a subscription became unpaid
+	trials map[payment.SubscriptionID]time.Time // when the trial of a subscription ends
+	rests  map[payment.SubscriptionID]time.Time // the start of the period in which a subscription was paused
 	free   map[period]bool                      // periods that began while it was paused
 	before map[period]period                    // the period before a period
 	latest map[string]period                    // the newest period of a subscription
@@ -43,8 +43,8 @@ type metered struct{ must, may int64 }
 
 func newMoney() money {
 	return money{
-		worth: map[period]int64{}, since: map[billing.SubscriptionID]time.Time{},
-		trials: map[billing.SubscriptionID]time.Time{}, rests: map[billing.SubscriptionID]time.Time{},
+		worth: map[period]int64{}, since: map[payment.SubscriptionID]time.Time{},
+		trials: map[payment.SubscriptionID]time.Time{}, rests: map[payment.SubscriptionID]time.Time{},
 		free: map[period]bool{}, before: map[period]period{}, latest: map[string]period{}, used: map[period]int64{},
 		billed: map[string]metered{},
 	}
@@ -52,11 +52,11 @@ func newMoney() money {
 
 // use takes in a report of usage for a customer that has these subscriptions. certain is false while the outcome of a
 // change is unknown, so that Atrium may not know that usage is billed.
-func (m *money) use(customer string, held []billing.GatewaySubscription, units int64, certain bool) {
+func (m *money) use(customer string, held []payment.GatewaySubscription, units int64, certain bool) {
 	now := m.billed[customer]
 	for _, h := range held {
 		p := modelPlans.ByPrice(h.Rate.Ref)
-		bills := h.Status.Live() && h.Status != billing.Trialing && h.Status != billing.Incomplete && p != nil &&
+		bills := h.Status.Live() && h.Status != payment.Trialing && h.Status != payment.Incomplete && p != nil &&
 			p.Metered != nil
 		if !bills && certain {
 			continue
@@ -72,7 +72,7 @@ func (m *money) use(customer string, held []billing.GatewaySubscription, units i
 }
 
 // rest takes in whether a subscription is paused.
-func (m *money) rest(h billing.GatewaySubscription) {
+func (m *money) rest(h payment.GatewaySubscription) {
 	switch began := m.rests[h.ID]; {
 	case !h.Paused:
 		delete(m.rests, h.ID)
@@ -84,12 +84,12 @@ func (m *money) rest(h billing.GatewaySubscription) {
 }
 
 // see takes in the live subscriptions of the gateway.
-func (m *money) see(held []billing.GatewaySubscription) {
+func (m *money) see(held []payment.GatewaySubscription) {
 	for _, h := range held {
 		if !h.TrialEnd.IsZero() {
 			m.trials[h.ID] = h.TrialEnd
 		}
-		if !h.Status.Live() || h.Status == billing.Trialing {
+		if !h.Status.Live() || h.Status == payment.Trialing {
 			continue
 		}
 		m.rest(h)
@@ -100,7 +100,7 @@ func (m *money) see(held []billing.GatewaySubscription) {
 		if p := modelPlans.ByPrice(h.Rate.Ref); p != nil && !m.free[at] {
 			m.worth[at] = max(m.worth[at], p.Price.Amount*int64(h.Quantity))
 		}
-		switch owed := h.Status == billing.PastDue || h.Status == billing.Unpaid; {
+		switch owed := h.Status == payment.PastDue || h.Status == payment.Unpaid; {
 		case !owed:
 			delete(m.since, h.ID)
 		case m.since[h.ID].IsZero():
@@ -116,7 +116,7 @@ func (m *money) mayCost(at period) (amount int64, known bool) {
 	if m.free[at] {
 		return 0, true
 	}
-	if end := m.trials[billing.SubscriptionID(at.subscription)]; at.start.Before(end) {
+	if end := m.trials[payment.SubscriptionID(at.subscription)]; at.start.Before(end) {
 		return 0, true
 	}
 	units := m.used[at] + m.used[m.before[at]]
@@ -124,14 +124,14 @@ func (m *money) mayCost(at period) (amount int64, known bool) {
 }
 
 // entitled reports whether a subscription may entitle at a time.
-func (m *money) entitled(h billing.GatewaySubscription, now time.Time) bool {
+func (m *money) entitled(h payment.GatewaySubscription, now time.Time) bool {
 	if m.free[period{string(h.ID), h.PeriodStart}] {
 		return false
 	}
 	switch h.Status {
-	case billing.Active, billing.Trialing:
+	case payment.Active, payment.Trialing:
 		return true
-	case billing.PastDue:
+	case payment.PastDue:
 		return now.Before(m.since[h.ID].Add(modelGrace))
 	}
 	return false

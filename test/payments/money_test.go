@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
@@ -31,7 +31,7 @@ func eachShop(t *testing.T, test func(t *testing.T, s *shop)) {
 	onEach(t, func(t *testing.T, w *world) {
 		api, g := atStripe(t)
 		s := &shop{Service: w.selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
-		if _, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession); err != nil {
+		if _, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession); err != nil {
 			t.Fatal(err)
 		}
 		s.customer = string(s.mirror(t).ID)
@@ -54,7 +54,7 @@ func (s *shop) addCard(number string) (method string) {
 	return s.api.AddCard(s.customer, number)
 }
 
-func (s *shop) mirror(t *testing.T) *billing.Customer {
+func (s *shop) mirror(t *testing.T) *payment.Customer {
 	t.Helper()
 	c, err := s.world.stores.Payments.Customer(t.Context(), s.by.Workspace, stripeAccount)
 	if err != nil {
@@ -63,9 +63,9 @@ func (s *shop) mirror(t *testing.T) *billing.Customer {
 	return c
 }
 
-func (s *shop) subscribe(t *testing.T, key string, plan billing.PlanID) (*payments.View, error) {
+func (s *shop) subscribe(t *testing.T, key string, plan payment.PlanID) (*payments.View, error) {
 	t.Helper()
-	return s.Subscribe(t.Context(), s.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: 1})
+	return s.Subscribe(t.Context(), s.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: 1})
 }
 
 func (s *shop) reconcile(t *testing.T) error {
@@ -116,12 +116,12 @@ func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
 		s.addCard("4242")
 		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.Denied))
 		_, err := s.subscribe(t, "one", "basic")
-		if err != nil && !billing.OutcomeUnknown(err) {
+		if err != nil && !payment.OutcomeUnknown(err) {
 			t.Errorf("a refusal after a lost answer: %v", err)
 		}
 		s.api.Provoke(nil)
-		if _, err := s.subscribe(t, "two", "basic"); !errors.Is(err, billing.ErrPending) &&
-			!errors.Is(err, billing.ErrSubscriptionExists) {
+		if _, err := s.subscribe(t, "two", "basic"); !errors.Is(err, payment.ErrPending) &&
+			!errors.Is(err, payment.ErrSubscriptionExists) {
 			t.Errorf("another wish: %v", err)
 		}
 		wantErr(t, s.reconcile(t), nil)
@@ -148,7 +148,7 @@ func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
 		if wantErr(t, err, nil); len(all[s.by.Workspace]) != 1 || string(all[s.by.Workspace][0]) != second {
 			t.Errorf("%v", all)
 		}
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, billing.Cancellation{}), nil)
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, payment.Cancellation{}), nil)
 		s.agrees(t, 0, "900 2900")
 		if c := s.mirror(t); c.Subscription != nil || len(c.Surplus) != 0 {
 			t.Errorf("%+v", c)
@@ -159,11 +159,11 @@ func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
 func TestATrialEndsPaid(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		v, err := s.subscribe(t, "one", "trial")
-		if wantErr(t, err, nil); v.Status != billing.Trialing || v.Action == nil {
+		if wantErr(t, err, nil); v.Status != payment.Trialing || v.Action == nil {
 			t.Fatalf("%+v", v)
 		}
 		if v, err = s.Subscription(t.Context(), s.now()); err != nil || v.Action == nil ||
-			v.Action.Type != billing.ConfirmSetup {
+			v.Action.Type != payment.ConfirmSetup {
 			t.Errorf("the action is shown once: %+v, %v", v, err)
 		}
 		m := s.api.AddCard(s.customer, "4242")
@@ -180,7 +180,7 @@ func TestATrialEndsPaid(t *testing.T) {
 			if _, err := s.Methods(t.Context(), s.now()); err != nil {
 				t.Fatal(err)
 			}
-			wantErr(t, s.RemoveMethod(t.Context(), s.now(), billing.MethodID(m), ""), nil)
+			wantErr(t, s.RemoveMethod(t.Context(), s.now(), payment.MethodID(m), ""), nil)
 			s.api.AddCard(s.customer, "4242")
 			s.later(2 * time.Minute)
 			if _, err := s.Methods(t.Context(), s.now()); err != nil {
@@ -195,15 +195,15 @@ func TestATrialEndsPaid(t *testing.T) {
 func TestASubscriptionThatWasMadeElsewhereIsAdopted(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		m := s.api.AddCard(s.customer, "4242")
-		wantErr(t, func() error { _, _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(m)); return err }(),
+		wantErr(t, func() error { _, _, err := s.SetDefault(t.Context(), s.now(), payment.MethodID(m)); return err }(),
 			nil)
 		// the mirror is fresh
-		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, billing.ErrNoSubscription) {
+		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, payment.ErrNoSubscription) {
 			t.Fatal(err)
 		}
 		id := s.api.Subscribe(s.customer, "price_pro")
 		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, billing.ErrSubscriptionExists)
+		wantErr(t, err, payment.ErrSubscriptionExists)
 		s.agrees(t, 1, "2900")
 		if v, err := s.Subscription(t.Context(), s.now()); err != nil || string(v.ID) != id || v.Plan != "pro" {
 			t.Errorf("%+v, %v", v, err)
@@ -227,10 +227,10 @@ func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 			return stripeapi.None, 0
 		})
 		_, err = s.subscribe(t, "two", "pro")
-		wantErr(t, err, billing.ErrSubscriptionExists)
+		wantErr(t, err, payment.ErrSubscriptionExists)
 		s.agrees(t, 1, "900")
 		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Plan != "basic" ||
-			c.Subscription.Status != billing.Active || c.Pending != nil {
+			c.Subscription.Status != payment.Active || c.Pending != nil {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -248,13 +248,13 @@ func TestWhatGaveWayCannotBePaid(t *testing.T) {
 		if open := s.api.OpenInvoices(s.customer); len(open) != 1 {
 			t.Errorf("%v can be paid, want the second invoice only", open)
 		}
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, billing.Cancellation{}), nil)
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, payment.Cancellation{}), nil)
 		s.api.Authenticate(second.Action.ClientSecret.Reveal())
 		s.agrees(t, 0, "")
 		s.api.AddCard(s.customer, "0341")
 		// the default is still charged
 		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil)
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil, billing.Cancellation{}), nil)
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil, payment.Cancellation{}), nil)
 		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
 			t.Errorf("%v can be paid", open)
 		}
@@ -265,7 +265,7 @@ func TestADeclinedPurchaseLeavesNothingToPay(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("0341")
 		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, billing.ErrCardDeclined)
+		wantErr(t, err, payment.ErrCardDeclined)
 		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
 			t.Errorf("%v can be paid", open)
 		}
@@ -277,15 +277,15 @@ func TestNoUnverifiedPriceIsSold(t *testing.T) {
 		s.addCard("4242")
 		s.api.Reprice("price_basic", 111)
 		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, billing.ErrPlanUnavailable)
+		wantErr(t, err, payment.ErrPlanUnavailable)
 		s.agrees(t, 0, "")
 		s.api.Reprice("price_basic", 900)
 		_, err = s.subscribe(t, "two", "basic")
 		wantErr(t, err, nil)
 		s.api.Reprice("price_pro", 0) // archived
-		pro := billing.PlanID("pro")
-		_, err = s.ChangeSubscription(t.Context(), s.now(), "up", nil, billing.Changes{Plan: &pro})
-		wantErr(t, err, billing.ErrPlanUnavailable)
+		pro := payment.PlanID("pro")
+		_, err = s.ChangeSubscription(t.Context(), s.now(), "up", nil, payment.Changes{Plan: &pro})
+		wantErr(t, err, payment.ErrPlanUnavailable)
 		s.agrees(t, 1, "900")
 	})
 }
@@ -298,8 +298,8 @@ func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 		}
 		bad := s.addCard("0341")
 		_, err := s.Subscribe(t.Context(), s.now(), "one",
-			billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
-		wantErr(t, err, billing.ErrCardDeclined)
+			payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: payment.MethodID(bad)})
+		wantErr(t, err, payment.ErrCardDeclined)
 		s.later(2 * time.Minute)
 		w, err := s.Methods(t.Context(), s.now())
 		if wantErr(t, err, nil); string(w.Default) != good {
@@ -316,16 +316,16 @@ func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 		s.addCard("4242")
 		_, err := s.subscribe(t, "one", "pro")
 		wantErr(t, err, nil)
-		change := func(key string, plan billing.PlanID, quantity int) error {
+		change := func(key string, plan payment.PlanID, quantity int) error {
 			_, err := s.ChangeSubscription(t.Context(), s.now(), key, nil,
-				billing.Changes{Plan: &plan, Quantity: &quantity})
+				payment.Changes{Plan: &plan, Quantity: &quantity})
 			return err
 		}
 		wantErr(t, change("down", "basic", 1), nil)
 		bad := s.addCard("0341")
-		_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
+		_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(bad))
 		wantErr(t, err, nil)
-		wantErr(t, change("up", "pro", 5), billing.ErrCardDeclined)
+		wantErr(t, change("up", "pro", 5), payment.ErrCardDeclined)
 		s.later(2 * time.Minute)
 		v, err := s.Subscription(t.Context(), s.now())
 		if wantErr(t, err, nil); v.Pending == nil || v.Pending.Plan != "basic" || v.Plan != "pro" {
@@ -342,8 +342,8 @@ func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
 		wantErr(t, err, nil)
 		good := s.addCard("4242")
 		v, err := s.Subscribe(t.Context(), s.now(), "two",
-			billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
-		if wantErr(t, err, nil); v.Status != billing.Active || string(v.Default) != good {
+			payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: payment.MethodID(good)})
+		if wantErr(t, err, nil); v.Status != payment.Active || string(v.Default) != good {
 			t.Errorf("%+v", v)
 		}
 		s.agrees(t, 1, "900")
@@ -361,30 +361,30 @@ func TestAnInvoiceIsPaidOnceWhateverIsLost(t *testing.T) {
 			eachShop(t, func(t *testing.T, s *shop) {
 				good, bad := s.api.AddCard(s.customer, "4242"), s.api.AddCard(s.customer, "0341")
 				s.later(time.Minute)
-				_, _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(good))
+				_, _, err := s.SetDefault(t.Context(), s.now(), payment.MethodID(good))
 				wantErr(t, err, nil)
 				_, err = s.subscribe(t, "buy", "basic")
 				wantErr(t, err, nil)
-				_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
+				_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(bad))
 				wantErr(t, err, nil)
 				s.api.Advance(32 * 24 * time.Hour)
 				s.later(32 * 24 * time.Hour)
-				_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(good))
+				_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(good))
 				wantErr(t, err, nil)
-				open := billing.InvoiceID(s.api.OpenInvoices(s.customer)[0])
+				open := payment.InvoiceID(s.api.OpenInvoices(s.customer)[0])
 				s.api.Provoke(inTurn("POST /v1/invoices/"+string(open)+"/pay", faults...))
 				_, err = s.PayInvoice(t.Context(), s.now(), "pay", open)
-				if err != nil && !billing.OutcomeUnknown(err) {
+				if err != nil && !payment.OutcomeUnknown(err) {
 					t.Errorf("a payment without response: %v", err)
 				}
 				s.api.Provoke(nil)
 				wantErr(t, s.reconcile(t), nil)
 				p, err := s.PayInvoice(t.Context(), s.now(), "again", open)
-				if wantErr(t, err, nil); p.Invoice.Status != billing.Paid {
+				if wantErr(t, err, nil); p.Invoice.Status != payment.Paid {
 					t.Errorf("%+v", p)
 				}
 				s.agrees(t, 1, "900 900")
-				if c := s.mirror(t); c.Pending != nil || c.Subscription.Status != billing.Active {
+				if c := s.mirror(t); c.Pending != nil || c.Subscription.Status != payment.Active {
 					t.Errorf("%+v", c.Subscription)
 				}
 			})

@@ -21,8 +21,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -53,12 +53,12 @@ func mac(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-var plans = billing.Plans{
-	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month,
+var plans = payment.Plans{
+	{ID: "basic", PriceRef: "price_basic", Price: payment.Money{Amount: 900, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1},
-	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month,
+	{ID: "pro", PriceRef: "price_pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1},
-	{ID: "trial", PriceRef: "price_trial", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month,
+	{ID: "trial", PriceRef: "price_trial", Price: payment.Money{Amount: 500, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1, TrialDays: 14},
 }
 
@@ -97,7 +97,7 @@ func newWorld(t *testing.T, url string) *world {
 	for _, org := range w.orgs {
 		w.calm[org] = sandbox.New(org, w.books, time.Now, mac,
 			func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
-				return w.receive.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC())
+				return w.receive.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC())
 			})
 	}
 	w.receive = w.service(nil)
@@ -108,7 +108,7 @@ func newWorld(t *testing.T, url string) *world {
 func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
 	return newService(w.stores, func(org identity.OrgID) payments.Terms {
 		g := w.calm[org]
-		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g,
+		t := payments.Terms{Kind: payment.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g,
 			WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
 		if wrap != nil {
 			t.Gateway = wrap(g)
@@ -131,11 +131,11 @@ func at(by identity.Actor) identity.Actor {
 // addCard adds a test card that works.
 func (w *world) addCard(t *testing.T, by identity.Actor) {
 	t.Helper()
-	i, err := w.receive.SetupIntent(t.Context(), at(by), fmt.Sprint("card ", time.Now().UnixNano()), billing.OffSession)
+	i, err := w.receive.SetupIntent(t.Context(), at(by), fmt.Sprint("card ", time.Now().UnixNano()), payment.OffSession)
 	if err != nil {
 		t.Fatal(err)
 	}
-	card := billing.Card{Number: secret.New("4242424242424242"), ExpMonth: 12, ExpYear: time.Now().Year() + 3}
+	card := payment.Card{Number: secret.New("4242424242424242"), ExpMonth: 12, ExpYear: time.Now().Year() + 3}
 	if _, err := w.receive.ConfirmIntent(t.Context(), at(by), i.SetupIntent, card); err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +161,9 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 			for i := range 64 {
 				wg.Go(func() {
 					if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i),
-						billing.OffSession); err == nil {
+						payment.OffSession); err == nil {
 						made.Add(1)
-					} else if !billing.OutcomeUnknown(err) && !billing.NoEffect(err) {
+					} else if !payment.OutcomeUnknown(err) && !payment.NoEffect(err) {
 						t.Errorf("seed %d: %v", seed, err)
 					}
 				})
@@ -196,24 +196,24 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err,
-			billing.ErrMethodNotFound) {
+			payment.ErrMethodNotFound) {
 			t.Errorf("another org's method: %v", err)
 		}
 		if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err,
-			billing.ErrMethodNotFound) {
+			payment.ErrMethodNotFound) {
 			t.Errorf("another org's method: %v", err)
 		}
 		body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
-		signed := billing.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
-		if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err,
-			billing.ErrSignature) {
+		signed := payment.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
+		if err := w.receive.Receive(t.Context(), w.orgs[1], payment.Sandbox, body, signed, time.Now()); !errors.Is(err,
+			payment.ErrSignature) {
 			t.Errorf("an event signed for another org: %v", err)
 		}
-		if err := w.receive.Receive(t.Context(), w.orgs[0], billing.Sandbox, body, signed, time.Now()); err != nil {
+		if err := w.receive.Receive(t.Context(), w.orgs[0], payment.Sandbox, body, signed, time.Now()); err != nil {
 			t.Error(err)
 		}
 		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err,
-			billing.ErrEventNotFound) {
+			payment.ErrEventNotFound) {
 			t.Errorf("another org has the event: %v", err)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -26,8 +26,8 @@ type guessed struct {
 }
 
 func (g guessed) Promotion(
-	ctx context.Context, c billing.CustomerID, code string, of billing.Sale,
-) (billing.Promotion, error) {
+	ctx context.Context, c payment.CustomerID, code string, of payment.Sale,
+) (payment.Promotion, error) {
 	g.asked.Add(1)
 	return g.Gateway.Promotion(ctx, c, code, of)
 }
@@ -37,8 +37,8 @@ func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 		var asked atomic.Int64
 		s := newService(w.stores, func(org identity.OrgID) payments.Terms {
 			return payments.Terms{
-				Kind: billing.Sandbox, Account: sandbox.Account, Gateway: guessed{w.calm[org], &asked}, Plans: plans,
-				Limits: billing.CardLimits{InvalidCodesPerHour: 5},
+				Kind: payment.Sandbox, Account: sandbox.Account, Gateway: guessed{w.calm[org], &asked}, Plans: plans,
+				Limits: payment.CardLimits{InvalidCodesPerHour: 5},
 			}
 		})
 		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
@@ -47,13 +47,13 @@ func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 		var invalid, limited atomic.Int64
 		for n := range 24 {
 			all.Go(func() {
-				_, err := s.Subscribe(context.Background(), at(by), fmt.Sprint("guess ", n), billing.SubscribeRequest{
+				_, err := s.Subscribe(context.Background(), at(by), fmt.Sprint("guess ", n), payment.SubscribeRequest{
 					Plan: "basic", Quantity: 1, Code: fmt.Sprint("GUESS", n),
 				})
 				switch {
-				case errors.Is(err, billing.ErrPromotionInvalid):
+				case errors.Is(err, payment.ErrPromotionInvalid):
 					invalid.Add(1)
-				case errors.Is(err, billing.ErrPromotionLimit):
+				case errors.Is(err, payment.ErrPromotionLimit):
 					limited.Add(1)
 				default:
 					t.Error(err)
@@ -76,8 +76,8 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 		})
 		s := newService(w.stores, func(identity.OrgID) payments.Terms {
 			return payments.Terms{
-				Kind: billing.Sandbox, Account: sandbox.Account, Gateway: slow, Payer: slow, Plans: plans,
-				Returns: billing.ReturnPolicy{Loopback: true},
+				Kind: payment.Sandbox, Account: sandbox.Account, Gateway: slow, Payer: slow, Plans: plans,
+				Returns: payment.ReturnPolicy{Loopback: true},
 			}
 		})
 		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
@@ -92,7 +92,7 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 						Plan: "basic", Quantity: 1, SuccessURL: "http://localhost/yes",
 						CancelURL: "http://localhost/no",
 					})
-					if err != nil && !errors.Is(err, billing.ErrPending) {
+					if err != nil && !errors.Is(err, payment.ErrPending) {
 						t.Error(err)
 					}
 					mu.Lock()
@@ -107,7 +107,7 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 			for _, url := range pages {
 				if _, err := s.SandboxPage(t.Context(), by.Org, linkOf(url)); err == nil {
 					open++
-				} else if !errors.Is(err, billing.ErrPageNotFound) {
+				} else if !errors.Is(err, payment.ErrPageNotFound) {
 					t.Error(err)
 				}
 			}
@@ -119,7 +119,7 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 }
 
 // linkOf returns the link of a page's address.
-func linkOf(url string) billing.SandboxLink {
+func linkOf(url string) payment.SandboxLink {
 	parts := strings.Split(strings.TrimPrefix(url, sandbox.PagePath), "/")
-	return billing.SandboxLink{Customer: billing.CustomerID(parts[0]), Secret: secret.New(parts[1])}
+	return payment.SandboxLink{Customer: payment.CustomerID(parts[0]), Secret: secret.New(parts[1])}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -33,7 +33,7 @@ func atStripe(t *testing.T) (*stripeapi.Server, *stripe.Gateway) {
 // selling returns the payments service of an org that sells through a gateway at Stripe.
 func (w *world) selling(g ports.Gateway) *payments.Service {
 	return newService(w.stores, func(identity.OrgID) payments.Terms {
-		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans}
+		return payments.Terms{Kind: payment.Stripe, Account: stripeAccount, Gateway: g, Plans: plans}
 	})
 }
 
@@ -104,7 +104,7 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 	api.Provoke(h.trouble)
 	by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
 	calm := w.selling(g)
-	if _, err := calm.SetupIntent(t.Context(), at(by), "card", billing.OffSession); err != nil {
+	if _, err := calm.SetupIntent(t.Context(), at(by), "card", payment.OffSession); err != nil {
 		t.Fatal(err)
 	}
 	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
@@ -114,7 +114,7 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 	api.AddCard(string(c.ID), "4242")
 	(&caller{world: w, by: by, random: random, seed: seed, till: till{
 		account: stripeAccount, troubled: w.selling(mortal{g, func() bool { return random.IntN(10) == 0 }}), calm: calm,
-		count: func(_ *testing.T, c billing.CustomerID) (live int, made map[string]int) {
+		count: func(_ *testing.T, c payment.CustomerID) (live int, made map[string]int) {
 			h.set(&hazard{calm: true}) // nobody else is there until the next step
 			return len(api.Live(string(c))), api.Made("atrium_key")
 		},
@@ -163,9 +163,9 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			_, err := s.SetupIntent(ctx, at(by), fmt.Sprint(seed, " ", i), billing.OffSession)
-			if err != nil && !errors.Is(err, billing.ErrGateway) && !billing.OutcomeUnknown(err) &&
-				!billing.NoEffect(err) {
+			_, err := s.SetupIntent(ctx, at(by), fmt.Sprint(seed, " ", i), payment.OffSession)
+			if err != nil && !errors.Is(err, payment.ErrGateway) && !payment.OutcomeUnknown(err) &&
+				!payment.NoEffect(err) {
 				t.Error(err)
 			}
 		})
@@ -181,14 +181,14 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 	}
 	err := reconcile()
 	// the gateway has kept a failure that had no effect: it forgets it in a day
-	if n == 0 && billing.OutcomeUnknown(err) {
+	if n == 0 && payment.OutcomeUnknown(err) {
 		api.Advance(25 * time.Hour)
 		err = reconcile()
 	}
 	if err != nil {
 		t.Error(err)
 	}
-	if _, err := s.SetupIntent(t.Context(), at(by), fmt.Sprint(seed, " at last"), billing.OffSession); err != nil {
+	if _, err := s.SetupIntent(t.Context(), at(by), fmt.Sprint(seed, " at last"), payment.OffSession); err != nil {
 		t.Error(err)
 	}
 	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)

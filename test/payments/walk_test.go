@@ -10,8 +10,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -25,42 +25,42 @@ type mortal struct {
 	dies func() bool
 }
 
-func (m mortal) SetDefault(ctx context.Context, key string, c billing.CustomerID, id billing.MethodID) error {
+func (m mortal) SetDefault(ctx context.Context, key string, c payment.CustomerID, id payment.MethodID) error {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.SetDefault(ctx, key, c, id)
 }
 
-func (m mortal) Subscribe(ctx context.Context, key string, c billing.CustomerID,
-	o billing.Order) (billing.GatewaySubscription, error) {
+func (m mortal) Subscribe(ctx context.Context, key string, c payment.CustomerID,
+	o payment.Order) (payment.GatewaySubscription, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Subscribe(ctx, key, c, o)
 }
 
-func (m mortal) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID,
-	a billing.Amendment) (billing.GatewaySubscription, error) {
+func (m mortal) Amend(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID,
+	a payment.Amendment) (payment.GatewaySubscription, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Amend(ctx, key, c, s, a)
 }
 
 func (m mortal) Cancel(
-	ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, why billing.Cancellation,
+	ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation,
 ) error {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Cancel(ctx, key, c, s, why)
 }
 
-func (m mortal) Pay(ctx context.Context, key string, c billing.CustomerID,
-	i billing.InvoiceID) (billing.InvoicePayment, error) {
+func (m mortal) Pay(ctx context.Context, key string, c payment.CustomerID,
+	i payment.InvoiceID) (payment.InvoicePayment, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Pay(ctx, key, c, i)
 }
 
-func (m mortal) ReportUsage(ctx context.Context, e billing.UsageEvent) error {
+func (m mortal) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.ReportUsage(ctx, e)
@@ -89,7 +89,7 @@ func survive(f func() error) (err error) {
 type till struct {
 	account        string
 	troubled, calm *payments.Service
-	count          func(*testing.T, billing.CustomerID) (live int, byKey map[string]int)
+	count          func(*testing.T, payment.CustomerID) (live int, byKey map[string]int)
 	charged        func() []string       // keys; nil: the gateway does not tell
 	another        func(d time.Duration) // moves the clock; nil: not needed
 	within         func(context.Context) (context.Context, context.CancelFunc)
@@ -129,16 +129,16 @@ func (w *caller) walk(t *testing.T, steps int) {
 		switch {
 		case errors.Is(err, errKilled):
 			deaths++
-		case billing.OutcomeUnknown(err):
+		case payment.OutcomeUnknown(err):
 			unknown++
-		case err == nil, billing.NoEffect(err), errors.Is(err, billing.ErrGateway), errors.Is(err, billing.ErrPending),
-			errors.Is(err, billing.ErrSubscriptionExists), errors.Is(err, billing.ErrNoSubscription):
+		case err == nil, payment.NoEffect(err), errors.Is(err, payment.ErrGateway), errors.Is(err, payment.ErrPending),
+			errors.Is(err, payment.ErrSubscriptionExists), errors.Is(err, payment.ErrNoSubscription):
 		default:
 			t.Fatalf("%s: %v", when, err)
 		}
-		if errors.Is(err, billing.ErrPending) {
+		if errors.Is(err, payment.ErrPending) {
 			w.waiting++
-		} else if !billing.OutcomeUnknown(err) {
+		} else if !payment.OutcomeUnknown(err) {
 			w.waiting = 0
 		}
 		if w.waiting == 4 && w.till.another != nil { // the gateway has kept a failure: it forgets it in a day
@@ -157,7 +157,7 @@ func (w *caller) walk(t *testing.T, steps int) {
 	}
 	if w.ahead > 0 { // the caller's clock is ahead, so this reads the gateway
 		if _, err := w.till.calm.Subscription(t.Context(), w.now()); err != nil &&
-			!errors.Is(err, billing.ErrNoSubscription) {
+			!errors.Is(err, payment.ErrNoSubscription) {
 			t.Fatal(end, err)
 		}
 	}
@@ -181,13 +181,13 @@ func (w *caller) step(t *testing.T, key string) (err error) {
 	switch what {
 	case 0, 1:
 		w.asked[key] = true
-		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: quantity})
+		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: quantity})
 	case 2, 3:
 		w.changed[key] = true
 		_, err = w.till.troubled.ChangeSubscription(ctx, w.now(), key, nil,
-			billing.Changes{Plan: &plan, Quantity: &quantity})
+			payment.Changes{Plan: &plan, Quantity: &quantity})
 	case 4:
-		err = w.till.troubled.CancelSubscription(ctx, w.now(), key, nil, billing.Cancellation{})
+		err = w.till.troubled.CancelSubscription(ctx, w.now(), key, nil, payment.Cancellation{})
 	default:
 		err = w.till.troubled.Reconcile(ctx, w.system())
 	}
@@ -250,7 +250,7 @@ func TestWalksEndInAgreement(t *testing.T) {
 			w.addCard(t, by)
 			(&caller{world: w, by: by, random: random, seed: seed, till: till{
 				account: sandbox.Account, troubled: troubled, calm: w.receive,
-				count: func(t *testing.T, c billing.CustomerID) (live int, made map[string]int) {
+				count: func(t *testing.T, c payment.CustomerID) (live int, made map[string]int) {
 					made = map[string]int{}
 					held, err := w.calm[by.Org].Subscriptions(t.Context(), c)
 					if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // taxID is a tax id of a customer (https://docs.stripe.com/api/customer_tax_ids).
@@ -103,7 +103,7 @@ func (s *Server) tax(u *subscription, amount int64) int64 {
 	if !u.automaticTax || len(s.customer(u.customer).taxIDs) > 0 {
 		return 0
 	}
-	return billing.Prorate(amount, 20, 100)
+	return payment.Prorate(amount, 20, 100)
 }
 
 func (s *Server) createTaxID(f form, r *http.Request) any {

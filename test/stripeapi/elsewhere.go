@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // What people do in the dashboard or in the customer portal, without Atrium.
@@ -49,8 +49,8 @@ func (s *Server) MovePrice(id, price string) {
 func (s *Server) Sell(ref string, amount int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.plans = append(slices.Clone(s.plans), billing.Plan{ID: billing.PlanID(ref), PriceRef: ref,
-		Price: billing.Money{Amount: amount, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1})
+	s.plans = append(slices.Clone(s.plans), payment.Plan{ID: payment.PlanID(ref), PriceRef: ref,
+		Price: payment.Money{Amount: amount, Currency: "usd"}, Interval: payment.Month, IntervalCount: 1})
 }
 
 // Reprice changes, for the stand-in only, what a price costs: real prices cannot change, but a plan can be
@@ -99,7 +99,7 @@ func (s *Server) Plan(id string, steps []string, periods int, ends bool) {
 			p.terms, p.start = p.terms.clone(), p.end
 			p.plan = *s.price(price)
 			for range periods {
-				p.end = billing.Month.Advance(p.end, 1, u.anchor)
+				p.end = payment.Month.Advance(p.end, 1, u.anchor)
 			}
 			c.phases = append(c.phases, p)
 		}

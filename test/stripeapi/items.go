@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // terms are what a subscription sells, or a phase of its schedule.
 type terms struct {
-	plan     billing.Plan
+	plan     payment.Plan
 	quantity int64
 	taxed    []string      // tax rates of the plan's item
-	meter    *billing.Plan // whose metered price it has, too; nil if it has none
+	meter    *payment.Plan // whose metered price it has, too; nil if it has none
 	extras   []extra       // the items that Atrium did not make
 	rates    []string      // default_tax_rates
 }
@@ -22,7 +22,7 @@ type terms struct {
 // extra is an item that someone else has added.
 type extra struct {
 	id       string
-	price    billing.Plan // whose price it has, or whose metered price
+	price    payment.Plan // whose price it has, or whose metered price
 	metered  bool
 	quantity int64
 	taxed    []string

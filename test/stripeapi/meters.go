@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // meterEvent is reported usage (https://docs.stripe.com/api/billing/meter-event/create).
@@ -22,7 +22,7 @@ func meterOf(feature string) string { return "mtr_" + feature }
 func eventOf(feature string) string { return feature + "_used" }
 
 // meteredPrice returns the plan whose metered price has an id.
-func (s *Server) meteredPrice(ref string) *billing.Plan {
+func (s *Server) meteredPrice(ref string) *payment.Plan {
 	for i := range s.plans {
 		if m := s.plans[i].Metered; m != nil && m.PriceRef == ref {
 			return &s.plans[i]
@@ -31,7 +31,7 @@ func (s *Server) meteredPrice(ref string) *billing.Plan {
 	return nil
 }
 
-func showMeteredPrice(p *billing.Plan) map[string]any {
+func showMeteredPrice(p *payment.Plan) map[string]any {
 	out := showPrice(*p)
 	out["id"], out["unit_amount"] = p.Metered.PriceRef, p.Metered.Amount
 	out["recurring"] = map[string]any{
@@ -43,7 +43,7 @@ func showMeteredPrice(p *billing.Plan) map[string]any {
 
 // measure bills the usage of u by another metered price from now on. What was used before is not billed
 // (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup).
-func (s *Server) measure(u *subscription, by *billing.Plan, now time.Time) {
+func (s *Server) measure(u *subscription, by *payment.Plan, now time.Time) {
 	if by == nil {
 		u.meter, u.meterItem = nil, ""
 		return
@@ -75,7 +75,7 @@ func (s *Server) reportUsage(f form, _ *http.Request) any {
 		at: time.Unix(f.number("timestamp"), 0).UTC(),
 	}
 	value, err := strconv.ParseInt(f.Get("payload[value]"), 10, 64)
-	n := slices.IndexFunc(s.plans, func(p billing.Plan) bool {
+	n := slices.IndexFunc(s.plans, func(p payment.Plan) bool {
 		return p.Metered != nil && eventOf(p.Metered.Feature) == f.Get("event_name")
 	})
 	known := func(o meterEvent) bool {

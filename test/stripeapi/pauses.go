@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // showPause shows whether payment is paused, and why the subscription is cancelled.
@@ -28,7 +28,7 @@ var feedback = []string{
 // explain stores why a subscription is cancelled.
 func (u *subscription) explain(f form) {
 	if said := "cancellation_details[feedback]"; f.Has(said) {
-		u.cancellation.Feedback = billing.Feedback(f.Get(said))
+		u.cancellation.Feedback = payment.Feedback(f.Get(said))
 	}
 	if said := "cancellation_details[comment]"; f.Has(said) {
 		u.cancellation.Comment = f.Get(said)

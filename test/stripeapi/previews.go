@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // change makes u sell another plan from now on, and returns what is due for it: the difference for the rest of the
@@ -18,11 +18,11 @@ func (u *subscription) change(t terms, at, now time.Time) (due int64) {
 		u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
 		cost := u.cost(now)
 		if u.endsWithin() { // the period is prorated (https://docs.stripe.com/api/subscriptions/update, cancel_at)
-			cost = billing.Prorate(cost, u.cancelAt.Sub(now), u.end.Sub(now))
+			cost = payment.Prorate(cost, u.cancelAt.Sub(now), u.end.Sub(now))
 		}
-		return cost - billing.Prorate(was.bought(), left, whole)
+		return cost - payment.Prorate(was.bought(), left, whole)
 	}
-	return billing.Prorate(u.cost(now), left, whole) - billing.Prorate(was.bought(), left, whole)
+	return payment.Prorate(u.cost(now), left, whole) - payment.Prorate(was.bought(), left, whole)
 }
 
 // endsWithin reports whether u is set to end within its period.

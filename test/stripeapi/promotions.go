@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // PromotionCode is a promotion code of an account, with its coupon
 // (https://docs.stripe.com/billing/subscriptions/coupons).
 type PromotionCode struct {
 	Code           string
-	Discount       billing.Discount
+	Discount       payment.Discount
 	Customer       string    // who can use it; empty: everyone
 	Expires        time.Time // zero: never
 	MaxRedemptions int       // 0: no limit
@@ -26,7 +26,7 @@ type PromotionCode struct {
 
 // discount is a redeemed promotion code.
 type discount struct {
-	billing.Discount
+	payment.Discount
 	promotion *PromotionCode
 }
 
@@ -40,21 +40,21 @@ func (s *Server) Promote(p PromotionCode) {
 
 // PromoteAll adds the promotion codes that the sandbox gateway has, too.
 func (s *Server) PromoteAll() {
-	percent := func(n int64, d billing.DiscountDuration) billing.Discount {
-		return billing.Discount{Name: "A discount", Percent: n, Duration: d}
+	percent := func(n int64, d payment.DiscountDuration) payment.Discount {
+		return payment.Discount{Name: "A discount", Percent: n, Duration: d}
 	}
-	repeating := percent(5000, billing.DiscountRepeating)
+	repeating := percent(5000, payment.DiscountRepeating)
 	repeating.Months = 3
-	fiveOff := billing.Discount{
-		Name: "5 USD off", Amount: billing.Money{Amount: 500, Currency: "usd"}, Duration: billing.DiscountOnce,
+	fiveOff := payment.Discount{
+		Name: "5 USD off", Amount: payment.Money{Amount: 500, Currency: "usd"}, Duration: payment.DiscountOnce,
 	}
-	forever := percent(1000, billing.DiscountForever)
+	forever := percent(1000, payment.DiscountForever)
 	for _, p := range []PromotionCode{
 		{Code: "TENOFF", Discount: forever},
 		{Code: "HALF3", Discount: repeating},
-		{Code: "FREE1", Discount: percent(10000, billing.DiscountOnce)},
+		{Code: "FREE1", Discount: percent(10000, payment.DiscountOnce)},
 		{Code: "FIVEOFF", Discount: fiveOff},
-		{Code: "WELCOME", Discount: percent(2000, billing.DiscountForever), FirstTime: true},
+		{Code: "WELCOME", Discount: percent(2000, payment.DiscountForever), FirstTime: true},
 		{Code: "EXPIRED", Discount: forever, Expires: time.Now().Add(-time.Hour)},
 		{Code: "USEDUP", Discount: forever, MaxRedemptions: 1, redeemed: 1},
 		{Code: "FOREIGN", Discount: forever, Customer: "cus_another"},
@@ -67,7 +67,7 @@ func (p *PromotionCode) active(now time.Time) bool {
 	return (p.Expires.IsZero() || now.Before(p.Expires)) && (p.MaxRedemptions == 0 || p.redeemed < p.MaxRedemptions)
 }
 
-func showCoupon(d *billing.Discount) map[string]any {
+func showCoupon(d *payment.Discount) map[string]any {
 	out := map[string]any{
 		"id": "co_" + string(d.Duration), "object": "coupon", "name": d.Name, "duration": string(d.Duration),
 		"valid":              true,
@@ -186,7 +186,7 @@ func (u *subscription) spend(at time.Time) {
 	if u.discount != nil && u.discount.Ended(at) {
 		u.discount = nil
 	}
-	if u.deducted = u.off(at); u.deducted > 0 && u.discount.Duration == billing.DiscountOnce {
+	if u.deducted = u.off(at); u.deducted > 0 && u.discount.Duration == payment.DiscountOnce {
 		u.discount = nil
 	}
 }

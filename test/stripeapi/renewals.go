@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // roll processes everything that is due until now.
@@ -40,15 +40,15 @@ func (s *Server) step(u *subscription, now time.Time) bool {
 }
 
 // Subscriptions returns what the account knows of a customer's subscriptions, without a call.
-func (s *Server) Subscriptions(customer string) []billing.GatewaySubscription {
+func (s *Server) Subscriptions(customer string) []payment.GatewaySubscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []billing.GatewaySubscription
+	var all []payment.GatewaySubscription
 	for _, u := range s.subscriptions {
 		if u.customer == customer {
-			all = append(all, billing.GatewaySubscription{
-				ID: billing.SubscriptionID(u.id), Rate: billing.Rate{Ref: u.plan.PriceRef}, Quantity: int(u.quantity),
-				Status: billing.Status(u.status), PeriodStart: u.start, TrialEnd: u.trialEnd, Paused: u.paused,
+			all = append(all, payment.GatewaySubscription{
+				ID: payment.SubscriptionID(u.id), Rate: payment.Rate{Ref: u.plan.PriceRef}, Quantity: int(u.quantity),
+				Status: payment.Status(u.status), PeriodStart: u.start, TrialEnd: u.trialEnd, Paused: u.paused,
 				CancelAtPeriodEnd: u.cancelAtPeriodEnd,
 			})
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // schedule changes its subscription by phases (https://docs.stripe.com/billing/subscriptions/subscription-schedules).
@@ -107,7 +107,7 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 			p.end = time.Unix(end, 0).UTC()
 		} else {
 			count := int(f.number(at + "[duration][interval_count]"))
-			p.end = billing.Interval(f.Get(at+"[duration][interval]")).Advance(p.start, count, p.start.Day())
+			p.end = payment.Interval(f.Get(at+"[duration][interval]")).Advance(p.start, count, p.start.Day())
 		}
 		if n == 0 && !p.start.Equal(c.phases[c.current].start) || n > 0 && !p.start.Equal(phases[n-1].end) ||
 			!p.end.After(p.start) {

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // Server is an account at the fake Stripe. It ends with the test.
@@ -34,7 +34,7 @@ type Server struct {
 	t       testing.TB
 	name    string // distinguishes the account's objects from those of others
 	key     string // the account's secret key
-	plans   billing.Plans
+	plans   payment.Plans
 	mux     *http.ServeMux
 	ended   chan struct{}
 	mu      sync.Mutex // held while a call takes effect
@@ -60,7 +60,7 @@ type Server struct {
 var accounts atomic.Int64
 
 // New starts an account that sells plans, each by its PriceRef, to callers that send key.
-func New(t testing.TB, key string, plans billing.Plans) *Server {
+func New(t testing.TB, key string, plans payment.Plans) *Server {
 	t.Helper()
 	s := newServer(t, key, plans)
 	server := httptest.NewServer(s)
@@ -72,7 +72,7 @@ func New(t testing.TB, key string, plans billing.Plans) *Server {
 	return s
 }
 
-func newServer(t testing.TB, key string, plans billing.Plans) *Server {
+func newServer(t testing.TB, key string, plans payment.Plans) *Server {
 	s := &Server{
 		t: t, name: strconv.FormatInt(accounts.Add(1), 36), key: key, plans: plans, ended: make(chan struct{}),
 		answers: map[string]*kept{}, asked: map[string]int{},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 type subscription struct {
@@ -20,7 +20,7 @@ type subscription struct {
 	trialEnd                   time.Time
 	cancelAtPeriodEnd          bool
 	cancelAt                   time.Time // instead of cancelAtPeriodEnd; zero if it is not set
-	cancellation               billing.Cancellation
+	cancellation               payment.Cancellation
 	paused                     bool // pause_collection is set to void invoices
 	meterItem                  string
 	turned                     bool // the items were shown in another order last
@@ -49,7 +49,7 @@ type pendingUpdate struct {
 	deducted   int64
 }
 
-func (u *subscription) live() bool { return billing.Status(u.status).Live() }
+func (u *subscription) live() bool { return payment.Status(u.status).Live() }
 
 func unix(t time.Time) any {
 	if t.IsZero() {
@@ -58,7 +58,7 @@ func unix(t time.Time) any {
 	return t.Unix()
 }
 
-func showPrice(p billing.Plan) map[string]any {
+func showPrice(p payment.Plan) map[string]any {
 	return map[string]any{
 		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency,
 		"unit_amount": p.Price.Amount, "type": "recurring",
@@ -121,7 +121,7 @@ func (s *Server) subscription(id string) *subscription {
 	return s.subscriptions[i]
 }
 
-func (s *Server) price(ref string) *billing.Plan {
+func (s *Server) price(ref string) *payment.Plan {
 	for i := range s.plans {
 		if s.plans[i].PriceRef == ref {
 			return &s.plans[i]

@@ -9,11 +9,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // NewInProcess is New without a network: only its Transport reaches the account.
-func NewInProcess(t testing.TB, key string, plans billing.Plans) *Server {
+func NewInProcess(t testing.TB, key string, plans payment.Plans) *Server {
 	t.Helper()
 	s := newServer(t, key, plans)
 	s.URL = "http://stripe.test"

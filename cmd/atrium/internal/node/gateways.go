@@ -16,8 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/configs"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -148,19 +148,19 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 		keys = append(keys, key)
 	}
 	t := payments.Terms{
-		Kind: billing.GatewayKind(p.Gateway), WebhookKeys: keys, PublishableKey: p.Stripe.PublishableKey,
+		Kind: payment.GatewayKind(p.Gateway), WebhookKeys: keys, PublishableKey: p.Stripe.PublishableKey,
 		Reads: new(payments.Reads),
 	}
 	t.Plans, t.Grace = p.Terms()
 	t.MailedNotices, t.AutomaticTax, t.Trials = p.MailedNotices, p.AutomaticTax, p.Trials
-	t.Returns = billing.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == billing.Sandbox}
+	t.Returns = payment.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == payment.Sandbox}
 	switch t.Kind {
-	case billing.Sandbox:
+	case payment.Sandbox:
 		s := sandbox.New(org, g.accounts, time.Now, g.mac, g.deliver)
 		t.Account, t.Gateway, t.Payer, t.PublishableKey = sandbox.Account, s, s, ""
 		t.WebhookKeys = slices.Concat(keys, []secret.String{s.WebhookKey()})
 		t.Clock = s.Now
-	case billing.Stripe:
+	case payment.Stripe:
 		key, err := p.Stripe.SecretKey.Resolve()
 		if err != nil {
 			return payments.Terms{}, fmt.Errorf("stripe.secret_key: %w", err)
@@ -176,7 +176,7 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 
 // deliver passes an event of a sandbox to the inbox, the same way as events of real gateways.
 func (g *Gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
-	return g.receiver.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
+	return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
 }
 
 // Terms returns the current terms of an org; empty terms if a reload has just removed the org.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -22,7 +22,7 @@ type shop struct {
 	looks        atomic.Int32
 }
 
-func (s *shop) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
+func (s *shop) Prices(_ context.Context, plans payment.Plans) (payment.Plans, error) {
 	s.looks.Add(1)
 	if s.fails.Load() {
 		return nil, errors.New("no response")
@@ -41,7 +41,7 @@ func TestPricesAreVerifiedPeriodically(t *testing.T) {
 		s.fails.Store(true)
 		g := &Gateways{slugs: map[identity.OrgID]string{"org": "acme"}}
 		g.verify(ctx, map[identity.OrgID]payments.Terms{
-			"org": {Gateway: s, Plans: billing.Plans{{ID: "basic", Unavailable: true}}},
+			"org": {Gateway: s, Plans: payment.Plans{{ID: "basic", Unavailable: true}}},
 		})
 		go g.runPrices(ctx)
 		available := func(want bool) {

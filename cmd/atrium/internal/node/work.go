@@ -9,10 +9,10 @@ import (
 	"github.com/atrium-hq/atrium/adapters/worker"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -62,37 +62,37 @@ func jobTable(s application.Services) worker.Table {
 				return s.Prompts.LookAt(ctx, by, prompt.RequestID(subject))
 			},
 		},
-		billing.EventsJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: billing.MaxEventAttempts},
+		payment.EventsJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: payment.MaxEventAttempts},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
-				return s.Payments.ProcessEvents(ctx, by, billing.CustomerID(subject))
+				return s.Payments.ProcessEvents(ctx, by, payment.CustomerID(subject))
 			},
 		},
-		billing.ReconcileJob: {
+		payment.ReconcileJob: {
 			// more than a day: after that the outcome is looked up, not retried
 			Policy: job.Policy{Limit: time.Minute, Attempts: 40},
 			Do: func(ctx context.Context, by identity.Actor, _ string) error {
 				return s.Payments.Reconcile(ctx, by)
 			},
 		},
-		billing.AuditJob: {
+		payment.AuditJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Audit(ctx, by) },
 		},
-		billing.DetailsJob: {
+		payment.DetailsJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 20},
 			Do: func(ctx context.Context, by identity.Actor, _ string) error {
 				return s.Payments.FollowDetails(ctx, by)
 			},
 		},
-		billing.UsageJob: {
+		payment.UsageJob: {
 			// more than a day: after that an event is no longer sent
 			Policy: job.Policy{Limit: time.Minute, Attempts: 40},
 			Do: func(ctx context.Context, by identity.Actor, _ string) error {
 				return s.Payments.SendUsage(ctx, by)
 			},
 		},
-		billing.NoticeJob: {
+		payment.NoticeJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Payments.MailNotice(ctx, by, subject)

@@ -1,0 +1,116 @@
+package payment
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+// Entitlements are the limits and the usage of a workspace at a moment.
+type Entitlements struct {
+	Plan     *Plan // nil if the workspace is entitled to none
+	Status   Status
+	Entitled bool
+
+	// Period is the time over which usage that the application reports is summed, if the gateway does not bill it.
+	Period Period
+
+	Limits []Allowance
+}
+
+// Origin says what sets a limit.
+type Origin string
+
+// The origins.
+const (
+	PlanLimit  Origin = "plan"  // the workspace's plan
+	QuotaLimit Origin = "quota" // the organisation's configuration
+	NoLimit    Origin = "none"
+)
+
+// Allowance is a limit of a workspace and its usage.
+type Allowance struct {
+	Name    string
+	Limit   int64 // meaningless if Origin is NoLimit
+	Used    int64
+	Origin  Origin
+	Counted bool // by the application, per Period; otherwise by Atrium
+	Period  Period
+}
+
+// Exceeded reports whether more is used than the limit allows.
+func (a *Allowance) Exceeded() bool { return a.Origin != NoLimit && a.Used > a.Limit }
+
+// Reportable returns the names that applications count themselves: those in the limits of any plan, except the ones
+// that Atrium counts, and the features of metered prices. They are in no order.
+func (p Plans) Reportable() map[string]bool {
+	names := map[string]bool{}
+	for i := range p {
+		for name := range p[i].Limits {
+			names[name] = true
+		}
+		if m := p[i].Metered; m != nil {
+			names[m.Feature] = true
+		}
+	}
+	for _, k := range quota.Kinds() {
+		delete(names, string(k))
+	}
+	return names
+}
+
+// Entitlements returns what a workspace may use. c is its customer, nil for none. limits are those of
+// Limits, used is what Atrium counts, and reported what the application has reported in the period of each feature.
+func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
+	used quota.Amounts, reported map[string]int64) *Entitlements {
+	s := c.LiveSubscription()
+	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(c, "", now)}
+	if s != nil {
+		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)
+	}
+	for _, k := range quota.Kinds() {
+		a := Allowance{Name: string(k), Limit: limits.Get(k), Used: used.Get(k), Origin: QuotaLimit}
+		switch {
+		case limits.Limited[k]:
+			a.Origin = PlanLimit
+		case !limits.Bounds(k) && k == quota.Streams:
+			continue // streams are counted only where they are limited
+		case !limits.Bounds(k):
+			a.Origin = NoLimit
+		}
+		e.Limits = append(e.Limits, a)
+	}
+	for name := range p.Reportable() {
+		e.Limits = append(e.Limits, e.reported(name, reported[name], p.PeriodOf(c, name, now)))
+	}
+	return e
+}
+
+// LiveSubscription returns the live subscription; nil if there is none, or no customer.
+func (c *Customer) LiveSubscription() *Subscription {
+	if c == nil {
+		return nil
+	}
+	return c.Subscription
+}
+
+// SoldAs reports whether c has the subscription of an earlier reading, with the same plan.
+func (c *Customer) SoldAs(previous *Customer) bool {
+	s, p := c.Subscription, previous.Subscription
+	if s == nil || p == nil {
+		return s == p
+	}
+	return s.ID == p.ID && s.Plan == p.Plan
+}
+
+// reported returns the limit of a name that the application counts. A workspace without a plan has 0.
+func (e *Entitlements) reported(name string, used int64, in Period) Allowance {
+	a := Allowance{Name: name, Used: used, Origin: PlanLimit, Counted: true, Period: in}
+	if e.Plan != nil {
+		limit, limited := e.Plan.Limits[name]
+		if a.Limit = limit; !limited {
+			a.Origin = NoLimit
+		}
+	}
+	return a
+}

@@ -1,0 +1,194 @@
+package payment
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// ErrPageNotFound is returned for a hosted page of the sandbox that does not exist, or no longer.
+var ErrPageNotFound = &fault.Error{
+	Kind: fault.NotFound, Code: "page_not_found", Detail: "This page does not exist, or is no longer valid.",
+}
+
+// CheckoutLasts is how long a payer can use a checkout page, as at Stripe.
+const CheckoutLasts = 24 * time.Hour
+
+// CheckoutOrder is a request to the gateway for a page where the payer starts a subscription.
+type CheckoutOrder struct {
+	Plan                  Plan
+	Quantity              int
+	TrialDays             int
+	AutomaticTax          bool   // as in an Order
+	SuccessURL, CancelURL string // to which the payer returns
+}
+
+// ReturnPolicy says to which addresses payers can be sent back from pages of the gateway.
+type ReturnPolicy struct {
+	Origins  []string // as browsers send them, such as https://app.example.com
+	Loopback bool     // http and https on the loopback interface are allowed, too
+}
+
+// Check adds what is wrong with an address that a caller has given at a JSON Pointer.
+func (p ReturnPolicy) Check(wrong *fault.Fields, pointer, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Opaque != "" {
+		wrong.Add(pointer, "invalid_format", "Must be an absolute URL without credentials.")
+		return
+	}
+	host := u.Hostname()
+	loopback := host == "localhost" || host == "127.0.0.1" || host == "::1"
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
+		wrong.Add(pointer, "invalid_format", "Must be an https URL; http is only for loopback.")
+		return
+	}
+	if !slices.Contains(p.Origins, u.Scheme+"://"+u.Host) && (!loopback || !p.Loopback) {
+		wrong.Add(pointer, "not_allowed_value", "The organisation does not allow to send payers to this origin.")
+	}
+}
+
+// CheckoutAgain is the suffix of the key of a checkout whose first key is used up.
+const CheckoutAgain = "_again"
+
+// checkoutCreation is how long a call may take to create a checkout page. Until then, no other page is created.
+const checkoutCreation = 15 * time.Second
+
+// CheckoutRequest is a caller's request for a page where the payer starts a subscription.
+type CheckoutRequest struct {
+	Plan     PlanID
+	Quantity int
+	NoTrial  bool
+	Key      string    // of the call to the gateway that creates the page
+	Ended    time.Time // the CheckoutUntil of the pages that were ended for this one
+}
+
+// StartCheckout records that a page for a subscription is created, and returns the order for it. now is the time at
+// the gateway. ErrSubscriptionExists if a subscription is live, even if its first payment waits for the payer: the
+// payer could pay for both. ErrPending while another page is created, or if one was created since the others ended.
+func (c *Customer) StartCheckout(
+	by identity.Actor, now time.Time, w CheckoutRequest, plans Plans,
+) (CheckoutOrder, error) {
+	if err := c.allow(by); err != nil {
+		return CheckoutOrder{}, err
+	}
+	if c.Pending != nil {
+		return CheckoutOrder{}, ErrPending.WithRetryAfter(c.Pending.wait(by.At))
+	}
+	if err := c.noOtherCheckout(by, w.Ended); err != nil {
+		return CheckoutOrder{}, err
+	}
+	plan, err := plans.buyable(w.Plan)
+	if err != nil {
+		return CheckoutOrder{}, err
+	}
+	if err := c.unpaused(); err != nil {
+		return CheckoutOrder{}, err
+	}
+	if c.Subscription != nil {
+		return CheckoutOrder{}, ErrSubscriptionExists
+	}
+	o := CheckoutOrder{Plan: *plan, Quantity: w.Quantity}
+	if c.CheckoutTrial = ""; !c.HadTrial && !w.NoTrial && plan.TrialDays > 0 {
+		o.TrialDays, c.CheckoutTrial = plan.TrialDays, w.Key
+	}
+	c.CheckoutUntil, c.CheckingOut = now.Add(CheckoutLasts), by.At.Add(checkoutCreation)
+	data := map[string]any{"plan_id": plan.ID, "quantity": w.Quantity}
+	c.Record(by, "subscription.checkout_started", string(c.ID), data)
+	c.touch(by)
+	return o, nil
+}
+
+// MayEndCheckouts returns ErrPending while a checkout page is created: it would stay open if the open pages were ended
+// now.
+func (c *Customer) MayEndCheckouts(by identity.Actor) error {
+	if wait := c.CheckingOut.Sub(by.At); wait > 0 {
+		return ErrPending.WithRetryAfter(min(wait, checkoutCreation))
+	}
+	return nil
+}
+
+// noOtherCheckout returns ErrPending while a checkout page is created, or if one was created after those that were open
+// until a time.
+func (c *Customer) noOtherCheckout(by identity.Actor, until time.Time) error {
+	if err := c.MayEndCheckouts(by); err != nil {
+		return err
+	}
+	if c.CheckoutUntil.After(until) {
+		return ErrPending.WithRetryAfter(time.Second)
+	}
+	return nil
+}
+
+// CheckoutCreated records that the call that StartCheckout has begun at a time has ended, so that another page can be
+// created.
+func (c *Customer) CheckoutCreated(begun time.Time) {
+	if !c.CheckingOut.After(begun.Add(checkoutCreation)) {
+		c.CheckingOut = time.Time{}
+	}
+}
+
+// MayCheckOut reports whether a payer may have a checkout page open at now, the time at the gateway.
+func (c *Customer) MayCheckOut(now time.Time) bool { return now.Before(c.CheckoutUntil) }
+
+// CheckoutsEnded records that the pages that were open until a time have ended. It returns false if another one was
+// created since, or is being created.
+func (c *Customer) CheckoutsEnded(by identity.Actor, until time.Time) bool {
+	if c.noOtherCheckout(by, until) != nil {
+		return false
+	}
+	c.CheckoutUntil = time.Time{}
+	return true
+}
+
+// OnCheckoutTrial reports whether the subscription is on the trial of a checkout page, with a payment method that was
+// not known when the page was created.
+func (c *Customer) OnCheckoutTrial() bool {
+	s := c.Subscription
+	return c.CheckoutTrial != "" && s != nil && s.Status == Trialing &&
+		strings.TrimSuffix(s.Key, CheckoutAgain) == c.CheckoutTrial
+}
+
+// LapsedCheckoutTrial reports whether the trial of a checkout page has not begun, and no longer can. now is the time at
+// the gateway. The event about a page that was completed at the last moment has a day to arrive.
+func (c *Customer) LapsedCheckoutTrial(now time.Time) bool {
+	return c.CheckoutTrial != "" && !c.HadTrial && c.Pending == nil && !c.MayCheckOut(now.Add(-CheckoutLasts))
+}
+
+// EndCheckoutTrial records that the payment method of the trial under key was examined. If the trial was refused, its
+// subscription has ended at the gateway.
+func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, refused bool) {
+	if c.CheckoutTrial != key {
+		return
+	}
+	if refused && c.OnCheckoutTrial() {
+		s := c.Subscription
+		c.Record(by, "trial.refused", string(s.ID), map[string]any{"plan_id": s.Plan, "kind": CardMark})
+		c.end(by)
+	}
+	c.CheckoutTrial = ""
+	c.touch(by)
+}
+
+// SandboxPage is the current state of a page of the sandbox.
+type SandboxPage struct {
+	Portal       bool // shows the customer's subscription; otherwise starts one
+	Plan         Plan // of the order, or of the subscription; the zero Plan if there is none
+	Quantity     int
+	TrialDays    int
+	Methods      []Method
+	Subscription *GatewaySubscription // of a portal; nil if there is none
+	Done         bool                 // the checkout is complete
+	Return       string               // where the payer goes back to without a change
+	Success      string               // where the payer goes after a checkout
+}
+
+// SandboxLink identifies a page of the sandbox. The secret is its credential.
+type SandboxLink struct {
+	Customer CustomerID
+	Secret   secret.String
+}

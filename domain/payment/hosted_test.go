@@ -1,0 +1,169 @@
+package payment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func TestReturnAddresses(t *testing.T) {
+	live := payment.ReturnPolicy{Origins: []string{"https://app.example.com", "http://localhost:3000"}}
+	sandbox := payment.ReturnPolicy{Loopback: true}
+	for address, want := range map[string][2]string{ // the codes for each policy
+		"https://app.example.com":             {"", "not_allowed_value"},
+		"https://app.example.com/a?b=c#d":     {"", "not_allowed_value"},
+		"https://app.example.com:8443/":       {"not_allowed_value", "not_allowed_value"},
+		"https://app.example.com.evil.com/":   {"not_allowed_value", "not_allowed_value"},
+		"http://app.example.com/":             {"invalid_format", "invalid_format"},
+		"https://ann@app.example.com/":        {"invalid_format", "invalid_format"},
+		"http://localhost:3000/billing":       {"", ""},
+		"http://127.0.0.1:1":                  {"not_allowed_value", ""},
+		"https://[::1]/":                      {"not_allowed_value", ""},
+		"http://localhost.evil.com":           {"invalid_format", "invalid_format"},
+		"//app.example.com":                   {"invalid_format", "invalid_format"},
+		"javascript:alert(1)":                 {"invalid_format", "invalid_format"},
+		"https:app.example.com":               {"invalid_format", "invalid_format"},
+		"":                                    {"invalid_format", "invalid_format"},
+		"https://app.example.com\r\nX: y":     {"invalid_format", "invalid_format"},
+		"https://app.example.com\\@evil.com/": {"invalid_format", "invalid_format"},
+	} {
+		for i, policy := range []payment.ReturnPolicy{live, sandbox} {
+			var wrong fault.Fields
+			policy.Check(&wrong, "/url", address)
+			code := ""
+			if len(wrong) > 0 {
+				code = wrong[0].Code
+			}
+			if code != want[i] {
+				t.Errorf("%q by %+v: %q, want %q", address, policy, code, want[i])
+			}
+		}
+	}
+}
+
+func TestCheckouts(t *testing.T) {
+	c := customer()
+	start := func(plan payment.PlanID, quantity int) payment.CheckoutRequest {
+		return payment.CheckoutRequest{Plan: plan, Quantity: quantity, Key: "page"}
+	}
+	o, err := c.StartCheckout(owner, now, start("trial", 2), plans)
+	wantErr(t, err, nil)
+	if o.Plan.ID != "trial" || o.Quantity != 2 || o.TrialDays != 14 ||
+		recorded(&c.Log) != "subscription.checkout_started " {
+		t.Errorf("%+v, %s", o, recorded(&c.Log))
+	}
+	last := now.Add(24 * time.Hour)
+	if !c.MayCheckOut(last.Add(-1)) || c.MayCheckOut(last) || customer().MayCheckOut(now) {
+		t.Error(c.CheckoutUntil)
+	}
+	had := hadTrial(customer())
+	if o, err := had.StartCheckout(owner, now, start("trial", 1), plans); err != nil || o.TrialDays != 0 {
+		t.Errorf("a second trial: %+v, %v", o, err)
+	}
+	none := start("trial", 1)
+	none.NoTrial = true
+	if o, err := customer().StartCheckout(owner, now, none, plans); err != nil || o.TrialDays != 0 {
+		t.Errorf("without a trial: %+v, %v", o, err)
+	}
+	paused := customer()
+	paused.PausedAt = now
+	for name, tt := range map[string]struct {
+		c    *payment.Customer
+		plan payment.PlanID
+		err  error
+	}{
+		"a live subscription":        {subscribed("basic", payment.Active), "basic", payment.ErrSubscriptionExists},
+		"one that waits for payment": {subscribed("basic", payment.Incomplete), "basic", payment.ErrSubscriptionExists},
+		"an operation":               {pending(customer(), "other"), "basic", payment.ErrPending},
+		"paused payments":            {paused, "basic", payment.ErrPaused},
+		"an unknown plan":            {customer(), "other", payment.ErrPlanNotFound},
+		"an unavailable plan":        {customer(), "gone", payment.ErrPlanUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tt.c.StartCheckout(owner, now, start(tt.plan, 1), plans)
+			if wantErr(t, err, tt.err); tt.c.MayCheckOut(now) {
+				t.Error("it has begun")
+			}
+		})
+	}
+	_, err = customer().StartCheckout(member, now, start("basic", 1), plans)
+	wantErr(t, err, payment.ErrRoleRequired)
+}
+
+func TestOneCheckoutIsCreatedAtATime(t *testing.T) {
+	c := customer()
+	w := payment.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}
+	_, err := c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, nil)
+	w.Ended = c.CheckoutUntil
+	_, err = c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, payment.ErrPending)
+	_, err = c.Subscribe(owner, now, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1, Ended: w.Ended}, plans)
+	wantErr(t, err, payment.ErrPending)
+	wantErr(t, c.MayEndCheckouts(owner), payment.ErrPending)
+	c.CheckoutCreated(now.Add(-time.Second))
+	_, err = c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, payment.ErrPending) // an earlier call has ended, not this one
+	c.CheckoutCreated(now)
+	wantErr(t, c.MayEndCheckouts(owner), nil)
+	seen := w
+	seen.Ended = now
+	_, err = c.StartCheckout(owner, now, seen, plans)
+	wantErr(t, err, payment.ErrPending) // its page may be open
+	_, err = c.StartCheckout(owner, now, w, plans)
+	wantErr(t, err, nil)
+	later := owner
+	later.At = now.Add(15 * time.Second) // the call did not end
+	w.Ended = c.CheckoutUntil
+	_, err = c.StartCheckout(later, now, w, plans)
+	wantErr(t, err, nil)
+}
+
+func TestTrialsOfCheckouts(t *testing.T) {
+	begin := func() *payment.Customer {
+		c := customer()
+		_, err := c.StartCheckout(owner, now, payment.CheckoutRequest{Plan: "trial", Quantity: 1, Key: "page"}, plans)
+		wantErr(t, err, nil)
+		return c
+	}
+	c := begin()
+	if day := now.Add(24 * time.Hour); c.LapsedCheckoutTrial(day) || !c.LapsedCheckoutTrial(day.Add(25*time.Hour)) ||
+		c.OnCheckoutTrial() {
+		t.Errorf("%+v", c)
+	}
+	for _, key := range []string{"page", "page" + payment.CheckoutAgain} {
+		for _, refused := range []bool{false, true} {
+			c := begin()
+			c.Subscription = &payment.Subscription{ID: "sub_1", Plan: "trial", Status: payment.Trialing, Key: key}
+			if !c.OnCheckoutTrial() {
+				t.Fatal(key)
+			}
+			c.EndCheckoutTrial(owner, "another", refused)
+			c.EndCheckoutTrial(owner, "page", refused)
+			if c.OnCheckoutTrial() || (c.Subscription == nil) != refused ||
+				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") != refused {
+				t.Errorf("%v: %+v, %s", refused, c.Subscription, recorded(&c.Log))
+			}
+		}
+	}
+}
+
+func TestAPageThatWasCreatedSinceHasNotEnded(t *testing.T) {
+	c := customer()
+	_, err := c.StartCheckout(owner, now, payment.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}, plans)
+	wantErr(t, err, nil)
+	until := c.CheckoutUntil
+	if c.CheckoutsEnded(owner, until) || c.CheckoutUntil != until {
+		t.Error("the page that is being created has ended")
+	}
+	c.CheckoutCreated(now)
+	if c.CheckoutsEnded(owner, until.Add(-1)) || c.CheckoutUntil != until {
+		t.Error("a page has ended that was created since")
+	}
+	if !c.CheckoutsEnded(owner, until) || !c.CheckoutUntil.IsZero() || c.MayCheckOut(now) {
+		t.Errorf("open until %s", c.CheckoutUntil)
+	}
+}

@@ -1,0 +1,55 @@
+package payment
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// PayInvoice starts to charge the default method for an invoice, under key. If the invoice is paid
+// already, done is true and err is nil. now is the time at the gateway. ErrInvoiceNotPayable,
+// ErrMethodRequired.
+func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *Invoice) (done bool, err error) {
+	if err := c.allow(by); err != nil {
+		return false, err
+	}
+	if resumed, err := c.resumes(by, Pay, key); resumed || err != nil {
+		return false, err
+	}
+	switch i.Status {
+	case Paid:
+		return true, nil
+	case Draft, Open:
+	default:
+		return false, ErrInvoiceNotPayable
+	}
+	if err := c.unpaused(); err != nil {
+		return false, err
+	}
+	if m := c.DefaultMethod(); i.AmountDue > 0 && (m == nil || m.Expired(now)) {
+		return false, ErrMethodRequired
+	}
+	op := &Operation{Kind: Pay, Key: key, At: by.At, Invoice: i.ID}
+	c.begin(by, op, "invoice.payment_requested", string(i.ID), nil)
+	return false, nil
+}
+
+// SettlePayment is Settle for a Pay, with what came of it.
+func (c *Customer) SettlePayment(by identity.Actor, key string, from Look, p InvoicePayment,
+	held []GatewaySubscription, plans Plans) bool {
+	if c.Pending == nil || c.Pending.Key != key {
+		return true
+	}
+	if !c.Settle(by, key, from, held, plans) {
+		return false
+	}
+	if p.Invoice.Status != Paid { // the payer may have confirmed it since
+		c.InvoicesAt = time.Time{}
+		return true
+	}
+	c.Record(by, "invoice.paid", string(p.Invoice.ID),
+		map[string]any{"amount": p.Invoice.AmountPaid, "currency": p.Invoice.Currency})
+	c.Invoices = []Invoice{p.Invoice}
+	c.countUsage(c.Invoices)
+	return true
+}

@@ -1,0 +1,264 @@
+package payment
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// ItemID identifies an item of a subscription at the gateway.
+type ItemID string
+
+// Rate is a recurring price per unit, as the gateway has it. The zero Rate is an unknown one.
+type Rate struct {
+	Ref           string   `json:"ref"` // the gateway's id of the price
+	Price         Money    `json:"price"`
+	Interval      Interval `json:"interval"`
+	IntervalCount int      `json:"interval_count"`
+}
+
+// rate returns the rate of p.
+func (p *Plan) rate() Rate {
+	return Rate{Ref: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+}
+
+// length returns the average length of r's period in days.
+func (r Rate) length() float64 { return r.Interval.days() * float64(r.IntervalCount) }
+
+// samePeriod reports whether r and o have periods of the same length.
+func (r Rate) samePeriod(o Rate) bool {
+	return r.Interval == o.Interval && r.IntervalCount == o.IntervalCount
+}
+
+// Paid returns the plan of s with the rate that s pays, which may be an older one.
+func (s *Subscription) Paid(p *Plan) *Plan {
+	r := s.Item.Rate
+	if r == (Rate{}) {
+		return p
+	}
+	as := *p
+	as.PriceRef, as.Price, as.Interval, as.IntervalCount = r.Ref, r.Price, r.Interval, r.IntervalCount
+	return &as
+}
+
+// Item is one item of a subscription at the gateway: a price and how many units of it. A person can add items to those
+// that Atrium sells, and gateways promise no order of them.
+type Item struct {
+	ID       ItemID // "" in a phase of a schedule
+	Rate     Rate
+	Quantity int  // 0 if it is metered
+	Metered  bool // billed by usage
+
+	PeriodStart, PeriodEnd time.Time // zero in a phase of a schedule
+}
+
+// Schedule is what changes a subscription later, at the gateway.
+type Schedule struct {
+	Own    bool    // no one but Atrium has made it, for a PendingChange
+	Ends   bool    // the subscription ends with the last phase, else it goes on
+	Phases []Phase // from the current one on; at least one
+}
+
+// Idle reports whether s changes nothing any more.
+func (s *Schedule) Idle() bool { return s != nil && len(s.Phases) == 1 && !s.Ends }
+
+// Phase is a part of a Schedule.
+type Phase struct {
+	Start, End time.Time
+	Items      []Item // all: what a phase does not name is removed from the subscription when it begins
+	Plan       PlanID // as stored with the phase; "" if Atrium did not make it
+
+	// Of is the index, among the phases that the gateway has, of the one whose further terms this one keeps, such as
+	// taxes and discounts.
+	Of int
+
+	// Lasts is how long a phase without an End lasts: one period.
+	Lasts Rate
+}
+
+// Resolve sets the plan of h, and the terms of the plan's item, by the rules of planItem. stored is the price that was
+// stored last for h and plan the plan; both are "" if it is new.
+func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
+	item := h.planItem(plans, stored)
+	h.Plan = cmp.Or(h.Plan, plan)
+	if item == nil {
+		if len(h.Items) > 0 {
+			item = &h.Items[0]
+			h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
+			h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
+		}
+		return
+	}
+	h.Item, h.Rate, h.Quantity = item.ID, item.Rate, item.Quantity
+	h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
+	if p := plans.soldAt(item.Rate.Ref, h.Plan); p != nil {
+		h.Plan = p.ID
+	} else if item.Rate.Ref == stored && plan != "" { // what the gateway remembers of its sale can be older
+		h.Plan = plan
+	}
+	h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
+	h.Pending = h.pending(item, plans)
+}
+
+// isUnrecognized reports whether Resolve has not found the item of the plan.
+func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len(h.Items) > 0 }
+
+// soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price stays, so
+// that the item is found when it is clear again.
+func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem) SoldItem {
+	sold := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
+	if h.isUnrecognized() {
+		sold.Rate, sold.Unrecognized = previous.Rate, true
+	}
+	return sold
+}
+
+// meter returns the metered price by which h is billed for its plan: the configured one, else the one that was stored
+// last, else the only one if the plan has one or is no longer configured. "" if that is none.
+func (h *GatewaySubscription) meter(plans Plans, stored string) string {
+	plan, err := plans.Find(h.Plan)
+	var refs []string
+	for _, i := range h.Items {
+		if i.Metered {
+			refs = append(refs, i.Rate.Ref)
+		}
+	}
+	switch {
+	case err == nil && plan.Metered != nil && slices.Contains(refs, plan.Metered.PriceRef):
+		return plan.Metered.PriceRef
+	case slices.Contains(refs, stored):
+		return stored
+	case len(refs) == 1 && h.Plan != "" && (err != nil || plan.Metered != nil):
+		return refs[0]
+	}
+	return ""
+}
+
+// soldAt returns the plan with a gateway's price. If several have it, the one that the subscription was sold as.
+func (p Plans) soldAt(ref string, as PlanID) *Plan {
+	if plan, err := p.Find(as); err == nil && ref != "" && plan.PriceRef == ref {
+		return plan
+	}
+	return p.ByPrice(ref)
+}
+
+// planItem returns the item of the plan: the one whose price is that of a configured plan, else the one whose price was
+// stored last, else the only one that is not metered, if the subscription was sold as a plan. Nil if that is none, or
+// not only one.
+func (h *GatewaySubscription) planItem(plans Plans, stored string) *Item {
+	items := h.licensed(func(i *Item) bool { return plans.ByPrice(i.Rate.Ref) != nil })
+	if len(items) == 1 {
+		return items[0]
+	}
+	configured := len(items) > 0
+	if !configured {
+		items = h.licensed(func(*Item) bool { return true })
+	}
+	sold := ""
+	if plan, err := plans.Find(h.Plan); err == nil {
+		sold = plan.PriceRef
+	}
+	for _, ref := range []string{stored, sold} {
+		i := slices.IndexFunc(items, func(i *Item) bool { return ref != "" && i.Rate.Ref == ref })
+		if i >= 0 {
+			return items[i]
+		}
+	}
+	if !configured && len(items) == 1 && h.Plan != "" {
+		return items[0]
+	}
+	return nil
+}
+
+// licensed returns the items of h that are not metered and match.
+func (h *GatewaySubscription) licensed(match func(*Item) bool) (items []*Item) {
+	for n := range h.Items {
+		if i := &h.Items[n]; !i.Metered && match(i) {
+			items = append(items, i)
+		}
+	}
+	return items
+}
+
+// item returns an item of h; nil if there is none. "" stands for the only one that is not metered.
+func (h *GatewaySubscription) item(id ItemID) *Item {
+	items := h.licensed(func(i *Item) bool { return id == "" || i.ID == id })
+	if len(items) != 1 {
+		return nil
+	}
+	return items[0]
+}
+
+// endsAt returns when h is set to end; the zero time if it goes on. item is that of its plan.
+func (h *GatewaySubscription) endsAt(item *Item) time.Time {
+	switch s := h.Schedule; {
+	case !h.CancelAt.IsZero():
+		return h.CancelAt
+	case h.CancelAtPeriodEnd:
+		return item.PeriodEnd
+	case s != nil && s.Ends:
+		return s.Phases[len(s.Phases)-1].End
+	}
+	return time.Time{}
+}
+
+// endsWith reports whether h is set to end with the period of item, or before.
+func (h *GatewaySubscription) endsWith(item *Item) bool {
+	end := h.endsAt(item)
+	return !end.IsZero() && !end.After(item.PeriodEnd)
+}
+
+// EndsBy reports whether h, changed by a, is set to end at a time or before.
+func (h *GatewaySubscription) EndsBy(renewal time.Time, a Amendment) bool {
+	item := h.item(a.Item)
+	if item == nil {
+		return false
+	}
+	end := h.endsAt(item)
+	switch {
+	case a.CancelAtPeriodEnd != nil && *a.CancelAtPeriodEnd:
+		return true
+	case a.Undoes() && h.endsWith(item):
+		return false
+	}
+	return !end.IsZero() && !end.After(renewal)
+}
+
+// planItem returns the index of the plan's item in a phase: that with the price of the item that it is now, else the
+// only one that is neither metered nor another item of the subscription. -1 if there is none.
+func (p *Phase) planItem(h *GatewaySubscription, item *Item) int {
+	found := -1
+	for n := range p.Items {
+		i := &p.Items[n]
+		other := slices.ContainsFunc(h.Items, func(o Item) bool { return o.ID != item.ID && o.Rate.Ref == i.Rate.Ref })
+		switch {
+		case i.Metered || other:
+		case i.Rate.Ref == item.Rate.Ref:
+			return n
+		case found >= 0:
+			return -1
+		default:
+			found = n
+		}
+	}
+	return found
+}
+
+// pending returns what the schedule of h changes about its plan's item next; nil if it changes nothing of it.
+func (h *GatewaySubscription) pending(item *Item, plans Plans) *PendingChange {
+	if h.Schedule == nil {
+		return nil
+	}
+	for _, p := range h.Schedule.Phases[1:] {
+		n := p.planItem(h, item)
+		if n < 0 || (p.Plan == "" && p.Items[n].Rate.Ref == item.Rate.Ref && p.Items[n].Quantity == item.Quantity) {
+			continue
+		}
+		plan := cmp.Or(p.Plan, h.Plan)
+		if q := plans.soldAt(p.Items[n].Rate.Ref, plan); q != nil {
+			plan = q.ID
+		}
+		return &PendingChange{Plan: plan, Quantity: p.Items[n].Quantity, At: p.Start, Elsewhere: !h.Schedule.Own}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+var (
+	begins, ends = now.AddDate(0, 0, -3), now.AddDate(0, 0, 27)
+
+	addOn = payment.Item{ID: "si_addon", Rate: monthly("price_addon", 700), Quantity: 5, PeriodStart: begins,
+		PeriodEnd: ends}
+	meter = payment.Item{ID: "si_meter", Rate: monthly("price_messages", 10), Metered: true, PeriodStart: begins,
+		PeriodEnd: ends}
+)
+
+func monthly(ref string, amount int64) payment.Rate {
+	return payment.Rate{Ref: ref, Price: payment.Money{Amount: amount, Currency: "usd"}, Interval: payment.Month,
+		IntervalCount: 1}
+}
+
+// item returns the item of a plan.
+func item(ref string, amount int64, quantity int) payment.Item {
+	return payment.Item{ID: "si_plan", Rate: monthly(ref, amount), Quantity: quantity, PeriodStart: begins,
+		PeriodEnd: ends}
+}
+
+// holding returns an active subscription with items, as a gateway has it.
+func holding(plan payment.PlanID, items ...payment.Item) payment.GatewaySubscription {
+	return payment.GatewaySubscription{ID: "sub_1", Plan: plan, Status: payment.Active, Items: items, CreatedAt: begins}
+}
+
+func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
+	other := func(ref string) payment.Item { i := item(ref, 700, 3); i.ID = "si_other"; return i }
+	for name, tt := range map[string]struct {
+		held   payment.GatewaySubscription
+		stored string
+		item   payment.ItemID
+		plan   payment.PlanID
+	}{
+		"a configured price, behind an add-on":        {holding("", addOn, item("price_basic", 900, 1)), "", "si_plan", "basic"},
+		"and before one":                              {holding("", item("price_basic", 900, 1), addOn), "", "si_plan", "basic"},
+		"a metered item is never it":                  {holding("basic", meter, item("price_basic", 900, 1)), "", "si_plan", "basic"},
+		"a configured price rather than a stored one": {holding("", other("price_old"), item("price_pro", 2900, 1)), "price_old", "si_plan", "pro"},
+		"the price that was stored last":              {holding("basic", addOn, item("price_old", 500, 1)), "price_old", "si_plan", "basic"},
+		"the only item of a plan that was sold":       {holding("basic", meter, item("price_old", 500, 1)), "", "si_plan", "basic"},
+		"not the only one, if no plan was sold":       {holding("", item("price_old", 500, 1)), "", "", ""},
+		"not one of two unknown ones":                 {holding("basic", addOn, item("price_old", 500, 1)), "", "", "basic"},
+		"of two plans' prices the stored one":         {holding("", other("price_pro"), item("price_basic", 900, 1)), "price_basic", "si_plan", "basic"},
+		"of two plans' prices that which was sold":    {holding("basic", other("price_pro"), item("price_basic", 900, 1)), "", "si_plan", "basic"},
+		"of two plans' prices none":                   {holding("", other("price_pro"), item("price_basic", 900, 1)), "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := tt.held
+			h.Resolve(plans, tt.stored, "")
+			if h.Item != tt.item || h.Plan != tt.plan || !h.PeriodEnd.Equal(ends) {
+				t.Errorf("item %q of plan %q, %+v", h.Item, h.Plan, h)
+			}
+		})
+	}
+	t.Run("the plan of the price that was stored last, not what was sold once", func(t *testing.T) {
+		h := holding("basic", item("price_old", 2500, 1)) // it was sold as basic, and moved to pro elsewhere
+		h.Resolve(plans, "price_old", "pro")
+		if h.Item != "si_plan" || h.Plan != "pro" {
+			t.Errorf("item %q of plan %q", h.Item, h.Plan)
+		}
+		h = holding("basic", item("price_other", 2500, 1))
+		if h.Resolve(plans, "price_old", "pro"); h.Plan != "basic" {
+			t.Errorf("another price is that of plan %q", h.Plan)
+		}
+	})
+	t.Run("the mirror remembers the price and the plan", func(t *testing.T) {
+		c := subscribed("basic", payment.Active)
+		see := func(h payment.GatewaySubscription) payment.SoldItem {
+			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
+			return c.Subscription.Item
+		}
+		see(holding("", item("price_basic", 900, 1)))
+		sold := see(holding("", addOn, item("price_basic", 900, 1)))
+		if sold.ID != "si_plan" || c.Subscription.Plan != "basic" || c.Subscription.Quantity != 1 {
+			t.Errorf("%+v", c.Subscription)
+		}
+		unclear := holding("", addOn)
+		unclear.CancelAt = ends
+		sold = see(unclear)
+		if s := c.Subscription; !sold.Unrecognized || sold.Rate.Ref != "price_basic" || s.Quantity != 1 ||
+			!s.EndsAt.Equal(ends) || !s.CancelAtPeriodEnd {
+			t.Errorf("%+v", s)
+		}
+		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Quantity: new(int)}, plans)
+		wantErr(t, err, payment.ErrSubscriptionUnrecognized)
+	})
+}
+
+func TestAnEndIsSeenByEitherField(t *testing.T) {
+	later := ends.AddDate(0, 11, 0)
+	for name, tt := range map[string]struct {
+		change func(*payment.GatewaySubscription)
+		at     time.Time
+		period bool
+	}{
+		"none":                        {func(*payment.GatewaySubscription) {}, time.Time{}, false},
+		"at the end of the period":    {func(h *payment.GatewaySubscription) { h.CancelAtPeriodEnd = true }, ends, true},
+		"at a time that is that":      {func(h *payment.GatewaySubscription) { h.CancelAt = ends }, ends, true},
+		"at a later time":             {func(h *payment.GatewaySubscription) { h.CancelAt = later }, later, false},
+		"with a schedule":             {func(h *payment.GatewaySubscription) { h.Schedule = term(later, h.Items...) }, later, false},
+		"with a schedule that is due": {func(h *payment.GatewaySubscription) { h.Schedule = term(ends, h.Items...) }, ends, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := holding("basic", item("price_basic", 900, 1))
+			tt.change(&h)
+			c := customer()
+			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
+			if s := c.Subscription; !s.EndsAt.Equal(tt.at) || s.CancelAtPeriodEnd != tt.period {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// term returns a schedule of someone else that ends the subscription.
+func term(at time.Time, items ...payment.Item) *payment.Schedule {
+	return &payment.Schedule{Ends: true, Phases: []payment.Phase{{Start: begins, End: at, Items: items}}}
+}
+
+func TestWhatIsScheduledIsKnownByItsPrice(t *testing.T) {
+	h := holding("basic", addOn, item("price_basic", 900, 1))
+	next := item("price_pro", 2900, 2)
+	next.ID = ""
+	h.Schedule = &payment.Schedule{Phases: []payment.Phase{
+		{Start: begins, End: ends, Items: h.Items}, {Start: ends, End: ends.AddDate(1, 0, 0),
+			Items: []payment.Item{addOn, next}},
+	}}
+	c := customer()
+	seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
+	want := &payment.PendingChange{Plan: "pro", Quantity: 2, At: ends, Elsewhere: true}
+	if d := cmp.Diff(want, c.Subscription.Pending); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheSeatsOfAnOldPriceKeepIt(t *testing.T) {
+	seats := func(n int) payment.Changes { return payment.Changes{Quantity: &n} }
+	same, other := payment.PlanID("basic"), payment.PlanID("pro")
+	for name, tt := range map[string]struct {
+		rate    payment.Rate
+		changes payment.Changes
+		sold    string
+		renewal bool
+	}{
+		"more seats":                 {monthly("price_old", 500), seats(3), "", false},
+		"fewer seats":                {monthly("price_old", 500), seats(1), "", true},
+		"the plan that it has":       {monthly("price_old", 500), payment.Changes{Plan: &same, Quantity: seats(3).Quantity}, "", false},
+		"another plan, by its price": {monthly("price_old", 500), payment.Changes{Plan: &other}, "price_pro", false},
+		"another plan that costs less than what is paid": {monthly("price_dear", 9900), payment.Changes{Plan: &other},
+			"price_pro", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := subscribed("basic", payment.Active)
+			c.Subscription.Quantity, c.Subscription.Item = 2, payment.SoldItem{ID: "si_plan", Rate: tt.rate}
+			_, err := c.ChangeSubscription(owner, "key", nil, tt.changes, plans)
+			wantErr(t, err, nil)
+			plan, err := c.Pending.Bought(plans)
+			wantErr(t, err, nil)
+			a := c.Pending.Amendment(*plan)
+			if a.Item != "si_plan" || a.Plan.PriceRef != tt.sold || a.AtRenewal != tt.renewal ||
+				(tt.changes.Quantity == nil && a.Quantity != 0) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}

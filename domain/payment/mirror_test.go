@@ -1,0 +1,140 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
+	later := after(owner, time.Second)
+	parts := map[string]payment.Seen{
+		"payment methods": {Wallet: new(payment.Wallet)},
+		"subscriptions":   {Subscriptions: new([]payment.GatewaySubscription)},
+		"invoices":        {Invoices: new([]payment.Invoice)},
+	}
+	readAt := func(c *payment.Customer) [3]time.Time {
+		return [3]time.Time{c.WalletAt, c.SubscriptionAt, c.InvoicesAt}
+	}
+	for name, seen := range parts {
+		t.Run(name+" are mirrored if nothing was stored since they were read", func(t *testing.T) {
+			c := subscribed("basic", payment.Active, card("a", 1))
+			if before := readAt(c); !c.Mirror(later, c.Look(), seen, plans) || readAt(c) == before {
+				t.Errorf("%+v", c)
+			}
+		})
+		t.Run(name+" are not if the customer has changed", func(t *testing.T) {
+			c := subscribed("basic", payment.Active, card("a", 1), card("b", 2))
+			from := c.Look()
+			wantErr(t, c.SetDefault(owner, now, from, "b"), nil)
+			before := readAt(c)
+			if c.Mirror(later, from, seen, plans) || readAt(c) != before || len(c.Methods) != 2 ||
+				c.Subscription == nil {
+				t.Errorf("%+v", c)
+			}
+		})
+		t.Run(name+" are not if a later look has found the mirror correct", func(t *testing.T) {
+			c := subscribed("basic", payment.Active, card("a", 1))
+			from := c.Look()
+			correct := payment.Seen{
+				Wallet:        &payment.Wallet{Methods: c.Methods, Default: "a"},
+				Subscriptions: &[]payment.GatewaySubscription{held(payment.Active)}, Invoices: new([]payment.Invoice),
+			}
+			if !c.Mirror(owner, c.Look(), correct, plans) || c.Mirror(later, from, seen, plans) ||
+				len(c.Methods) != 1 || c.Subscription == nil || c.InvoicesAt != now {
+				t.Errorf("%+v", c)
+			}
+		})
+		t.Run(name+" are if another part was read meanwhile", func(t *testing.T) {
+			for other, alsoSeen := range parts {
+				c := customer()
+				from := c.Look()
+				if other != name && (!c.Mirror(owner, from, alsoSeen, plans) || !c.Mirror(later, from, seen, plans)) {
+					t.Errorf("%s: %+v", other, c)
+				}
+			}
+		})
+	}
+}
+
+func TestTheDefaultDoesNotFollowTheGatewayWhileItIsBeingChanged(t *testing.T) {
+	for name, tt := range map[string]struct {
+		begin func(*payment.Customer) error
+		seen  payment.MethodID // the default at the gateway meanwhile
+		end   func(*payment.Customer)
+		want  payment.MethodID
+	}{
+		"by a removal": {func(c *payment.Customer) error {
+			_, err := c.Remove(owner, now, "a", "")
+			return err
+		}, "a", func(c *payment.Customer) { c.Removed(owner, "a") }, "b"},
+		"by a purchase that is declined": {func(c *payment.Customer) error {
+			_, err := c.Subscribe(owner, now, "k",
+				payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
+			return err
+		}, "b", func(c *payment.Customer) { c.Abandon(owner, "k", "card_declined") }, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := customer(card("a", 3), card("b", 2))
+			wantErr(t, tt.begin(c), nil)
+			meanwhile := payment.Wallet{
+				Methods: []payment.Method{card("a", 3), card("b", 2), card("c", 1)},
+				Default: tt.seen,
+			}
+			seeWallet(c, owner, meanwhile)
+			if m := c.DefaultMethod(); m == nil || m.ID != tt.want || c.Shown()[0].ID != "c" {
+				t.Errorf("%+v of %+v", m, c.Methods)
+			}
+			tt.end(c)
+			if m := c.DefaultMethod(); m == nil || m.ID != tt.want || !c.WalletAt.IsZero() {
+				t.Errorf("afterwards: %+v, read at %s", m, c.WalletAt)
+			}
+		})
+	}
+}
+
+func TestAResponseThatMayBeOlderThanTheMirrorDoesNotSettle(t *testing.T) {
+	c := customer(card("a", 1))
+	_, err := c.Subscribe(owner, now, "made", payment.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
+	wantErr(t, err, nil)
+	from := c.Look()
+	seeSubscriptions(c, owner, []payment.GatewaySubscription{held(payment.Active)}, plans)
+	old := []payment.GatewaySubscription{held(payment.Incomplete)}
+	if c.Settle(owner, "made", from, old, plans) || c.Pending == nil || c.Subscription.Status != payment.Active {
+		t.Errorf("%+v", c)
+	}
+	read := []payment.GatewaySubscription{held(payment.Active)}
+	if !c.Settle(owner, "made", c.Look(), read, plans) || c.Pending != nil || c.Subscription.Status != payment.Active {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestWhatWasSeenAgreesWithTheMirror(t *testing.T) {
+	c := subscribed("basic", payment.Active, card("a", 1))
+	correct := payment.Seen{
+		Wallet:        &payment.Wallet{Methods: c.Methods, Default: "a"},
+		Subscriptions: &[]payment.GatewaySubscription{held(payment.Active)},
+	}
+	c.Mirror(owner, c.Look(), correct, plans)
+	for name, tt := range map[string]struct {
+		seen payment.Seen
+		want bool
+	}{
+		"if it is the same":                     {correct, true},
+		"but not with another card":             {payment.Seen{Wallet: &payment.Wallet{Methods: c.Methods}}, false},
+		"but not without the subscription":      {payment.Seen{Subscriptions: new([]payment.GatewaySubscription)}, false},
+		"but not if invoices were read as well": {payment.Seen{Invoices: new([]payment.Invoice)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := *c
+			if got := c.Agrees(after(owner, time.Second), tt.seen, plans); got != tt.want {
+				t.Errorf("agrees: %t", got)
+			}
+			if c.Revision != before.Revision || c.Subscription == nil || c.Default != "a" ||
+				c.SubscriptionAt != before.SubscriptionAt || len(c.Recorded()) != len(before.Recorded()) {
+				t.Errorf("it changed: %+v", c)
+			}
+		})
+	}
+}

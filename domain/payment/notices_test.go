@@ -1,0 +1,100 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func TestNotices(t *testing.T) {
+	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	const day, grace = 24 * time.Hour, 7 * 24 * time.Hour
+	by := identity.System("org", "acme", "test", at)
+	customer := func(s *payment.Subscription, methods ...payment.Method) *payment.Customer {
+		c := &payment.Customer{Org: "org", Workspace: "acme", ID: "cus", Subscription: s, Methods: methods}
+		if len(methods) > 0 {
+			c.Default = methods[0].ID
+		}
+		return c
+	}
+	card := payment.Method{ID: "pm", Brand: "visa", Last4: "4242", ExpMonth: 3, ExpYear: 2026}
+	later := card
+	later.ExpYear = 2034
+	for name, tt := range map[string]struct {
+		c    *payment.Customer
+		at   time.Time
+		want payment.NoticeKind // "" for none
+	}{
+		"a failed renewal": {
+			customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: at}), at,
+			payment.PaymentFailed},
+		"a renewal that is not tried again": {
+			customer(&payment.Subscription{ID: "sub", Status: payment.Unpaid, PastDueSince: at}), at.Add(30 * day),
+			payment.PaymentFailed},
+		"a paid subscription": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
+			later), at, ""},
+		"a trial that ends in four days": {
+			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: at.Add(4 * day)}), at, ""},
+		"a trial that ends in three days": {
+			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: at.Add(3 * day)}), at,
+			payment.TrialEnding},
+		"a trial that will not be continued": {
+			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: at.Add(day),
+				CancelAtPeriodEnd: true}), at, ""},
+		"a card that expires this month": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
+			card), at, payment.CardExpiring},
+		"a card without a subscription": {customer(nil, card), at, ""},
+		"a card that expires in eight years": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
+			later), at, ""},
+		"a method that never expires": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
+			payment.Method{ID: "pm"}), at, ""},
+		"an expiring card that is not charged": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
+			later, card), at, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tt.c.Notify(by, tt.at, grace)
+			switch {
+			case tt.want == "" && len(got) == 0 && len(tt.c.Recorded()) == 0:
+				return
+			case len(got) != 1 || got[0].Kind != tt.want:
+				t.Fatalf("Notify = %+v, want %q", got, tt.want)
+			}
+			last := tt.c.Recorded()[len(tt.c.Recorded())-1]
+			if last.Type != string(tt.want) || last.Subject != "cus" || len(last.Data) == 0 {
+				t.Errorf("recorded %+v", last)
+			}
+			if again := tt.c.Notify(by, tt.at.Add(time.Hour), grace); len(again) != 0 || len(tt.c.Recorded()) != 1 {
+				t.Errorf("it was given again: %+v", again)
+			}
+			n, to := tt.c.ParseNoticeSubject(got[0].Subject("usr"))
+			if n == nil || n.Key != got[0].Key || to != "usr" {
+				t.Errorf("the subject leads to %+v, %q", n, to)
+			}
+			for _, wrong := range []string{"", "payment.failed", "payment.failed other usr", "a b c d"} {
+				if n, _ := tt.c.ParseNoticeSubject(wrong); n != nil {
+					t.Errorf("%q leads to %+v", wrong, n)
+				}
+			}
+		})
+	}
+	t.Run("each failed renewal is its own notice", func(t *testing.T) {
+		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: at})
+		c.Notify(by, at, grace)
+		c.Subscription.PastDueSince = at.Add(30 * day)
+		if got := c.Notify(by, at.Add(30*day), grace); len(got) != 1 || len(c.Notices) != 2 {
+			t.Errorf("Notify = %+v", got)
+		}
+	})
+	t.Run("old notices are forgotten", func(t *testing.T) {
+		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue})
+		for i := range 60 {
+			c.Subscription.PastDueSince = at.Add(time.Duration(i) * time.Hour)
+			c.Notify(by, at, grace)
+		}
+		if len(c.Notices) != 50 {
+			t.Errorf("%d are remembered", len(c.Notices))
+		}
+	})
+}

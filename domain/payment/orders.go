@@ -1,0 +1,69 @@
+package payment
+
+// Order returns the request to the gateway for a Subscribe.
+func (o *Operation) Order(p Plan) Order {
+	return Order{
+		Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays, AutomaticTax: o.AutomaticTax,
+		Promotion: o.Promotion,
+	}
+}
+
+// Amendment returns the request to the gateway for a Change.
+func (o *Operation) Amendment(p Plan) Amendment {
+	quantity := o.Quantity
+	if o.KeepQuantity {
+		quantity = 0
+	}
+	return Amendment{Item: o.Item, Plan: p, Quantity: quantity, Meter: o.Meter, AtRenewal: o.AtRenewal,
+		Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, ProrateAt: o.ProrateAt, Promotion: o.Promotion,
+		Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
+}
+
+// price decides when a change of plan or quantity takes effect, and which price it sends: that of another plan. As
+// long as the plan stays, so does the price that is paid.
+func (c *Customer) price(op *Operation, plans Plans) error {
+	s := c.Subscription
+	rate := s.Item.Rate
+	current, err := plans.Find(s.Plan)
+	if rate == (Rate{}) && err == nil { // of a mirror that has not stored it
+		rate = current.rate()
+	}
+	next := rate
+	if op.Plan != s.Plan {
+		plan, err := plans.buyable(op.Plan)
+		if err != nil {
+			return err
+		}
+		op.Sold, next = plan.snapshot(), plan.rate()
+		if op.Meter = s.Item.Meter; op.Meter == "" && current != nil && current.Metered != nil {
+			op.Meter = current.Metered.PriceRef
+		}
+	}
+	if rate == (Rate{}) { // it cannot be compared: the change takes effect at once
+		return nil
+	}
+	if rate.Price.Currency != next.Price.Currency {
+		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
+			"subscription, then begin another one.")
+	}
+	less := next.length() < rate.length() ||
+		next.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
+	op.AtRenewal = (less || op.remeters(current, rate)) && s.Status != Trialing
+	return nil
+}
+
+// remeters reports whether a change of the current plan, nil if it is no longer configured, ends the metered price at
+// which the subscription is billed. Stripe bills no usage before such a change
+// (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that it waits for the renewal.
+// Another period than that of rate, which is paid now, does, too: it would begin at once, and the usage before it would
+// not be billed.
+func (o *Operation) remeters(current *Plan, rate Rate) bool {
+	// A gateway without a catalog of prices has no references to them.
+	configured := current != nil && current.Metered != nil && current.Metered.PriceRef == o.Meter
+	if o.Sold == nil || (o.Meter == "" && !configured) {
+		return false
+	}
+	m := o.Sold.Metered
+	return m == nil || m.PriceRef != o.Meter || (configured && *m != *current.Metered) ||
+		!o.Sold.rate().samePeriod(rate)
+}

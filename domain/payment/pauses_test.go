@@ -1,0 +1,121 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func TestPauses(t *testing.T) {
+	yes, no, pro, feedback := true, false, payment.PlanID("pro"), payment.Feedback("unused")
+	ends := func() *payment.Customer {
+		c := subscribed("basic", payment.Active)
+		c.Subscription.CancelAtPeriodEnd = true
+		return c
+	}
+	paused := func() *payment.Customer {
+		c := subscribed("basic", payment.Active)
+		c.Subscription.Paused, c.Subscription.PaidUntil = true, c.Subscription.PeriodEnd
+		return c
+	}
+	declined := paused()
+	declined.PausedAt = now
+	for name, tt := range map[string]struct {
+		c    *payment.Customer
+		ch   payment.Changes
+		err  error
+		done bool
+	}{
+		"an active one": {c: subscribed("basic", payment.Active), ch: payment.Changes{Pause: &yes}},
+		"a trial": {subscribed("basic", payment.Trialing), payment.Changes{Pause: &yes},
+			payment.ErrSubscriptionNotActive, false},
+		"an unpaid renewal": {subscribed("basic", payment.PastDue), payment.Changes{Pause: &yes},
+			payment.ErrSubscriptionNotActive, false},
+		"one that ends": {ends(), payment.Changes{Pause: &yes}, payment.ErrSubscriptionEnds, false},
+		"with another plan": {subscribed("basic", payment.Active), payment.Changes{Pause: &yes, Plan: &pro},
+			fault.ErrInvalid, false},
+		"with a reason": {subscribed("basic", payment.Active),
+			payment.Changes{Pause: &yes, Feedback: &feedback}, fault.ErrInvalid, false},
+		"twice":                       {paused(), payment.Changes{Pause: &yes}, nil, true},
+		"resumed":                     {c: paused(), ch: payment.Changes{Pause: &no}},
+		"resumed, not paused":         {subscribed("basic", payment.Active), payment.Changes{Pause: &no}, nil, true},
+		"resumed after many declines": {declined, payment.Changes{Pause: &no}, payment.ErrPaused, false},
+		"another plan while it rests": {paused(), payment.Changes{Plan: &pro}, payment.ErrSubscriptionPaused, false},
+		"a code while it rests": {paused(), payment.Changes{Code: "HALF"}, payment.ErrSubscriptionPaused,
+			false},
+		"its end while it rests":       {c: paused(), ch: payment.Changes{CancelAtPeriodEnd: &yes}},
+		"a reason without a reason to": {paused(), payment.Changes{Feedback: &feedback}, fault.ErrInvalid, false},
+		"the end together with why": {c: paused(),
+			ch: payment.Changes{CancelAtPeriodEnd: &yes, Feedback: &feedback}},
+		"the reason of one that ends":   {c: ends(), ch: payment.Changes{Feedback: &feedback}},
+		"the same reason as it has now": {explained(), payment.Changes{Feedback: &feedback}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, err := tt.c.ChangeSubscription(owner, "k", nil, tt.ch, plans)
+			if wantErr(t, err, tt.err); done != tt.done || (tt.c.Pending != nil) != (err == nil && !done) {
+				t.Fatalf("%t, %+v", done, tt.c.Pending)
+			}
+			if op := tt.c.Pending; op != nil && tt.ch.Pause != nil {
+				a := op.Amendment(payment.Plan{})
+				if *a.Pause != *tt.ch.Pause || a.Resell || !*a.Pause && a.PaidUntil.IsZero() {
+					t.Errorf("%+v", a)
+				}
+			}
+		})
+	}
+}
+
+// explained returns a customer whose subscription ends, and who has said why.
+func explained() *payment.Customer {
+	c := subscribed("basic", payment.Active)
+	c.Subscription.CancelAtPeriodEnd, c.Subscription.Cancellation.Feedback = true, "unused"
+	return c
+}
+
+func TestAReasonGoesWithTheCancellation(t *testing.T) {
+	c, no := explained(), false
+	_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{CancelAtPeriodEnd: &no}, plans)
+	if wantErr(t, err, nil); c.Pending.Cancellation == nil || *c.Pending.Cancellation != (payment.Cancellation{}) {
+		t.Errorf("%+v", c.Pending)
+	}
+}
+
+func TestAnEndTellsWhy(t *testing.T) {
+	c := subscribed("basic", payment.Active)
+	why := payment.Cancellation{Feedback: "too_expensive", Comment: "secret"}
+	wantErr(t, c.CancelSubscription(owner, "k", nil, why), nil)
+	if c.Pending.Why() != why {
+		t.Errorf("%+v", c.Pending)
+	}
+	c.Settle(owner, "k", c.Look(), nil, plans)
+	for _, e := range c.Recorded() {
+		if e.Data["cancellation_feedback"] != payment.Feedback("too_expensive") || len(e.Data) > 2 {
+			t.Errorf("%s: %+v", e.Type, e.Data)
+		}
+	}
+	if c.Ended == nil || c.Ended.Cancellation != why {
+		t.Errorf("%+v", c.Ended)
+	}
+}
+
+func TestAPauseEntitlesToWhatWasPaid(t *testing.T) {
+	c := subscribed("basic", payment.Active)
+	end := c.Subscription.PeriodEnd
+	h := func(start time.Time, until time.Time) []payment.GatewaySubscription {
+		return []payment.GatewaySubscription{{
+			ID: c.Subscription.ID, Status: payment.Active, Quantity: 1, Paused: true, PaidUntil: until,
+			PeriodStart: start, PeriodEnd: start.AddDate(0, 0, 30),
+		}}
+	}
+	seeSubscriptions(c, owner, h(c.Subscription.PeriodStart, time.Time{}), plans)
+	seeSubscriptions(c, owner, h(end, time.Time{}), plans)
+	if s := c.Subscription; !s.PaidUntil.Equal(end) || !s.Entitled(end.Add(-1), 0) || s.Entitled(end, time.Hour) {
+		t.Errorf("%+v", s)
+	}
+	seeSubscriptions(c, owner, h(end, now), plans) // as the gateway knows better
+	if s := c.Subscription; !s.PaidUntil.Equal(now) {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,246 @@
+package payment
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Status is the status of a subscription.
+type Status string
+
+// The statuses. Canceled and IncompleteExpired subscriptions have ended; all others are live.
+const (
+	Incomplete        Status = "incomplete" // the first payment waits for the payer
+	Trialing          Status = "trialing"
+	Active            Status = "active"
+	PastDue           Status = "past_due" // a renewal failed and is retried
+	Unpaid            Status = "unpaid"   // a renewal failed and is not retried
+	Paused            Status = "paused"
+	Canceled          Status = "canceled"
+	IncompleteExpired Status = "incomplete_expired"
+)
+
+// Live reports whether a subscription has not ended.
+func (s Status) Live() bool { return s != Canceled && s != IncompleteExpired && s != "" }
+
+// Subscription is what a workspace pays for.
+type Subscription struct {
+	ID                SubscriptionID
+	Item              SoldItem
+	Plan              PlanID // "" if the org no longer sells it
+	Quantity          int
+	Status            Status
+	Key               string // of the call that created it
+	Code              string // the promotion code that was used last; "" if there is none
+	Discount          *Discount
+	PeriodStart       time.Time
+	PeriodEnd         time.Time
+	TrialEnd          time.Time // zero if there is none
+	CancelAtPeriodEnd bool
+	EndsAt            time.Time    // when it is set to end, at the end of this period or later; zero if it goes on
+	Cancellation      Cancellation // why it is, or was, cancelled
+	Paused            bool         // its periods cost nothing
+	PaidUntil         time.Time    // the end of what was paid before the pause; zero without one
+	Pending           *PendingChange
+	Confirming        bool // a change waits for the payer to authenticate its payment
+	CreatedAt         time.Time
+	EndedAt           time.Time // when Atrium noticed the end; zero while it is live
+
+	// PastDueSince is when the first unpaid renewal failed; zero if there is none.
+	PastDueSince time.Time
+}
+
+// SoldItem is the item of a subscription that is the plan's.
+type SoldItem struct {
+	ID   ItemID `json:"id"`
+	Rate Rate   `json:"rate"` // that is paid, which may no longer be the plan's
+
+	// Meter is the metered price by which the subscription is billed, which may no longer be the plan's; "" if there is
+	// none.
+	Meter string `json:"meter,omitempty"`
+
+	// Unrecognized says that no item is clearly that of a plan, so that the subscription cannot be changed.
+	Unrecognized bool `json:"unrecognized,omitempty"`
+}
+
+// PendingChange is what changes when the period ends.
+type PendingChange struct {
+	Plan      PlanID
+	Quantity  int
+	At        time.Time
+	Elsewhere bool // someone has scheduled it at the gateway, without Atrium
+}
+
+// Entitled reports whether the workspace may use what it subscribed to: while the subscription is
+// active or on trial, and for a grace after a renewal has failed. A new period during the grace does
+// not extend it. A paused subscription entitles until the end of what was paid.
+func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
+	if s.Paused && !now.Before(s.PaidUntil) {
+		return false
+	}
+	switch s.Status {
+	case Active, Trialing:
+		return true
+	case PastDue:
+		since := s.PastDueSince
+		if since.IsZero() {
+			since = s.PeriodStart
+		}
+		return now.Before(since.Add(grace))
+	}
+	return false
+}
+
+// setUnpaidSince sets since when s is unpaid, given its previous state.
+func (s *Subscription) setUnpaidSince(was *Subscription) {
+	switch {
+	case s.Status != PastDue && s.Status != Unpaid:
+		s.PastDueSince = time.Time{}
+	case was != nil && was.ID == s.ID && !was.PastDueSince.IsZero():
+		s.PastDueSince = was.PastDueSince
+	default: // a renewal fails when its period starts
+		s.PastDueSince = s.PeriodStart
+	}
+}
+
+// Asks reports whether the payer may have to act: to make the first payment or that of a change or a renewal, or to
+// add a method before the trial ends.
+func (s *Subscription) Asks() bool {
+	return s.Status == Incomplete || s.Status == Trialing || s.Status == PastDue || s.Confirming
+}
+
+// equal compares the fields that come from the gateway.
+func (s *Subscription) equal(o *Subscription) bool {
+	a, b := *s, *o
+	samePending := (a.Pending == nil) == (b.Pending == nil) && (a.Pending == nil || *a.Pending == *b.Pending)
+	sameOff := sameDiscount(a.Discount, b.Discount)
+	a.Pending, b.Pending, a.Discount, b.Discount = nil, nil, nil, nil
+	a.Item = b.Item // of which no event tells
+	return samePending && sameOff && a == b
+}
+
+// subscription returns h as it is mirrored, given its previous state.
+func (h GatewaySubscription) subscription(plans Plans, was *Subscription) *Subscription {
+	var before Subscription
+	if was != nil && was.ID == h.ID {
+		before = *was
+	}
+	h.Resolve(plans, before.Item.Rate.Ref, before.Plan)
+	if h.isUnrecognized() {
+		h.Quantity = before.Quantity
+	}
+	return &Subscription{
+		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
+		PeriodEnd: h.PeriodEnd, EndsAt: h.EndsAt,
+		Item:     h.soldItem(plans, before.Item),
+		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
+		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
+		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,
+	}
+}
+
+// applySubscriptions updates the mirror with the gateway's subscriptions. If several are live, which Atrium never
+// causes, the oldest one counts, the others are Surplus, and an event records them.
+func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscription, plans Plans) {
+	c.SubscriptionAt = by.At
+	var now *Subscription
+	var live []SubscriptionID
+	for _, h := range slices.SortedFunc(slices.Values(held), oldestFirst) {
+		if h.Status.Live() {
+			live = append(live, h.ID)
+			if now == nil || now.Status == Incomplete && h.Status != Incomplete {
+				now = h.subscription(plans, c.Subscription)
+			}
+		}
+		c.HadTrial = c.HadTrial || !h.TrialEnd.IsZero()
+	}
+	c.applySurplus(by, now, live)
+	was := c.Subscription
+	if now != nil {
+		now.setUnpaidSince(was)
+		now.pause(was)
+	}
+	switch {
+	case was == nil && now == nil:
+		return
+	case was != nil && now != nil && was.ID == now.ID:
+		if was.equal(now) {
+			if was.Item != now.Item {
+				was.Item = now.Item
+				c.touch(by)
+			}
+			return
+		}
+		c.Subscription = now
+		c.Record(by, "subscription.changed", string(now.ID), now.difference(was))
+	default:
+		if was != nil {
+			was.Cancellation = c.cancelledFor(held)
+			c.end(by)
+		}
+		if c.Subscription = now; now != nil {
+			c.Record(by, "subscription.started", string(now.ID), map[string]any{
+				"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status,
+				"current_period_end": now.PeriodEnd,
+			})
+		}
+	}
+	c.InvoicesAt = time.Time{} // there may be a new invoice
+	c.touch(by)
+}
+
+func oldestFirst(a, b GatewaySubscription) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// applySurplus updates which subscriptions are live in addition to the one that counts.
+func (c *Customer) applySurplus(by identity.Actor, counts *Subscription, live []SubscriptionID) {
+	surplus := slices.DeleteFunc(live, func(id SubscriptionID) bool { return counts == nil || id == counts.ID })
+	if slices.Equal(surplus, c.Surplus) {
+		return
+	}
+	if len(surplus) > len(c.Surplus) {
+		c.Record(by, "subscription.duplicated", string(counts.ID), map[string]any{"also": surplus})
+	}
+	c.Surplus = surplus
+	c.touch(by)
+}
+
+// end marks the live subscription as ended.
+func (c *Customer) end(by identity.Actor) {
+	c.Ended = c.Subscription
+	c.Ended.Status, c.Ended.EndedAt = Canceled, by.At
+	c.Subscription = nil
+	data := c.Ended.Cancellation.note(map[string]any{"plan_id": c.Ended.Plan})
+	c.Record(by, "subscription.ended", string(c.Ended.ID), data)
+}
+
+// difference returns the fields of s that differ from was.
+func (s *Subscription) difference(was *Subscription) map[string]any {
+	data := map[string]any{}
+	note := func(what string, from, to any) {
+		if from != to {
+			data[what] = event.Change{From: from, To: to}
+		}
+	}
+	note("plan_id", was.Plan, s.Plan)
+	note("quantity", was.Quantity, s.Quantity)
+	note("status", was.Status, s.Status)
+	note("cancel_at_period_end", was.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
+	if !s.EndsAt.Equal(was.EndsAt) {
+		data["ends_at"] = event.Change{From: event.Time(was.EndsAt), To: event.Time(s.EndsAt)}
+	}
+	note("current_period_end", was.PeriodEnd, s.PeriodEnd)
+	note("confirming", was.Confirming, s.Confirming)
+	note("paused", was.Paused, s.Paused)
+	note("cancellation_feedback", was.Cancellation.Feedback, s.Cancellation.Feedback)
+	note("discount_id", was.Discount.id(), s.Discount.id())
+	if s.Pending != nil {
+		note("pending_plan_id", nil, s.Pending.Plan)
+	}
+	return data
+}

@@ -1,0 +1,135 @@
+package payment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func TestEntitled(t *testing.T) {
+	const grace = 7 * 24 * time.Hour
+	for status, want := range map[payment.Status]bool{
+		payment.Active: true, payment.Trialing: true, payment.PastDue: true, payment.Incomplete: false,
+		payment.Unpaid: false,
+		payment.Paused: false, payment.Canceled: false, payment.IncompleteExpired: false, "": false,
+	} {
+		s := payment.Subscription{Status: status, PeriodStart: now.Add(-grace + time.Second)}
+		if got := s.Entitled(now, grace); got != want {
+			t.Errorf("%s: %v", status, got)
+		}
+		if got := s.Entitled(now.Add(time.Second), grace); got != (want && status != payment.PastDue) {
+			t.Errorf("%s, after the grace: %v", status, got)
+		}
+	}
+}
+
+func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
+	older := held(payment.Active)
+	older.ID, older.CreatedAt = "sub_0", now.AddDate(0, -1, 0)
+	ended := older
+	ended.Status = payment.Canceled
+	changed := held(payment.PastDue)
+	soldNoMore := held(payment.Active)
+	soldNoMore.Plan = "old"
+	for name, tt := range map[string]struct {
+		of     *payment.Customer
+		held   []payment.GatewaySubscription
+		want   payment.SubscriptionID
+		events string
+	}{
+		"one that began": {customer(), []payment.GatewaySubscription{held(payment.Active)}, "sub_1",
+			"subscription.started "},
+		"one that has ended is not": {customer(), []payment.GatewaySubscription{ended}, "", ""},
+		"one as it is known": {subscribed("basic", payment.Active),
+			[]payment.GatewaySubscription{held(payment.Active), ended}, "sub_1", ""},
+		"one that changed": {subscribed("basic", payment.Active), []payment.GatewaySubscription{changed},
+			"sub_1", "subscription.changed "},
+		"one that is gone": {subscribed("basic", payment.Active), nil, "", "subscription.ended "},
+		"another in its place": {subscribed("basic", payment.Active), []payment.GatewaySubscription{older},
+			"sub_0", "subscription.ended subscription.started "},
+		"of two, the older": {customer(), []payment.GatewaySubscription{held(payment.Active), older}, "sub_0",
+			"subscription.duplicated subscription.started "},
+		"but one that is paid for": {customer(),
+			[]payment.GatewaySubscription{held(payment.Active), {ID: "sub_0", Status: payment.Incomplete}}, "sub_1",
+			"subscription.duplicated subscription.started "},
+		"a plan that is sold no more": {customer(), []payment.GatewaySubscription{soldNoMore}, "sub_1",
+			"subscription.started "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seeSubscriptions(tt.of, owner, tt.held, plans)
+			var got payment.SubscriptionID
+			if tt.of.Subscription != nil {
+				got = tt.of.Subscription.ID
+			}
+			if got != tt.want || recorded(&tt.of.Log) != tt.events || tt.of.SubscriptionAt != now {
+				t.Errorf("got %q, recorded %s", got, recorded(&tt.of.Log))
+			}
+		})
+	}
+	t.Run("grace counts from the first failure, once", func(t *testing.T) {
+		c := subscribed("basic", payment.Active)
+		see := func(status payment.Status, begins time.Time) *payment.Subscription {
+			h := held(status)
+			h.PeriodStart, h.PeriodEnd = begins, begins.AddDate(0, 0, 7)
+			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
+			return c.Subscription
+		}
+		const grace = 7 * 24 * time.Hour
+		week := func(n int) time.Time { return now.AddDate(0, 0, 7*n) }
+		if s := see(payment.PastDue, week(0)); s.PastDueSince != now || !s.Entitled(week(1).Add(-time.Second), grace) {
+			t.Errorf("%+v", s)
+		}
+		if s := see(payment.PastDue, week(1)); s.PastDueSince != now || s.Entitled(week(1), grace) {
+			t.Errorf("the next period begins another grace: %+v", s)
+		}
+		if s := see(payment.Unpaid, week(2)); s.PastDueSince != now {
+			t.Errorf("%+v", s)
+		}
+		if s := see(payment.Active, week(2)); !s.PastDueSince.IsZero() || !s.Entitled(week(2), grace) {
+			t.Errorf("%+v", s)
+		}
+		if s := see(payment.PastDue, week(3)); s.PastDueSince != week(3) || !s.Entitled(week(3).Add(time.Hour), grace) {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("several that live end together", func(t *testing.T) {
+		c := subscribed("basic", payment.Active)
+		both := []payment.GatewaySubscription{held(payment.Active), older}
+		c.Subscription.CreatedAt = older.CreatedAt
+		for range 2 {
+			seeSubscriptions(c, owner, both, plans)
+		}
+		if len(c.Surplus) != 1 || c.Surplus[0] != "sub_1" ||
+			strings.Count(recorded(&c.Log), "subscription.duplicated") != 1 {
+			t.Fatalf("surplus %v, recorded %s", c.Surplus, recorded(&c.Log))
+		}
+		wantErr(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}), nil)
+		if op := c.Pending; op.Subscription != "sub_0" || len(op.Also) != 1 || op.Also[0] != "sub_1" {
+			t.Errorf("%+v", op)
+		}
+		c.Settle(owner, "k", c.Look(), nil, plans)
+		if len(c.Surplus) != 0 || c.Subscription != nil {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestMonthsEndOnTheSameDay(t *testing.T) {
+	jan31 := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
+	feb28 := payment.Month.Advance(jan31, 1, 31)
+	if want := time.Date(2027, 2, 28, 10, 0, 0, 0, time.UTC); feb28 != want {
+		t.Errorf("a month after January 31st is %s", feb28)
+	}
+	if got, want := payment.Month.Advance(feb28, 1, 31), time.Date(2027, 3, 31, 10, 0, 0, 0, time.UTC); got != want {
+		t.Errorf("the next one is %s", got)
+	}
+	leap := time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC)
+	if got, want := payment.Year.Advance(leap, 1, 29), time.Date(2029, 2, 28, 0, 0, 0, 0, time.UTC); got != want {
+		t.Errorf("a year after February 29th is %s", got)
+	}
+	if got, want := payment.Week.Advance(leap, 2, 29), time.Date(2028, 3, 14, 0, 0, 0, 0, time.UTC); got != want {
+		t.Errorf("two weeks later is %s", got)
+	}
+}

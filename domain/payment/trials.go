@@ -1,0 +1,68 @@
+package payment
+
+import "github.com/atrium-hq/atrium/domain/identity"
+
+// TrialRules are an org's conditions for trials, in addition to one trial per workspace.
+type TrialRules struct {
+	CardRequired bool // a trial needs a valid payment method
+	OncePerEmail bool // the address of an owner can have one trial
+	OncePerCard  bool // a card, or another payment method, can have one trial
+}
+
+// Exclusive reports whether only one workspace can have a trial with marks of a kind.
+func (r TrialRules) Exclusive(k TrialMarkKind) bool {
+	return k == EmailMark && r.OncePerEmail || k == CardMark && r.OncePerCard
+}
+
+// TrialMarkKind is a kind of TrialMark.
+type TrialMarkKind string
+
+// The kinds.
+const (
+	EmailMark TrialMarkKind = "email" // the address of an owner
+	CardMark  TrialMarkKind = "card"  // the fingerprint of a payment method
+)
+
+// TrialMark is a digest of an address or a card with which a workspace has begun a trial.
+type TrialMark struct {
+	Kind   TrialMarkKind
+	Digest string
+}
+
+// CheckMarks returns ErrTrialUsed if the rules allow a trial to one workspace with one of marks. taken are those
+// marks of a trial of by's workspace that another workspace has used before.
+func (r TrialRules) CheckMarks(by identity.Actor, taken []TrialMark) error {
+	if err := MayManage(by); err != nil {
+		return err
+	}
+	if r.Refused(taken) != "" {
+		return ErrTrialUsed
+	}
+	return nil
+}
+
+// Refused returns the first of marks, which another workspace has used before, that prevents a trial; "" if none does.
+func (r TrialRules) Refused(taken []TrialMark) TrialMarkKind {
+	for _, m := range taken {
+		if r.Exclusive(m.Kind) {
+			return m.Kind
+		}
+	}
+	return ""
+}
+
+// BeginsTrial reports whether the operation under key, which is in progress, begins a trial.
+func (c *Customer) BeginsTrial(key string) bool {
+	return c.Pending != nil && c.Pending.Kind == Subscribe && c.Pending.Key == key && c.Pending.TrialDays > 0
+}
+
+// Fingerprint returns that of the method with which the operation in progress is paid; "" if there is none.
+func (c *Customer) Fingerprint() string {
+	if c.Pending == nil {
+		return ""
+	}
+	if m := c.method(c.Pending.Method); m != nil {
+		return m.Fingerprint
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package payment
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Method is a payment method as it is shown: of a card only the last four digits.
+type Method struct {
+	ID       MethodID
+	Type     string // card, sepa_debit, …
+	Brand    string
+	Last4    string
+	ExpMonth int // 0 if it does not expire
+	ExpYear  int
+	// Fingerprint identifies a card at all customers of the gateway's account; "" if unknown.
+	Fingerprint string
+
+	Country string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
+
+	// Detaching says that the gateway is about to remove it; it no longer counts as a method.
+	Detaching bool
+
+	CreatedAt time.Time
+}
+
+// Expired reports whether m can no longer be charged: a card is valid until its month has ended in
+// every time zone, twelve hours after it ends in UTC.
+func (m *Method) Expired(now time.Time) bool {
+	if m.ExpYear == 0 {
+		return false
+	}
+	return !now.Before(time.Date(m.ExpYear, time.Month(m.ExpMonth), 1, 12, 0, 0, 0, time.UTC).AddDate(0, 1, 0))
+}
+
+// Shown returns the payment methods, newest first.
+func (c *Customer) Shown() []Method {
+	shown := slices.DeleteFunc(slices.Clone(c.Methods), func(m Method) bool { return m.Detaching })
+	slices.SortFunc(shown, newestFirst)
+	return shown
+}
+
+func newestFirst(a, b Method) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+}
+
+// DefaultMethod returns the default at the gateway, the only method that it charges automatically. Nil
+// if there is none.
+func (c *Customer) DefaultMethod() *Method { return c.method(c.Default) }
+
+// MissingDefault returns the method to make the default if the gateway has none: the newest valid one.
+// Nil if there is a default, or no method to charge.
+func (c *Customer) MissingDefault(now time.Time) *Method {
+	if c.DefaultMethod() != nil {
+		return nil
+	}
+	return c.newestValid(now, "")
+}
+
+// newestValid returns the newest method that can be charged, except one.
+func (c *Customer) newestValid(now time.Time, but MethodID) *Method {
+	for _, m := range c.Shown() {
+		if m.ID != but && !m.Expired(now) {
+			return &m
+		}
+	}
+	return nil
+}
+
+// method returns a method that is not leaving; nil if there is none.
+func (c *Customer) method(id MethodID) *Method {
+	for i := range c.Methods {
+		if m := &c.Methods[i]; m.ID == id && id != "" && !m.Detaching {
+			return m
+		}
+	}
+	return nil
+}
+
+// Chargeable returns a method of the customer that can be charged, or ErrMethodNotFound or
+// ErrMethodExpired. now is the time at the gateway, as for Remove and SetDefault.
+func (c *Customer) Chargeable(by identity.Actor, now time.Time, id MethodID) (*Method, error) {
+	if err := c.allow(by); err != nil {
+		return nil, err
+	}
+	m := c.method(id)
+	switch {
+	case m == nil:
+		return nil, ErrMethodNotFound
+	case m.Expired(now):
+		return nil, ErrMethodExpired
+	}
+	return m, nil
+}
+
+// Remove marks a method as leaving before the gateway is called: of two concurrent removals, one sees
+// the other's. If the method is the default, replacement becomes the default, or the newest valid one
+// if replacement is empty. next is the method that the gateway must make the default first; "" for
+// none. ErrMethodInUse if it is the last valid one and a subscription is live. Removing a leaving
+// method again is not an error.
+func (c *Customer) Remove(by identity.Actor, now time.Time, id, replacement MethodID) (next MethodID, err error) {
+	if err := c.allow(by); err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(c.Methods, func(m Method) bool { return m.ID == id })
+	if i < 0 {
+		return "", ErrMethodNotFound
+	}
+	if replacement != "" {
+		if replacement == id {
+			return "", ErrMethodNotFound
+		}
+		if _, err := c.Chargeable(by, now, replacement); err != nil {
+			return "", err
+		}
+	}
+	if c.Methods[i].Detaching {
+		return c.Default, nil
+	}
+	other := c.newestValid(now, id)
+	if other == nil && c.charged() && !c.Methods[i].Expired(now) {
+		return "", ErrMethodInUse
+	}
+	wasDefault := c.Default == id || c.Default == ""
+	c.Methods[i].Detaching = true
+	c.Record(by, "payment_method.removed", string(id), nil)
+	switch {
+	case replacement != "":
+		next = replacement
+	case wasDefault && other != nil:
+		next = other.ID
+	}
+	if wasDefault || replacement != "" {
+		c.Default = next
+	}
+	c.touch(by)
+	return next, nil
+}
+
+// charged reports whether the customer is, or is about to be, charged for something.
+func (c *Customer) charged() bool {
+	return c.Subscription != nil || c.Pending != nil && c.Pending.Kind == Subscribe
+}
+
+// Removed deletes a method that the gateway has removed.
+func (c *Customer) Removed(by identity.Actor, id MethodID) {
+	before := len(c.Methods)
+	c.Methods = slices.DeleteFunc(c.Methods, func(m Method) bool { return m.ID == id && m.Detaching })
+	if len(c.Methods) != before {
+		c.touch(by)
+	}
+}
+
+// RestoreMethod restores a method that the gateway refused to remove. Whether another method became the default is not
+// known then, so the wallet must be read again.
+func (c *Customer) RestoreMethod(by identity.Actor, id MethodID) {
+	for i := range c.Methods {
+		if m := &c.Methods[i]; m.ID == id && m.Detaching {
+			m.Detaching, c.WalletAt = false, time.Time{}
+			c.touch(by)
+		}
+	}
+}
+
+// Detaching returns the methods that the gateway has yet to remove.
+func (c *Customer) Detaching() []MethodID {
+	var ids []MethodID
+	for _, m := range c.Methods {
+		if m.Detaching {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// SetDefault records the gateway's new default, after a call that began at a look. If the customer has changed since,
+// the gateway may have the default of another call, and the wallet must be read again.
+func (c *Customer) SetDefault(by identity.Actor, now time.Time, from Look, id MethodID) error {
+	if _, err := c.Chargeable(by, now, id); err != nil {
+		return err
+	}
+	if c.Revision != from.revision {
+		c.WalletAt = time.Time{}
+	}
+	if c.Default != id {
+		c.Record(by, "payment_method.default_changed", string(id),
+			map[string]any{"default": event.Change{From: event.ID(c.Default), To: id}})
+		c.Default = id
+		c.touch(by)
+	}
+	return nil
+}

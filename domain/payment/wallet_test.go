@@ -1,0 +1,178 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func TestACardExpiresWhenItsMonthHasEndedEverywhere(t *testing.T) {
+	m := payment.Method{ExpMonth: 2, ExpYear: 2028}
+	for _, tt := range []struct {
+		at   time.Time
+		want bool
+	}{
+		{time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC), false},
+		{time.Date(2028, 3, 1, 11, 59, 59, 0, time.UTC), false},
+		{time.Date(2028, 3, 1, 12, 0, 0, 0, time.UTC), true},
+	} {
+		if got := m.Expired(tt.at); got != tt.want {
+			t.Errorf("at %s: %v", tt.at, got)
+		}
+	}
+	if none := (payment.Method{}); none.Expired(now) {
+		t.Error("what has no date never expires")
+	}
+	if december := (payment.Method{ExpMonth: 12, ExpYear: 2026}); december.Expired(time.Date(2027, 1, 1, 0, 0, 0, 0,
+		time.UTC)) || !december.Expired(time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC)) {
+		t.Error("December ends with the year")
+	}
+}
+
+func TestRemovingAMethod(t *testing.T) {
+	for name, tt := range map[string]struct {
+		of              *payment.Customer
+		id, replacement payment.MethodID
+		next            payment.MethodID
+		def             payment.MethodID
+		err             error
+	}{
+		"one that is not the default changes nothing else": {of: customer(card("a", 1), card("b", 2)),
+			id: "b", def: "a"},
+		"of the default, the newest valid one takes its place": {of: customer(card("a", 3), card("b", 2), card("c", 1)),
+			id: "a", next: "c", def: "c"},
+		"an expired one does not": {of: customer(card("a", 3), card("b", 2), expired("c")),
+			id: "a", next: "b", def: "b"},
+		"or the one that the caller chose": {of: customer(card("a", 3), card("b", 2), card("c", 1)),
+			id: "a", replacement: "b", next: "b", def: "b"},
+		"the last one goes if nothing is charged to it": {of: customer(card("a", 1)), id: "a"},
+		"the last valid one stays while a subscription lives": {of: subscribed("basic", payment.Active, card("a", 1),
+			expired("b")), id: "a", err: payment.ErrMethodInUse},
+		"even one that has not begun": {of: subscribed("basic", payment.Incomplete, card("a", 1)), id: "a",
+			err: payment.ErrMethodInUse},
+		"one of two valid ones goes": {of: subscribed("basic", payment.Active, card("a", 1),
+			card("b", 2)), id: "a", next: "b", def: "b"},
+		"an expired one goes, though it is the last": {of: subscribed("basic", payment.Active, expired("a")),
+			id: "a"},
+		"a missing method cannot be removed": {of: customer(card("a", 1)), id: "x", def: "a",
+			err: payment.ErrMethodNotFound},
+		"or names a replacement that is not there": {of: customer(card("a", 1)), id: "a", replacement: "x", def: "a",
+			err: payment.ErrMethodNotFound},
+		"or itself": {of: customer(card("a", 1)), id: "a", replacement: "a", def: "a", err: payment.ErrMethodNotFound},
+		"or one that has expired": {of: customer(card("a", 1), expired("b")), id: "a", replacement: "b", def: "a",
+			err: payment.ErrMethodExpired},
+		"without a default at the gateway, one is chosen at once": {of: &payment.Customer{Workspace: "acme",
+			Methods: []payment.Method{card("a", 1), card("b", 2)}}, id: "a", next: "b", def: "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := tt.of.Revision
+			next, err := tt.of.Remove(admin, now, tt.id, tt.replacement)
+			wantErr(t, err, tt.err)
+			if err != nil {
+				if tt.of.Revision != before || len(tt.of.Recorded()) > 0 {
+					t.Error("a refusal changed something")
+				}
+				return
+			}
+			if next != tt.next || tt.of.Default != tt.def || tt.of.Revision == before ||
+				recorded(&tt.of.Log) != "payment_method.removed " {
+				t.Errorf("next %q, default %q, recorded %s", next, tt.of.Default, recorded(&tt.of.Log))
+			}
+			for _, m := range tt.of.Shown() {
+				if m.ID == tt.id {
+					t.Error("it is shown still")
+				}
+			}
+			if again, err := tt.of.Remove(admin, now, tt.id, ""); err != nil || again != tt.def {
+				t.Errorf("again: %q, %v", again, err)
+			}
+			tt.of.Removed(admin, tt.id)
+			if _, err := tt.of.Remove(admin, now, tt.id, ""); err == nil {
+				t.Error("it is there still")
+			}
+		})
+	}
+	t.Run("of two that go at once, the second is the last", func(t *testing.T) {
+		c := subscribed("basic", payment.Active, card("a", 1), card("b", 2))
+		_, err := c.Remove(owner, now, "a", "")
+		wantErr(t, err, nil)
+		_, err = c.Remove(owner, now, "b", "")
+		wantErr(t, err, payment.ErrMethodInUse)
+	})
+	t.Run("so too while a subscription is on its way", func(t *testing.T) {
+		c := customer(card("a", 1))
+		_, err := c.Subscribe(owner, now, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
+		wantErr(t, err, nil)
+		_, err = c.Remove(owner, now, "a", "")
+		wantErr(t, err, payment.ErrMethodInUse)
+	})
+}
+
+func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
+	capped := actor(identity.Owner)
+	capped.Ceiling = identity.Viewer
+	stranger := actor(identity.Owner)
+	stranger.Workspace = "other"
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{
+		"an owner may": {owner, nil}, "an admin may": {admin, nil},
+		"a member may not":              {member, payment.ErrRoleRequired},
+		"nor a key for viewing":         {capped, payment.ErrRoleRequired},
+		"nor another workspace's owner": {stranger, identity.ErrWorkspaceNotFound},
+		"nor an anonymous caller":       {identity.Actor{}, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := payment.PlanID("pro")
+			for what, try := range map[string]func(*payment.Customer) error{
+				"remove":      func(c *payment.Customer) error { _, err := c.Remove(tt.by, now, "a", ""); return err },
+				"set default": func(c *payment.Customer) error { return c.SetDefault(tt.by, now, c.Look(), "b") },
+				"change": func(c *payment.Customer) error {
+					_, err := c.ChangeSubscription(tt.by, "k", nil, payment.Changes{Plan: &plan}, plans)
+					return err
+				},
+				"cancel": func(c *payment.Customer) error {
+					return c.CancelSubscription(tt.by, "k", nil, payment.Cancellation{})
+				},
+				"subscribe": func(c *payment.Customer) error {
+					c.Subscription = nil
+					_, err := c.Subscribe(tt.by, now, "k", payment.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
+					return err
+				},
+			} {
+				t.Run(what, func(t *testing.T) {
+					wantErr(t, try(subscribed("basic", payment.Active, card("a", 1), card("b", 2))), tt.want)
+				})
+			}
+		})
+	}
+}
+
+func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
+	c := customer(card("a", 1), card("b", 2))
+	c.Methods[1].Detaching = true
+	seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("b", 2), card("c", 0)},
+		Default: "b"})
+	if got := c.Shown(); len(got) != 1 || got[0].ID != "c" || c.Default != "" || !c.WalletAt.IsZero() ||
+		c.Revision != 6 {
+		t.Fatalf("%+v", c)
+	}
+	if got := recorded(&c.Log); got != "payment_method.added payment_method.removed " {
+		t.Errorf("recorded %s", got)
+	}
+	if m := c.DefaultMethod(); m != nil {
+		t.Errorf("the gateway has no default, and %+v is shown as one", m)
+	}
+	if m := c.MissingDefault(now); m == nil || m.ID != "c" {
+		t.Errorf("to be made the default: %+v", m)
+	}
+	t.Run("the same again is no change", func(t *testing.T) {
+		seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("c", 0), card("b", 2)}})
+		if c.Revision != 6 {
+			t.Error("the revision moved")
+		}
+	})
+}
