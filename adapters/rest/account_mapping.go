@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-func (r *request) user(u *account.User) openapi.User {
+func toUser(r *request, u *account.User) openapi.User {
 	return openapi.User{
 		ID:                 string(u.ID),
 		Email:              openapi.OrNull(u.Email),
@@ -26,13 +26,13 @@ func (r *request) user(u *account.User) openapi.User {
 	}
 }
 
-func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
+func toMe(r *request, u *account.User, memberships []account.Membership) openapi.Me {
 	org := observation(r.Request).org
 	me := openapi.Me{
-		User:            r.user(u),
+		User:            toUser(r, u),
 		Org:             openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:       nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:      mapSlice(newest(memberships, maxWorkspacesOfMe), r.membership),
+		Workspaces:      mapSlice(newest(memberships, maxWorkspacesOfMe), mapFor(r, toMembership)),
 		Role:            openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
 		Permissions:     account.Permissions(r.by),
 		FailingWebhooks: nullable.NewNullNullable[int](),
@@ -46,7 +46,7 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 	}
 	for i := range memberships {
 		if m := &memberships[i]; m.Workspace.ID == r.by.Workspace {
-			me.Workspace = nullable.NewNullableWithValue(r.membership(m))
+			me.Workspace = nullable.NewNullableWithValue(toMembership(r, m))
 		}
 	}
 	return me

@@ -13,29 +13,29 @@ import (
 
 func (a *API) accountOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/me", cachedQuery(a.getMe)},
-		{http.MethodPatch, "/api/me", command(a.updateMe)},
-		{http.MethodGet, "/api/api-keys", query(a.listKeys)},
-		{http.MethodPost, "/api/api-keys", command(a.createKey)},
-		{http.MethodGet, "/api/api-keys/{api_key_id}", query(a.getKey)},
-		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(a.revokeKey)},
-		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(a.rotateKey)},
-		{http.MethodGet, "/api/events", cachedQuery(a.listEvents)},
-		{http.MethodGet, "/api/events/verification", query(a.verifyEvents)},
+		{http.MethodGet, "/api/me", cachedQuery(getMe)},
+		{http.MethodPatch, "/api/me", command(updateMe)},
+		{http.MethodGet, "/api/api-keys", query(listKeys)},
+		{http.MethodPost, "/api/api-keys", command(createKey)},
+		{http.MethodGet, "/api/api-keys/{api_key_id}", query(getKey)},
+		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(revokeKey)},
+		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(rotateKey)},
+		{http.MethodGet, "/api/events", cachedQuery(listEvents)},
+		{http.MethodGet, "/api/events/verification", query(verifyEvents)},
 		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
 		{http.MethodGet, eventsPath, streamEvents},
 	}
 }
 
 // getMe returns the caller that the credential has just proved.
-func (a *API) getMe(r *request) (reply, error) {
+func getMe(r *request) (reply, error) {
 	r.uncacheable = !r.hasOneWorkspace() // others can change too
 	r.trackedOnly = true
 	p := r.person()
-	return r.profile(&p.User, p.Memberships)
+	return profileReply(r, &p.User, p.Memberships)
 }
 
-func (a *API) updateMe(r *request) (reply, error) {
+func updateMe(r *request) (reply, error) {
 	in, err := decode[openapi.MePatch](r)
 	if err != nil {
 		return reply{}, err
@@ -48,15 +48,15 @@ func (a *API) updateMe(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return r.profile(u, memberships)
+	return profileReply(r, u, memberships)
 }
 
-// profile responds with the caller, and with how many webhooks fail if the caller manages them.
-func (r *request) profile(u *account.User, memberships []account.Membership) (reply, error) {
-	me := r.me(u, memberships)
+// profileReply responds with the caller, and with how many webhooks fail if the caller manages them.
+func profileReply(r *request, u *account.User, memberships []account.Membership) (reply, error) {
+	me := toMe(r, u, memberships)
 	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
 		r.trackedOnly = false
-		failing, err := r.failingWebhooks()
+		failing, err := failingWebhooks(r)
 		if err != nil {
 			return reply{}, err
 		}
@@ -67,7 +67,7 @@ func (r *request) profile(u *account.User, memberships []account.Membership) (re
 
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
 // the number at once, and those of endpoints within a second.
-func (r *request) failingWebhooks() (int, error) {
+func failingWebhooks(r *request) (int, error) {
 	generation, settled := r.api.Changes.Generation(r.by.Workspace)
 	read := time.Now()
 	if n, known := r.api.failing.get(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
@@ -84,7 +84,7 @@ func keyID(r *request) identity.KeyID {
 	return pathID[identity.KeyID](r, "api_key_id", identity.KeyPrefix)
 }
 
-func (a *API) listKeys(r *request) (reply, error) {
+func listKeys(r *request) (reply, error) {
 	key := func(k *account.Key) openapi.APIKey { return toKey(k, r.by.At) }
 	return listing(r, key, func(q page.Query) (account.KeyPage, error) {
 		found, err := r.Accounts.Keys(r.Context(), r.by, q)
@@ -99,7 +99,7 @@ func (a *API) listKeys(r *request) (reply, error) {
 	})
 }
 
-func (a *API) createKey(r *request) (reply, error) {
+func createKey(r *request) (reply, error) {
 	in, err := decode[openapi.APIKeyCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -119,10 +119,10 @@ func (a *API) createKey(r *request) (reply, error) {
 		Networks:  networks,
 		ExpiresAt: time.Time(in.ExpiresAt),
 	})
-	return r.newKey(k, token, err)
+	return newKeyReply(r, k, token, err)
 }
 
-func (a *API) rotateKey(r *request) (reply, error) {
+func rotateKey(r *request) (reply, error) {
 	in, err := decode[openapi.APIKeyRotate](r)
 	if err != nil {
 		return reply{}, err
@@ -130,11 +130,11 @@ func (a *API) rotateKey(r *request) (reply, error) {
 	k, token, err := r.Accounts.RotateKey(
 		r.Context(), r.by, observation(r.Request).org, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
 	)
-	return r.newKey(k, token, err)
+	return newKeyReply(r, k, token, err)
 }
 
-// newKey returns a key with its token, which is shown only once.
-func (r *request) newKey(k *account.Key, token account.Token, err error) (reply, error) {
+// newKeyReply returns a key with its token, which is shown only once.
+func newKeyReply(r *request, k *account.Key, token account.Token, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
@@ -143,7 +143,7 @@ func (r *request) newKey(k *account.Key, token account.Token, err error) (reply,
 	return out, nil
 }
 
-func (a *API) getKey(r *request) (reply, error) {
+func getKey(r *request) (reply, error) {
 	k, err := r.Accounts.Key(r.Context(), r.by, keyID(r))
 	if err != nil {
 		return reply{}, err
@@ -154,6 +154,6 @@ func (a *API) getKey(r *request) (reply, error) {
 	return ok(toKey(k, r.by.At)).withRevision(k.Revision), nil
 }
 
-func (a *API) revokeKey(r *request) (reply, error) {
+func revokeKey(r *request) (reply, error) {
 	return noContent, r.Accounts.RevokeKey(r.Context(), r.by, keyID(r), r.match)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func (a *API) chatExportOperations() []operation {
+func chatExportOperations() []operation {
 	return []operation{
-		{http.MethodPost, "/api/chat-templates/import", command(a.importChat)},
-		{http.MethodGet, "/api/chat-templates/{template_id}/export", query(a.exportChat)},
+		{http.MethodPost, "/api/chat-templates/import", command(importChat)},
+		{http.MethodGet, "/api/chat-templates/{template_id}/export", query(exportChat)},
 	}
 }
 
-func (a *API) exportChat(r *request) (reply, error) {
+func exportChat(r *request) (reply, error) {
 	t, err := r.Chats.Inside(r.Context(), r.by, chatID(r))
 	if err != nil {
 		return reply{}, err
@@ -31,7 +31,7 @@ func (a *API) exportChat(r *request) (reply, error) {
 }
 
 // importChat creates a draft from an export. What the export names in its own workspace can be replaced.
-func (a *API) importChat(r *request) (reply, error) {
+func importChat(r *request) (reply, error) {
 	in, err := decode[openapi.ChatImport](r)
 	if err != nil {
 		return reply{}, err
@@ -60,7 +60,7 @@ func (a *API) importChat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(chatPath(t), r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }
 
 // fromChatContent is the inverse of toChatContent.

@@ -167,9 +167,9 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 	return out
 }
 
-// chat returns a template as this caller sees it.
-func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
-	out := r.chatSummary(new(t.Summary()))
+// toChat returns a template as this caller sees it.
+func toChat(r *request, t *chat.Template) openapi.ChatTemplate {
+	out := toChatSummary(r, new(t.Summary()))
 	if broken := r.Chats.Registry(r.by).BrokenConfigs(t); len(broken) > 0 {
 		out.Health, out.Issues = openapi.ChatHealthDegraded, append(out.Issues, mapSlice(broken, toIssue)...)
 	}
@@ -233,8 +233,8 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 	return out
 }
 
-// chatSummary returns the part of a template that lists show.
-func (r *request) chatSummary(t *chat.Summary) openapi.ChatTemplate {
+// toChatSummary returns the part of a template that lists show.
+func toChatSummary(r *request, t *chat.Summary) openapi.ChatTemplate {
 	issues := r.Chats.Registry(r.by).Issues(t)
 	health := openapi.ChatHealthOk
 	if len(issues) > 0 {

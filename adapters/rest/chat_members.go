@@ -8,13 +8,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) listChatMembers(r *request) (reply, error) {
+func listChatMembers(r *request) (reply, error) {
 	return listing(r, toChatMember, func(q page.Query) (chat.MemberPage, error) {
 		return r.Chats.Members(r.Context(), r.by, chatID(r), q)
 	})
 }
 
-func (a *API) createChatMember(r *request) (reply, error) {
+func createChatMember(r *request) (reply, error) {
 	in, err := decode[openapi.ChatMemberCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -35,7 +35,7 @@ func (a *API) createChatMember(r *request) (reply, error) {
 	return out.withRevision(added.Member.Revision), nil
 }
 
-func (a *API) updateChatMember(r *request) (reply, error) {
+func updateChatMember(r *request) (reply, error) {
 	in, err := decode[openapi.ChatMemberPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -47,11 +47,11 @@ func (a *API) updateChatMember(r *request) (reply, error) {
 	return ok(toChatMember(&m)).withRevision(m.Revision), nil
 }
 
-func (a *API) deleteChatMember(r *request) (reply, error) {
+func deleteChatMember(r *request) (reply, error) {
 	return noContent, r.Chats.RemoveMember(r.Context(), r.by, chatID(r), granteeID(r), r.match)
 }
 
-func (a *API) changeChatMembers(r *request) (reply, error) {
+func changeChatMembers(r *request) (reply, error) {
 	in, err := decode[openapi.ChatMemberChanges](r)
 	if err != nil {
 		return reply{}, err

@@ -12,16 +12,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) chatVersionOperations() []operation {
+func chatVersionOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodPost, template + "/copy", command(a.copyChat)},
-		{http.MethodPost, template + "/preview", query(a.previewChat)},
-		{http.MethodGet, template + "/publications", query(a.listChatPublications)},
-		{http.MethodGet, template + "/versions", query(a.listChatVersions)},
-		{http.MethodGet, template + "/versions/{version_id}", query(a.getChatVersion)},
-		{http.MethodGet, template + "/versions/{version_id}/diff", query(a.diffChatVersions)},
-		{http.MethodPost, template + "/versions/{version_id}/publish", command(a.publishChatVersion)},
+		{http.MethodPost, template + "/copy", command(copyChat)},
+		{http.MethodPost, template + "/preview", query(previewChat)},
+		{http.MethodGet, template + "/publications", query(listChatPublications)},
+		{http.MethodGet, template + "/versions", query(listChatVersions)},
+		{http.MethodGet, template + "/versions/{version_id}", query(getChatVersion)},
+		{http.MethodGet, template + "/versions/{version_id}/diff", query(diffChatVersions)},
+		{http.MethodPost, template + "/versions/{version_id}/publish", command(publishChatVersion)},
 	}
 }
 
@@ -29,7 +29,7 @@ func chatVersionRef(r *request) chat.VersionRef {
 	return chat.ParseVersionRef(pathVar(r.Request, "version_id"))
 }
 
-func (a *API) copyChat(r *request) (reply, error) {
+func copyChat(r *request) (reply, error) {
 	in, err := decode[openapi.ChatTemplateCopy](r)
 	if err != nil {
 		return reply{}, err
@@ -40,10 +40,10 @@ func (a *API) copyChat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(chatPath(t), r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }
 
-func (a *API) previewChat(r *request) (reply, error) {
+func previewChat(r *request) (reply, error) {
 	proof, err := r.proof()
 	if err != nil {
 		return reply{}, err
@@ -53,7 +53,7 @@ func (a *API) previewChat(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ChatPreview{
-		URL: a.home(r.Request) + "/console/w/" + string(r.by.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
+		URL: r.api.home(r.Request) + "/console/w/" + string(r.by.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
 			"/preview",
 		Session:          s.Text.Reveal(),
 		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
@@ -62,19 +62,19 @@ func (a *API) previewChat(r *request) (reply, error) {
 	}), nil
 }
 
-func (a *API) listChatVersions(r *request) (reply, error) {
+func listChatVersions(r *request) (reply, error) {
 	return listing(r, toChatVersion, func(q page.Query) (chat.VersionPage, error) {
 		return r.Chats.Versions(r.Context(), r.by, chatID(r), q)
 	})
 }
 
-func (a *API) listChatPublications(r *request) (reply, error) {
+func listChatPublications(r *request) (reply, error) {
 	return listing(r, toPublication, func(q page.Query) (chat.PublicationPage, error) {
 		return r.Chats.Publications(r.Context(), r.by, chatID(r), q)
 	})
 }
 
-func (a *API) getChatVersion(r *request) (reply, error) {
+func getChatVersion(r *request) (reply, error) {
 	t, v, err := r.Chats.Version(r.Context(), r.by, chatID(r), chatVersionRef(r))
 	if err != nil {
 		return reply{}, err
@@ -88,7 +88,7 @@ func (a *API) getChatVersion(r *request) (reply, error) {
 	return ok(out).withRevision(t.Revision), nil
 }
 
-func (a *API) diffChatVersions(r *request) (reply, error) {
+func diffChatVersions(r *request) (reply, error) {
 	against := chat.VersionRef{Published: true}
 	if text := r.query.Get("against"); text != "" {
 		against = chat.ParseVersionRef(text)
@@ -112,7 +112,7 @@ func (a *API) diffChatVersions(r *request) (reply, error) {
 	}), nil
 }
 
-func (a *API) publishChatVersion(r *request) (reply, error) {
+func publishChatVersion(r *request) (reply, error) {
 	in, err := decode[openapi.ChatPublish](r)
 	if err != nil {
 		return reply{}, err
@@ -120,7 +120,7 @@ func (a *API) publishChatVersion(r *request) (reply, error) {
 	t, err := r.Chats.Publish(r.Context(), r.by, chatID(r), r.match, chatVersionRef(r), chat.Release{
 		Expected: patchString[chat.VersionID](in.ExpectedPublishedVersionID), Reason: in.Reason,
 	})
-	return r.chatReply(t, err)
+	return chatReply(r, t, err)
 }
 
 // versionName is draft, or v and a number.

@@ -11,24 +11,24 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) chatOperations() []operation {
+func chatOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodGet, "/api/chat-templates", cachedQuery(a.listChats)},
-		{http.MethodPost, "/api/chat-templates", command(a.createChat)},
-		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before the route of any id
-		{http.MethodGet, template, cachedQuery(a.getChat)},
-		{http.MethodGet, template + "/runtime", cachedQuery(a.getChatRuntime)},
-		{http.MethodPatch, template, command(a.updateChat)},
-		{http.MethodDelete, template, command(a.deleteChat)},
-		{http.MethodPost, template + "/restore", command(a.restoreChat)},
-		{http.MethodGet, template + "/members", query(a.listChatMembers)},
-		{http.MethodPost, template + "/members", command(a.createChatMember)},
-		{http.MethodPost, template + "/members/batch", command(a.changeChatMembers)},
-		{http.MethodPatch, template + "/members/{user_id}", command(a.updateChatMember)},
-		{http.MethodDelete, template + "/members/{user_id}", command(a.deleteChatMember)},
-		{http.MethodPost, template + "/workflows/{workflow_id}", command(a.attachWorkflow)},
-		{http.MethodDelete, template + "/workflows/{workflow_id}", command(a.detachWorkflow)},
+		{http.MethodGet, "/api/chat-templates", cachedQuery(listChats)},
+		{http.MethodPost, "/api/chat-templates", command(createChat)},
+		{http.MethodGet, "/api/chat-templates/registry", query(getRegistry)}, // before the route of any id
+		{http.MethodGet, template, cachedQuery(getChat)},
+		{http.MethodGet, template + "/runtime", cachedQuery(getChatRuntime)},
+		{http.MethodPatch, template, command(updateChat)},
+		{http.MethodDelete, template, command(deleteChat)},
+		{http.MethodPost, template + "/restore", command(restoreChat)},
+		{http.MethodGet, template + "/members", query(listChatMembers)},
+		{http.MethodPost, template + "/members", command(createChatMember)},
+		{http.MethodPost, template + "/members/batch", command(changeChatMembers)},
+		{http.MethodPatch, template + "/members/{user_id}", command(updateChatMember)},
+		{http.MethodDelete, template + "/members/{user_id}", command(deleteChatMember)},
+		{http.MethodPost, template + "/workflows/{workflow_id}", command(attachWorkflow)},
+		{http.MethodDelete, template + "/workflows/{workflow_id}", command(detachWorkflow)},
 	}
 }
 
@@ -36,14 +36,14 @@ func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.
 
 func chatPath(t *chat.Template) string { return "/api/chat-templates/" + string(t.ID) }
 
-func (a *API) listChats(r *request) (reply, error) {
+func listChats(r *request) (reply, error) {
 	f := chatFilter(r.query)
-	return listing(r, r.chatSummary, func(q page.Query) (chat.Page, error) {
+	return listing(r, mapFor(r, toChatSummary), func(q page.Query) (chat.Page, error) {
 		return r.Chats.List(r.Context(), r.by, f, q)
 	})
 }
 
-func (a *API) createChat(r *request) (reply, error) {
+func createChat(r *request) (reply, error) {
 	in, err := decode[openapi.ChatTemplateCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -52,18 +52,18 @@ func (a *API) createChat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(chatPath(t), r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }
 
-func (a *API) getChat(r *request) (reply, error) {
+func getChat(r *request) (reply, error) {
 	t, err := r.Chats.Get(r.Context(), r.by, chatID(r))
-	return r.chatReply(t, err)
+	return chatReply(r, t, err)
 }
 
 var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 	Detail: "The query parameter variables must be a JSON object."}
 
-func (a *API) getChatRuntime(r *request) (reply, error) {
+func getChatRuntime(r *request) (reply, error) {
 	r.trackedOnly = true
 	values := map[string]any{}
 	if r.query.Has("variables") {
@@ -84,25 +84,25 @@ func (a *API) getChatRuntime(r *request) (reply, error) {
 	return ok(toChatRuntime(found)).withRevision(found.Template.Revision), nil
 }
 
-func (a *API) updateChat(r *request) (reply, error) {
+func updateChat(r *request) (reply, error) {
 	in, err := decode[openapi.ChatTemplatePatch](r)
 	if err != nil {
 		return reply{}, err
 	}
 	t, err := r.Chats.Change(r.Context(), r.by, chatID(r), r.match, chatChanges(in))
-	return r.chatReply(t, err)
+	return chatReply(r, t, err)
 }
 
-func (a *API) deleteChat(r *request) (reply, error) {
+func deleteChat(r *request) (reply, error) {
 	return noContent, r.Chats.Delete(r.Context(), r.by, chatID(r), r.match)
 }
 
-func (a *API) restoreChat(r *request) (reply, error) {
+func restoreChat(r *request) (reply, error) {
 	t, err := r.Chats.Restore(r.Context(), r.by, chatID(r))
-	return r.chatReply(t, err)
+	return chatReply(r, t, err)
 }
 
-func (a *API) attachWorkflow(r *request) (reply, error) {
+func attachWorkflow(r *request) (reply, error) {
 	t, w, attached, err := r.Chats.AttachWorkflow(r.Context(), r.by, chatID(r), pathVar(r.Request, "workflow_id"))
 	if err != nil {
 		return reply{}, err
@@ -114,11 +114,11 @@ func (a *API) attachWorkflow(r *request) (reply, error) {
 	return out.withRevision(t.Revision), nil
 }
 
-func (a *API) detachWorkflow(r *request) (reply, error) {
+func detachWorkflow(r *request) (reply, error) {
 	return noContent, r.Chats.DetachWorkflow(r.Context(), r.by, chatID(r), r.match, pathVar(r.Request, "workflow_id"))
 }
 
-func (a *API) getRegistry(r *request) (reply, error) {
+func getRegistry(r *request) (reply, error) {
 	of := r.Chats.Registry(r.by)
 	return ok(openapi.ChatRegistry{
 		Revision:     of.Revision,
@@ -129,9 +129,9 @@ func (a *API) getRegistry(r *request) (reply, error) {
 	}).withRevision(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 
-func (r *request) chatReply(t *chat.Template, err error) (reply, error) {
+func chatReply(r *request, t *chat.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return ok(toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }

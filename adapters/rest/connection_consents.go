@@ -16,7 +16,7 @@ var errConsentDryRun = fault.InField("/consent", "not_allowed_value", "A consent
 // the connection in the session that requested the consent.
 func ConsentURI(org *identity.Org) string { return org.BaseURL + "/console/consent" }
 
-func (a *API) requestConsent(r *request) (reply, error) {
+func requestConsent(r *request) (reply, error) {
 	in, err := decode[openapi.ConnectionConsentRequest](r)
 	if err != nil {
 		return reply{}, err

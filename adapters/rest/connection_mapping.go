@@ -102,7 +102,7 @@ func toCodes(codes []connection.Code) []string {
 }
 
 // toKind returns a kind as the caller's org offers it.
-func (r *request) toKind(d *connection.Descriptor) openapi.ConnectionKind {
+func toKind(r *request, d *connection.Descriptor) openapi.ConnectionKind {
 	return openapi.ConnectionKind{
 		Kind:             string(d.Kind),
 		Title:            d.Title,

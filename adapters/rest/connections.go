@@ -8,18 +8,18 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-func (a *API) connectionOperations() []operation {
+func connectionOperations() []operation {
 	const one = "/api/connections/{connection_id}"
 	return []operation{
-		{http.MethodGet, "/api/connections", cachedQuery(a.listConnections)},
-		{http.MethodPost, "/api/connections", probing{dryRunnable{a.createConnection, a.testConnection}}},
-		{http.MethodPost, "/api/connections/consents", query(a.requestConsent)},
-		{http.MethodGet, one, cachedQuery(a.getConnection)},
-		{http.MethodPatch, one, command(a.updateConnection)},
-		{http.MethodDelete, one, command(a.revokeConnection)},
-		{http.MethodPost, one + "/confirm", command(a.confirmConnection)},
-		{http.MethodPost, one + "/erase", command(a.eraseConnection)},
-		{http.MethodPost, one + "/verify", probing{outbound(a.verifyConnection)}},
+		{http.MethodGet, "/api/connections", cachedQuery(listConnections)},
+		{http.MethodPost, "/api/connections", probing{dryRunnable{createConnection, testConnection}}},
+		{http.MethodPost, "/api/connections/consents", query(requestConsent)},
+		{http.MethodGet, one, cachedQuery(getConnection)},
+		{http.MethodPatch, one, command(updateConnection)},
+		{http.MethodDelete, one, command(revokeConnection)},
+		{http.MethodPost, one + "/confirm", command(confirmConnection)},
+		{http.MethodPost, one + "/erase", command(eraseConnection)},
+		{http.MethodPost, one + "/verify", probing{outbound(verifyConnection)}},
 	}
 }
 
@@ -28,7 +28,7 @@ func connectionID(r *request) connection.ID {
 }
 
 // listConnections returns all connections in one page: a workspace has few.
-func (a *API) listConnections(r *request) (reply, error) {
+func listConnections(r *request) (reply, error) {
 	all, err := r.Connections.List(r.Context(), r.by)
 	if err != nil {
 		return reply{}, err
@@ -49,13 +49,13 @@ func (a *API) listConnections(r *request) (reply, error) {
 	return ok(openapi.ConnectionList{
 		Data:       mapSlice(all.Connections, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
-		Kinds:      mapSlice(all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return r.toKind(*d) }),
+		Kinds:      mapSlice(all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(r, *d) }),
 	}), nil
 }
 
 // createConnection probes the credential, and returns the command that stores the connection.
-func (a *API) createConnection(r *request) (command, error) {
-	trial, err := r.probe()
+func createConnection(r *request) (command, error) {
+	trial, err := tryCredential(r)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (a *API) createConnection(r *request) (command, error) {
 }
 
 // testConnection is createConnection as a dry run.
-func (a *API) testConnection(r *request) (reply, error) {
-	trial, err := r.probe()
+func testConnection(r *request) (reply, error) {
+	trial, err := tryCredential(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -83,8 +83,8 @@ func (a *API) testConnection(r *request) (reply, error) {
 	}), nil
 }
 
-// probe tries the credential of a new connection.
-func (r *request) probe() (connection.Trial, error) {
+// tryCredential tries the credential of a new connection.
+func tryCredential(r *request) (connection.Trial, error) {
 	in, err := decode[openapi.ConnectionCreate](r)
 	if err != nil {
 		return connection.Trial{}, err
@@ -96,13 +96,13 @@ func (r *request) probe() (connection.Trial, error) {
 	return r.Connections.Probe(r.Context(), r.by, d, r.watch)
 }
 
-func (a *API) getConnection(r *request) (reply, error) {
+func getConnection(r *request) (reply, error) {
 	c, err := r.Connections.Get(r.Context(), r.by, connectionID(r))
-	return r.connection(c, err)
+	return connectionReply(r, c, err)
 }
 
 // verifyConnection probes the credential, and returns the command that stores the result.
-func (a *API) verifyConnection(r *request) (command, error) {
+func verifyConnection(r *request) (command, error) {
 	in, err := decode[openapi.ConnectionVerify](r)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (a *API) verifyConnection(r *request) (command, error) {
 	}
 	return func(r *request) (reply, error) {
 		c, err := r.Connections.Verify(r.Context(), r.by, trial)
-		out, err := r.connection(c, err)
+		out, err := connectionReply(r, c, err)
 		if trial.New != nil && err == nil {
 			out.brought = string(c.ID)
 		}
@@ -121,7 +121,7 @@ func (a *API) verifyConnection(r *request) (command, error) {
 	}, nil
 }
 
-func (a *API) revokeConnection(r *request) (reply, error) {
+func revokeConnection(r *request) (reply, error) {
 	out, err := r.Connections.Revoke(r.Context(), r.by, connectionID(r), r.match)
 	if err != nil {
 		return reply{}, err
@@ -133,24 +133,27 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 	}).withRevision(out.Connection.Revision), nil
 }
 
-func (a *API) confirmConnection(r *request) (reply, error) {
-	return r.connection(r.Connections.Confirm(r.Context(), r.by, connectionID(r), r.match))
+func confirmConnection(r *request) (reply, error) {
+	c, err := r.Connections.Confirm(r.Context(), r.by, connectionID(r), r.match)
+	return connectionReply(r, c, err)
 }
 
-func (a *API) updateConnection(r *request) (reply, error) {
+func updateConnection(r *request) (reply, error) {
 	in, err := decode[openapi.ConnectionPatch](r)
 	if err != nil {
 		return reply{}, err
 	}
-	return r.connection(r.Connections.Rename(r.Context(), r.by, connectionID(r), r.match, in.Name))
+	c, err := r.Connections.Rename(r.Context(), r.by, connectionID(r), r.match, in.Name)
+	return connectionReply(r, c, err)
 }
 
-func (a *API) eraseConnection(r *request) (reply, error) {
-	return r.connection(r.Connections.Erase(r.Context(), r.by, connectionID(r)))
+func eraseConnection(r *request) (reply, error) {
+	c, err := r.Connections.Erase(r.Context(), r.by, connectionID(r))
+	return connectionReply(r, c, err)
 }
 
-// connection returns a connection with the sources that read through it.
-func (r *request) connection(c *connection.Connection, err error) (reply, error) {
+// connectionReply returns a connection with the sources that read through it.
+func connectionReply(r *request, c *connection.Connection, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}

@@ -58,7 +58,7 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 	}
 }
 
-func (r *request) embedTokenCreated(t *chat.EmbedToken, made secret.Token) openapi.EmbedTokenCreated {
+func embedTokenCreated(r *request, t *chat.EmbedToken, made secret.Token) openapi.EmbedTokenCreated {
 	s := toEmbedToken(t, r.by.At)
 	return openapi.EmbedTokenCreated{
 		ID:                s.ID,

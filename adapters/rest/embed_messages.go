@@ -109,14 +109,14 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 	}
 	v.stream = func(ctx context.Context, w http.ResponseWriter) {
 		defer leave()
-		v.api.streamAnswer(ctx, w, v.request, asking)
+		streamAnswer(ctx, w, v.request, asking)
 	}
 	return reply{}, nil
 }
 
 // streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or
 // the server stops.
-func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking *chats.Asking) {
+func streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking *chats.Asking) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pass := asking.Pass()
@@ -124,7 +124,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 		request: r, obs: observation(r.Request), proof: pass.Proof, pass: &pass, cancel: cancel,
 		to: http.NewResponseController(w),
 	}
-	defer a.trackStream(s)()
+	defer r.api.trackStream(s)()
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
 	setStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
@@ -147,7 +147,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 		case text := <-texts:
 			s.event("delta", embedDelta{text})
 		case err := <-ended:
-			s.endAnswer(w, asking, err)
+			endAnswer(s, w, asking, err)
 			return
 		case <-comment.C:
 			s.out.WriteString(":\n\n")
@@ -158,7 +158,7 @@ func (a *API) streamAnswer(ctx context.Context, w http.ResponseWriter, r *reques
 }
 
 // endAnswer writes how an answer ended.
-func (s *openStream) endAnswer(w http.ResponseWriter, asking *chats.Asking, err error) {
+func endAnswer(s *openStream, w http.ResponseWriter, asking *chats.Asking, err error) {
 	if err == nil {
 		s.event("done", struct{}{})
 	} else if f, ok := errors.AsType[chat.ReplyFailure](err); ok {

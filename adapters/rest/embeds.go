@@ -9,16 +9,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) embedTokenOperations() []operation {
+func embedTokenOperations() []operation {
 	const path = "/api/chat-templates/{template_id}/embed-tokens"
 	return []operation{
-		{http.MethodGet, path, query(a.listEmbedTokens)},
-		{http.MethodPost, path, command(a.createEmbedToken)},
-		{http.MethodGet, path + "/{token_id}", query(a.getEmbedToken)},
-		{http.MethodPatch, path + "/{token_id}", command(a.updateEmbedToken)},
-		{http.MethodDelete, path + "/{token_id}", command(a.deleteEmbedToken)},
-		{http.MethodPost, path + "/{token_id}/rotate", command(a.rotateEmbedToken)},
-		{http.MethodGet, path + "/{token_id}/usage", query(a.getEmbedTokenUsage)},
+		{http.MethodGet, path, query(listEmbedTokens)},
+		{http.MethodPost, path, command(createEmbedToken)},
+		{http.MethodGet, path + "/{token_id}", query(getEmbedToken)},
+		{http.MethodPatch, path + "/{token_id}", command(updateEmbedToken)},
+		{http.MethodDelete, path + "/{token_id}", command(deleteEmbedToken)},
+		{http.MethodPost, path + "/{token_id}/rotate", command(rotateEmbedToken)},
+		{http.MethodGet, path + "/{token_id}/usage", query(getEmbedTokenUsage)},
 	}
 }
 
@@ -26,14 +26,14 @@ func embedTokenID(r *request) chat.EmbedTokenID {
 	return pathID[chat.EmbedTokenID](r, "token_id", chat.EmbedTokenPrefix)
 }
 
-func (a *API) listEmbedTokens(r *request) (reply, error) {
+func listEmbedTokens(r *request) (reply, error) {
 	token := func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.by.At) }
 	return listing(r, token, func(q page.Query) (chat.EmbedTokenPage, error) {
 		return r.Embeds.List(r.Context(), r.by, chatID(r), q)
 	})
 }
 
-func (a *API) createEmbedToken(r *request) (reply, error) {
+func createEmbedToken(r *request) (reply, error) {
 	in, err := decode[openapi.EmbedTokenCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -55,13 +55,13 @@ func (a *API) createEmbedToken(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := created(
-		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), r.embedTokenCreated(t, made),
+		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), embedTokenCreated(r, t, made),
 	).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
 
-func (a *API) getEmbedToken(r *request) (reply, error) {
+func getEmbedToken(r *request) (reply, error) {
 	t, err := r.Embeds.Get(r.Context(), r.by, chatID(r), embedTokenID(r))
 	if err != nil {
 		return reply{}, err
@@ -69,7 +69,7 @@ func (a *API) getEmbedToken(r *request) (reply, error) {
 	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
 }
 
-func (a *API) updateEmbedToken(r *request) (reply, error) {
+func updateEmbedToken(r *request) (reply, error) {
 	in, err := decode[openapi.EmbedTokenPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -93,7 +93,7 @@ func (a *API) updateEmbedToken(r *request) (reply, error) {
 	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
 }
 
-func (a *API) rotateEmbedToken(r *request) (reply, error) {
+func rotateEmbedToken(r *request) (reply, error) {
 	in, err := decode[openapi.EmbedTokenRotate](r)
 	if err != nil {
 		return reply{}, err
@@ -104,16 +104,16 @@ func (a *API) rotateEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := ok(r.embedTokenCreated(t, made)).withRevision(t.Revision)
+	out := ok(embedTokenCreated(r, t, made)).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
 
-func (a *API) deleteEmbedToken(r *request) (reply, error) {
+func deleteEmbedToken(r *request) (reply, error) {
 	return noContent, r.Embeds.Delete(r.Context(), r.by, chatID(r), embedTokenID(r), r.match)
 }
 
-func (a *API) verifyEmbedSession(r *request) (reply, error) {
+func verifyEmbedSession(r *request) (reply, error) {
 	in, err := decode[openapi.EmbedSessionVerify](r)
 	if err != nil {
 		return reply{}, err
@@ -133,7 +133,7 @@ func (a *API) verifyEmbedSession(r *request) (reply, error) {
 }
 
 // getEmbedTokenUsage reads the range of days; by default it is the last 30.
-func (a *API) getEmbedTokenUsage(r *request) (reply, error) {
+func getEmbedTokenUsage(r *request) (reply, error) {
 	to := chat.DayOf(r.by.At)
 	from := to - 29
 	for name, day := range map[string]*chat.Day{"from": &from, "to": &to} {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-func (a *API) getEntitlements(r *request) (reply, error) {
+func getEntitlements(r *request) (reply, error) {
 	e, err := r.Payments.Entitlements(r.Context(), r.by)
 	if err != nil {
 		return reply{}, err
@@ -54,7 +54,7 @@ func limitOf(a *payment.Allowance) (limit, remaining nullable.Nullable[int64]) {
 	return nullable.NewNullableWithValue(a.Limit), nullable.NewNullableWithValue(max(a.Limit-a.Used, 0))
 }
 
-func (a *API) reportUsage(r *request) (reply, error) {
+func reportUsage(r *request) (reply, error) {
 	in, err := decode[openapi.UsageReport](r)
 	if err != nil {
 		return reply{}, err

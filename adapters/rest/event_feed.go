@@ -12,10 +12,10 @@ import (
 
 var errOnlyAscending = openapi.ErrInvalidParameter.Because("after and types are only for order=asc.")
 
-func (a *API) listEvents(r *request) (reply, error) {
+func listEvents(r *request) (reply, error) {
 	if r.query.Get("order") == "asc" {
 		r.uncacheable = true // readers of the feed wait for the next event
-		return r.feed()
+		return feedReply(r)
 	}
 	if r.query.Has("after") || r.query.Has("types") {
 		return reply{}, errOnlyAscending
@@ -32,7 +32,7 @@ func (a *API) listEvents(r *request) (reply, error) {
 	}), err
 }
 
-func (a *API) verifyEvents(r *request) (reply, error) {
+func verifyEvents(r *request) (reply, error) {
 	var after int64
 	if text := r.query.Get("after"); text != "" {
 		after, _ = strconv.ParseInt(text, 10, 64) // the contract has let only integers through
@@ -64,8 +64,8 @@ func (a *API) listEventTypes(*request) (reply, error) {
 	return ok(openapi.EventTypeList{Data: a.contract.EventTypes()}), nil
 }
 
-// feed responds with a part of the feed. The position in a cursor is what after is in a request without one.
-func (r *request) feed() (reply, error) {
+// feedReply responds with a part of the feed. The position in a cursor is what after is in a request without one.
+func feedReply(r *request) (reply, error) {
 	at, err := r.page()
 	if err != nil {
 		return reply{}, err

@@ -53,7 +53,7 @@ var exportPerson = downloading(always(jsonType), func(s *openStream) (func(conte
 	if _, err := s.Accounts.Person(s.Context(), s.by, id); err != nil { // before the response begins
 		return nil, err
 	}
-	return s.sections(id, func(ctx context.Context, emit func(account.ExportSection) error) error {
+	return writeSections(s, id, func(ctx context.Context, emit func(account.ExportSection) error) error {
 		return s.Accounts.ExportPerson(ctx, s.by, id, emit)
 	}), nil
 })
@@ -62,14 +62,14 @@ var exportMe = downloading(always(jsonType), func(s *openStream) (func(context.C
 	if err := account.MayExportSelf(s.by); err != nil {
 		return nil, err
 	}
-	return s.sections(s.by.User, func(ctx context.Context, emit func(account.ExportSection) error) error {
+	return writeSections(s, s.by.User, func(ctx context.Context, emit func(account.ExportSection) error) error {
 		return s.Accounts.ExportMe(ctx, s.by, emit)
 	}), nil
 })
 
-// sections writes the sections that load emits, each before the next is read.
-func (s *openStream) sections(
-	id identity.UserID, load func(context.Context, func(account.ExportSection) error) error,
+// writeSections writes the sections that load emits, each before the next is read.
+func writeSections(
+	s *openStream, id identity.UserID, load func(context.Context, func(account.ExportSection) error) error,
 ) func(context.Context, io.Writer) error {
 	s.answer.Set("Content-Type", jsonType)
 	s.answer.Set("Content-Disposition", `attachment; filename="person.json"`)

@@ -28,11 +28,11 @@ func TestGatewayKey(t *testing.T) {
 		if idempotency != "" {
 			r.Header.Set("Idempotency-Key", idempotency)
 		}
-		return (&request{Request: r, body: []byte(body), api: &API{Deps: Deps{Digester: fixture.Digester{}}},
+		return gatewayKey((&request{Request: r, body: []byte(body), api: &API{Deps: Deps{Digester: fixture.Digester{}}},
 			op: op, by: identity.Actor{
 				User: identity.UserID(user), Key: identity.KeyID(key), Workspace: identity.WorkspaceID(workspace),
 				Ceiling: identity.Owner,
-			}}).gatewayKey()
+			}}))
 	}
 	of := func(method, template, path, idempotency string) string {
 		t.Helper()

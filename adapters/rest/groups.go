@@ -10,17 +10,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) groupOperations() []operation {
+func groupOperations() []operation {
 	const group = "/api/groups/{group_id}"
 	return []operation{
-		{http.MethodGet, "/api/groups", query(a.listGroups)},
-		{http.MethodPost, "/api/groups", command(a.createGroup)},
-		{http.MethodGet, group, query(a.getGroup)},
-		{http.MethodPatch, group, command(a.updateGroup)},
-		{http.MethodDelete, group, command(a.deleteGroup)},
-		{http.MethodGet, group + "/members", query(a.listGroupMembers)},
-		{http.MethodPut, group + "/members/{user_id}", command(a.addGroupMember)},
-		{http.MethodDelete, group + "/members/{user_id}", command(a.removeGroupMember)},
+		{http.MethodGet, "/api/groups", query(listGroups)},
+		{http.MethodPost, "/api/groups", command(createGroup)},
+		{http.MethodGet, group, query(getGroup)},
+		{http.MethodPatch, group, command(updateGroup)},
+		{http.MethodDelete, group, command(deleteGroup)},
+		{http.MethodGet, group + "/members", query(listGroupMembers)},
+		{http.MethodPut, group + "/members/{user_id}", command(addGroupMember)},
+		{http.MethodDelete, group + "/members/{user_id}", command(removeGroupMember)},
 	}
 }
 
@@ -36,13 +36,13 @@ func granteeID(r *request) identity.UserID {
 	return memberID(r)
 }
 
-func (a *API) listGroups(r *request) (reply, error) {
+func listGroups(r *request) (reply, error) {
 	return listing(r, toGroup, func(q page.Query) (account.GroupPage, error) {
 		return r.Groups.List(r.Context(), r.by, q)
 	})
 }
 
-func (a *API) createGroup(r *request) (reply, error) {
+func createGroup(r *request) (reply, error) {
 	in, err := decode[openapi.GroupCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -57,7 +57,7 @@ func (a *API) createGroup(r *request) (reply, error) {
 	return created("/api/groups/"+string(g.ID), toGroup(g)).withRevision(g.Revision), nil
 }
 
-func (a *API) getGroup(r *request) (reply, error) {
+func getGroup(r *request) (reply, error) {
 	g, err := r.Groups.Get(r.Context(), r.by, groupID(r))
 	if err != nil {
 		return reply{}, err
@@ -65,7 +65,7 @@ func (a *API) getGroup(r *request) (reply, error) {
 	return ok(toGroup(g)).withRevision(g.Revision), nil
 }
 
-func (a *API) updateGroup(r *request) (reply, error) {
+func updateGroup(r *request) (reply, error) {
 	in, err := decode[openapi.GroupPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -84,22 +84,22 @@ func (a *API) updateGroup(r *request) (reply, error) {
 	return ok(toGroup(g)).withRevision(g.Revision), nil
 }
 
-func (a *API) deleteGroup(r *request) (reply, error) {
+func deleteGroup(r *request) (reply, error) {
 	return noContent, r.Groups.Delete(r.Context(), r.by, groupID(r), r.match)
 }
 
-func (a *API) listGroupMembers(r *request) (reply, error) {
+func listGroupMembers(r *request) (reply, error) {
 	return listing(r, toMember, func(q page.Query) (account.MemberPage, error) {
 		return r.Groups.People(r.Context(), r.by, groupID(r), q)
 	})
 }
 
-func (a *API) addGroupMember(r *request) (reply, error) {
+func addGroupMember(r *request) (reply, error) {
 	_, err := r.Groups.Edit(r.Context(), r.by, groupID(r), nil, []identity.UserID{memberID(r)}, nil)
 	return noContent, err
 }
 
-func (a *API) removeGroupMember(r *request) (reply, error) {
+func removeGroupMember(r *request) (reply, error) {
 	_, err := r.Groups.Edit(r.Context(), r.by, groupID(r), r.match, nil, []identity.UserID{memberID(r)})
 	return noContent, err
 }

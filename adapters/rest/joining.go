@@ -6,8 +6,8 @@ import (
 )
 
 // previewInvitation shows an invitation to the bearer of its token.
-func (r *request) previewInvitation() (reply, error) {
-	if err := r.limitSignIn(r.api.now()); err != nil {
+func previewInvitation(r *request) (reply, error) {
+	if err := limitSignIn(r, r.api.now()); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.InvitationAccept](r)
@@ -30,28 +30,28 @@ func (r *request) previewInvitation() (reply, error) {
 }
 
 // joinByInvitation creates the account of an invited person, and opens a session.
-func (r *request) joinByInvitation() (reply, error) {
+func joinByInvitation(r *request) (reply, error) {
 	at, org := r.api.now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
 		return reply{}, err
 	}
-	if err := r.limitSignIn(at); err != nil {
+	if err := limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.InvitationJoin](r)
 	if err != nil {
 		return reply{}, err
 	}
-	by := r.signingIn(at)
+	by := signingIn(r, at)
 	opened, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
 	if err != nil {
 		return reply{}, err
 	}
-	return r.opened(opened, by, "")
+	return sessionReply(r, opened, by, "")
 }
 
 // mayAccept returns account.ErrSignInMissing for a key in an org without issuers, whose people accept by a session.
-func (r *request) mayAccept() error {
+func mayAccept(r *request) error {
 	if len(observation(r.Request).org.Issuers) == 0 && r.by.Session == "" {
 		return account.ErrSignInMissing
 	}

@@ -76,7 +76,7 @@ func (l LeakedKeys) verify(h http.Header, body []byte) error {
 }
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
-func (r *request) reportLeakedKeys() (reply, error) {
+func reportLeakedKeys(r *request) (reply, error) {
 	at := now()
 	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
 		return reply{}, r.api.refuse("sign_in_rate", errRateLimited)
@@ -88,9 +88,9 @@ func (r *request) reportLeakedKeys() (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	by := r.signingIn(at)
+	by := signingIn(r, at)
 	mails, err := r.Accounts.EndLeaked(r.Context(), by, mapSlice(in, toLeak))
-	r.alert(mails)
+	alert(r, mails)
 	return noContent, err
 }
 
@@ -99,7 +99,7 @@ func toLeak(k *openapi.LeakedKey) account.Leak {
 }
 
 // alert sends mails in the background, so that the response time does not reveal how many there are.
-func (r *request) alert(mails []ports.Mail) {
+func alert(r *request, mails []ports.Mail) {
 	if len(mails) == 0 {
 		return
 	}

@@ -28,9 +28,9 @@ func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 func (a *API) providerOperations() []publicOperation {
 	const begin, logout = providerPath + "{provider}", providerPath + "logout"
 	return []publicOperation{
-		{http.MethodGet, callbackPath, a.handleBrowser(callbackPath, (*request).finishSignIn)},
-		{http.MethodGet, begin, a.handleBrowser(begin, (*request).beginSignIn)},
-		{http.MethodPost, logout, a.handleSignIn(logout, (*request).receiveLogout)},
+		{http.MethodGet, callbackPath, a.handleBrowser(callbackPath, finishSignIn)},
+		{http.MethodGet, begin, a.handleBrowser(begin, beginSignIn)},
+		{http.MethodPost, logout, a.handleSignIn(logout, receiveLogout)},
 	}
 }
 
@@ -60,12 +60,12 @@ func (a *API) handleBrowser(path string, run func(*request) (location string, er
 }
 
 // beginSignIn sends a browser to a provider.
-func (r *request) beginSignIn() (string, error) {
+func beginSignIn(r *request) (string, error) {
 	at, org := now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := r.countSignIn(at); err != nil {
+	if err := countSignIn(r, at); err != nil {
 		return "", err
 	}
 	if err := r.op.CheckQuery(r.URL.RawQuery); err != nil {
@@ -86,20 +86,20 @@ func (r *request) beginSignIn() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return address, r.setFlow(org, f, account.SignInWithin)
+	return address, setFlow(r, org, f, account.SignInWithin)
 }
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
 // Providers may send additional parameters.
-func (r *request) finishSignIn() (string, error) {
+func finishSignIn(r *request) (string, error) {
 	at, org := now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := r.countSignIn(at); err != nil {
+	if err := countSignIn(r, at); err != nil {
 		return "", err
 	}
-	f, given := r.flow(org, at), callbackParameters(r.URL.RawQuery)
+	f, given := flowOf(r, org, at), callbackParameters(r.URL.RawQuery)
 	issuer, ok := org.Issuer(f.Issuer)
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(given["state"]), []byte(f.State)) != 1 ||
 		!ok || issuer.Client == nil {
@@ -117,7 +117,7 @@ func (r *request) finishSignIn() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	by := r.signingIn(at)
+	by := signingIn(r, at)
 	p, err := r.api.signIn(r.Context(), by, org, claims)
 	if err != nil {
 		return "", err
@@ -127,14 +127,14 @@ func (r *request) finishSignIn() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.uncountSignIn(at)
+	uncountSignIn(r, at)
 	// The remaining cookie only binds the code to this browser.
 	left := flow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: at.Add(account.CodeLife)}
-	return signInAddress(org) + "#code=" + code.Reveal(), r.setFlow(org, left, account.CodeLife)
+	return signInAddress(org) + "#code=" + code.Reveal(), setFlow(r, org, left, account.CodeLife)
 }
 
 // countSignIn counts an attempt against the caller's address.
-func (r *request) countSignIn(at time.Time) error {
+func countSignIn(r *request, at time.Time) error {
 	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
 		return r.api.refuse("sign_in_rate", errRateLimited)
 	}
@@ -142,7 +142,7 @@ func (r *request) countSignIn(at time.Time) error {
 }
 
 // uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (r *request) uncountSignIn(at time.Time) {
+func uncountSignIn(r *request, at time.Time) {
 	r.api.signIns.spend(identity.AddressGroup(observation(r.Request).address), -1, at)
 }
 
@@ -177,15 +177,15 @@ type flow struct {
 }
 
 // flowCookie returns the name of the cookie of a sign-in, beside that of a session.
-func (r *request) flowCookie(org *identity.Org) (name string, secure bool, err error) {
+func flowCookie(r *request, org *identity.Org) (name string, secure bool, err error) {
 	name, secure, err = r.api.sessionCookie(r.Request, org)
 	return strings.Replace(name, "session", "sign_in", 1), secure, err
 }
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func (r *request) setFlow(org *identity.Org, f flow, lasts time.Duration) error {
-	name, secure, err := r.flowCookie(org)
+func setFlow(r *request, org *identity.Org, f flow, lasts time.Duration) error {
+	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
 	}
@@ -210,9 +210,9 @@ func (r *request) setFlow(org *identity.Org, f flow, lasts time.Duration) error 
 	return nil
 }
 
-// flow returns the sign-in in the browser; zero if there is none that has not ended.
-func (r *request) flow(org *identity.Org, at time.Time) (f flow) {
-	name, _, err := r.flowCookie(org)
+// flowOf returns the sign-in in the browser; zero if there is none that has not ended.
+func flowOf(r *request, org *identity.Org, at time.Time) (f flow) {
+	name, _, err := flowCookie(r, org)
 	if err != nil {
 		return flow{}
 	}
@@ -232,22 +232,22 @@ func (r *request) flow(org *identity.Org, at time.Time) (f flow) {
 }
 
 // openByCode exchanges the code of a sign-in at a provider for a session.
-func (r *request) openByCode(org *identity.Org, code string, at time.Time) (reply, error) {
-	f, by := r.flow(org, at), r.signingIn(at)
+func openByCode(r *request, org *identity.Org, code string, at time.Time) (reply, error) {
+	f, by := flowOf(r, org, at), signingIn(r, at)
 	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
 		return reply{}, err
 	}
-	if err := r.setFlow(org, flow{}, 0); err != nil {
+	if err := setFlow(r, org, flow{}, 0); err != nil {
 		return reply{}, err
 	}
-	r.uncountSignIn(at) // the flow was counted when it began
-	return r.opened(opened, by, f.ReturnTo)
+	uncountSignIn(r, at) // the flow was counted when it began
+	return sessionReply(r, opened, by, f.ReturnTo)
 }
 
 // receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
 // caller's address: a provider may sign out many people.
-func (r *request) receiveLogout() (reply, error) {
+func receiveLogout(r *request) (reply, error) {
 	at, obs := now(), observation(r.Request)
 	if r.api.unauthenticated.exhausted(r.answer, obs.address, at) {
 		return reply{}, r.api.refuse("address_rate", errRateLimited)
@@ -258,7 +258,7 @@ func (r *request) receiveLogout() (reply, error) {
 	}
 	l, err := r.api.OpenID.Logout(r.Context(), obs.org.Issuers, in.LogoutToken, at)
 	if err == nil {
-		err = r.Sessions.EndAtProvider(r.Context(), r.signingIn(at), l)
+		err = r.Sessions.EndAtProvider(r.Context(), signingIn(r, at), l)
 	}
 	if err != nil {
 		if publicError(err) == account.ErrLogoutToken {
@@ -271,7 +271,7 @@ func (r *request) receiveLogout() (reply, error) {
 	return out, nil
 }
 
-func (a *API) providers(org *identity.Org) []openapi.SignInProvider {
+func providers(org *identity.Org) []openapi.SignInProvider {
 	all := []openapi.SignInProvider{}
 	for _, i := range org.Issuers {
 		if c := i.Client; c != nil {

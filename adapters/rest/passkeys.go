@@ -17,17 +17,17 @@ const (
 	passkeySignInOptions = passkeySignIn + "/challenge"
 )
 
-func (a *API) passkeyOperations() []operation {
-	const stepUp, mine = "/api/auth/step-up", "/api/me/passkeys"
+func passkeyOperations() []operation {
+	const confirm, mine = "/api/auth/step-up", "/api/me/passkeys"
 	return []operation{
-		{http.MethodPost, stepUp + "/challenge", query(a.optionsToStepUp)},
-		{http.MethodPost, stepUp, command(a.stepUp)},
-		{http.MethodPost, mine + "/challenge", query(a.optionsToAddPasskey)},
-		{http.MethodGet, mine, query(a.listPasskeys)},
-		{http.MethodPost, mine, command(a.addPasskey)},
-		{http.MethodGet, mine + "/{passkey_id}", query(a.getPasskey)},
-		{http.MethodPatch, mine + "/{passkey_id}", command(a.renamePasskey)},
-		{http.MethodDelete, mine + "/{passkey_id}", command(a.removePasskey)},
+		{http.MethodPost, confirm + "/challenge", query(optionsToStepUp)},
+		{http.MethodPost, confirm, command(stepUp)},
+		{http.MethodPost, mine + "/challenge", query(optionsToAddPasskey)},
+		{http.MethodGet, mine, query(listPasskeys)},
+		{http.MethodPost, mine, command(addPasskey)},
+		{http.MethodGet, mine + "/{passkey_id}", query(getPasskey)},
+		{http.MethodPatch, mine + "/{passkey_id}", command(renamePasskey)},
+		{http.MethodDelete, mine + "/{passkey_id}", command(removePasskey)},
 	}
 }
 
@@ -59,14 +59,14 @@ func (a *API) relyingParty(r *http.Request, org *identity.Org) (account.RelyingP
 }
 
 // ownRelyingParty returns the relying party for a caller who may use passkeys.
-func (r *request) ownRelyingParty() (account.RelyingParty, error) {
+func ownRelyingParty(r *request) (account.RelyingParty, error) {
 	if err := account.MayUsePasskeys(r.by); err != nil {
 		return account.RelyingParty{}, err
 	}
 	return r.api.relyingParty(r.Request, observation(r.Request).org)
 }
 
-func (r *request) optionsToSignIn() (reply, error) {
+func optionsToSignIn(r *request) (reply, error) {
 	org := observation(r.Request).org
 	rp, err := r.api.relyingParty(r.Request, org)
 	if err != nil {
@@ -80,29 +80,29 @@ func (r *request) optionsToSignIn() (reply, error) {
 }
 
 // signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
-func (r *request) signInWithPasskey() (reply, error) {
+func signInWithPasskey(r *request) (reply, error) {
 	at, org := now(), observation(r.Request).org
 	rp, err := r.api.relyingParty(r.Request, org)
 	if err != nil {
 		return reply{}, err
 	}
-	if err := r.limitSignIn(at); err != nil {
+	if err := limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.PasskeyResponse](r)
 	if err != nil {
 		return reply{}, err
 	}
-	by := r.signingIn(at)
+	by := signingIn(r, at)
 	opened, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
 	if err != nil {
 		return reply{}, err
 	}
-	return r.opened(opened, by, "")
+	return sessionReply(r, opened, by, "")
 }
 
-func (a *API) optionsToStepUp(r *request) (reply, error) {
-	rp, err := r.ownRelyingParty()
+func optionsToStepUp(r *request) (reply, error) {
+	rp, err := ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -113,8 +113,8 @@ func (a *API) optionsToStepUp(r *request) (reply, error) {
 	return ok(toRequestOptions(rp, options)), nil
 }
 
-func (a *API) stepUp(r *request) (reply, error) {
-	rp, err := r.ownRelyingParty()
+func stepUp(r *request) (reply, error) {
+	rp, err := ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -129,8 +129,8 @@ func (a *API) stepUp(r *request) (reply, error) {
 	return ok(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
 }
 
-func (a *API) optionsToAddPasskey(r *request) (reply, error) {
-	rp, err := r.ownRelyingParty()
+func optionsToAddPasskey(r *request) (reply, error) {
+	rp, err := ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -141,8 +141,8 @@ func (a *API) optionsToAddPasskey(r *request) (reply, error) {
 	return ok(toCreationOptions(rp, &r.person().User, options)), nil
 }
 
-func (a *API) addPasskey(r *request) (reply, error) {
-	rp, err := r.ownRelyingParty()
+func addPasskey(r *request) (reply, error) {
+	rp, err := ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -161,13 +161,13 @@ func passkeyID(r *request) account.PasskeyID {
 	return pathID[account.PasskeyID](r, "passkey_id", account.PasskeyPrefix)
 }
 
-func (a *API) listPasskeys(r *request) (reply, error) {
+func listPasskeys(r *request) (reply, error) {
 	return listing(r, toPasskey, func(q page.Query) (account.PasskeyPage, error) {
 		return r.Passkeys.List(r.Context(), r.by, q)
 	})
 }
 
-func (a *API) getPasskey(r *request) (reply, error) {
+func getPasskey(r *request) (reply, error) {
 	k, err := r.Passkeys.Get(r.Context(), r.by, passkeyID(r))
 	if err != nil {
 		return reply{}, err
@@ -175,7 +175,7 @@ func (a *API) getPasskey(r *request) (reply, error) {
 	return ok(toPasskey(k)).withRevision(k.Revision), nil
 }
 
-func (a *API) renamePasskey(r *request) (reply, error) {
+func renamePasskey(r *request) (reply, error) {
 	in, err := decode[openapi.PasskeyPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -187,6 +187,6 @@ func (a *API) renamePasskey(r *request) (reply, error) {
 	return ok(toPasskey(k)).withRevision(k.Revision), nil
 }
 
-func (a *API) removePasskey(r *request) (reply, error) {
+func removePasskey(r *request) (reply, error) {
 	return noContent, r.Passkeys.Remove(r.Context(), r.by, passkeyID(r), r.match)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func (a *API) getBillingDetails(r *request) (reply, error) {
+func getBillingDetails(r *request) (reply, error) {
 	d, err := r.Payments.Details(r.Context(), r.by)
 	return detailsReply(d, err)
 }
 
-func (a *API) replaceBillingDetails(r *request) (reply, error) {
+func replaceBillingDetails(r *request) (reply, error) {
 	in, err := decode[openapi.BillingDetailsReplace](r)
 	if err != nil {
 		return reply{}, err

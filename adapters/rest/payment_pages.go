@@ -23,7 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-func (a *API) createPortalSession(r *request) (command, error) {
+func createPortalSession(r *request) (command, error) {
 	in, err := decode[openapi.PortalSessionCreate](r)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *API) createPortalSession(r *request) (command, error) {
 	return hostedReply(r, p, err)
 }
 
-func (a *API) createCheckoutSession(r *request) (command, error) {
+func createCheckoutSession(r *request) (command, error) {
 	in, err := decode[openapi.CheckoutSessionCreate](r)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	var refused error
 	if err == nil && r.Method == http.MethodPost {
 		if refused = a.submitSandboxPage(ctx, w, r, link, &page); refused == nil && !page.Portal {
-			a.redirectPayer(w, r, page.Success)
+			redirectPayer(w, r, page.Success)
 			return
 		}
 	}
@@ -136,7 +136,7 @@ func (a *API) submitSandboxPage(
 	return err
 }
 
-func (a *API) redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
+func redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
 	write(w, r, ports.Answer{
 		Status: http.StatusSeeOther,
 		Header: map[string]string{

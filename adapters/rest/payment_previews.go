@@ -5,7 +5,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func (a *API) previewSubscriptionChange(r *request) (reply, error) {
+func previewSubscriptionChange(r *request) (reply, error) {
 	in, err := decode[openapi.SubscriptionPreviewRequest](r)
 	if err != nil {
 		return reply{}, err

@@ -15,7 +15,7 @@ func sandboxIntent(r *request, clientSecret string) payment.SetupIntent {
 
 // confirmSandboxIntent does what Stripe's form does in the payer's browser. The card is held as a secret from
 // here on, and goes only to the sandbox.
-func (a *API) confirmSandboxIntent(r *request) (command, error) {
+func confirmSandboxIntent(r *request) (command, error) {
 	in, err := decode[openapi.SandboxConfirm](r)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (a *API) confirmSandboxIntent(r *request) (command, error) {
 	return respond(intentReply(i)), nil
 }
 
-func (a *API) authenticateSandboxIntent(r *request) (command, error) {
+func authenticateSandboxIntent(r *request) (command, error) {
 	in, err := decode[openapi.SandboxAuthenticate](r)
 	if err != nil {
 		return nil, err

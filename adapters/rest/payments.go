@@ -21,36 +21,36 @@ const (
 	mySubscription   = subscriptionPath + "/me"
 )
 
-func (a *API) paymentOperations() []operation {
+func paymentOperations() []operation {
 	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
 	return []operation{
-		{http.MethodGet, paymentPaths + "/plans", query(a.listPlans)},
-		{http.MethodPost, paymentPaths + "/setup-intent", outbound(a.createSetupIntent)},
-		{http.MethodGet, paymentMethods, query(a.listPaymentMethods)},
-		{http.MethodDelete, paymentMethods + "/{payment_method_id}", command(a.deletePaymentMethod)},
-		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", command(a.setDefaultPaymentMethod)},
-		{http.MethodGet, paymentPaths + "/invoices", cachedQuery(a.listInvoices)},
-		{http.MethodPost, paymentPaths + "/invoices/{invoice_id}/pay", outbound(a.payInvoice)},
-		{http.MethodGet, paymentPaths + "/details", query(a.getBillingDetails)},
-		{http.MethodPut, paymentPaths + "/details", command(a.replaceBillingDetails)},
-		{http.MethodPost, paymentPaths + "/portal-session", outbound(a.createPortalSession)},
-		{http.MethodPost, paymentPaths + "/checkout-session", outbound(a.createCheckoutSession)},
-		{http.MethodPost, subscriptionPath, outbound(a.createSubscription)},
-		{http.MethodGet, mySubscription, query(a.getSubscription)},
-		{http.MethodPatch, mySubscription, outbound(a.updateSubscription)},
-		{http.MethodPost, mySubscription + "/preview", query(a.previewSubscriptionChange)},
-		{http.MethodDelete, mySubscription, outbound(a.cancelSubscription)},
-		{http.MethodGet, paymentPaths + "/entitlements", cachedQuery(a.getEntitlements)},
-		{http.MethodPost, paymentPaths + "/usage", command(a.reportUsage)},
-		{http.MethodPost, sandboxIntent + "/confirm", outbound(a.confirmSandboxIntent)},
-		{http.MethodPost, sandboxIntent + "/authenticate", outbound(a.authenticateSandboxIntent)},
+		{http.MethodGet, paymentPaths + "/plans", query(listPlans)},
+		{http.MethodPost, paymentPaths + "/setup-intent", outbound(createSetupIntent)},
+		{http.MethodGet, paymentMethods, query(listPaymentMethods)},
+		{http.MethodDelete, paymentMethods + "/{payment_method_id}", command(deletePaymentMethod)},
+		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", command(setDefaultPaymentMethod)},
+		{http.MethodGet, paymentPaths + "/invoices", cachedQuery(listInvoices)},
+		{http.MethodPost, paymentPaths + "/invoices/{invoice_id}/pay", outbound(payInvoice)},
+		{http.MethodGet, paymentPaths + "/details", query(getBillingDetails)},
+		{http.MethodPut, paymentPaths + "/details", command(replaceBillingDetails)},
+		{http.MethodPost, paymentPaths + "/portal-session", outbound(createPortalSession)},
+		{http.MethodPost, paymentPaths + "/checkout-session", outbound(createCheckoutSession)},
+		{http.MethodPost, subscriptionPath, outbound(createSubscription)},
+		{http.MethodGet, mySubscription, query(getSubscription)},
+		{http.MethodPatch, mySubscription, outbound(updateSubscription)},
+		{http.MethodPost, mySubscription + "/preview", query(previewSubscriptionChange)},
+		{http.MethodDelete, mySubscription, outbound(cancelSubscription)},
+		{http.MethodGet, paymentPaths + "/entitlements", cachedQuery(getEntitlements)},
+		{http.MethodPost, paymentPaths + "/usage", command(reportUsage)},
+		{http.MethodPost, sandboxIntent + "/confirm", outbound(confirmSandboxIntent)},
+		{http.MethodPost, sandboxIntent + "/authenticate", outbound(authenticateSandboxIntent)},
 	}
 }
 
 // gatewayKey names what this request asks of the gateway: the same for each attempt under an Idempotency-Key (ADR 15),
 // and for nothing else, not even for another request under that key. It is a digest, because gateways limit the length
 // of their keys (Stripe to 255 bytes), and do not need to learn whose request it is.
-func (r *request) gatewayKey() string {
+func gatewayKey(r *request) string {
 	key, ok := r.idempotencyKey()
 	if !ok {
 		return id.New("atrium")
@@ -63,7 +63,7 @@ func methodID(r *request) payment.MethodID {
 	return payment.MethodID(pathVar(r.Request, "payment_method_id"))
 }
 
-func (a *API) listPlans(r *request) (reply, error) {
+func listPlans(r *request) (reply, error) {
 	plans, current, err := r.Payments.Plans(r.Context(), r.by)
 	if err != nil {
 		return reply{}, err
@@ -76,7 +76,7 @@ func (a *API) listPlans(r *request) (reply, error) {
 	return out, nil
 }
 
-func (a *API) createSetupIntent(r *request) (command, error) {
+func createSetupIntent(r *request) (command, error) {
 	in, err := decode[openapi.SetupIntentCreate](r)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (a *API) createSetupIntent(r *request) (command, error) {
 	if in.Usage != "" {
 		usage = payment.Usage(in.Usage)
 	}
-	made, err := r.Payments.SetupIntent(r.Context(), r.by, r.gatewayKey(), usage)
+	made, err := r.Payments.SetupIntent(r.Context(), r.by, gatewayKey(r), usage)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func intentReply(i *payments.Intent) reply {
 	return out
 }
 
-func (a *API) listPaymentMethods(r *request) (reply, error) {
+func listPaymentMethods(r *request) (reply, error) {
 	w, err := r.Payments.Methods(r.Context(), r.by)
 	if err != nil {
 		return reply{}, err
@@ -122,13 +122,13 @@ func (a *API) listPaymentMethods(r *request) (reply, error) {
 	}), nil
 }
 
-func (a *API) deletePaymentMethod(r *request) (reply, error) {
+func deletePaymentMethod(r *request) (reply, error) {
 	return noContent, r.Payments.RemoveMethod(
 		r.Context(), r.by, methodID(r), payment.MethodID(r.query.Get("replacement_id")),
 	)
 }
 
-func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
+func setDefaultPaymentMethod(r *request) (reply, error) {
 	m, now, err := r.Payments.SetDefault(r.Context(), r.by, methodID(r))
 	if err != nil {
 		return reply{}, err
@@ -136,7 +136,7 @@ func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
 	return ok(toPaymentMethod(now, m, m.ID)), nil
 }
 
-func (a *API) listInvoices(r *request) (reply, error) {
+func listInvoices(r *request) (reply, error) {
 	status := payment.InvoiceStatus(r.query.Get("status"))
 	var found payments.Bills
 	invoices, next, err := pageOf(r, toInvoice, func(q page.Query) (payment.InvoicePage, error) {
@@ -154,9 +154,9 @@ func (a *API) listInvoices(r *request) (reply, error) {
 	}), err
 }
 
-func (a *API) payInvoice(r *request) (command, error) {
+func payInvoice(r *request) (command, error) {
 	id := payment.InvoiceID(pathVar(r.Request, "invoice_id"))
-	p, err := r.Payments.PayInvoice(r.Context(), r.by, r.gatewayKey(), id)
+	p, err := r.Payments.PayInvoice(r.Context(), r.by, gatewayKey(r), id)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (a *API) payInvoice(r *request) (command, error) {
 	return respond(out), nil
 }
 
-func (a *API) createSubscription(r *request) (command, error) {
+func createSubscription(r *request) (command, error) {
 	in, err := decode[openapi.SubscriptionCreate](r)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (a *API) createSubscription(r *request) (command, error) {
 		Code:     in.PromotionCode,
 		NoTrial:  in.Trial != nil && !*in.Trial,
 	}
-	v, err := r.Payments.Subscribe(r.Context(), r.by, r.gatewayKey(), w)
+	v, err := r.Payments.Subscribe(r.Context(), r.by, gatewayKey(r), w)
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +196,12 @@ func (a *API) createSubscription(r *request) (command, error) {
 	return respond(out), nil
 }
 
-func (a *API) getSubscription(r *request) (reply, error) {
+func getSubscription(r *request) (reply, error) {
 	v, err := r.Payments.Subscription(r.Context(), r.by)
 	return subscriptionReply(v, err)
 }
 
-func (a *API) updateSubscription(r *request) (command, error) {
+func updateSubscription(r *request) (command, error) {
 	in, err := decode[openapi.SubscriptionPatch](r)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (a *API) updateSubscription(r *request) (command, error) {
 		Code:              in.PromotionCode,
 		Preview:           in.Preview,
 	}
-	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, changes)
+	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, gatewayKey(r), r.match, changes)
 	out, err := subscriptionReply(v, err)
 	return respond(out), err
 }
@@ -232,9 +232,9 @@ func subscriptionReply(v *payments.View, err error) (reply, error) {
 	return out, nil
 }
 
-func (a *API) cancelSubscription(r *request) (command, error) {
+func cancelSubscription(r *request) (command, error) {
 	why := payment.Cancellation{
 		Feedback: payment.Feedback(r.query.Get("cancellation_feedback")), Comment: r.query.Get("cancellation_comment"),
 	}
-	return respond(noContent), r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match, why)
+	return respond(noContent), r.Payments.CancelSubscription(r.Context(), r.by, gatewayKey(r), r.match, why)
 }

@@ -8,28 +8,28 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) peopleOperations() []operation {
+func peopleOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/people", query(a.listPeople)},
-		{http.MethodGet, "/api/people/{user_id}", query(a.getPerson)},
-		{http.MethodPost, "/api/people/{user_id}/disable", command(a.disablePerson)},
-		{http.MethodPost, "/api/people/{user_id}/enable", command(a.enablePerson)},
+		{http.MethodGet, "/api/people", query(listPeople)},
+		{http.MethodGet, "/api/people/{user_id}", query(getPerson)},
+		{http.MethodPost, "/api/people/{user_id}/disable", command(disablePerson)},
+		{http.MethodPost, "/api/people/{user_id}/enable", command(enablePerson)},
 		{http.MethodGet, "/api/people/{user_id}/export", exportPerson},
 		{http.MethodGet, "/api/me/export", exportMe},
-		{http.MethodPost, "/api/people/{user_id}/erase", command(a.erasePerson)},
-		{http.MethodGet, "/api/people/{user_id}/erasure", query(a.getErasure)},
-		{http.MethodPut, "/api/people/{user_id}/operator", command(a.setOperator)},
+		{http.MethodPost, "/api/people/{user_id}/erase", command(erasePerson)},
+		{http.MethodGet, "/api/people/{user_id}/erasure", query(getErasure)},
+		{http.MethodPut, "/api/people/{user_id}/operator", command(setOperator)},
 	}
 }
 
-func (a *API) listPeople(r *request) (reply, error) {
+func listPeople(r *request) (reply, error) {
 	status := account.PersonStatus(r.query.Get("status"))
 	return listing(r, toPerson, func(q page.Query) (account.PersonPage, error) {
 		return r.Accounts.SearchPeople(r.Context(), r.by, r.query.Get("q"), status, q)
 	})
 }
 
-func (a *API) getPerson(r *request) (reply, error) {
+func getPerson(r *request) (reply, error) {
 	p, err := r.Accounts.Person(r.Context(), r.by, memberID(r))
 	if err != nil {
 		return reply{}, err
@@ -56,7 +56,7 @@ func toPerson(p *account.PersonSummary) openapi.Person {
 	}
 }
 
-func (a *API) disablePerson(r *request) (reply, error) {
+func disablePerson(r *request) (reply, error) {
 	in, err := decode[openapi.PersonDisable](r)
 	if err != nil {
 		return reply{}, err
@@ -65,7 +65,7 @@ func (a *API) disablePerson(r *request) (reply, error) {
 	return lostReply(r.Accounts.DisablePerson(r.Context(), r.by, memberID(r), in.Reason, keep))
 }
 
-func (a *API) enablePerson(r *request) (reply, error) {
+func enablePerson(r *request) (reply, error) {
 	in, err := decode[openapi.PersonEnable](r)
 	if err != nil {
 		return reply{}, err
@@ -73,7 +73,7 @@ func (a *API) enablePerson(r *request) (reply, error) {
 	return noContent, r.Accounts.EnablePerson(r.Context(), r.by, memberID(r), in.Reason)
 }
 
-func (a *API) setOperator(r *request) (reply, error) {
+func setOperator(r *request) (reply, error) {
 	in, err := decode[openapi.OperatorRights](r)
 	if err != nil {
 		return reply{}, err
@@ -81,7 +81,7 @@ func (a *API) setOperator(r *request) (reply, error) {
 	return noContent, r.Accounts.SetOperator(r.Context(), r.by, memberID(r), in.Operator)
 }
 
-func (a *API) erasePerson(r *request) (reply, error) {
+func erasePerson(r *request) (reply, error) {
 	e, err := r.Accounts.ErasePerson(r.Context(), r.by, memberID(r))
 	if err != nil {
 		return reply{}, err
@@ -89,7 +89,7 @@ func (a *API) erasePerson(r *request) (reply, error) {
 	return reply{status: http.StatusAccepted, body: toErasure(e)}, nil
 }
 
-func (a *API) getErasure(r *request) (reply, error) {
+func getErasure(r *request) (reply, error) {
 	e, err := r.Accounts.Erasure(r.Context(), r.by, memberID(r))
 	if err != nil {
 		return reply{}, err

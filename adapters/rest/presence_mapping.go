@@ -62,7 +62,7 @@ func claimedStatus(s presence.Manual) openapi.ClaimedStatus {
 }
 
 // presenceFilter reads the filter of a list.
-func (r *request) presenceFilter() presence.Filter {
+func presenceFilter(r *request) presence.Filter {
 	return presence.Filter{
 		Status:   presence.Status(r.query.Get("status")),
 		User:     identity.UserID(r.query.Get("user_id")),

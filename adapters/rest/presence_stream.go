@@ -173,7 +173,7 @@ func (s *stream) logStreamError(err error) {
 }
 
 // issueStreamTicket returns a ticket that replaces the caller's credential in the URL of a stream.
-func (a *API) issueStreamTicket(r *request) (reply, error) {
+func issueStreamTicket(r *request) (reply, error) {
 	p, err := r.proof()
 	if err != nil {
 		return reply{}, err

@@ -17,15 +17,15 @@ const (
 	beatsAtOnce    = 30
 )
 
-func (a *API) presenceOperations() []operation {
+func presenceOperations() []operation {
 	const one = "/api/presence/{presence_id}"
 	return []operation{
-		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, so that the router finds it soonest
-		{http.MethodGet, "/api/presence", query(a.listPresences)},
+		{http.MethodPost, "/api/presence", command(sendHeartbeat)}, // first, so that the router finds it soonest
+		{http.MethodGet, "/api/presence", query(listPresences)},
 		{http.MethodGet, streamPath, streamPresences},
-		{http.MethodPost, "/api/presence/stream-tickets", command(a.issueStreamTicket)},
-		{http.MethodGet, one, query(a.getPresence)},
-		{http.MethodDelete, one, command(a.deletePresence)},
+		{http.MethodPost, "/api/presence/stream-tickets", command(issueStreamTicket)},
+		{http.MethodGet, one, query(getPresence)},
+		{http.MethodDelete, one, command(deletePresence)},
 	}
 }
 
@@ -36,8 +36,8 @@ func presenceID(r *request) (id presence.ID, own bool) {
 	return pathID[presence.ID](r, "presence_id", presence.Prefix), pathVar(r.Request, "presence_id") == ownPresence
 }
 
-func (a *API) sendHeartbeat(r *request) (reply, error) {
-	if takeAll(r.answer, r.by.At, 1, allowance{a.heartbeats, string(r.by.User)}) != nil {
+func sendHeartbeat(r *request) (reply, error) {
+	if takeAll(r.answer, r.by.At, 1, allowance{r.api.heartbeats, string(r.by.User)}) != nil {
 		return reply{}, r.api.refuse("heartbeat_rate", errRateLimited)
 	}
 	in, err := decode[openapi.Heartbeat](r)
@@ -56,10 +56,10 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 	return ok(body), nil
 }
 
-func (a *API) listPresences(r *request) (reply, error) {
+func listPresences(r *request) (reply, error) {
 	var found presences.Listed
 	items, next, err := pageOf(r, toPresence, func(q page.Query) (_ page.Of[presence.View], err error) {
-		found, err = r.Presences.List(r.Context(), r.by, r.presenceFilter(), q)
+		found, err = r.Presences.List(r.Context(), r.by, presenceFilter(r), q)
 		return found.Of, err
 	})
 	out := openapi.PresenceList{Data: items, NextCursor: next}
@@ -75,7 +75,7 @@ func (a *API) listPresences(r *request) (reply, error) {
 	return ok(out), err
 }
 
-func (a *API) getPresence(r *request) (reply, error) {
+func getPresence(r *request) (reply, error) {
 	id, own := presenceID(r)
 	var v presence.View
 	var err error
@@ -90,7 +90,7 @@ func (a *API) getPresence(r *request) (reply, error) {
 	return ok(&presenceBody{View: v}), nil
 }
 
-func (a *API) deletePresence(r *request) (reply, error) {
+func deletePresence(r *request) (reply, error) {
 	id, own := presenceID(r)
 	if own {
 		return noContent, r.Presences.DeleteMine(r.Context(), r.by)

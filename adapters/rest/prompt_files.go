@@ -219,12 +219,12 @@ func isHidden(path string) bool {
 	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") || strings.HasPrefix(path, "__MACOSX/")
 }
 
-func (a *API) importPrompts(r *request) (reply, error) {
+func importPrompts(r *request) (reply, error) {
 	in, err := decode[openapi.PromptImport](r)
 	if err != nil {
 		return reply{}, err
 	}
-	all, err := r.importedFiles(in)
+	all, err := importedFiles(r, in)
 	if err != nil {
 		return reply{}, err
 	}
@@ -245,19 +245,19 @@ func (a *API) importPrompts(r *request) (reply, error) {
 }
 
 // importedFiles reads the files, or the prompts of Langfuse, of an import.
-func (r *request) importedFiles(in openapi.PromptImport) ([]prompt.Imported, error) {
+func importedFiles(r *request, in openapi.PromptImport) ([]prompt.Imported, error) {
 	activate := r.query.Get("activate") == "true"
 	if (len(in.Files) == 0) == (len(in.Langfuse) == 0) {
 		return nil, fault.InField("/files", "required", "Give either files or langfuse.")
 	}
 	if len(in.Langfuse) > 0 {
-		return r.langfusePrompts(in.Langfuse, activate)
+		return langfusePrompts(r, in.Langfuse, activate)
 	}
 	names := map[string]bool{}
 	all := make([]prompt.Imported, len(in.Files))
 	for i, f := range in.Files {
 		pointer := fmt.Sprintf("/files/%d", i)
-		p, err := r.importedFile(pointer, f, activate)
+		p, err := importedFile(r, pointer, f, activate)
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +271,7 @@ func (r *request) importedFiles(in openapi.PromptImport) ([]prompt.Imported, err
 	return all, nil
 }
 
-func (r *request) importedFile(pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
+func importedFile(r *request, pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
 	name, err := promptfile.Named(f.Path)
 	if err != nil {
 		return prompt.Imported{}, fault.InField(pointer+"/path", "invalid_format",
@@ -290,13 +290,13 @@ func (r *request) importedFile(pointer string, f openapi.PromptFile, activate bo
 	if err != nil {
 		return prompt.Imported{}, err
 	}
-	d, err := r.importedVersion(pointer, version)
+	d, err := importedVersion(r, pointer, version)
 	d.Activate = activate
-	return prompt.Imported{Pointer: pointer, Draft: r.importedDraft(name, file.Type, file.Description, file.Tags),
+	return prompt.Imported{Pointer: pointer, Draft: importedDraft(r, name, file.Type, file.Description, file.Tags),
 		Versions: []prompt.VersionDraft{d}}, err
 }
 
-func (r *request) importedDraft(name, kind, description string, tags []string) prompt.Draft {
+func importedDraft(r *request, name, kind, description string, tags []string) prompt.Draft {
 	return promptDraft(openapi.PromptTemplateCreate{
 		Name:        name,
 		Type:        openapi.PromptType(kind),
@@ -307,7 +307,7 @@ func (r *request) importedDraft(name, kind, description string, tags []string) p
 }
 
 // importedVersion reads a version, which is checked like the body of a request that creates one.
-func (r *request) importedVersion(pointer string, version []byte) (prompt.VersionDraft, error) {
+func importedVersion(r *request, pointer string, version []byte) (prompt.VersionDraft, error) {
 	create, _ := r.api.contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
 	if err := create.CheckBody(version); err != nil {
 		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)

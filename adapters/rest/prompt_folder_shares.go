@@ -14,19 +14,19 @@ func folderShareID(r *request) prompt.FolderShareID {
 	return pathID[prompt.FolderShareID](r, "folder_share_id", prompt.FolderSharePrefix)
 }
 
-func (a *API) listFolderShares(r *request) (reply, error) {
+func listFolderShares(r *request) (reply, error) {
 	return listing(r, toFolderShare, func(q page.Query) (prompt.FolderSharePage, error) {
 		return r.Prompts.FolderShares(r.Context(), r.by, r.query.Get("folder"), q)
 	})
 }
 
-func (a *API) listInheritedShares(r *request) (reply, error) {
+func listInheritedShares(r *request) (reply, error) {
 	return listing(r, toFolderShare, func(q page.Query) (prompt.FolderSharePage, error) {
 		return r.Prompts.InheritedShares(r.Context(), r.by, promptID(r), q)
 	})
 }
 
-func (a *API) createFolderShare(r *request) (reply, error) {
+func createFolderShare(r *request) (reply, error) {
 	in, err := decode[openapi.FolderShareCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -44,7 +44,7 @@ func (a *API) createFolderShare(r *request) (reply, error) {
 		nil
 }
 
-func (a *API) getFolderShare(r *request) (reply, error) {
+func getFolderShare(r *request) (reply, error) {
 	s, err := r.Prompts.FolderShare(r.Context(), r.by, folderShareID(r))
 	if err != nil {
 		return reply{}, err
@@ -52,7 +52,7 @@ func (a *API) getFolderShare(r *request) (reply, error) {
 	return ok(toFolderShare(&s)).withRevision(s.Revision), nil
 }
 
-func (a *API) updateFolderShare(r *request) (reply, error) {
+func updateFolderShare(r *request) (reply, error) {
 	in, err := decode[openapi.SharePatch](r)
 	if err != nil {
 		return reply{}, err
@@ -64,6 +64,6 @@ func (a *API) updateFolderShare(r *request) (reply, error) {
 	return ok(toFolderShare(&s)).withRevision(s.Revision), nil
 }
 
-func (a *API) deleteFolderShare(r *request) (reply, error) {
+func deleteFolderShare(r *request) (reply, error) {
 	return noContent, r.Prompts.UnshareFolder(r.Context(), r.by, folderShareID(r), r.match)
 }

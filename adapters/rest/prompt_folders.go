@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func (a *API) listFolders(r *request) (reply, error) {
+func listFolders(r *request) (reply, error) {
 	found, complete, err := r.Prompts.Folders(r.Context(), r.by, strings.TrimSuffix(r.query.Get("prefix"), "/"))
 	if err != nil {
 		return reply{}, err
@@ -18,7 +18,7 @@ func (a *API) listFolders(r *request) (reply, error) {
 		}))}), nil
 }
 
-func (a *API) listTags(r *request) (reply, error) {
+func listTags(r *request) (reply, error) {
 	found, complete, err := r.Prompts.Tags(r.Context(), r.by)
 	if err != nil {
 		return reply{}, err
@@ -29,7 +29,7 @@ func (a *API) listTags(r *request) (reply, error) {
 		}))}), nil
 }
 
-func (a *API) moveFolder(r *request) (reply, error) {
+func moveFolder(r *request) (reply, error) {
 	in, err := decode[openapi.PromptFolderMove](r)
 	if err != nil {
 		return reply{}, err

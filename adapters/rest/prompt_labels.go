@@ -5,7 +5,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func (a *API) moveLabel(r *request) (reply, error) {
+func moveLabel(r *request) (reply, error) {
 	in, err := decode[openapi.LabelMove](r)
 	if err != nil {
 		return reply{}, err
@@ -18,7 +18,7 @@ func (a *API) moveLabel(r *request) (reply, error) {
 	return versionReply(t, v, err)
 }
 
-func (a *API) removeLabel(r *request) (reply, error) {
+func removeLabel(r *request) (reply, error) {
 	m := prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: r.query.Get("reason")}
 	if expected := r.query.Get("expected_version"); expected != "" {
 		m.Expected = new(prompt.ParseRef(expected))

@@ -38,7 +38,7 @@ type langfuseMessage struct {
 
 // langfusePrompts returns the templates of an export of Langfuse, which has an item for each version. The version that
 // is in production there becomes the active one if activate is set; labels stay, except latest, which is no label here.
-func (r *request) langfusePrompts(raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
+func langfusePrompts(r *request, raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
 	items, order := make([]langfusePrompt, len(raw)), make([]int, len(raw))
 	for i := range raw {
 		order[i] = i
@@ -52,7 +52,7 @@ func (r *request) langfusePrompts(raw []json.RawMessage, activate bool) ([]promp
 	at := map[string]int{}
 	for _, i := range order {
 		item, pointer := items[i], fmt.Sprintf("/langfuse/%d", i)
-		d, err := r.langfuseVersion(pointer, item)
+		d, err := langfuseVersion(r, pointer, item)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (r *request) langfusePrompts(raw []json.RawMessage, activate bool) ([]promp
 			k = len(all)
 			at[key] = k
 			all = append(all, prompt.Imported{Pointer: pointer,
-				Draft: r.importedDraft(item.Name, cmp.Or(item.Type, "text"), "", item.Tags)})
+				Draft: importedDraft(r, item.Name, cmp.Or(item.Type, "text"), "", item.Tags)})
 		}
 		if len(all) > prompt.MaxImported {
 			return nil, errArchiveTooLarge
@@ -74,7 +74,7 @@ func (r *request) langfusePrompts(raw []json.RawMessage, activate bool) ([]promp
 }
 
 // langfuseVersion reads one version.
-func (r *request) langfuseVersion(pointer string, item langfusePrompt) (prompt.VersionDraft, error) {
+func langfuseVersion(r *request, pointer string, item langfusePrompt) (prompt.VersionDraft, error) {
 	create := map[string]any{}
 	if item.CommitMessage != "" {
 		create["commit_message"] = item.CommitMessage
@@ -92,7 +92,7 @@ func (r *request) langfuseVersion(pointer string, item langfusePrompt) (prompt.V
 	if err != nil {
 		return prompt.VersionDraft{}, err
 	}
-	d, err := r.importedVersion(pointer, version)
+	d, err := importedVersion(r, pointer, version)
 	if item.Version > 0 {
 		d.Copied = &prompt.VersionInfo{Number: item.Version}
 	}

@@ -307,8 +307,8 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 	}
 }
 
-// template returns a template as this caller sees it.
-func (r *request) template(t *prompt.Template) openapi.PromptTemplate { return templateFor(r.by, t) }
+// toTemplate returns a template as this caller sees it.
+func toTemplate(r *request, t *prompt.Template) openapi.PromptTemplate { return templateFor(r.by, t) }
 
 // templateFor returns a template as by sees it.
 func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {

@@ -11,7 +11,7 @@ const (
 	readDays     = 30 // if the caller names none
 )
 
-func (a *API) listPromptReads(r *request) (reply, error) {
+func listPromptReads(r *request) (reply, error) {
 	days, err := strconv.Atoi(r.query.Get("days"))
 	if err != nil {
 		days = readDays

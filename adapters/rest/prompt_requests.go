@@ -18,7 +18,7 @@ func requestPath(r *prompt.ActivationRequest) string {
 	return promptPath(r.Template) + "/activation-requests/" + string(r.ID)
 }
 
-func (a *API) activateVersion(r *request) (reply, error) {
+func activateVersion(r *request) (reply, error) {
 	in, err := decode[openapi.ActivateRequest](r)
 	if err != nil {
 		return reply{}, err
@@ -29,21 +29,21 @@ func (a *API) activateVersion(r *request) (reply, error) {
 	}
 	t, asked, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, wish)
 	if err != nil || asked == nil {
-		return r.templateReply(t, err)
+		return templateReply(r, t, err)
 	}
-	body := r.template(t)
+	body := toTemplate(r, t)
 	body.ActivationRequest = new(toActivationRequest(asked, r.by.At))
 	return reply{status: http.StatusAccepted, body: body, location: requestPath(asked)}.withRevision(t.Revision), nil
 }
 
-func (a *API) listActivationRequests(r *request) (reply, error) {
+func listActivationRequests(r *request) (reply, error) {
 	show := func(v *prompt.ActivationRequest) openapi.ActivationRequest { return toActivationRequest(v, r.by.At) }
 	return listing(r, show, func(q page.Query) (prompt.RequestPage, error) {
 		return r.Prompts.Requests(r.Context(), r.by, promptID(r), prompt.RequestState(r.query.Get("state")), q)
 	})
 }
 
-func (a *API) getActivationRequest(r *request) (reply, error) {
+func getActivationRequest(r *request) (reply, error) {
 	found, err := r.Prompts.Request(r.Context(), r.by, promptID(r), activationRequestID(r))
 	if err != nil {
 		return reply{}, err
@@ -59,33 +59,33 @@ func (a *API) getActivationRequest(r *request) (reply, error) {
 	return ok(out).withRevision(found.Revision), nil
 }
 
-func (a *API) approveActivationRequest(r *request) (reply, error) { return r.decide(true) }
+func approveActivationRequest(r *request) (reply, error) { return decideRequest(r, true) }
 
-func (a *API) refuseActivationRequest(r *request) (reply, error) { return r.decide(false) }
+func refuseActivationRequest(r *request) (reply, error) { return decideRequest(r, false) }
 
-func (r *request) decide(approves bool) (reply, error) {
+func decideRequest(r *request, approves bool) (reply, error) {
 	in, err := decode[openapi.ActivationDecisionCreate](r)
 	if err != nil {
 		return reply{}, err
 	}
 	found, err := r.Prompts.Decide(r.Context(), r.by, promptID(r), activationRequestID(r),
 		prompt.Decision{Approves: approves, Comment: in.Comment})
-	return r.activationReply(found, err)
+	return activationReply(r, found, err)
 }
 
-func (a *API) cancelActivationRequest(r *request) (reply, error) {
+func cancelActivationRequest(r *request) (reply, error) {
 	found, err := r.Prompts.Withdraw(r.Context(), r.by, promptID(r), activationRequestID(r))
-	return r.activationReply(found, err)
+	return activationReply(r, found, err)
 }
 
-func (r *request) activationReply(found *prompt.ActivationRequest, err error) (reply, error) {
+func activationReply(r *request, found *prompt.ActivationRequest, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
 	return ok(toActivationRequest(found, r.by.At)).withRevision(found.Revision), nil
 }
 
-func (a *API) listVersionChecks(r *request) (reply, error) {
+func listVersionChecks(r *request) (reply, error) {
 	v, checks, err := r.Prompts.Checks(r.Context(), r.by, promptID(r), versionRef(r))
 	if err != nil {
 		return reply{}, err
@@ -97,7 +97,7 @@ func (a *API) listVersionChecks(r *request) (reply, error) {
 	return ok(out), nil
 }
 
-func (a *API) reportVersionCheck(r *request) (reply, error) {
+func reportVersionCheck(r *request) (reply, error) {
 	in, err := decode[openapi.VersionCheckReport](r)
 	if err != nil {
 		return reply{}, err

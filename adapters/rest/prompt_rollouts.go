@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func (a *API) rollOutLabel(r *request) (reply, error) {
+func rollOutLabel(r *request) (reply, error) {
 	in, err := decode[openapi.PromptRolloutStart](r)
 	if err != nil {
 		return reply{}, err
@@ -29,7 +29,7 @@ func (a *API) rollOutLabel(r *request) (reply, error) {
 	return ok(toRollout(started)), nil
 }
 
-func (a *API) listRollouts(r *request) (reply, error) {
+func listRollouts(r *request) (reply, error) {
 	rollouts, err := r.Prompts.Rollouts(r.Context(), r.by, promptID(r))
 	if err != nil {
 		return reply{}, err
@@ -65,7 +65,7 @@ func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
 }
 
 // shown records which version the response contains, and which rollout chose it.
-func (r *request) shown(v *prompt.Version) {
+func shown(r *request, v *prompt.Version) {
 	r.versions = append(r.versions, v.ID)
 	if v.Choice != nil {
 		r.rollouts = append(r.rollouts, v.Choice.Rollout)
@@ -75,7 +75,7 @@ func (r *request) shown(v *prompt.Version) {
 // readerKey removes the key of a reader from what is asked, so that responses are cached for each version that rollouts
 // choose, and not for each reader. It returns the empty key, and changes nothing, if there is none, or if the request
 // could be refused because of it.
-func (r *request) readerKey(of *cacheKey) string {
+func readerKey(r *request, of *cacheKey) string {
 	var key string
 	switch {
 	case r.op.ID == "resolvePrompt" && len(r.query["key"]) == 1:

@@ -14,13 +14,13 @@ func sharedWith(r *request) identity.UserID {
 	return granteeID(r)
 }
 
-func (a *API) listShares(r *request) (reply, error) {
+func listShares(r *request) (reply, error) {
 	return listing(r, toShare, func(q page.Query) (prompt.SharePage, error) {
 		return r.Prompts.Shares(r.Context(), r.by, promptID(r), q)
 	})
 }
 
-func (a *API) createShare(r *request) (reply, error) {
+func createShare(r *request) (reply, error) {
 	in, err := decode[openapi.ShareCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -39,7 +39,7 @@ func (a *API) createShare(r *request) (reply, error) {
 	).withRevision(s.Revision), nil
 }
 
-func (a *API) getShare(r *request) (reply, error) {
+func getShare(r *request) (reply, error) {
 	s, err := r.Prompts.ShareWith(r.Context(), r.by, promptID(r), sharedWith(r))
 	if err != nil {
 		return reply{}, err
@@ -47,7 +47,7 @@ func (a *API) getShare(r *request) (reply, error) {
 	return ok(toShare(&s)).withRevision(s.Revision), nil
 }
 
-func (a *API) updateShare(r *request) (reply, error) {
+func updateShare(r *request) (reply, error) {
 	in, err := decode[openapi.SharePatch](r)
 	if err != nil {
 		return reply{}, err
@@ -59,11 +59,11 @@ func (a *API) updateShare(r *request) (reply, error) {
 	return ok(toShare(&s)).withRevision(s.Revision), nil
 }
 
-func (a *API) deleteShare(r *request) (reply, error) {
+func deleteShare(r *request) (reply, error) {
 	return noContent, r.Prompts.Unshare(r.Context(), r.by, promptID(r), sharedWith(r), r.match)
 }
 
-func (a *API) changeShares(r *request) (reply, error) {
+func changeShares(r *request) (reply, error) {
 	in, err := decode[openapi.ShareChanges](r)
 	if err != nil {
 		return reply{}, err

@@ -30,7 +30,7 @@ func (q prefetching) handler(a *API, op *openapi.Operation) http.Handler {
 	})
 }
 
-func (a *API) listVersions(r *request) (reply, error) {
+func listVersions(r *request) (reply, error) {
 	var of *prompt.Reading
 	summary := func(v *prompt.VersionSummary) openapi.PromptVersionSummary { return toVersionSummary(of, v) }
 	return listing(r, summary, func(q page.Query) (found prompt.VersionPage, err error) {
@@ -39,7 +39,7 @@ func (a *API) listVersions(r *request) (reply, error) {
 	})
 }
 
-func (a *API) createVersion(r *request) (reply, error) {
+func createVersion(r *request) (reply, error) {
 	in, err := decode[openapi.PromptVersionCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -53,13 +53,13 @@ func (a *API) createVersion(r *request) (reply, error) {
 	return created(path, body).withRevision(v.Revision).readableAt(path), err
 }
 
-func (a *API) getVersion(r *request) (reply, error) {
+func getVersion(r *request) (reply, error) {
 	r.trackedOnly = true
 	t, v, err := r.Prompts.Version(r.Context(), r.by, promptID(r), versionRef(r))
-	return r.reading(t, v, err)
+	return readingReply(r, t, v, err)
 }
 
-func (a *API) updateVersion(r *request) (reply, error) {
+func updateVersion(r *request) (reply, error) {
 	in, err := decode[openapi.PromptVersionPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -75,11 +75,11 @@ func (a *API) updateVersion(r *request) (reply, error) {
 	return versionReply(t, v, err)
 }
 
-func (a *API) deleteVersion(r *request) (reply, error) {
+func deleteVersion(r *request) (reply, error) {
 	return noContent, r.Prompts.DeleteVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match)
 }
 
-func (a *API) diffVersions(r *request) (reply, error) {
+func diffVersions(r *request) (reply, error) {
 	from, to, d, err := r.Prompts.Diff(
 		r.Context(), r.by, promptID(r), refOr(r.query.Get("against"), "active"), versionRef(r),
 	)
@@ -99,7 +99,7 @@ func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionD
 	}
 }
 
-func (a *API) renderPrompt(r *request) (reply, error) {
+func renderPrompt(r *request) (reply, error) {
 	r.trackedOnly = true
 	in, err := decode[openapi.RenderRequest](r)
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r.shown(v)
+	shown(r, v)
 	result := openapi.RenderResult{
 		Rollout:     toChoice(v.Choice),
 		Version:     toVersionRef(v),
@@ -127,15 +127,15 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 	return ok(result), nil
 }
 
-func (a *API) resolvePrompt(r *request) (reply, error) {
+func resolvePrompt(r *request) (reply, error) {
 	r.trackedOnly = true
 	t, v, err := r.Prompts.ResolvedByName(
 		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"), r.query.Get("key"),
 	)
-	return r.reading(t, v, err)
+	return readingReply(r, t, v, err)
 }
 
-func (a *API) resolvePrompts(r *request) (reply, error) {
+func resolvePrompts(r *request) (reply, error) {
 	r.trackedOnly = true
 	in, err := decode[openapi.ResolveRequest](r)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	}
 	for _, f := range found {
 		if f.Err == nil {
-			r.shown(f.Version)
+			shown(r, f.Version)
 		}
 	}
 	body, err := resolveResult(in.Refs, found)
@@ -213,10 +213,10 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) (result 
 
 func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(ref, otherwise)) }
 
-// reading is versionReply for an operation that counts as a read of the version.
-func (r *request) reading(t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
+// readingReply is versionReply for an operation that counts as a read of the version.
+func readingReply(r *request, t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
 	if err == nil {
-		r.shown(v)
+		shown(r, v)
 	}
 	return versionReply(t, v, err)
 }

@@ -10,66 +10,66 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func (a *API) promptOperations() []operation {
+func promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
 		// First, so that the router finds it soonest: it is the most frequent request.
-		{http.MethodGet, template + "/versions/{version_id}", prefetching(a.getVersion)},
-		{http.MethodGet, "/api/prompt-templates", cachedQuery(a.listPrompts)},
-		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},
-		{http.MethodGet, "/api/prompt-templates/folders", query(a.listFolders)},
-		{http.MethodPost, "/api/prompt-templates/folders/move", command(a.moveFolder)},
-		{http.MethodGet, "/api/prompt-templates/folders/shares", query(a.listFolderShares)},
-		{http.MethodPost, "/api/prompt-templates/folders/shares", command(a.createFolderShare)},
-		{http.MethodGet, "/api/prompt-templates/folders/shares/{folder_share_id}", query(a.getFolderShare)},
-		{http.MethodPatch, "/api/prompt-templates/folders/shares/{folder_share_id}", command(a.updateFolderShare)},
-		{http.MethodDelete, "/api/prompt-templates/folders/shares/{folder_share_id}", command(a.deleteFolderShare)},
+		{http.MethodGet, template + "/versions/{version_id}", prefetching(getVersion)},
+		{http.MethodGet, "/api/prompt-templates", cachedQuery(listPrompts)},
+		{http.MethodPost, "/api/prompt-templates", command(createPrompt)},
+		{http.MethodGet, "/api/prompt-templates/folders", query(listFolders)},
+		{http.MethodPost, "/api/prompt-templates/folders/move", command(moveFolder)},
+		{http.MethodGet, "/api/prompt-templates/folders/shares", query(listFolderShares)},
+		{http.MethodPost, "/api/prompt-templates/folders/shares", command(createFolderShare)},
+		{http.MethodGet, "/api/prompt-templates/folders/shares/{folder_share_id}", query(getFolderShare)},
+		{http.MethodPatch, "/api/prompt-templates/folders/shares/{folder_share_id}", command(updateFolderShare)},
+		{http.MethodDelete, "/api/prompt-templates/folders/shares/{folder_share_id}", command(deleteFolderShare)},
 		{http.MethodGet, "/api/prompt-templates/export", exportPrompts},
-		{http.MethodPost, "/api/prompt-templates/import", command(a.importPrompts)},
-		{http.MethodGet, "/api/prompt-templates/tags", query(a.listTags)},
-		{http.MethodGet, "/api/prompt-templates/resolve", cachedQuery(a.resolvePrompt)},
-		{http.MethodPost, "/api/prompt-templates/resolve", cachedQuery(a.resolvePrompts)},
-		{http.MethodGet, template, cachedQuery(a.getPrompt)},
-		{http.MethodPatch, template, command(a.updatePrompt)},
-		{http.MethodDelete, template, command(a.deletePrompt)},
-		{http.MethodPost, template + "/restore", command(a.restorePrompt)},
-		{http.MethodPost, template + "/copy", command(a.copyPrompt)},
-		{http.MethodGet, template + "/versions", cachedQuery(a.listVersions)},
-		{http.MethodPost, template + "/versions", command(a.createVersion)},
-		{http.MethodPatch, template + "/versions/{version_id}", command(a.updateVersion)},
-		{http.MethodDelete, template + "/versions/{version_id}", command(a.deleteVersion)},
-		{http.MethodPost, template + "/versions/{version_id}/activate", command(a.activateVersion)},
-		{http.MethodGet, template + "/versions/{version_id}/diff", query(a.diffVersions)},
-		{http.MethodGet, template + "/versions/{version_id}/checks", query(a.listVersionChecks)},
-		{http.MethodPost, template + "/versions/{version_id}/checks/{name}", command(a.reportVersionCheck)},
-		{http.MethodGet, template + "/activations", query(a.listActivations)},
-		{http.MethodGet, template + "/reads", query(a.listPromptReads)},
-		{http.MethodGet, template + "/activation-requests", query(a.listActivationRequests)},
-		{http.MethodGet, template + "/activation-requests/{activation_request_id}", query(a.getActivationRequest)},
+		{http.MethodPost, "/api/prompt-templates/import", command(importPrompts)},
+		{http.MethodGet, "/api/prompt-templates/tags", query(listTags)},
+		{http.MethodGet, "/api/prompt-templates/resolve", cachedQuery(resolvePrompt)},
+		{http.MethodPost, "/api/prompt-templates/resolve", cachedQuery(resolvePrompts)},
+		{http.MethodGet, template, cachedQuery(getPrompt)},
+		{http.MethodPatch, template, command(updatePrompt)},
+		{http.MethodDelete, template, command(deletePrompt)},
+		{http.MethodPost, template + "/restore", command(restorePrompt)},
+		{http.MethodPost, template + "/copy", command(copyPrompt)},
+		{http.MethodGet, template + "/versions", cachedQuery(listVersions)},
+		{http.MethodPost, template + "/versions", command(createVersion)},
+		{http.MethodPatch, template + "/versions/{version_id}", command(updateVersion)},
+		{http.MethodDelete, template + "/versions/{version_id}", command(deleteVersion)},
+		{http.MethodPost, template + "/versions/{version_id}/activate", command(activateVersion)},
+		{http.MethodGet, template + "/versions/{version_id}/diff", query(diffVersions)},
+		{http.MethodGet, template + "/versions/{version_id}/checks", query(listVersionChecks)},
+		{http.MethodPost, template + "/versions/{version_id}/checks/{name}", command(reportVersionCheck)},
+		{http.MethodGet, template + "/activations", query(listActivations)},
+		{http.MethodGet, template + "/reads", query(listPromptReads)},
+		{http.MethodGet, template + "/activation-requests", query(listActivationRequests)},
+		{http.MethodGet, template + "/activation-requests/{activation_request_id}", query(getActivationRequest)},
 		{
 			http.MethodPost, template + "/activation-requests/{activation_request_id}/approve",
-			command(a.approveActivationRequest),
+			command(approveActivationRequest),
 		},
 		{
 			http.MethodPost, template + "/activation-requests/{activation_request_id}/refuse",
-			command(a.refuseActivationRequest),
+			command(refuseActivationRequest),
 		},
 		{
 			http.MethodPost, template + "/activation-requests/{activation_request_id}/cancel",
-			command(a.cancelActivationRequest),
+			command(cancelActivationRequest),
 		},
-		{http.MethodPut, template + "/labels/{label}", command(a.moveLabel)},
-		{http.MethodDelete, template + "/labels/{label}", command(a.removeLabel)},
-		{http.MethodPut, template + "/labels/{label}/rollout", command(a.rollOutLabel)},
-		{http.MethodGet, template + "/rollouts", query(a.listRollouts)},
-		{http.MethodPost, template + "/render", cachedQuery(a.renderPrompt)},
-		{http.MethodGet, template + "/folder-shares", query(a.listInheritedShares)},
-		{http.MethodGet, template + "/shares", query(a.listShares)},
-		{http.MethodPost, template + "/shares", command(a.createShare)},
-		{http.MethodPost, template + "/shares/batch", command(a.changeShares)},
-		{http.MethodGet, template + "/shares/{user_id}", query(a.getShare)},
-		{http.MethodPatch, template + "/shares/{user_id}", command(a.updateShare)},
-		{http.MethodDelete, template + "/shares/{user_id}", command(a.deleteShare)},
+		{http.MethodPut, template + "/labels/{label}", command(moveLabel)},
+		{http.MethodDelete, template + "/labels/{label}", command(removeLabel)},
+		{http.MethodPut, template + "/labels/{label}/rollout", command(rollOutLabel)},
+		{http.MethodGet, template + "/rollouts", query(listRollouts)},
+		{http.MethodPost, template + "/render", cachedQuery(renderPrompt)},
+		{http.MethodGet, template + "/folder-shares", query(listInheritedShares)},
+		{http.MethodGet, template + "/shares", query(listShares)},
+		{http.MethodPost, template + "/shares", command(createShare)},
+		{http.MethodPost, template + "/shares/batch", command(changeShares)},
+		{http.MethodGet, template + "/shares/{user_id}", query(getShare)},
+		{http.MethodPatch, template + "/shares/{user_id}", command(updateShare)},
+		{http.MethodDelete, template + "/shares/{user_id}", command(deleteShare)},
 	}
 }
 
@@ -79,14 +79,14 @@ func promptID(r *request) prompt.ID {
 
 func promptPath(id prompt.ID) string { return "/api/prompt-templates/" + string(id) }
 
-func (a *API) listPrompts(r *request) (reply, error) {
+func listPrompts(r *request) (reply, error) {
 	f := promptFilter(r.query)
-	return listing(r, r.template, func(q page.Query) (prompt.Page, error) {
+	return listing(r, mapFor(r, toTemplate), func(q page.Query) (prompt.Page, error) {
 		return r.Prompts.List(r.Context(), r.by, f, q)
 	})
 }
 
-func (a *API) createPrompt(r *request) (reply, error) {
+func createPrompt(r *request) (reply, error) {
 	in, err := decode[openapi.PromptTemplateCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -99,33 +99,33 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(promptPath(t.ID), r.template(t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
+	return created(promptPath(t.ID), toTemplate(r, t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
 }
 
-func (a *API) getPrompt(r *request) (reply, error) {
+func getPrompt(r *request) (reply, error) {
 	t, err := r.Prompts.Get(r.Context(), r.by, promptID(r))
-	return r.templateReply(t, err)
+	return templateReply(r, t, err)
 }
 
-func (a *API) updatePrompt(r *request) (reply, error) {
+func updatePrompt(r *request) (reply, error) {
 	in, err := decode[openapi.PromptTemplatePatch](r)
 	if err != nil {
 		return reply{}, err
 	}
 	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, promptChanges(in))
-	return r.templateReply(t, err)
+	return templateReply(r, t, err)
 }
 
-func (a *API) deletePrompt(r *request) (reply, error) {
+func deletePrompt(r *request) (reply, error) {
 	return noContent, r.Prompts.Delete(r.Context(), r.by, promptID(r), r.match, r.query.Get("force") == "true")
 }
 
-func (a *API) restorePrompt(r *request) (reply, error) {
+func restorePrompt(r *request) (reply, error) {
 	t, err := r.Prompts.Restore(r.Context(), r.by, promptID(r))
-	return r.templateReply(t, err)
+	return templateReply(r, t, err)
 }
 
-func (a *API) copyPrompt(r *request) (reply, error) {
+func copyPrompt(r *request) (reply, error) {
 	in, err := decode[openapi.PromptTemplateCopy](r)
 	if err != nil {
 		return reply{}, err
@@ -140,15 +140,15 @@ func (a *API) copyPrompt(r *request) (reply, error) {
 	return created(promptPath(t.ID), templateFor(by, t)).withRevision(t.Revision), nil
 }
 
-func (a *API) listActivations(r *request) (reply, error) {
+func listActivations(r *request) (reply, error) {
 	return listing(r, toActivation, func(q page.Query) (page.Of[prompt.Activation], error) {
 		return r.Prompts.Activations(r.Context(), r.by, promptID(r), r.query.Get("label"), q)
 	})
 }
 
-func (r *request) templateReply(t *prompt.Template, err error) (reply, error) {
+func templateReply(r *request, t *prompt.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.template(t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
+	return ok(toTemplate(r, t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
 }

@@ -35,7 +35,7 @@ func (q cachedQuery) perform(r *request) (answer ports.Answer, replayed bool, er
 		return q.read(r)
 	}
 	key, now := r.cacheKey(), time.Now()
-	reader := r.readerKey(&key)
+	reader := readerKey(r, &key)
 	if !r.mustRead() {
 		cached, ok := r.api.cache.getFor(reader, key, at, now)
 		if !ok {

@@ -87,18 +87,18 @@ type Routes struct{ api *API }
 func NewRoutes(contract *openapi.Contract) (*Routes, error) {
 	a := &API{contract: contract}
 	err := a.route([]area{
-		{"/api/prompt-templates", a.promptOperations()},
+		{"/api/prompt-templates", promptOperations()},
 		{"/api/chat-templates", slices.Concat(
-			a.chatExportOperations(), a.chatOperations(), a.chatVersionOperations(), a.embedTokenOperations(),
+			chatExportOperations(), chatOperations(), chatVersionOperations(), embedTokenOperations(),
 		)},
-		{"/api/connections", a.connectionOperations()},
-		{"/api/datasources", a.sourceOperations()},
-		{paymentPaths, a.paymentOperations()},
-		{"/api/presence", a.presenceOperations()},
+		{"/api/connections", connectionOperations()},
+		{"/api/datasources", sourceOperations()},
+		{paymentPaths, paymentOperations()},
+		{"/api/presence", presenceOperations()},
 		{"/api/", slices.Concat(
-			a.accountOperations(), a.workspaceOperations(), a.peopleOperations(), a.sessionOperations(),
-			a.passkeyOperations(), a.groupOperations(), a.endpointOperations(),
-			[]operation{{http.MethodPost, visitPaths + "sessions/verify", query(a.verifyEmbedSession)}},
+			a.accountOperations(), workspaceOperations(), peopleOperations(), sessionOperations(),
+			passkeyOperations(), groupOperations(), endpointOperations(),
+			[]operation{{http.MethodPost, visitPaths + "sessions/verify", query(verifyEmbedSession)}},
 		)},
 	})
 	return &Routes{a}, err

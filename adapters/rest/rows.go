@@ -19,12 +19,12 @@ const (
 )
 
 // rows returns the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
-func (a *API) rows() streaming {
+func rows() streaming {
 	return streaming{
 		media:   func(r *http.Request) string { return preferred(r.Header.Get("Accept"), isRowFormat) },
-		plain:   query(a.listRows),
+		plain:   query(listRows),
 		reserve: (*openStream).asDownload,
-		open:    func(s *openStream) streamBody { return &rowStream{openStream: s, parse: (*request).rowsQuery} },
+		open:    func(s *openStream) streamBody { return &rowStream{openStream: s, parse: rowsQuery} },
 	}
 }
 
@@ -33,7 +33,7 @@ func isRowFormat(media string) bool {
 	return ok
 }
 
-func (r *request) rowsQuery() (q sources.RowsQuery, err error) {
+func rowsQuery(r *request) (q sources.RowsQuery, err error) {
 	page, err := r.page()
 	if err != nil {
 		return q, err
@@ -56,8 +56,8 @@ func (r *request) rowsQuery() (q sources.RowsQuery, err error) {
 }
 
 // listRows returns a page of rows.
-func (a *API) listRows(r *request) (reply, error) {
-	q, err := r.rowsQuery()
+func listRows(r *request) (reply, error) {
+	q, err := rowsQuery(r)
 	if err != nil {
 		return reply{}, err
 	}

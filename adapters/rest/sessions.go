@@ -13,15 +13,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) sessionOperations() []operation {
+func sessionOperations() []operation {
 	return []operation{
-		{http.MethodDelete, "/api/auth/session", command(a.endOwnSession)},
-		{http.MethodGet, "/api/me/sessions", query(a.listSessions)},
-		{http.MethodDelete, "/api/me/sessions", command(a.endSessions)},
-		{http.MethodGet, "/api/me/sessions/{session_id}", query(a.getSession)},
-		{http.MethodDelete, "/api/me/sessions/{session_id}", command(a.endSession)},
-		{http.MethodGet, "/api/people/{user_id}/sessions", query(a.listPersonSessions)},
-		{http.MethodDelete, "/api/people/{user_id}/sessions", command(a.endPersonSessions)},
+		{http.MethodDelete, "/api/auth/session", command(endOwnSession)},
+		{http.MethodGet, "/api/me/sessions", query(listSessions)},
+		{http.MethodDelete, "/api/me/sessions", command(endSessions)},
+		{http.MethodGet, "/api/me/sessions/{session_id}", query(getSession)},
+		{http.MethodDelete, "/api/me/sessions/{session_id}", command(endSession)},
+		{http.MethodGet, "/api/people/{user_id}/sessions", query(listPersonSessions)},
+		{http.MethodDelete, "/api/people/{user_id}/sessions", command(endPersonSessions)},
 	}
 }
 
@@ -30,13 +30,13 @@ func (a *API) signInOperations() []publicOperation {
 	const preview, join = "/api/invitations/preview", "/api/invitations/join"
 	return []publicOperation{
 		{http.MethodGet, methods, withRoute(methods, a.getSignInMethods)},
-		{http.MethodPost, open, a.handleSignIn(open, (*request).openSession)},
-		{http.MethodPost, preview, a.handleSignIn(preview, (*request).previewInvitation)},
-		{http.MethodPost, join, a.handleSignIn(join, (*request).joinByInvitation)},
-		{http.MethodPost, links, a.handleSignIn(links, (*request).mailSignInLink)},
-		{http.MethodPost, leakedPath, a.handleSignIn(leakedPath, (*request).reportLeakedKeys)},
-		{http.MethodPost, passkeySignInOptions, a.handleSignIn(passkeySignInOptions, (*request).optionsToSignIn)},
-		{http.MethodPost, passkeySignIn, a.handleSignIn(passkeySignIn, (*request).signInWithPasskey)},
+		{http.MethodPost, open, a.handleSignIn(open, openSession)},
+		{http.MethodPost, preview, a.handleSignIn(preview, previewInvitation)},
+		{http.MethodPost, join, a.handleSignIn(join, joinByInvitation)},
+		{http.MethodPost, links, a.handleSignIn(links, mailSignInLink)},
+		{http.MethodPost, leakedPath, a.handleSignIn(leakedPath, reportLeakedKeys)},
+		{http.MethodPost, passkeySignInOptions, a.handleSignIn(passkeySignInOptions, optionsToSignIn)},
+		{http.MethodPost, passkeySignIn, a.handleSignIn(passkeySignIn, signInWithPasskey)},
 	}
 }
 
@@ -48,7 +48,7 @@ func (a *API) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 		APIKey:   !org.Keys.NoPersonal,
 		Mail:     a.Services.Sessions.MailsLinks(),
 		Passkeys: err == nil && len(org.Issuers) == 0,
-		Oidc:     a.providers(org),
+		Oidc:     providers(org),
 	}))
 }
 
@@ -74,12 +74,12 @@ func (a *API) handleSignIn(path string, run query) http.Handler {
 
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
 // used up.
-func (r *request) openSession() (reply, error) {
+func openSession(r *request) (reply, error) {
 	obs, at := observation(r.Request), r.api.now()
 	if _, _, err := r.api.sessionCookie(r.Request, obs.org); err != nil {
 		return reply{}, err
 	}
-	if err := r.limitSignIn(at); err != nil {
+	if err := limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.SessionOpen](r)
@@ -87,21 +87,21 @@ func (r *request) openSession() (reply, error) {
 		return reply{}, err
 	}
 	if _, isCode := account.ParseSignInCode(in.Token); isCode {
-		return r.openByCode(obs.org, in.Token, at)
+		return openByCode(r, obs.org, in.Token, at)
 	}
-	by := r.signingIn(at)
+	by := signingIn(r, at)
 	opened, err := r.Sessions.Open(r.Context(), by, obs.org, in.Token, r.UserAgent())
 	if err != nil {
 		return reply{}, err
 	}
 	if opened.Session.Key == "" { // a link works once, but a key opens any number of sessions
-		r.uncountSignIn(at)
+		uncountSignIn(r, at)
 	}
-	return r.opened(opened, by, "")
+	return sessionReply(r, opened, by, "")
 }
 
-// opened responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
-func (r *request) opened(opened accounts.OpenedSession, by identity.Actor, returnTo string) (reply, error) {
+// sessionReply responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
+func sessionReply(r *request, opened accounts.OpenedSession, by identity.Actor, returnTo string) (reply, error) {
 	s, cookie, org := opened.Session, opened.Secrets.Cookie.Reveal(), observation(r.Request).org
 	if err := r.api.setCookie(r.answer, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
 		return reply{}, err
@@ -110,9 +110,9 @@ func (r *request) opened(opened accounts.OpenedSession, by identity.Actor, retur
 	by.Session, by.Key = s.ID, s.Key // as its requests will have them
 	r.by = by
 	out := created("/api/me/sessions/"+string(s.ID), openapi.SessionOpened{
-		Session:  r.session(s),
+		Session:  toSession(r, s),
 		Proof:    opened.Secrets.Proof.Reveal(),
-		User:     r.user(&opened.User),
+		User:     toUser(r, &opened.User),
 		ReturnTo: openapi.OrNull(returnTo),
 	})
 	out.reveals = string(s.ID)
@@ -120,15 +120,15 @@ func (r *request) opened(opened accounts.OpenedSession, by identity.Actor, retur
 }
 
 // limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
-func (r *request) limitSignIn(at time.Time) error {
+func limitSignIn(r *request, at time.Time) error {
 	if !r.api.sameOrigin(r.Request) {
 		return errCrossOrigin
 	}
-	return r.countSignIn(at)
+	return countSignIn(r, at)
 }
 
 // signingIn returns the system as the actor of a request without a credential.
-func (r *request) signingIn(at time.Time) identity.Actor {
+func signingIn(r *request, at time.Time) identity.Actor {
 	obs := observation(r.Request)
 	by := identity.System(obs.org.ID, "", "sign-in", at)
 	by.Request = identity.Request{ID: obs.id, Address: obs.address}
@@ -145,9 +145,9 @@ var errMailing = errRateLimited.Because("Too many links are being mailed. Try ag
 
 // mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
 // address.
-func (r *request) mailSignInLink() (reply, error) {
+func mailSignInLink(r *request) (reply, error) {
 	at, org := r.api.now(), observation(r.Request).org
-	if err := r.limitSignIn(at); err != nil {
+	if err := limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.SignInLinkRequest](r)
@@ -163,7 +163,7 @@ func (r *request) mailSignInLink() (reply, error) {
 		r.answer.Set("Retry-After", "1")
 		return reply{}, r.api.refuse("sign_in_mails", errMailing)
 	}
-	by, ctx := r.signingIn(at), context.WithoutCancel(r.Context())
+	by, ctx := signingIn(r, at), context.WithoutCancel(r.Context())
 	go func() {
 		defer func() { <-r.api.mailings }()
 		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
@@ -176,15 +176,15 @@ func (r *request) mailSignInLink() (reply, error) {
 	return reply{status: http.StatusAccepted, body: openapi.SignInLinkRequested{Requested: true}}, nil
 }
 
-func (a *API) endOwnSession(r *request) (reply, error) {
+func endOwnSession(r *request) (reply, error) {
 	if err := r.Sessions.EndOwn(r.Context(), r.by); err != nil {
 		return reply{}, err
 	}
-	return noContent, a.setCookie(r.answer, r.Request, observation(r.Request).org, "", 0)
+	return noContent, r.api.setCookie(r.answer, r.Request, observation(r.Request).org, "", 0)
 }
 
-func (a *API) listSessions(r *request) (reply, error) {
-	return listing(r, r.session, func(q page.Query) (account.SessionPage, error) {
+func listSessions(r *request) (reply, error) {
+	return listing(r, mapFor(r, toSession), func(q page.Query) (account.SessionPage, error) {
 		return r.Sessions.List(r.Context(), r.by, q)
 	})
 }
@@ -193,34 +193,34 @@ func sessionID(r *request) identity.SessionID {
 	return pathID[identity.SessionID](r, "session_id", identity.SessionPrefix)
 }
 
-func (a *API) getSession(r *request) (reply, error) {
+func getSession(r *request) (reply, error) {
 	s, err := r.Sessions.Get(r.Context(), r.by, sessionID(r))
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.session(s)), nil
+	return ok(toSession(r, s)), nil
 }
 
-func (a *API) endSession(r *request) (reply, error) {
+func endSession(r *request) (reply, error) {
 	return noContent, r.Sessions.End(r.Context(), r.by, sessionID(r))
 }
 
-func (a *API) endSessions(r *request) (reply, error) {
+func endSessions(r *request) (reply, error) {
 	return noContent, r.Sessions.EndAll(r.Context(), r.by)
 }
 
-func (a *API) listPersonSessions(r *request) (reply, error) {
-	return listing(r, r.session, func(q page.Query) (account.SessionPage, error) {
+func listPersonSessions(r *request) (reply, error) {
+	return listing(r, mapFor(r, toSession), func(q page.Query) (account.SessionPage, error) {
 		return r.Sessions.ListOf(r.Context(), r.by, memberID(r), q)
 	})
 }
 
-func (a *API) endPersonSessions(r *request) (reply, error) {
+func endPersonSessions(r *request) (reply, error) {
 	_, err := r.Sessions.EndOf(r.Context(), r.by, memberID(r), "")
 	return noContent, err
 }
 
-func (r *request) session(s *account.Session) openapi.Session {
+func toSession(r *request, s *account.Session) openapi.Session {
 	return openapi.Session{
 		ID:         string(s.ID),
 		Current:    s.ID == r.by.Session,

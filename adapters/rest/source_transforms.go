@@ -52,7 +52,7 @@ func toTransform(t column.Transform) openapi.SourceTransform {
 }
 
 // previewTransforms applies transformations to rows of the request.
-func (a *API) previewTransforms(r *request) (reply, error) {
+func previewTransforms(r *request) (reply, error) {
 	in, err := decode[openapi.SourceTransformPreview](r)
 	if err != nil {
 		return reply{}, err

@@ -17,7 +17,7 @@ const (
 	noValidation   = "none" // the state of a source that was not validated yet
 )
 
-func (a *API) validateSource(r *request) (reply, error) {
+func validateSource(r *request) (reply, error) {
 	v, err := r.Sources.Validate(r.Context(), r.by, sourceID(r))
 	if err != nil {
 		return reply{}, err
@@ -28,16 +28,16 @@ func (a *API) validateSource(r *request) (reply, error) {
 }
 
 // validation returns the last validation: as JSON, or as a stream of its progress.
-func (a *API) validation() streaming {
+func validation() streaming {
 	return streaming{
 		media:   eventsWanted,
-		plain:   query(a.getValidation),
+		plain:   query(getValidation),
 		reserve: (*openStream).asSubscription,
 		open:    func(s *openStream) streamBody { return &followedValidation{openStream: s} },
 	}
 }
 
-func (a *API) getValidation(r *request) (reply, error) {
+func getValidation(r *request) (reply, error) {
 	v, revision, err := r.Sources.Validation(r.Context(), r.by, sourceID(r))
 	if err != nil {
 		return reply{}, err

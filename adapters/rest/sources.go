@@ -13,25 +13,25 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-func (a *API) sourceOperations() []operation {
+func sourceOperations() []operation {
 	const one = "/api/datasources/{source_id}"
 	return []operation{
-		{http.MethodGet, "/api/datasources", cachedQuery(a.listSources)},
-		{http.MethodPost, "/api/datasources", outbound(a.attachSource)},
-		{http.MethodGet, "/api/datasources/types", query(a.listSourceTypes)}, // before what an id could be
-		{http.MethodGet, "/api/datasources/sheet-preview", query(a.previewSheet)},
-		{http.MethodGet, "/api/datasources/warehouse-preview", query(a.previewWarehouse)},
-		{http.MethodPost, "/api/datasources/transform-preview", query(a.previewTransforms)},
-		{http.MethodGet, one, cachedQuery(a.getSource)},
-		{http.MethodPatch, one, command(a.updateSource)},
-		{http.MethodDelete, one, command(a.detachSource)},
-		{http.MethodPut, one, outbound(a.mapSource)},
-		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
-		{http.MethodGet, one + "/jobs", query(a.listSourceJobs)},
-		{http.MethodGet, one + "/rows", a.rows()},
-		{http.MethodGet, one + "/changes", query(a.listSourceChanges)},
-		{http.MethodPost, one + "/validate", command(a.validateSource)},
-		{http.MethodGet, one + "/validation", a.validation()},
+		{http.MethodGet, "/api/datasources", cachedQuery(listSources)},
+		{http.MethodPost, "/api/datasources", outbound(attachSource)},
+		{http.MethodGet, "/api/datasources/types", query(listSourceTypes)}, // before what an id could be
+		{http.MethodGet, "/api/datasources/sheet-preview", query(previewSheet)},
+		{http.MethodGet, "/api/datasources/warehouse-preview", query(previewWarehouse)},
+		{http.MethodPost, "/api/datasources/transform-preview", query(previewTransforms)},
+		{http.MethodGet, one, cachedQuery(getSource)},
+		{http.MethodPatch, one, command(updateSource)},
+		{http.MethodDelete, one, command(detachSource)},
+		{http.MethodPut, one, outbound(mapSource)},
+		{http.MethodPost, one + "/refresh", command(refreshSource)},
+		{http.MethodGet, one + "/jobs", query(listSourceJobs)},
+		{http.MethodGet, one + "/rows", rows()},
+		{http.MethodGet, one + "/changes", query(listSourceChanges)},
+		{http.MethodPost, one + "/validate", command(validateSource)},
+		{http.MethodGet, one + "/validation", validation()},
 		{http.MethodGet, one + "/validation/failing-rows", failingRows},
 	}
 }
@@ -40,13 +40,13 @@ func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", s
 
 func sourcePath(s *sources.Seen) string { return "/api/datasources/" + string(s.ID) }
 
-func (a *API) listSources(r *request) (reply, error) {
+func listSources(r *request) (reply, error) {
 	return listing(r, toSource, func(q page.Query) (page.Of[sources.Seen], error) {
 		return r.Sources.List(r.Context(), r.by, q)
 	})
 }
 
-func (a *API) updateSource(r *request) (reply, error) {
+func updateSource(r *request) (reply, error) {
 	in, err := decode[openapi.SourcePatch](r)
 	if err != nil {
 		return reply{}, err
@@ -62,7 +62,7 @@ func (a *API) updateSource(r *request) (reply, error) {
 	return ok(toSource(&s)).withRevision(s.Revision), nil
 }
 
-func (a *API) listSourceTypes(r *request) (reply, error) {
+func listSourceTypes(r *request) (reply, error) {
 	return ok(openapi.SourceTypeList{
 		Data:       mapSlice(r.Sources.Types(r.by), toSourceType),
 		NextCursor: openapi.OrNull(""),
@@ -71,7 +71,7 @@ func (a *API) listSourceTypes(r *request) (reply, error) {
 
 var errOneSheet = openapi.ErrInvalidParameter.Because("Give either url or source_id.")
 
-func (a *API) previewSheet(r *request) (reply, error) {
+func previewSheet(r *request) (reply, error) {
 	if r.query.Has("url") == r.query.Has("source_id") {
 		return reply{}, errOneSheet
 	}
@@ -100,7 +100,7 @@ var (
 	)
 )
 
-func (a *API) previewWarehouse(r *request) (reply, error) {
+func previewWarehouse(r *request) (reply, error) {
 	if !r.query.Has("connection_id") {
 		return reply{}, errNoConnection
 	}
@@ -109,7 +109,7 @@ func (a *API) previewWarehouse(r *request) (reply, error) {
 	}
 	through := queryID[connection.ID](r, "connection_id", connection.Prefix)
 	if !r.query.Has("table") {
-		return a.listTables(r, through)
+		return listTables(r, through)
 	}
 	p, err := r.Sources.PreviewTable(r.Context(), r.by, through, connection.PreviewQuery{
 		Table: connection.TableRef{Schema: r.query.Get("schema"), Name: r.query.Get("table")},
@@ -123,7 +123,7 @@ func (a *API) previewWarehouse(r *request) (reply, error) {
 }
 
 // listTables returns a page of a warehouse's tables. Its cursors hold names of tables.
-func (a *API) listTables(r *request, through connection.ID) (reply, error) {
+func listTables(r *request, through connection.ID) (reply, error) {
 	return listing(r, toWarehouseTable, func(q page.Query) (page.Of[connection.Table], error) {
 		var after connection.TableRef
 		if q.After != "" {
@@ -145,7 +145,7 @@ func (a *API) listTables(r *request, through connection.ID) (reply, error) {
 }
 
 // attachSource reads the table, and returns the command that stores the source.
-func (a *API) attachSource(r *request) (command, error) {
+func attachSource(r *request) (command, error) {
 	in, err := decode[openapi.SourceAttach](r)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (a *API) attachSource(r *request) (command, error) {
 	}, nil
 }
 
-func (a *API) getSource(r *request) (reply, error) {
+func getSource(r *request) (reply, error) {
 	s, err := r.Sources.Get(r.Context(), r.by, sourceID(r))
 	return sourceReply(s, err)
 }
@@ -181,12 +181,12 @@ func sourceReply(s sources.Seen, err error) (reply, error) {
 	return ok(toSource(&s)).withRevision(s.Revision).readableAt(sourcePath(&s)), nil
 }
 
-func (a *API) detachSource(r *request) (reply, error) {
+func detachSource(r *request) (reply, error) {
 	return noContent, r.Sources.DetachSource(r.Context(), r.by, sourceID(r), r.match)
 }
 
 // mapSource reads the table again, and returns the command that stores the mapping.
-func (a *API) mapSource(r *request) (command, error) {
+func mapSource(r *request) (command, error) {
 	in, err := decode[openapi.SourceMap](r)
 	if err != nil {
 		return nil, err
@@ -206,20 +206,20 @@ func (a *API) mapSource(r *request) (command, error) {
 	}, nil
 }
 
-func (a *API) refreshSource(r *request) (reply, error) {
+func refreshSource(r *request) (reply, error) {
 	s, err := r.Sources.RequestRefresh(r.Context(), r.by, sourceID(r))
 	out, err := sourceReply(s, err)
 	out.status = http.StatusAccepted
 	return out, err
 }
 
-func (a *API) listSourceChanges(r *request) (reply, error) {
+func listSourceChanges(r *request) (reply, error) {
 	return listing(r, toSourceChanges, func(q page.Query) (page.Of[source.Changes], error) {
 		return r.Sources.Changes(r.Context(), r.by, sourceID(r), q)
 	})
 }
 
-func (a *API) listSourceJobs(r *request) (reply, error) {
+func listSourceJobs(r *request) (reply, error) {
 	return listing(r, toSourceJob, func(q page.Query) (page.Of[job.Entry], error) {
 		return r.Sources.Jobs(r.Context(), r.by, sourceID(r), q)
 	})

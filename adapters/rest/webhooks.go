@@ -12,33 +12,33 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-func (a *API) endpointOperations() []operation {
+func endpointOperations() []operation {
 	const path = "/api/webhooks/{webhook_id}"
 	return []operation{
-		{http.MethodGet, "/api/webhooks", query(a.listWebhooks)},
-		{http.MethodPost, "/api/webhooks", command(a.createWebhook)},
-		{http.MethodGet, path, query(a.getWebhook)},
-		{http.MethodPatch, path, command(a.updateWebhook)},
-		{http.MethodDelete, path, command(a.deleteWebhook)},
-		{http.MethodPost, path + "/confirm", command(a.confirmWebhook)},
-		{http.MethodPost, path + "/rotate", command(a.rotateWebhook)},
-		{http.MethodPost, path + "/test", outbound(a.testWebhook)},
-		{http.MethodPost, path + "/replay", command(a.replayWebhook)},
-		{http.MethodGet, path + "/deliveries", query(a.listWebhookDeliveries)},
-		{http.MethodPost, path + "/deliveries/{delivery_id}/retry", command(a.retryWebhookDelivery)},
+		{http.MethodGet, "/api/webhooks", query(listWebhooks)},
+		{http.MethodPost, "/api/webhooks", command(createWebhook)},
+		{http.MethodGet, path, query(getWebhook)},
+		{http.MethodPatch, path, command(updateWebhook)},
+		{http.MethodDelete, path, command(deleteWebhook)},
+		{http.MethodPost, path + "/confirm", command(confirmWebhook)},
+		{http.MethodPost, path + "/rotate", command(rotateWebhook)},
+		{http.MethodPost, path + "/test", outbound(testWebhook)},
+		{http.MethodPost, path + "/replay", command(replayWebhook)},
+		{http.MethodGet, path + "/deliveries", query(listWebhookDeliveries)},
+		{http.MethodPost, path + "/deliveries/{delivery_id}/retry", command(retryWebhookDelivery)},
 	}
 }
 
 func webhookID(r *request) webhook.ID { return pathID[webhook.ID](r, "webhook_id", webhook.Prefix) }
 
-func (a *API) listWebhooks(r *request) (reply, error) {
+func listWebhooks(r *request) (reply, error) {
 	return listing(r, toWebhook, func(page.Query) (found page.Of[webhook.Endpoint], err error) {
 		found.Items, err = r.Webhooks.List(r.Context(), r.by) // a workspace has few
 		return found, err
 	})
 }
 
-func (a *API) createWebhook(r *request) (reply, error) {
+func createWebhook(r *request) (reply, error) {
 	in, err := decode[openapi.WebhookCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -53,7 +53,7 @@ func (a *API) createWebhook(r *request) (reply, error) {
 	return out, nil
 }
 
-func (a *API) getWebhook(r *request) (reply, error) {
+func getWebhook(r *request) (reply, error) {
 	e, err := r.Webhooks.Get(r.Context(), r.by, webhookID(r))
 	if err != nil {
 		return reply{}, err
@@ -61,7 +61,7 @@ func (a *API) getWebhook(r *request) (reply, error) {
 	return ok(toWebhook(e)).withRevision(e.Revision), nil
 }
 
-func (a *API) updateWebhook(r *request) (reply, error) {
+func updateWebhook(r *request) (reply, error) {
 	in, err := decode[openapi.WebhookPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -74,7 +74,7 @@ func (a *API) updateWebhook(r *request) (reply, error) {
 	return ok(toWebhook(e)).withRevision(e.Revision), nil
 }
 
-func (a *API) confirmWebhook(r *request) (reply, error) {
+func confirmWebhook(r *request) (reply, error) {
 	e, err := r.Webhooks.Confirm(r.Context(), r.by, webhookID(r), r.match)
 	if err != nil {
 		return reply{}, err
@@ -82,11 +82,11 @@ func (a *API) confirmWebhook(r *request) (reply, error) {
 	return ok(toWebhook(e)).withRevision(e.Revision), nil
 }
 
-func (a *API) deleteWebhook(r *request) (reply, error) {
+func deleteWebhook(r *request) (reply, error) {
 	return noContent, r.Webhooks.Delete(r.Context(), r.by, webhookID(r), r.match)
 }
 
-func (a *API) rotateWebhook(r *request) (reply, error) {
+func rotateWebhook(r *request) (reply, error) {
 	in, err := decode[openapi.WebhookRotate](r)
 	if err != nil {
 		return reply{}, err
@@ -102,12 +102,12 @@ func (a *API) rotateWebhook(r *request) (reply, error) {
 }
 
 // testWebhook sends the example of a type that the contract has.
-func (a *API) testWebhook(r *request) (command, error) {
+func testWebhook(r *request) (command, error) {
 	in, err := decode[openapi.WebhookTest](r)
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range a.contract.EventTypes() {
+	for _, kind := range r.api.contract.EventTypes() {
 		if kind.Type != in.Type {
 			continue
 		}
@@ -120,7 +120,7 @@ func (a *API) testWebhook(r *request) (command, error) {
 	return nil, fault.InField("/type", "not_allowed_value", "Must be a type of event: GET /api/event-types lists them.")
 }
 
-func (a *API) replayWebhook(r *request) (reply, error) {
+func replayWebhook(r *request) (reply, error) {
 	in, err := decode[openapi.WebhookReplay](r)
 	if err != nil {
 		return reply{}, err
@@ -133,14 +133,14 @@ func (a *API) replayWebhook(r *request) (reply, error) {
 	return reply{status: http.StatusAccepted, body: out}, nil
 }
 
-func (a *API) listWebhookDeliveries(r *request) (reply, error) {
+func listWebhookDeliveries(r *request) (reply, error) {
 	f := webhook.DeliveryFilter{State: webhook.State(r.query.Get("state")), Type: r.query.Get("type")}
 	return listing(r, toDelivery, func(q page.Query) (webhook.DeliveryPage, error) {
 		return r.Webhooks.Deliveries(r.Context(), r.by, webhookID(r), f, q)
 	})
 }
 
-func (a *API) retryWebhookDelivery(r *request) (reply, error) {
+func retryWebhookDelivery(r *request) (reply, error) {
 	d, err := r.Webhooks.Retry(r.Context(), r.by, webhookID(r),
 		pathID[webhook.DeliveryID](r, "delivery_id", webhook.DeliveryPrefix))
 	if err != nil {

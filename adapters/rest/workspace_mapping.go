@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// membership is a workspace as the caller sees it.
-func (r *request) membership(m *account.Membership) openapi.Workspace {
+// toMembership is a workspace as the caller sees it.
+func toMembership(r *request, m *account.Membership) openapi.Workspace {
 	w := m.Workspace
 	return openapi.Workspace{
 		ID:        string(w.ID),

@@ -9,24 +9,24 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *API) workspaceOperations() []operation {
+func workspaceOperations() []operation {
 	const workspace = "/api/workspaces/{workspace_id}"
 	return []operation{
-		{http.MethodGet, "/api/workspaces", query(a.listWorkspaces)},
-		{http.MethodPost, "/api/workspaces", command(a.createWorkspace)},
-		{http.MethodGet, workspace, query(a.getWorkspace)},
-		{http.MethodPatch, workspace, command(a.updateWorkspace)},
-		{http.MethodDelete, workspace, command(a.deleteWorkspace)},
-		{http.MethodPost, workspace + "/transfer", command(a.transferWorkspace)},
-		{http.MethodGet, workspace + "/members", query(a.listMembers)},
-		{http.MethodGet, workspace + "/members/{user_id}", query(a.getMember)},
-		{http.MethodPatch, workspace + "/members/{user_id}", command(a.updateMember)},
-		{http.MethodDelete, workspace + "/members/{user_id}", command(a.removeMember)},
-		{http.MethodGet, workspace + "/invitations", query(a.listInvitations)},
-		{http.MethodPost, workspace + "/invitations", command(a.createInvitation)},
-		{http.MethodGet, workspace + "/invitations/{invitation_id}", query(a.getInvitation)},
-		{http.MethodDelete, workspace + "/invitations/{invitation_id}", command(a.deleteInvitation)},
-		{http.MethodPost, "/api/invitations/accept", command(a.acceptInvitation)},
+		{http.MethodGet, "/api/workspaces", query(listWorkspaces)},
+		{http.MethodPost, "/api/workspaces", command(createWorkspace)},
+		{http.MethodGet, workspace, query(getWorkspace)},
+		{http.MethodPatch, workspace, command(updateWorkspace)},
+		{http.MethodDelete, workspace, command(deleteWorkspace)},
+		{http.MethodPost, workspace + "/transfer", command(transferWorkspace)},
+		{http.MethodGet, workspace + "/members", query(listMembers)},
+		{http.MethodGet, workspace + "/members/{user_id}", query(getMember)},
+		{http.MethodPatch, workspace + "/members/{user_id}", command(updateMember)},
+		{http.MethodDelete, workspace + "/members/{user_id}", command(removeMember)},
+		{http.MethodGet, workspace + "/invitations", query(listInvitations)},
+		{http.MethodPost, workspace + "/invitations", command(createInvitation)},
+		{http.MethodGet, workspace + "/invitations/{invitation_id}", query(getInvitation)},
+		{http.MethodDelete, workspace + "/invitations/{invitation_id}", command(deleteInvitation)},
+		{http.MethodPost, "/api/invitations/accept", command(acceptInvitation)},
 	}
 }
 
@@ -52,13 +52,13 @@ func memberID(r *request) identity.UserID {
 	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
 }
 
-func (a *API) listWorkspaces(r *request) (reply, error) {
-	return listing(r, r.membership, func(q page.Query) (account.MembershipPage, error) {
+func listWorkspaces(r *request) (reply, error) {
+	return listing(r, mapFor(r, toMembership), func(q page.Query) (account.MembershipPage, error) {
 		return r.Accounts.Memberships(r.Context(), r.by, q)
 	})
 }
 
-func (a *API) createWorkspace(r *request) (reply, error) {
+func createWorkspace(r *request) (reply, error) {
 	in, err := decode[openapi.WorkspaceCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -68,30 +68,30 @@ func (a *API) createWorkspace(r *request) (reply, error) {
 		return reply{}, err
 	}
 	// The key that made it does not open it; the person does, who owns it.
-	out := r.membership(&account.Membership{Workspace: *w, Role: identity.Owner})
+	out := toMembership(r, &account.Membership{Workspace: *w, Role: identity.Owner})
 	return created("/api/workspaces/"+string(w.ID), out).withRevision(w.Revision), nil
 }
 
-func (a *API) getWorkspace(r *request) (reply, error) {
+func getWorkspace(r *request) (reply, error) {
 	w, err := r.Accounts.Workspace(r.Context(), r.by, workspaceID(r))
-	return r.workspaceReply(w, err)
+	return workspaceReply(r, w, err)
 }
 
-func (a *API) updateWorkspace(r *request) (reply, error) {
+func updateWorkspace(r *request) (reply, error) {
 	in, err := decode[openapi.WorkspacePatch](r)
 	if err != nil {
 		return reply{}, err
 	}
 	org, changes := observation(r.Request).org, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name}
 	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, org, workspaceID(r), r.match, changes)
-	return r.workspaceReply(w, err)
+	return workspaceReply(r, w, err)
 }
 
-func (a *API) deleteWorkspace(r *request) (reply, error) {
+func deleteWorkspace(r *request) (reply, error) {
 	return noContent, r.Accounts.DeleteWorkspace(r.Context(), r.by, workspaceID(r), r.match)
 }
 
-func (a *API) transferWorkspace(r *request) (reply, error) {
+func transferWorkspace(r *request) (reply, error) {
 	in, err := decode[openapi.WorkspaceTransfer](r)
 	if err != nil {
 		return reply{}, err
@@ -101,20 +101,20 @@ func (a *API) transferWorkspace(r *request) (reply, error) {
 	return changedMember(&m, lost, err)
 }
 
-func (r *request) workspaceReply(w *account.Workspace, err error) (reply, error) {
+func workspaceReply(r *request, w *account.Workspace, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.membership(&account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).withRevision(w.Revision), nil
+	return ok(toMembership(r, &account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).withRevision(w.Revision), nil
 }
 
-func (a *API) listMembers(r *request) (reply, error) {
+func listMembers(r *request) (reply, error) {
 	return listing(r, toMember, func(q page.Query) (account.MemberPage, error) {
 		return r.Accounts.Members(r.Context(), r.by, workspaceID(r), q)
 	})
 }
 
-func (a *API) getMember(r *request) (reply, error) {
+func getMember(r *request) (reply, error) {
 	m, err := r.Accounts.Member(r.Context(), r.by, workspaceID(r), memberID(r))
 	if err != nil {
 		return reply{}, err
@@ -122,7 +122,7 @@ func (a *API) getMember(r *request) (reply, error) {
 	return ok(toMember(&m)).withRevision(m.Revision), nil
 }
 
-func (a *API) updateMember(r *request) (reply, error) {
+func updateMember(r *request) (reply, error) {
 	in, err := decode[openapi.MemberPatch](r)
 	if err != nil {
 		return reply{}, err
@@ -152,19 +152,19 @@ func lostReply(lost account.Loss, err error) (reply, error) {
 	return ok(toRoleLoss(lost)), nil
 }
 
-func (a *API) removeMember(r *request) (reply, error) {
+func removeMember(r *request) (reply, error) {
 	keep := account.KeepServiceKeys(r.query.Get("keep_service_keys") == "true")
 	return lostReply(r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, keep))
 }
 
-func (a *API) listInvitations(r *request) (reply, error) {
+func listInvitations(r *request) (reply, error) {
 	invitation := func(i *account.Invitation) openapi.Invitation { return toInvitation(i, r.by.At) }
 	return listing(r, invitation, func(q page.Query) (account.InvitationPage, error) {
 		return r.Accounts.Invitations(r.Context(), r.by, workspaceID(r), q)
 	})
 }
 
-func (a *API) createInvitation(r *request) (reply, error) {
+func createInvitation(r *request) (reply, error) {
 	in, err := decode[openapi.InvitationCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -189,7 +189,7 @@ func invitationID(r *request) account.InvitationID {
 	return pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix)
 }
 
-func (a *API) getInvitation(r *request) (reply, error) {
+func getInvitation(r *request) (reply, error) {
 	i, err := r.Accounts.Invitation(r.Context(), r.by, workspaceID(r), invitationID(r))
 	if err != nil {
 		return reply{}, err
@@ -197,18 +197,18 @@ func (a *API) getInvitation(r *request) (reply, error) {
 	return ok(toInvitation(i, r.by.At)).withRevision(i.Revision), nil
 }
 
-func (a *API) deleteInvitation(r *request) (reply, error) {
+func deleteInvitation(r *request) (reply, error) {
 	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), invitationID(r), r.match)
 }
 
-func (a *API) acceptInvitation(r *request) (reply, error) {
+func acceptInvitation(r *request) (reply, error) {
 	in, err := decode[openapi.InvitationAccept](r)
 	if err != nil {
 		return reply{}, err
 	}
-	if err := r.mayAccept(); err != nil {
+	if err := mayAccept(r); err != nil {
 		return reply{}, err
 	}
 	w, err := r.Accounts.AcceptInvitation(r.Context(), r.by, in.Token)
-	return r.workspaceReply(w, err)
+	return workspaceReply(r, w, err)
 }
