@@ -11,31 +11,27 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-func (a *API) accountOperations() []operation {
+func (a *accountsArea) accountOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/me", cachedQuery(getMe)},
-		{http.MethodPatch, "/api/me", command(updateMe)},
+		{http.MethodGet, "/api/me", cachedQuery(a.getMe)},
+		{http.MethodPatch, "/api/me", command(a.updateMe)},
 		{http.MethodGet, "/api/api-keys", query(listKeys)},
 		{http.MethodPost, "/api/api-keys", command(createKey)},
 		{http.MethodGet, "/api/api-keys/{api_key_id}", query(getKey)},
 		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(revokeKey)},
 		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(rotateKey)},
-		{http.MethodGet, "/api/events", cachedQuery(listEvents)},
-		{http.MethodGet, "/api/events/verification", query(verifyEvents)},
-		{http.MethodGet, "/api/event-types", query(a.listEventTypes)},
-		{http.MethodGet, eventsPath, streamEvents},
 	}
 }
 
 // getMe returns the caller that the credential has just proved.
-func getMe(r *request) (reply, error) {
+func (a *accountsArea) getMe(r *request) (reply, error) {
 	r.uncacheable = !r.hasOneWorkspace() // others can change too
 	r.trackedOnly = true
 	p := r.person()
-	return profileReply(r, &p.User, p.Memberships)
+	return a.profileReply(r, &p.User, p.Memberships)
 }
 
-func updateMe(r *request) (reply, error) {
+func (a *accountsArea) updateMe(r *request) (reply, error) {
 	in, err := decode[openapi.MePatch](r)
 	if err != nil {
 		return reply{}, err
@@ -48,15 +44,15 @@ func updateMe(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return profileReply(r, u, memberships)
+	return a.profileReply(r, u, memberships)
 }
 
 // profileReply responds with the caller, and with how many webhooks fail if the caller manages them.
-func profileReply(r *request, u *account.User, memberships []account.Membership) (reply, error) {
+func (a *accountsArea) profileReply(r *request, u *account.User, memberships []account.Membership) (reply, error) {
 	me := toMe(r, u, memberships)
 	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
 		r.trackedOnly = false
-		failing, err := failingWebhooks(r)
+		failing, err := a.failingWebhooks(r)
 		if err != nil {
 			return reply{}, err
 		}
@@ -67,15 +63,15 @@ func profileReply(r *request, u *account.User, memberships []account.Membership)
 
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
 // the number at once, and those of endpoints within a second.
-func failingWebhooks(r *request) (int, error) {
+func (a *accountsArea) failingWebhooks(r *request) (int, error) {
 	generation, settled := r.api.Changes.Generation(r.by.Workspace)
 	read := time.Now()
-	if n, known := r.api.failing.get(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
+	if n, known := a.failing.get(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
 		return n, nil
 	}
 	n, err := r.Webhooks.Failing(r.Context(), r.by)
 	if err == nil && settled {
-		r.api.failing.put(r.by.Workspace, count{n, generation, read})
+		a.failing.put(r.by.Workspace, count{n, generation, read})
 	}
 	return n, err
 }

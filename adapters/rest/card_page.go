@@ -13,13 +13,13 @@ const cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com 
 	"connect-src 'self' https://api.stripe.com; style-src 'self'; img-src data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
-// registerCardPage serves the document in which payers type a card into Stripe's own form, so that the card reaches
+// cardPage serves the document in which payers type a card into Stripe's own form, so that the card reaches
 // Stripe only. It exists only where the org's gateway is Stripe.
-func (a *API) registerCardPage() {
+func (a *consoleArea) cardPage() route {
 	page := a.asset("/console/card", func() (*asset, error) {
 		return openAsset(consoleFiles, "console/card.html", "no-store")
 	})
-	register(a.router, http.MethodGet, "/console/card", withRoute("/console/card",
+	return route{http.MethodGet, "/console/card", withRoute("/console/card",
 		func(w http.ResponseWriter, r *http.Request) {
 			if a.Services.Payments.GatewayOf(observation(r).org.ID) != payment.Stripe {
 				a.problem(w, r, errNoSuchPath)
@@ -31,5 +31,5 @@ func (a *API) registerCardPage() {
 			h.Set("Permissions-Policy", `camera=(), geolocation=(), microphone=(), usb=(), `+
 				`payment=(self "https://js.stripe.com")`)
 			page.ServeHTTP(w, r)
-		}))
+		})}
 }

@@ -16,7 +16,6 @@ func chatVersionOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
 		{http.MethodPost, template + "/copy", command(copyChat)},
-		{http.MethodPost, template + "/preview", query(previewChat)},
 		{http.MethodGet, template + "/publications", query(listChatPublications)},
 		{http.MethodGet, template + "/versions", query(listChatVersions)},
 		{http.MethodGet, template + "/versions/{version_id}", query(getChatVersion)},
@@ -41,25 +40,6 @@ func copyChat(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
-}
-
-func previewChat(r *request) (reply, error) {
-	proof, err := r.proof()
-	if err != nil {
-		return reply{}, err
-	}
-	s, err := r.Embeds.Preview(r.Context(), r.by, proof, chatID(r))
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(openapi.ChatPreview{
-		URL: r.api.home(r.Request) + "/console/w/" + string(r.by.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
-			"/preview",
-		Session:          s.Text.Reveal(),
-		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
-		ExpiresInSeconds: int64(chat.PreviewLasts.Seconds()),
-		Template:         toEmbedTemplate(s),
-	}), nil
 }
 
 func listChatVersions(r *request) (reply, error) {

@@ -32,8 +32,6 @@ func chatOperations() []operation {
 	}
 }
 
-func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }
-
 func chatPath(t *chat.Template) string { return "/api/chat-templates/" + string(t.ID) }
 
 func listChats(r *request) (reply, error) {
@@ -79,7 +77,8 @@ func getChatRuntime(r *request) (reply, error) {
 		return reply{}, err
 	}
 	if found.Version != nil {
-		r.versions = append(r.versions, found.Version.ID)
+		id := found.Version.ID
+		r.delivered = func(to *request) { to.PromptReads.Record(to.by, id) }
 	}
 	return ok(toChatRuntime(found)).withRevision(found.Template.Revision), nil
 }
@@ -135,3 +134,5 @@ func chatReply(r *request, t *chat.Template, err error) (reply, error) {
 	}
 	return ok(toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }
+
+func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }

@@ -2,6 +2,10 @@ package rest
 
 import (
 	"cmp"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
 	"net/netip"
 	"time"
 )
@@ -60,4 +64,34 @@ type Concurrency struct {
 type Streams struct {
 	PerWorkspace int
 	PerAddress   int
+}
+
+// LeakedKeys configures who can report leaked API keys.
+type LeakedKeys struct {
+	// PublicKeys verify reports. Without any, reports need no signature: everyone who has a complete token can revoke
+	// it anyway.
+	PublicKeys []ReportKey
+}
+
+// ReportKey is a public key of a service that reports leaked API keys.
+type ReportKey struct {
+	ID  string // as the service names it
+	PEM string // PKIX, ECDSA
+}
+
+// Parse returns the key of k.
+func (k ReportKey) Parse() (*ecdsa.PublicKey, error) {
+	block, _ := pem.Decode([]byte(k.PEM))
+	if block == nil {
+		return nil, errors.New("is not PEM")
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("is not a public key")
+	}
+	public, isECDSA := key.(*ecdsa.PublicKey)
+	if !isECDSA {
+		return nil, errors.New("is not a key for ECDSA")
+	}
+	return public, nil
 }

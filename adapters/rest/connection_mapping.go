@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -74,27 +73,6 @@ func toConnectionSource(s *source.Summary) openapi.ConnectionSource {
 
 func toServer(s connection.Server) openapi.ConnectionServer {
 	return openapi.ConnectionServer{Product: s.Product, Version: s.Version, CanWrite: s.CanWrite}
-}
-
-func toCheck(c *connection.Check) openapi.ProbeCheck {
-	return openapi.ProbeCheck{
-		Step:   openapi.ProbeStep(c.Step),
-		Result: openapi.ProbeResult(c.Result),
-		Code:   openapi.OrNull(string(c.Code)),
-		Ms:     math.Round(float64(c.Took)/float64(time.Millisecond)*10) / 10,
-	}
-}
-
-func toFailure(f *connection.Failure) openapi.ConnectionFailure {
-	return openapi.ConnectionFailure{
-		Code:      string(f.Code),
-		Category:  openapi.FailureCategory(f.Category),
-		Fields:    nonNil(f.Fields),
-		Retryable: f.Retryable,
-		Hint:      f.Hint,
-		Answered:  openapi.OrNull(string(f.Answered)),
-		At:        openapi.Time(f.At),
-	}
 }
 
 func toCodes(codes []connection.Code) []string {

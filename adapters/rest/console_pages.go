@@ -21,51 +21,49 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// registerConsole serves the pages. They are for people, and not part of the contract.
-func (a *API) registerConsole() error {
-	for name, title := range map[string]string{"sign-in": "Sign in", "join": "Join a workspace"} {
-		var html bytes.Buffer
-		if err := consoleTemplate.Execute(&html, struct{ Name, Title string }{name, title}); err != nil {
-			return err
-		}
-		a.registerConsoleFile("/console/"+name, func() (*asset, error) {
-			return newAsset(html.Bytes(), "text/html; charset=utf-8", "no-store")
-		})
-	}
-	for _, name := range []string{"sign-in.js", "sign-in.css", "card.js"} {
-		a.registerConsoleFile("/console/"+name, func() (*asset, error) {
-			return openAsset(consoleFiles, "console/"+name, "no-cache")
-		})
-	}
-	a.registerCardPage()
+// consoleArea is the pages of the console. They are for people, and not part of the contract.
+type consoleArea struct {
+	*API
+	application http.Handler // everything below /console/ that is not a page to sign in
+}
+
+func newConsole(api *API) *consoleArea { return &consoleArea{API: api} }
+
+func (a *consoleArea) area() area {
 	const to = "./console/" // a proxy may add a path before
-	for _, path := range []string{"/", "/console"} {
-		register(a.router, http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
+	redirect := func(path string) route {
+		return route{http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusSeeOther)
+		})}
+	}
+	application := withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
+		if a.mayDownload(w, r, 0) {
+			a.application.ServeHTTP(w, r)
+		}
+	})
+	routes := []route{redirect("/"), redirect("/console"), a.cardPage()}
+	for name, title := range map[string]string{"sign-in": "Sign in", "join": "Join a workspace"} {
+		routes = append(routes, a.file("/console/"+name, func() (*asset, error) {
+			var html bytes.Buffer
+			if err := consoleTemplate.Execute(&html, struct{ Name, Title string }{name, title}); err != nil {
+				return nil, err
+			}
+			return newAsset(html.Bytes(), "text/html; charset=utf-8", "no-store")
 		}))
 	}
-	a.router.PathPrefix("/console/").Methods(http.MethodGet, http.MethodHead).Handler(
-		withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
-			if a.mayDownload(w, r, 0) {
-				a.Console.ServeHTTP(w, r)
-			}
+	for _, name := range []string{"sign-in.js", "sign-in.css", "card.js"} {
+		routes = append(routes, a.file("/console/"+name, func() (*asset, error) {
+			return openAsset(consoleFiles, "console/"+name, "no-cache")
 		}))
-	return nil
+	}
+	return area{name: "console", public: routes, below: []route{{http.MethodGet, "/console/", application}}}
 }
 
-func (a *API) registerConsoleFile(path string, load func() (*asset, error)) {
+func (a *consoleArea) file(path string, load func() (*asset, error)) route {
 	serve := a.asset(path, load)
-	register(a.router, http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return route{http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setConsoleHeaders(w.Header(), consolePolicy)
 		serve.ServeHTTP(w, r)
-	}))
-}
-
-func setConsoleHeaders(h http.Header, policy string) {
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	})}
 }

@@ -117,8 +117,3 @@ func orUnknown[T int | int64](n T) nullable.Nullable[T] {
 	}
 	return nullable.NewNullableWithValue(n)
 }
-
-// mapFor returns a mapping that depends on the caller of r as one that mapSlice and listing use.
-func mapFor[From, To any](r *request, to func(*request, *From) To) func(*From) To {
-	return func(from *From) To { return to(r, from) }
-}

@@ -15,22 +15,25 @@ import (
 const docsPolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// docsArea is the reference of the API.
+func docsArea(api *API) area { return area{name: "docs", public: docsRoutes(api)} }
+
 // docsFiles are the page, the scripts that start Swagger UI and extend it, and the style of its samples and its search.
 //
 //go:embed docs
 var docsFiles embed.FS
 
-// docsOperations are the reference's page and its files. Each file has a route: any other path is unknown, as
+// docsRoutes are the reference's page and its files. Each file has a route: any other path is unknown, as
 // it is elsewhere.
-func (a *API) docsOperations() ([]publicOperation, error) {
-	var operations []publicOperation
+func docsRoutes(a *API) []route {
+	var routes []route
 	add := func(path string, load func() (*asset, error)) {
 		serve := a.asset("/api/docs", load)
 		handler := func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Security-Policy", docsPolicy)
 			serve.ServeHTTP(w, r)
 		}
-		operations = append(operations, publicOperation{http.MethodGet, path, http.HandlerFunc(handler)})
+		routes = append(routes, route{http.MethodGet, path, http.HandlerFunc(handler)})
 	}
 	const forMinutes = "public, max-age=300"
 	own := func(path, file, contentType string) {
@@ -51,11 +54,14 @@ func (a *API) docsOperations() ([]publicOperation, error) {
 		return newAsset(openapi.Samples(), "application/json", forMinutes)
 	})
 	files, err := static.FS.ReadDir(".")
+	if err != nil { // it is part of the program
+		panic(err)
+	}
 	for _, f := range files {
 		add(
 			"/api/docs/"+strings.TrimSuffix(f.Name(), ".gz"),
 			func() (*asset, error) { return openAsset(static.FS, f.Name(), forMinutes) },
 		)
 	}
-	return operations, err
+	return routes
 }

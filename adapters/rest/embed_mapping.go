@@ -58,7 +58,7 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 	}
 }
 
-func embedTokenCreated(r *request, t *chat.EmbedToken, made secret.Token) openapi.EmbedTokenCreated {
+func (a *embedsArea) embedTokenCreated(r *request, t *chat.EmbedToken, made secret.Token) openapi.EmbedTokenCreated {
 	s := toEmbedToken(t, r.by.At)
 	return openapi.EmbedTokenCreated{
 		ID:                s.ID,
@@ -80,7 +80,7 @@ func embedTokenCreated(r *request, t *chat.EmbedToken, made secret.Token) openap
 		CreatedAt:         s.CreatedAt,
 		UpdatedAt:         s.UpdatedAt,
 		Token:             made.Reveal(),
-		Snippets:          snippets(r.api.home(r.Request), made.Reveal()),
+		Snippets:          snippets(a.home(r.Request), made.Reveal()),
 		VisitorSecret:     r.Embeds.VisitorSecret(t).Reveal(),
 	}
 }

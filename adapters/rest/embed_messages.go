@@ -81,7 +81,7 @@ func (g answerGates) enter(
 }
 
 // sendEmbedMessage admits a message. Its answer is streamed afterwards.
-func sendEmbedMessage(v *visitor) (_ reply, err error) {
+func (a *embedsArea) sendEmbedMessage(v *visitor) (_ reply, err error) {
 	in, err := decode[openapi.EmbedMessage](v.request)
 	if err != nil {
 		return reply{}, err
@@ -95,7 +95,7 @@ func sendEmbedMessage(v *visitor) (_ reply, err error) {
 			return err
 		}
 		visitor, address := visitOf(of, v.Request)
-		freed, ok := v.api.answering.enter(v.Context(), t, visitor, address)
+		freed, ok := a.answering.enter(v.Context(), t, visitor, address)
 		if !ok {
 			return v.api.refuse("embed_answers", errRateLimited.WithRetryAfter(5*time.Second))
 		}

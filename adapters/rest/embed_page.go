@@ -79,17 +79,9 @@ type embedView struct {
 	Preview        bool        // of a draft: the page has its session
 }
 
-// Traceable reports whether a request may be traced. Spans contain the path, and the path of a page for frames contains
-// an embed token, that of a page of the sandbox its secret. Streams are not traced either, since they may last for
-// days.
-func Traceable(r *http.Request) bool {
-	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
-		r.URL.Path != streamPath && r.URL.Path != eventsPath
-}
-
 // previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
 // The console puts the session into the fragment of the URL, which browsers do not send.
-func (a *API) previewPage(w http.ResponseWriter, r *http.Request) {
+func (a *embedsArea) previewPage(w http.ResponseWriter, r *http.Request) {
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {
@@ -109,7 +101,7 @@ func framePolicy(nonce, ancestors string) string {
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a frame, and only if a
 // token lists it; that also applies to the page that says why there is no chat. The page's own requests have our
 // origin, so it gets a ticket instead.
-func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
+func (a *embedsArea) embedPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()
 	visit := a.newVisit(r)

@@ -9,7 +9,7 @@ import (
 )
 
 // home returns the address of this server for links: the org's canonical one, or else the host of the request.
-func (a *API) home(r *http.Request) string {
+func (a *embedsArea) home(r *http.Request) string {
 	if base := observation(r).org.BaseURL; base != "" {
 		return base
 	}

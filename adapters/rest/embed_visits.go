@@ -22,14 +22,14 @@ const visitPaths = "/api/embed/"
 // messagesPath is the path whose response is a stream.
 const messagesPath = visitPaths + "messages"
 
-func (a *API) visitOperations() []publicOperation {
+func (a *embedsArea) visitRoutes() []route {
 	const sessions, template = visitPaths + "sessions", visitPaths + "template"
 	const renewal, messages = sessions + "/renew", messagesPath
 	script := a.asset("/embed.js", embedScript)
-	return []publicOperation{
+	return []route{
 		{http.MethodPost, sessions, a.handleVisit(http.MethodPost, sessions, openEmbedSession)},
 		{http.MethodPost, renewal, a.handleVisit(http.MethodPost, renewal, renewEmbedSession)},
-		{http.MethodPost, messages, a.handleVisit(http.MethodPost, messages, sendEmbedMessage)},
+		{http.MethodPost, messages, streamed{a.handleVisit(http.MethodPost, messages, a.sendEmbedMessage)}},
 		{http.MethodGet, template, a.handleVisit(http.MethodGet, template, getEmbedTemplate)},
 		{http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)},
 		{http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ type visitor struct {
 }
 
 // handleVisit is handle for visitors.
-func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
+func (a *embedsArea) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
 	op, _ := a.contract.Operation(method, path) // route finds out if there is none
 	produces := ""
 	if op != nil && op.Stream {
@@ -64,7 +64,7 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 		ctx, cancel := context.WithTimeout(whole, a.config.RequestTimeout)
 		defer cancel()
 		hr = hr.WithContext(ctx)
-		r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header(), produces: produces}
+		r := a.newRequest(w, hr, op, produces)
 		err := r.parse(w)
 		var out reply
 		var stream func(context.Context, http.ResponseWriter)
@@ -97,7 +97,7 @@ func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
-func (a *API) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
+func (a *embedsArea) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
 	if t == nil || err == nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (a *API) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
 	a.Services.EmbedUsage.Refusal(t, origin, v.At)
 }
 
-func (a *API) newVisit(r *http.Request) chats.Visit {
+func (a *embedsArea) newVisit(r *http.Request) chats.Visit {
 	now := a.now()
 	address := identity.AddressGroup(observation(r).address)
 	opener := func(p account.Proof) (identity.Actor, error) {
@@ -134,7 +134,7 @@ func (a *API) newVisit(r *http.Request) chats.Visit {
 
 // isOwnOrigin reports whether an origin is where our own pages are served: the org's canonical one, or the
 // host of this request. The scheme is ignored, since a proxy in front may have changed it.
-func (a *API) isOwnOrigin(r *http.Request, o chat.Origin) bool {
+func (a *embedsArea) isOwnOrigin(r *http.Request, o chat.Origin) bool {
 	if base, ok := originOf(observation(r).org.BaseURL); ok && o == base {
 		return true
 	}
@@ -205,7 +205,7 @@ func sessionOpened(v *visitor, s *chats.Session) reply {
 
 // letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
 // Without it, a browser tells them only that the call failed.
-func (a *API) letReadRefusal(v *visitor) {
+func (a *embedsArea) letReadRefusal(v *visitor) {
 	sent := v.Header.Get("Origin")
 	if sent == "" || v.answer.Get("Access-Control-Allow-Origin") != "" {
 		return
@@ -268,7 +268,7 @@ func (l *visitLimits) allowing(perMinute int) *limiter {
 // visitLimit returns a limit that counts a call against the rates of the visitor, of its address, of the embed token,
 // and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
-func (a *API) visitLimit(
+func (a *embedsArea) visitLimit(
 	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
 ) chats.Limit {
 	return func(t *chat.EmbedToken, of chat.Counted) error {
@@ -321,7 +321,7 @@ func allowOrigin(h http.Header, origin string) {
 
 // visitCORS responds to CORS preflights from every origin that some embed token lists, and reports whether the
 // request was one. The token is not known yet; the request that follows is checked against its own.
-func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
+func (a *embedsArea) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	w.Header().Add("Vary", "Origin")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false

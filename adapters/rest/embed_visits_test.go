@@ -23,7 +23,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute,
 			Origins: []chat.OriginPattern{shop}}}
 	}
-	visit := func(h *env, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+	visit := func(h *embedsArea, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
 		limit := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)
@@ -31,7 +31,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
-		h := newEnv(t)
+		h := newEmbeds(newEnv(t).API)
 		a, b := token("a", 1), token("b", 1)
 		asks := func(times int, of *chat.EmbedToken, address, what string, want bool) {
 			t.Helper()
@@ -51,7 +51,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		asks(1, a, "2001:db8::3", "POST", false)
 	})
 	t.Run("the tokens of a workspace have 3,000 calls together", func(t *testing.T) {
-		h := newEnv(t)
+		h := newEmbeds(newEnv(t).API)
 		visits := func(workspace identity.WorkspaceID, tokens int) (allowed int) {
 			for i := range tokens {
 				of := token(chat.EmbedTokenID(fmt.Sprint(workspace, i)), 100)
@@ -72,7 +72,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
-		h, of := newEnv(t), token("a", 1)
+		h, of := newEmbeds(newEnv(t).API), token("a", 1)
 		limit := h.visitLimit(httptest.NewRecorder(), withObservation(httptest.NewRequest("POST", "/", nil),
 			&observed{address: "192.0.2.1"}), shop, at, "POST")
 		signed, session := func(name string) chat.Counted { return chat.Counted{Visitor: name} },
@@ -93,7 +93,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("a change of the limit counts at once", func(t *testing.T) {
-		h := newEnv(t)
+		h := newEmbeds(newEnv(t).API)
 		for range 6 {
 			visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 		}
@@ -106,7 +106,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	})
 	t.Run("all addresses together have 600 calls a minute, and one that asks too much takes none of them",
 		func(t *testing.T) {
-			h := newEnv(t)
+			h := newEmbeds(newEnv(t).API)
 			a := token("a", 1)
 			for range 1000 {
 				visit(h, a, "192.0.2.1", shop, "POST")
@@ -123,7 +123,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			}
 		})
 	t.Run("only scripts of listed sites can read the answer, refused or not", func(t *testing.T) {
-		h := newEnv(t)
+		h := newEmbeds(newEnv(t).API)
 		for range 7 {
 			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 			if got := w.Header().Get("Access-Control-Allow-Origin"); got != shop {
@@ -140,7 +140,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 }
 
 func TestOurOwnPagesAreKnownByTheirOrigin(t *testing.T) {
-	h := newEnv(t)
+	h := newEmbeds(newEnv(t).API)
 	for _, tt := range []struct {
 		base, host, origin string
 		ours               bool

@@ -9,16 +9,18 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func embedTokenOperations() []operation {
+func (a *embedsArea) embedTokenOperations() []operation {
 	const path = "/api/chat-templates/{template_id}/embed-tokens"
 	return []operation{
 		{http.MethodGet, path, query(listEmbedTokens)},
-		{http.MethodPost, path, command(createEmbedToken)},
+		{http.MethodPost, path, command(a.createEmbedToken)},
 		{http.MethodGet, path + "/{token_id}", query(getEmbedToken)},
 		{http.MethodPatch, path + "/{token_id}", command(updateEmbedToken)},
 		{http.MethodDelete, path + "/{token_id}", command(deleteEmbedToken)},
-		{http.MethodPost, path + "/{token_id}/rotate", command(rotateEmbedToken)},
+		{http.MethodPost, path + "/{token_id}/rotate", command(a.rotateEmbedToken)},
 		{http.MethodGet, path + "/{token_id}/usage", query(getEmbedTokenUsage)},
+		{http.MethodPost, "/api/chat-templates/{template_id}/preview", query(a.previewChat)},
+		{http.MethodPost, visitPaths + "sessions/verify", query(verifyEmbedSession)},
 	}
 }
 
@@ -29,11 +31,11 @@ func embedTokenID(r *request) chat.EmbedTokenID {
 func listEmbedTokens(r *request) (reply, error) {
 	token := func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.by.At) }
 	return listing(r, token, func(q page.Query) (chat.EmbedTokenPage, error) {
-		return r.Embeds.List(r.Context(), r.by, chatID(r), q)
+		return r.Embeds.List(r.Context(), r.by, pathChat(r), q)
 	})
 }
 
-func createEmbedToken(r *request) (reply, error) {
+func (a *embedsArea) createEmbedToken(r *request) (reply, error) {
 	in, err := decode[openapi.EmbedTokenCreate](r)
 	if err != nil {
 		return reply{}, err
@@ -50,19 +52,19 @@ func createEmbedToken(r *request) (reply, error) {
 		c.Theme = new(toTheme(in.Theme))
 	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
-	t, made, err := r.Embeds.Create(r.Context(), r.by, chatID(r), c)
+	t, made, err := r.Embeds.Create(r.Context(), r.by, pathChat(r), c)
 	if err != nil {
 		return reply{}, err
 	}
 	out := created(
-		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), embedTokenCreated(r, t, made),
+		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), a.embedTokenCreated(r, t, made),
 	).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
 
 func getEmbedToken(r *request) (reply, error) {
-	t, err := r.Embeds.Get(r.Context(), r.by, chatID(r), embedTokenID(r))
+	t, err := r.Embeds.Get(r.Context(), r.by, pathChat(r), embedTokenID(r))
 	if err != nil {
 		return reply{}, err
 	}
@@ -86,31 +88,31 @@ func updateEmbedToken(r *request) (reply, error) {
 		c.Theme = new(toTheme(t))
 	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
-	t, err := r.Embeds.Change(r.Context(), r.by, chatID(r), embedTokenID(r), r.match, c)
+	t, err := r.Embeds.Change(r.Context(), r.by, pathChat(r), embedTokenID(r), r.match, c)
 	if err != nil {
 		return reply{}, err
 	}
 	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
 }
 
-func rotateEmbedToken(r *request) (reply, error) {
+func (a *embedsArea) rotateEmbedToken(r *request) (reply, error) {
 	in, err := decode[openapi.EmbedTokenRotate](r)
 	if err != nil {
 		return reply{}, err
 	}
 	t, made, err := r.Embeds.Rotate(
-		r.Context(), r.by, chatID(r), embedTokenID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
+		r.Context(), r.by, pathChat(r), embedTokenID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
 	)
 	if err != nil {
 		return reply{}, err
 	}
-	out := ok(embedTokenCreated(r, t, made)).withRevision(t.Revision)
+	out := ok(a.embedTokenCreated(r, t, made)).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
 
 func deleteEmbedToken(r *request) (reply, error) {
-	return noContent, r.Embeds.Delete(r.Context(), r.by, chatID(r), embedTokenID(r), r.match)
+	return noContent, r.Embeds.Delete(r.Context(), r.by, pathChat(r), embedTokenID(r), r.match)
 }
 
 func verifyEmbedSession(r *request) (reply, error) {
@@ -148,7 +150,7 @@ func getEmbedTokenUsage(r *request) (reply, error) {
 	if r.query.Has("to") && !r.query.Has("from") {
 		from = to - 29
 	}
-	uses, err := r.Embeds.Usage(r.Context(), r.by, chatID(r), embedTokenID(r), from, to)
+	uses, err := r.Embeds.Usage(r.Context(), r.by, pathChat(r), embedTokenID(r), from, to)
 	if err != nil {
 		return reply{}, err
 	}
@@ -172,3 +174,24 @@ func toEmbedUse(u *chat.EmbedUse) openapi.EmbedTokenUse {
 		Refusals: u.Refusals,
 	}
 }
+
+func (a *embedsArea) previewChat(r *request) (reply, error) {
+	proof, err := r.proof()
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := r.Embeds.Preview(r.Context(), r.by, proof, pathChat(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.ChatPreview{
+		URL: a.home(r.Request) + "/console/w/" + string(r.by.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
+			"/preview",
+		Session:          s.Text.Reveal(),
+		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
+		ExpiresInSeconds: int64(chat.PreviewLasts.Seconds()),
+		Template:         toEmbedTemplate(s),
+	}), nil
+}
+
+func pathChat(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }

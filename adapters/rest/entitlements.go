@@ -4,7 +4,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 func getEntitlements(r *request) (reply, error) {
@@ -73,17 +72,4 @@ func reportUsage(r *request) (reply, error) {
 		PeriodStart: openapi.Time(u.Period.Start),
 		PeriodEnd:   openapi.Time(u.Period.End),
 	}), nil
-}
-
-// toPlanLimit returns the part of a problem about a limit that is reached.
-func toPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
-	out := openapi.ProblemPlanLimit{
-		Name:          string(e.Kind),
-		Limit:         e.Limit,
-		UpgradePlanID: nullable.NewNullNullable[string](),
-	}
-	if e.Lifted != nil {
-		out.UpgradePlanID = nullable.NewNullableWithValue(e.Lifted.ID)
-	}
-	return out
 }

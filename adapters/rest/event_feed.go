@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/page"
 )
+
+func eventOperations() []operation {
+	return []operation{
+		{http.MethodGet, "/api/events", cachedQuery(listEvents)},
+		{http.MethodGet, "/api/events/verification", query(verifyEvents)},
+		{http.MethodGet, "/api/event-types", query(listEventTypes)},
+		{http.MethodGet, eventsPath, streamEvents},
+	}
+}
 
 var errOnlyAscending = openapi.ErrInvalidParameter.Because("after and types are only for order=asc.")
 
@@ -60,8 +70,8 @@ func verifyEvents(r *request) (reply, error) {
 	return ok(out), nil
 }
 
-func (a *API) listEventTypes(*request) (reply, error) {
-	return ok(openapi.EventTypeList{Data: a.contract.EventTypes()}), nil
+func listEventTypes(r *request) (reply, error) {
+	return ok(openapi.EventTypeList{Data: r.api.contract.EventTypes()}), nil
 }
 
 // feedReply responds with a part of the feed. The position in a cursor is what after is in a request without one.

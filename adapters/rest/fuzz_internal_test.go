@@ -50,7 +50,7 @@ func (s sealer) Open(sealed, associated []byte) ([]byte, error) {
 // FuzzCursor looks for forged cursors that a list accepts. It also checks that a list accepts the cursors
 // that it made, and that no other list does.
 func FuzzCursor(f *testing.F) {
-	a := &API{now: now, Deps: Deps{Sealer: newSealer(f)}}
+	a := &API{now: now, ServerDeps: ServerDeps{Sealer: newSealer(f)}}
 	list := func(workspace identity.WorkspaceID, query url.Values) *request {
 		return &request{Request: httptest.NewRequest(http.MethodGet, "/api/events", nil), api: a,
 			by: identity.Actor{Org: "org_1", Workspace: workspace}, query: query}

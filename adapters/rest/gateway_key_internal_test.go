@@ -28,7 +28,7 @@ func TestGatewayKey(t *testing.T) {
 		if idempotency != "" {
 			r.Header.Set("Idempotency-Key", idempotency)
 		}
-		return gatewayKey((&request{Request: r, body: []byte(body), api: &API{Deps: Deps{Digester: fixture.Digester{}}},
+		return gatewayKey((&request{Request: r, body: []byte(body), api: &API{ServerDeps: ServerDeps{Digester: fixture.Digester{}}},
 			op: op, by: identity.Actor{
 				User: identity.UserID(user), Key: identity.KeyID(key), Workspace: identity.WorkspaceID(workspace),
 				Ceiling: identity.Owner,

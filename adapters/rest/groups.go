@@ -28,14 +28,6 @@ func groupID(r *request) identity.UserID {
 	return pathID[identity.UserID](r, "group_id", identity.GroupPrefix)
 }
 
-// granteeID returns the id in the path of a user or a group.
-func granteeID(r *request) identity.UserID {
-	if s := pathVar(r.Request, "user_id"); id.Valid(identity.GroupPrefix, s) {
-		return identity.UserID(s)
-	}
-	return memberID(r)
-}
-
 func listGroups(r *request) (reply, error) {
 	return listing(r, toGroup, func(q page.Query) (account.GroupPage, error) {
 		return r.Groups.List(r.Context(), r.by, q)

@@ -17,7 +17,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -70,15 +69,15 @@ type request struct {
 	query url.Values
 	body  []byte
 
-	packed string // the media type of a body that has to be unpacked, which needs much more memory; empty for none
+	packed string                                          // the media type of a body that has to be unpacked, which needs much more memory; empty for none
+	unpack func(media string, body []byte) ([]byte, error) // returns a packed body as JSON; nil if none can be
 
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 
-	versions []prompt.VersionID // the prompt versions that the operation has read
-	rollouts []*prompt.Rollout  // the rollouts that chose them
-
-	uncacheable bool // the response must not be cached
-	trackedOnly bool // the response depends only on tracked data, and on no time except the end of shares
+	uncacheable bool                       // the response must not be cached
+	trackedOnly bool                       // it depends only on tracked data, and on no time except the end of shares
+	delivered   func(to *request)          // is called with each request that gets the response, also from the cache
+	variant     func(reader string) string // what the response depends on, of its reader's key; nil for nothing
 
 	produces string      // the media type of the response, if it is not JSON
 	answer   http.Header // the header of the response, also of an error
@@ -107,13 +106,33 @@ func isWorkspaceOptional(op *openapi.Operation) bool {
 	return op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 }
 
+// newRequest returns a request of an operation, which nil can also be: then the request must not be parsed.
+func (a *API) newRequest(w http.ResponseWriter, r *http.Request, op *openapi.Operation, produces string) *request {
+	return &request{
+		Request:           r,
+		Services:          a.Services,
+		api:               a,
+		op:                op,
+		workspaceOptional: op != nil && isWorkspaceOptional(op),
+		answer:            w.Header(),
+		produces:          produces,
+	}
+}
+
+// handling is how an operation runs as one request.
+type handling struct {
+	run      perform
+	produces string                                          // the media type of the response, if it is not JSON
+	unpack   func(media string, body []byte) ([]byte, error) // returns a body of another media type as JSON; may be nil
+}
+
 // handle returns the handler of an operation that runs as one request. It authenticates the caller, checks the request
 // against the contract, and runs it.
-func (a *API) handle(op *openapi.Operation, run perform) http.Handler { return a.handleAs(op, "", run) }
+func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
+	return a.handleAs(op, handling{run: run})
+}
 
-// handleAs is handle for a response that can also have another media type than JSON.
-func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http.Handler {
-	workspaceOptional := isWorkspaceOptional(op)
+func (a *API) handleAs(op *openapi.Operation, h handling) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		x := exchangeOf(hr)
 		x.limit(a.config.RequestTimeout)
@@ -121,17 +140,10 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 		obs := &x.observed
 		obs.route = op.Path
 
-		r := &request{
-			Request:           hr,
-			Services:          a.Services,
-			api:               a,
-			op:                op,
-			workspaceOptional: workspaceOptional,
-			answer:            w.Header(),
-			produces:          produces,
-		}
+		r := a.newRequest(w, hr, op, h.produces)
+		r.unpack = h.unpack
 		var err error
-		if r.by, r.owner, err = a.authenticate(w, hr, obs, op, workspaceOptional); err == nil {
+		if r.by, r.owner, err = a.authenticate(w, hr, obs, op, r.workspaceOptional); err == nil {
 			if named := workspaceID(r); named != "" {
 				obs.workspace = named
 			}
@@ -140,7 +152,7 @@ func (a *API) handleAs(op *openapi.Operation, produces string, run perform) http
 		var answer ports.Answer
 		replayed := false
 		if err == nil {
-			answer, replayed, err = r.runWithinLimits(run)
+			answer, replayed, err = r.runWithinLimits(h.run)
 		}
 		if err != nil {
 			r.recordRefusal(err)
@@ -183,7 +195,7 @@ func (r *request) runWithinLimits(run perform) (answer ports.Answer, replayed bo
 	}
 	defer gates.leave(r.by)
 	if r.packed != "" {
-		if err := r.unpack(); err != nil {
+		if err := r.unpackBody(); err != nil {
 			return ports.Answer{}, false, err
 		}
 	}
@@ -243,16 +255,16 @@ func (r *request) parse(w http.ResponseWriter) error {
 	if media == formType {
 		r.body = formAsJSON(r.body)
 	}
-	if media == zipType || media == linesType {
+	if r.unpack != nil && media != jsonType {
 		r.packed = media
 		return nil
 	}
 	return r.op.CheckBody(r.body)
 }
 
-// unpack unpacks the body, and checks it against the contract.
-func (r *request) unpack() (err error) {
-	if r.body, err = filesAsJSON(r.packed, r.body); err != nil {
+// unpackBody unpacks the body, and checks it against the contract.
+func (r *request) unpackBody() (err error) {
+	if r.body, err = r.unpack(r.packed, r.body); err != nil {
 		return err
 	}
 	return r.op.CheckBody(r.body)

@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/conformance"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -57,15 +58,19 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-	api := newAPI(t, Config{
+	contract := conformance.Contract(t)
+	api := newServer(contract)
+	if err := api.register([]area{presencesAreaWith(newLimiter(1e6, 1e6))}, newRoutes(contract).areas()...); err != nil {
+		t.Fatal(err)
+	}
+	api.start(Config{
 		RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
-	}, Deps{
+	}, ServerDeps{
 		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), //nolint:sloglint // encoding a line counts too
 	})
-	api.heartbeats = newLimiter(1e6, 1e6)
 	body := strings.NewReader(`{"device_id":"web-1","device_kind":"web","ttl_seconds":300}`)
 	r := httptest.NewRequest(http.MethodPost, "/api/presence", nil)
 	r.Header.Set("Authorization", "Bearer "+token.Reveal())

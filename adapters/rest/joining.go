@@ -6,8 +6,8 @@ import (
 )
 
 // previewInvitation shows an invitation to the bearer of its token.
-func previewInvitation(r *request) (reply, error) {
-	if err := limitSignIn(r, r.api.now()); err != nil {
+func (a *accountsArea) previewInvitation(r *request) (reply, error) {
+	if err := a.limitSignIn(r, r.api.now()); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.InvitationAccept](r)
@@ -30,12 +30,12 @@ func previewInvitation(r *request) (reply, error) {
 }
 
 // joinByInvitation creates the account of an invited person, and opens a session.
-func joinByInvitation(r *request) (reply, error) {
+func (a *accountsArea) joinByInvitation(r *request) (reply, error) {
 	at, org := r.api.now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
 		return reply{}, err
 	}
-	if err := limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.InvitationJoin](r)

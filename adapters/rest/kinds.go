@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// kind is how requests of an operation run: query, remembered, prefetching, command, outbound, dryRunnable, probing or
-// streaming.
+// kind is how requests of an operation run: query, remembered, prefetching, command, unpacking, outbound,
+// dryRunnable, probing or streaming.
 type kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -32,6 +32,12 @@ type dryRunnable struct {
 	dryRun query
 }
 
+// unpacking is a command whose body can have another media type, which unpack returns as JSON.
+type unpacking struct {
+	command
+	unpack func(media string, body []byte) ([]byte, error)
+}
+
 // streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
 type streaming struct {
 	media   func(*http.Request) string // the media type of the stream that a request wants; empty: plain responds
@@ -45,6 +51,9 @@ func (c command) handler(a *API, op *openapi.Operation) http.Handler  { return a
 func (o outbound) handler(a *API, op *openapi.Operation) http.Handler { return a.handle(op, o.perform) }
 func (d dryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handle(op, d.perform)
+}
+func (u unpacking) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.handleAs(op, handling{run: u.perform, unpack: u.unpack})
 }
 func (s streaming) handler(a *API, op *openapi.Operation) http.Handler {
 	var plain http.Handler
@@ -133,7 +142,7 @@ func respond(out reply) command {
 func checkKind(op *openapi.Operation, k kind) error {
 	isOutbound, isStream := false, false
 	switch k.(type) {
-	case query, cachedQuery, prefetching:
+	case query, cachedQuery, readerQuery, prefetching:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
-	"errors"
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -18,44 +15,14 @@ import (
 
 const leakedPath = "/api/keys/leaked"
 
-// LeakedKeys configures who can report leaked API keys.
-type LeakedKeys struct {
-	// PublicKeys verify reports. Without any, reports need no signature: everyone who has a complete token can revoke
-	// it anyway.
-	PublicKeys []ReportKey
-}
-
-// ReportKey is a public key of a service that reports leaked API keys.
-type ReportKey struct {
-	ID  string // as the service names it
-	PEM string // PKIX, ECDSA
-}
-
-// Parse returns the key of k.
-func (k ReportKey) Parse() (*ecdsa.PublicKey, error) {
-	block, _ := pem.Decode([]byte(k.PEM))
-	if block == nil {
-		return nil, errors.New("is not PEM")
-	}
-	key, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		return nil, errors.New("is not a public key")
-	}
-	public, isECDSA := key.(*ecdsa.PublicKey)
-	if !isECDSA {
-		return nil, errors.New("is not a key for ECDSA")
-	}
-	return public, nil
-}
-
 var errReportSignature = &fault.Error{
 	Kind: fault.Malformed, Code: "report_signature_invalid",
 	Detail: "The signature of the report is missing, or was not made for this body by a key that is configured here.",
 }
 
-// verify returns errReportSignature unless one of the public keys signed body, as GitHub signs reports of its secret
+// verifyReport returns errReportSignature unless one of the public keys signed body, as GitHub signs reports of its secret
 // scanning: ECDSA with SHA-256, ASN.1, in base64.
-func (l LeakedKeys) verify(h http.Header, body []byte) error {
+func verifyReport(l LeakedKeys, h http.Header, body []byte) error {
 	if len(l.PublicKeys) == 0 {
 		return nil
 	}
@@ -76,12 +43,12 @@ func (l LeakedKeys) verify(h http.Header, body []byte) error {
 }
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
-func reportLeakedKeys(r *request) (reply, error) {
+func (a *accountsArea) reportLeakedKeys(r *request) (reply, error) {
 	at := now()
-	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
+	if !a.signIns.take(r.answer, observation(r.Request).address, at) {
 		return reply{}, r.api.refuse("sign_in_rate", errRateLimited)
 	}
-	if err := r.api.config.LeakedKeys.verify(r.Header, r.body); err != nil {
+	if err := verifyReport(r.api.config.LeakedKeys, r.Header, r.body); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.LeakedKeys](r)

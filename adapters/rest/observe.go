@@ -76,7 +76,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 // dispatch finds the org of the host and hands the request to the router.
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	o := observation(r)
-	if servesAnyHost(r.URL.Path) {
+	if a.servesAnyHost(r.URL.Path) {
 		a.routePath(w, r)
 		return
 	}
@@ -90,14 +90,19 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.org = org
-	if strings.HasPrefix(r.URL.Path, visitPaths) {
-		if a.visitCORS(w, r) {
-			return
-		}
-	} else if cors(w, r, org) {
-		return
+	if !a.handleCORS(w, r, org) {
+		a.routePath(w, r)
 	}
-	a.routePath(w, r)
+}
+
+// handleCORS handles preflights (done), and adds the headers that let pages of other origins read responses.
+func (a *API) handleCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
+	for _, c := range a.cors {
+		if strings.HasPrefix(r.URL.Path, c.prefix) {
+			return c.handle(w, r)
+		}
+	}
+	return orgCORS(w, r, org)
 }
 
 // routePath refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2): the router would
@@ -109,7 +114,7 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	}
 	// Not by the router's ServeHTTP, which would copy the request twice to pass on the variables of the path.
 	x := exchangeOf(r)
-	if known, ok := a.fixed[fixedRoute{r.Method, r.URL.Path}]; ok {
+	if known, ok := a.fixed[endpoint{r.Method, r.URL.Path}]; ok {
 		x.match = known
 	} else {
 		a.router.Match(r, &x.match) // there is always one: unrouted

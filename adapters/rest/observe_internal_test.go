@@ -16,7 +16,7 @@ import (
 
 func TestTheLogLineOfARequestNeedsNoAllocation(t *testing.T) {
 	var out bytes.Buffer
-	a := &API{Deps: Deps{Log: slog.New(slog.NewTextHandler(&out, nil))}}
+	a := &API{ServerDeps: ServerDeps{Log: slog.New(slog.NewTextHandler(&out, nil))}}
 	a.measures = newMeasures(prometheus.NewRegistry(), &openStreams{})
 	r := httptest.NewRequest(http.MethodGet, "/api/me", nil)
 	x := &exchange{begun: time.Now(), observed: observed{

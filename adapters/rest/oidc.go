@@ -25,23 +25,23 @@ const (
 // RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
 func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
-func (a *API) providerOperations() []publicOperation {
+func (a *accountsArea) providerRoutes() []route {
 	const begin, logout = providerPath + "{provider}", providerPath + "logout"
-	return []publicOperation{
-		{http.MethodGet, callbackPath, a.handleBrowser(callbackPath, finishSignIn)},
-		{http.MethodGet, begin, a.handleBrowser(begin, beginSignIn)},
-		{http.MethodPost, logout, a.handleSignIn(logout, receiveLogout)},
+	return []route{
+		{http.MethodGet, callbackPath, a.handleBrowser(callbackPath, a.finishSignIn)},
+		{http.MethodGet, begin, a.handleBrowser(begin, a.beginSignIn)},
+		{http.MethodPost, logout, a.handleSignIn(logout, a.receiveLogout)},
 	}
 }
 
 // handleBrowser is handleSignIn for addresses that people open in a browser. run returns the URL to which the browser
 // is sent. Problems are shown by the sign-in page, which gets only their code.
-func (a *API) handleBrowser(path string, run func(*request) (location string, err error)) http.Handler {
+func (a *accountsArea) handleBrowser(path string, run func(*request) (location string, err error)) http.Handler {
 	op, _ := a.contract.Operation(http.MethodGet, path) // route finds out if there is none
 	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
-		r := &request{Request: hr.WithContext(ctx), Services: a.Services, api: a, op: op, answer: w.Header()}
+		r := a.newRequest(w, hr.WithContext(ctx), op, "")
 		location, err := run(r)
 		if err != nil {
 			f := publicError(err)
@@ -60,12 +60,12 @@ func (a *API) handleBrowser(path string, run func(*request) (location string, er
 }
 
 // beginSignIn sends a browser to a provider.
-func beginSignIn(r *request) (string, error) {
+func (a *accountsArea) beginSignIn(r *request) (string, error) {
 	at, org := now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := countSignIn(r, at); err != nil {
+	if err := a.countSignIn(r, at); err != nil {
 		return "", err
 	}
 	if err := r.op.CheckQuery(r.URL.RawQuery); err != nil {
@@ -80,26 +80,26 @@ func beginSignIn(r *request) (string, error) {
 		Browser: account.NewBrowserSecret().Reveal(), ReturnTo: r.URL.Query().Get("return_to"),
 		Until: at.Add(account.SignInWithin),
 	}
-	address, err := r.api.OpenID.Begin(r.Context(), issuer, ports.AuthorizationRequest{
+	address, err := a.openID.Begin(r.Context(), issuer, ports.AuthorizationRequest{
 		RedirectURI: RedirectURI(org), State: f.State, Nonce: f.Nonce, Verifier: f.Verifier,
 	})
 	if err != nil {
 		return "", err
 	}
-	return address, setFlow(r, org, f, account.SignInWithin)
+	return address, a.setFlow(r, org, f, account.SignInWithin)
 }
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
 // Providers may send additional parameters.
-func finishSignIn(r *request) (string, error) {
+func (a *accountsArea) finishSignIn(r *request) (string, error) {
 	at, org := now(), observation(r.Request).org
 	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := countSignIn(r, at); err != nil {
+	if err := a.countSignIn(r, at); err != nil {
 		return "", err
 	}
-	f, given := flowOf(r, org, at), callbackParameters(r.URL.RawQuery)
+	f, given := a.flowOf(r, org, at), callbackParameters(r.URL.RawQuery)
 	issuer, ok := org.Issuer(f.Issuer)
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(given["state"]), []byte(f.State)) != 1 ||
 		!ok || issuer.Client == nil {
@@ -111,7 +111,7 @@ func finishSignIn(r *request) (string, error) {
 	if given["code"] == "" {
 		return "", account.ErrSignInState
 	}
-	claims, err := r.api.OpenID.Finish(r.Context(), issuer, ports.AuthorizationResponse{
+	claims, err := a.openID.Finish(r.Context(), issuer, ports.AuthorizationResponse{
 		RedirectURI: RedirectURI(org), Code: given["code"], Issuer: given["iss"], Nonce: f.Nonce, Verifier: f.Verifier,
 	}, at)
 	if err != nil {
@@ -127,23 +127,23 @@ func finishSignIn(r *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	uncountSignIn(r, at)
+	a.uncountSignIn(r, at)
 	// The remaining cookie only binds the code to this browser.
 	left := flow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: at.Add(account.CodeLife)}
-	return signInAddress(org) + "#code=" + code.Reveal(), setFlow(r, org, left, account.CodeLife)
+	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, left, account.CodeLife)
 }
 
 // countSignIn counts an attempt against the caller's address.
-func countSignIn(r *request, at time.Time) error {
-	if !r.api.signIns.take(r.answer, observation(r.Request).address, at) {
+func (a *accountsArea) countSignIn(r *request, at time.Time) error {
+	if !a.signIns.take(r.answer, observation(r.Request).address, at) {
 		return r.api.refuse("sign_in_rate", errRateLimited)
 	}
 	return nil
 }
 
 // uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func uncountSignIn(r *request, at time.Time) {
-	r.api.signIns.spend(identity.AddressGroup(observation(r.Request).address), -1, at)
+func (a *accountsArea) uncountSignIn(r *request, at time.Time) {
+	a.signIns.spend(identity.AddressGroup(observation(r.Request).address), -1, at)
 }
 
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
@@ -184,7 +184,7 @@ func flowCookie(r *request, org *identity.Org) (name string, secure bool, err er
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func setFlow(r *request, org *identity.Org, f flow, lasts time.Duration) error {
+func (a *accountsArea) setFlow(r *request, org *identity.Org, f flow, lasts time.Duration) error {
 	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func setFlow(r *request, org *identity.Org, f flow, lasts time.Duration) error {
 		if err != nil {
 			return err
 		}
-		sealed, err := r.api.SignIns.Seal(plain, []byte(org.ID))
+		sealed, err := a.sealer.Seal(plain, []byte(org.ID))
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func setFlow(r *request, org *identity.Org, f flow, lasts time.Duration) error {
 }
 
 // flowOf returns the sign-in in the browser; zero if there is none that has not ended.
-func flowOf(r *request, org *identity.Org, at time.Time) (f flow) {
+func (a *accountsArea) flowOf(r *request, org *identity.Org, at time.Time) (f flow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
 		return flow{}
@@ -224,7 +224,7 @@ func flowOf(r *request, org *identity.Org, at time.Time) (f flow) {
 	if err != nil {
 		return flow{}
 	}
-	plain, err := r.api.SignIns.Open(sealed, []byte(org.ID))
+	plain, err := a.sealer.Open(sealed, []byte(org.ID))
 	if err != nil || json.Unmarshal(plain, &f) != nil || !at.Before(f.Until) {
 		return flow{}
 	}
@@ -232,22 +232,22 @@ func flowOf(r *request, org *identity.Org, at time.Time) (f flow) {
 }
 
 // openByCode exchanges the code of a sign-in at a provider for a session.
-func openByCode(r *request, org *identity.Org, code string, at time.Time) (reply, error) {
-	f, by := flowOf(r, org, at), signingIn(r, at)
+func (a *accountsArea) openByCode(r *request, org *identity.Org, code string, at time.Time) (reply, error) {
+	f, by := a.flowOf(r, org, at), signingIn(r, at)
 	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
 		return reply{}, err
 	}
-	if err := setFlow(r, org, flow{}, 0); err != nil {
+	if err := a.setFlow(r, org, flow{}, 0); err != nil {
 		return reply{}, err
 	}
-	uncountSignIn(r, at) // the flow was counted when it began
+	a.uncountSignIn(r, at) // the flow was counted when it began
 	return sessionReply(r, opened, by, f.ReturnTo)
 }
 
 // receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
 // caller's address: a provider may sign out many people.
-func receiveLogout(r *request) (reply, error) {
+func (a *accountsArea) receiveLogout(r *request) (reply, error) {
 	at, obs := now(), observation(r.Request)
 	if r.api.unauthenticated.exhausted(r.answer, obs.address, at) {
 		return reply{}, r.api.refuse("address_rate", errRateLimited)
@@ -256,7 +256,7 @@ func receiveLogout(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	l, err := r.api.OpenID.Logout(r.Context(), obs.org.Issuers, in.LogoutToken, at)
+	l, err := a.openID.Logout(r.Context(), obs.org.Issuers, in.LogoutToken, at)
 	if err == nil {
 		err = r.Sessions.EndAtProvider(r.Context(), signingIn(r, at), l)
 	}

@@ -12,10 +12,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// servesAnyHost reports whether a path is served for any Host header: health checks use an IP
-// address, and payment gateways name the org in the path.
-func servesAnyHost(path string) bool {
-	return strings.HasPrefix(path, "/api/health/") || strings.HasPrefix(path, webhookPaths)
+// healthPaths is the prefix of health checks, which use an IP address.
+const healthPaths = "/api/health/"
+
+// servesAnyHost reports whether a path is served for any Host header.
+func (a *API) servesAnyHost(path string) bool {
+	return slices.ContainsFunc(a.anyHost, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
 // errAmbiguousHost means that a trusted proxy added its X-Forwarded-Host to that of the client.
@@ -91,9 +93,9 @@ const (
 		"Request-Id, Workspace-Id, traceparent"
 )
 
-// cors lets the org's configured origins read responses, and handles their preflights (done). Any other origin gets
+// orgCORS lets the org's configured origins read responses, and handles their preflights (done). Any other origin gets
 // no header at all, so browsers refuse access.
-func cors(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
+func orgCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
 	if len(org.CORS) == 0 {
 		return false
 	}

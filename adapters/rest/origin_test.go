@@ -119,7 +119,7 @@ func TestCORS(t *testing.T) {
 			if tt.request != "" {
 				r.Header.Set("Access-Control-Request-Method", tt.request)
 			}
-			done := cors(w, r, tt.org)
+			done := orgCORS(w, r, tt.org)
 			h := w.Header()
 			want := ""
 			if tt.allowed {

@@ -87,3 +87,8 @@ func (r *request) list() []byte {
 		strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"),
 	)
 }
+
+// mapFor returns a mapping that depends on the caller of r as one that mapSlice and listing use.
+func mapFor[From, To any](r *request, to func(*request, *From) To) func(*From) To {
+	return func(from *From) To { return to(r, from) }
+}

@@ -17,14 +17,14 @@ const (
 	passkeySignInOptions = passkeySignIn + "/challenge"
 )
 
-func passkeyOperations() []operation {
+func (a *accountsArea) passkeyOperations() []operation {
 	const confirm, mine = "/api/auth/step-up", "/api/me/passkeys"
 	return []operation{
-		{http.MethodPost, confirm + "/challenge", query(optionsToStepUp)},
-		{http.MethodPost, confirm, command(stepUp)},
-		{http.MethodPost, mine + "/challenge", query(optionsToAddPasskey)},
+		{http.MethodPost, confirm + "/challenge", query(a.optionsToStepUp)},
+		{http.MethodPost, confirm, command(a.stepUp)},
+		{http.MethodPost, mine + "/challenge", query(a.optionsToAddPasskey)},
 		{http.MethodGet, mine, query(listPasskeys)},
-		{http.MethodPost, mine, command(addPasskey)},
+		{http.MethodPost, mine, command(a.addPasskey)},
 		{http.MethodGet, mine + "/{passkey_id}", query(getPasskey)},
 		{http.MethodPatch, mine + "/{passkey_id}", command(renamePasskey)},
 		{http.MethodDelete, mine + "/{passkey_id}", command(removePasskey)},
@@ -33,7 +33,7 @@ func passkeyOperations() []operation {
 
 // relyingParty returns what passkeys are bound to in a request: the host that the browser reached.
 // account.ErrPasskeysUnavailable for an IP address, which browsers refuse. errHTTPSRequired as for cookies.
-func (a *API) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
+func (a *accountsArea) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
 	_, secure, err := a.sessionCookie(r, org)
 	if err != nil {
 		return account.RelyingParty{}, err
@@ -59,16 +59,16 @@ func (a *API) relyingParty(r *http.Request, org *identity.Org) (account.RelyingP
 }
 
 // ownRelyingParty returns the relying party for a caller who may use passkeys.
-func ownRelyingParty(r *request) (account.RelyingParty, error) {
+func (a *accountsArea) ownRelyingParty(r *request) (account.RelyingParty, error) {
 	if err := account.MayUsePasskeys(r.by); err != nil {
 		return account.RelyingParty{}, err
 	}
-	return r.api.relyingParty(r.Request, observation(r.Request).org)
+	return a.relyingParty(r.Request, observation(r.Request).org)
 }
 
-func optionsToSignIn(r *request) (reply, error) {
+func (a *accountsArea) optionsToSignIn(r *request) (reply, error) {
 	org := observation(r.Request).org
-	rp, err := r.api.relyingParty(r.Request, org)
+	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
 		return reply{}, err
 	}
@@ -80,13 +80,13 @@ func optionsToSignIn(r *request) (reply, error) {
 }
 
 // signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
-func signInWithPasskey(r *request) (reply, error) {
+func (a *accountsArea) signInWithPasskey(r *request) (reply, error) {
 	at, org := now(), observation(r.Request).org
-	rp, err := r.api.relyingParty(r.Request, org)
+	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
 		return reply{}, err
 	}
-	if err := limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.PasskeyResponse](r)
@@ -101,8 +101,8 @@ func signInWithPasskey(r *request) (reply, error) {
 	return sessionReply(r, opened, by, "")
 }
 
-func optionsToStepUp(r *request) (reply, error) {
-	rp, err := ownRelyingParty(r)
+func (a *accountsArea) optionsToStepUp(r *request) (reply, error) {
+	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -113,8 +113,8 @@ func optionsToStepUp(r *request) (reply, error) {
 	return ok(toRequestOptions(rp, options)), nil
 }
 
-func stepUp(r *request) (reply, error) {
-	rp, err := ownRelyingParty(r)
+func (a *accountsArea) stepUp(r *request) (reply, error) {
+	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -129,8 +129,8 @@ func stepUp(r *request) (reply, error) {
 	return ok(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
 }
 
-func optionsToAddPasskey(r *request) (reply, error) {
-	rp, err := ownRelyingParty(r)
+func (a *accountsArea) optionsToAddPasskey(r *request) (reply, error) {
+	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -141,8 +141,8 @@ func optionsToAddPasskey(r *request) (reply, error) {
 	return ok(toCreationOptions(rp, &r.person().User, options)), nil
 }
 
-func addPasskey(r *request) (reply, error) {
-	rp, err := ownRelyingParty(r)
+func (a *accountsArea) addPasskey(r *request) (reply, error) {
+	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return reply{}, err
 	}

@@ -82,15 +82,14 @@ const (
 	maxSandboxForm = 4 << 10
 )
 
-// registerSandboxPages serves the pages of the sandbox. They are for people, and not part of the contract. The secret
+// sandboxRoutes serve the pages of the sandbox. They are for people, and not part of the contract. The secret
 // in the path is the credential.
-func (a *API) registerSandboxPages() {
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		register(a.router, method, sandboxPage, withRoute(sandboxPage, a.serveSandboxPage))
-	}
+func (a *paymentsArea) sandboxRoutes() []route {
+	serve := withRoute(sandboxPage, a.serveSandboxPage)
+	return []route{{http.MethodGet, sandboxPage, serve}, {http.MethodPost, sandboxPage, serve}}
 }
 
-func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
+func (a *paymentsArea) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()
 	link := payment.SandboxLink{
@@ -112,7 +111,7 @@ func (a *API) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // submitSandboxPage does what the form of a page says.
-func (a *API) submitSandboxPage(
+func (a *paymentsArea) submitSandboxPage(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, link payment.SandboxLink, page **payment.SandboxPage,
 ) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSandboxForm)
@@ -145,7 +144,7 @@ func redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
 	})
 }
 
-func (a *API) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
+func (a *paymentsArea) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
 	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.now().Year() + 3, Gone: p == nil}
 	status, targets := http.StatusOK, "'self'"
 	if err != nil {
@@ -174,17 +173,6 @@ func (a *API) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *paymen
 		Header: pageHeaders("style-src 'nonce-" + view.Nonce + "'; form-action " + targets +
 			"; frame-ancestors 'none'"),
 	})
-}
-
-// pageHeaders returns the headers of a page whose address is a credential: no cache keeps it, no other site learns its
-// address, and it loads only what the policy allows.
-func pageHeaders(policy string) map[string]string {
-	return map[string]string{
-		"Content-Type":            "text/html; charset=utf-8",
-		"Cache-Control":           "no-store",
-		"Referrer-Policy":         "no-referrer",
-		"Content-Security-Policy": "default-src 'none'; base-uri 'none'; " + policy,
-	}
 }
 
 // formatMoney returns an amount as people read it, such as 29.00 USD.

@@ -6,18 +6,32 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
+// paymentsArea is plans, subscriptions and payments.
+type paymentsArea struct{ *API }
+
+func paymentsAreaOf(api *API) area {
+	a := paymentsArea{api}
+	return area{
+		name:       "payments",
+		operations: paymentOperations(),
+		public:     slices.Concat(a.webhookRoutes(), a.sandboxRoutes()),
+		anyHost:    webhookPaths,
+	}
+}
+
 // webhookPaths is the prefix that payment gateways call, on any host: the org is in the path.
 const webhookPaths = paymentPaths + "/webhooks/"
 
-func (a *API) webhookOperations() []publicOperation {
+func (a *paymentsArea) webhookRoutes() []route {
 	const path = webhookPaths + "{gateway}/{org}"
 	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
-	return []publicOperation{{http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, r *http.Request) {
+	return []route{{http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -34,7 +48,7 @@ func (a *API) webhookOperations() []publicOperation {
 
 // receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before
 // the signature is verified.
-func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
+func (a *paymentsArea) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
 	org, there := a.Orgs().BySlug(pathVar(r, "org"))
 	if !there {
 		return payment.ErrGatewayNotFound

@@ -71,7 +71,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 				UnauthenticatedPerMinute: 1e6},
 			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
 			Streams:     Streams{PerWorkspace: 1000, PerAddress: 1000},
-		}, Deps{
+		}, ServerDeps{
 			Orgs:     func() *identity.Directory { return directory },
 			Services: services, Bind: bind,
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock),

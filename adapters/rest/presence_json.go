@@ -2,11 +2,6 @@ package rest
 
 import (
 	"strconv"
-	"strings"
-	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/presence"
@@ -63,24 +58,4 @@ func appendDevice(b []byte, d *presence.Device) []byte {
 	b = openapi.Time(d.SeenAt).AppendJSON(append(b, `,"last_seen_at":`...))
 	b = appendText(b, `,"state":`, string(deviceActivity(d.Idle)))
 	return append(b, '}')
-}
-
-// appendTime appends a member that is null for the zero time.
-func appendTime(b []byte, name string, t time.Time) []byte {
-	if b = append(b, name...); t.IsZero() {
-		return append(b, "null"...)
-	}
-	return openapi.Time(t).AppendJSON(b)
-}
-
-// appendText appends a member, with the same escapes as encode. A text that is not UTF-8, which no text of Atrium is,
-// gets replacement characters.
-func appendText(b []byte, name, s string) []byte {
-	b = append(b, name...)
-	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") { // version 1 escapes them
-		quoted, _ := jsonv2.Marshal(s, asVersion1)
-		return append(b, quoted...)
-	}
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
 }

@@ -42,7 +42,7 @@ func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
 		return err
 	}
-	s.receipt = s.api.receiptOf(s.obs.org.ID, ticket, s.URL.Query().Get("user_id"))
+	s.receipt = receiptOf(s.api.Digester, s.obs.org.ID, ticket, s.URL.Query().Get("user_id"))
 	redeem := s.Tickets.Redeem
 	if s.hasReceived() {
 		redeem = s.Tickets.Resume

@@ -17,10 +17,10 @@ const (
 	beatsAtOnce    = 30
 )
 
-func presenceOperations() []operation {
+func (a *presencesArea) presenceOperations() []operation {
 	const one = "/api/presence/{presence_id}"
 	return []operation{
-		{http.MethodPost, "/api/presence", command(sendHeartbeat)}, // first, so that the router finds it soonest
+		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, so that the router finds it soonest
 		{http.MethodGet, "/api/presence", query(listPresences)},
 		{http.MethodGet, streamPath, streamPresences},
 		{http.MethodPost, "/api/presence/stream-tickets", command(issueStreamTicket)},
@@ -36,8 +36,8 @@ func presenceID(r *request) (id presence.ID, own bool) {
 	return pathID[presence.ID](r, "presence_id", presence.Prefix), pathVar(r.Request, "presence_id") == ownPresence
 }
 
-func sendHeartbeat(r *request) (reply, error) {
-	if takeAll(r.answer, r.by.At, 1, allowance{r.api.heartbeats, string(r.by.User)}) != nil {
+func (a *presencesArea) sendHeartbeat(r *request) (reply, error) {
+	if takeAll(r.answer, r.by.At, 1, allowance{a.heartbeats, string(r.by.User)}) != nil {
 		return reply{}, r.api.refuse("heartbeat_rate", errRateLimited)
 	}
 	in, err := decode[openapi.Heartbeat](r)

@@ -28,10 +28,10 @@ func (p probing) handler(a *API, op *openapi.Operation) http.Handler {
 			return
 		}
 		s := &probeStream{ResponseWriter: w, header: http.Header{}}
-		a.handleAs(op, eventStream, func(r *request) (ports.Answer, bool, error) {
+		a.handleAs(op, handling{produces: eventStream, run: func(r *request) (ports.Answer, bool, error) {
 			r.watch = s.check
 			return p.performWatched(w, r)
-		}).ServeHTTP(s, hr)
+		}}).ServeHTTP(s, hr)
 		s.end()
 	})
 }

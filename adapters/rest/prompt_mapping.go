@@ -118,59 +118,6 @@ func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
 	})
 }
 
-// toModel returns nil for an empty configuration.
-func toModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
-	m := prompt.ModelConfig{
-		Provider:      in.Provider,
-		ModelName:     in.ModelName,
-		Temperature:   in.Temperature,
-		MaxTokens:     in.MaxTokens,
-		TopP:          in.TopP,
-		TopK:          in.TopK,
-		StopSequences: in.StopSequences,
-		ExtraParams:   in.ExtraParams,
-	}
-	if m.Provider == "" && m.ModelName == "" && m.Temperature == nil && m.MaxTokens == nil && m.TopP == nil &&
-		m.TopK == nil && m.StopSequences == nil && m.ExtraParams == nil {
-		return nil
-	}
-	return &m
-}
-
-func fromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
-	if m == nil {
-		return openapi.PromptModelConfig{}
-	}
-	return openapi.PromptModelConfig{
-		Provider:      m.Provider,
-		ModelName:     m.ModelName,
-		Temperature:   m.Temperature,
-		MaxTokens:     m.MaxTokens,
-		TopP:          m.TopP,
-		TopK:          m.TopK,
-		StopSequences: m.StopSequences,
-		ExtraParams:   m.ExtraParams,
-	}
-}
-
-// patchModel merges a patch into a model configuration.
-func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *prompt.ModelConfig {
-	m := fromModel(old)
-	patchField(&m.Provider, in.Provider)
-	patchField(&m.ModelName, in.ModelName)
-	patchField(&m.StopSequences, in.StopSequences)
-	m.Temperature = patchPtr(m.Temperature, in.Temperature)
-	m.MaxTokens = patchPtr(m.MaxTokens, in.MaxTokens)
-	m.TopP = patchPtr(m.TopP, in.TopP)
-	m.TopK = patchPtr(m.TopK, in.TopK)
-	if in.ExtraParams.IsNull() {
-		m.ExtraParams = nil
-	} else if in.ExtraParams.IsSpecified() {
-		m.ExtraParams = mergeMembers(m.ExtraParams, in.ExtraParams.MustGet())
-	}
-	return toModel(m)
-}
-
 // patchContent merges a patch into a version's content (RFC 7396). Absent fields stay.
 func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Content {
 	if in.Text != nil {

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -64,41 +65,43 @@ func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
 	return &openapi.PromptRolloutChoice{Label: c.Rollout.Label, Weight: c.Weight}
 }
 
-// shown records which version the response contains, and which rollout chose it.
-func shown(r *request, v *prompt.Version) {
-	r.versions = append(r.versions, v.ID)
-	if v.Choice != nil {
-		r.rollouts = append(r.rollouts, v.Choice.Rollout)
+// showVersions records which versions the response contains, and which rollouts chose them.
+func showVersions(r *request, versions ...*prompt.Version) {
+	var ids []prompt.VersionID
+	var rollouts []*prompt.Rollout
+	for _, v := range versions {
+		ids = append(ids, v.ID)
+		if v.Choice != nil {
+			rollouts = append(rollouts, v.Choice.Rollout)
+		}
+	}
+	r.delivered = func(to *request) { to.PromptReads.Record(to.by, ids...) }
+	if len(rollouts) > 0 {
+		r.variant = func(reader string) string { return choices(rollouts, reader) }
 	}
 }
 
-// readerKey removes the key of a reader from what is asked, so that responses are cached for each version that rollouts
-// choose, and not for each reader. It returns the empty key, and changes nothing, if there is none, or if the request
-// could be refused because of it.
-func readerKey(r *request, of *cacheKey) string {
-	var key string
-	switch {
-	case r.op.ID == "resolvePrompt" && len(r.query["key"]) == 1:
+// splitReader takes the key of a reader out of the query or the body of a request.
+func splitReader(r *request) (reader, query, body string) {
+	query, body = r.URL.RawQuery, string(r.body)
+	if r.op.Method == http.MethodGet {
+		if len(r.query["key"]) != 1 {
+			return "", "", ""
+		}
 		var rest []string
-		for pair := range strings.SplitSeq(of.query, "&") {
+		for pair := range strings.SplitSeq(query, "&") {
 			if !strings.HasPrefix(pair, "key=") {
 				rest = append(rest, pair)
 			}
 		}
-		if key = r.query.Get("key"); isReaderKey(key) {
-			of.query = strings.Join(rest, "&")
-		}
-	case (r.op.ID == "resolvePrompts" || r.op.ID == "renderPrompt") && bytes.Contains(r.body, []byte(`"key"`)):
-		var rest string
-		if key, rest = withoutKey(r.body); isReaderKey(key) {
-			of.body = rest
-		}
+		reader, query = r.query.Get("key"), strings.Join(rest, "&")
+	} else if bytes.Contains(r.body, []byte(`"key"`)) {
+		reader, body = withoutKey(r.body)
 	}
-	if !isReaderKey(key) {
-		return ""
+	if !isReaderKey(reader) {
+		return "", "", ""
 	}
-	of.choice = "by key"
-	return key
+	return reader, query, body
 }
 
 func isReaderKey(key string) bool {
@@ -133,13 +136,12 @@ func withoutKey(body []byte) (key, rest string) {
 	return key, rest
 }
 
-// choose completes what is asked with the versions that rollouts choose for key.
-func (k *cacheKey) choose(rollouts []*prompt.Rollout, key string) {
-	var choice strings.Builder
-	choice.WriteString(k.choice)
+// choices names the versions that rollouts choose for the key of a reader.
+func choices(rollouts []*prompt.Rollout, reader string) string {
+	var names strings.Builder
 	for _, r := range rollouts {
-		choice.WriteByte(' ')
-		choice.WriteString(string(r.Choose(key).Version))
+		names.WriteByte(' ')
+		names.WriteString(string(r.Choose(reader).Version))
 	}
-	k.choice = choice.String()
+	return names.String()
 }

@@ -111,7 +111,7 @@ func renderPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	shown(r, v)
+	showVersions(r, v)
 	result := openapi.RenderResult{
 		Rollout:     toChoice(v.Choice),
 		Version:     toVersionRef(v),
@@ -154,11 +154,13 @@ func resolvePrompts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	var versions []*prompt.Version
 	for _, f := range found {
 		if f.Err == nil {
-			shown(r, f.Version)
+			versions = append(versions, f.Version)
 		}
 	}
+	showVersions(r, versions...)
 	body, err := resolveResult(in.Refs, found)
 	return ok(encoded(body)), err
 }
@@ -216,7 +218,7 @@ func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(
 // readingReply is versionReply for an operation that counts as a read of the version.
 func readingReply(r *request, t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
 	if err == nil {
-		shown(r, v)
+		showVersions(r, v)
 	}
 	return versionReply(t, v, err)
 }

@@ -8,26 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
-// publicOperation is an operation that needs no credential.
-type publicOperation struct {
-	method, path string
-	handler      http.Handler
-}
-
-func (a *API) publicOperations() ([]publicOperation, error) {
-	a.registerSandboxPages()
-	a.registerSCIM()
-	if err := a.registerConsole(); err != nil {
-		return nil, err
-	}
-	operations := []publicOperation{
-		{http.MethodGet, "/api/health/live", withRoute("/api/health/live", a.live)},
-		{http.MethodGet, "/api/health/ready", withRoute("/api/health/ready", a.ready)},
+// publicRoutes are those of no area.
+func (a *API) publicRoutes() []route {
+	return []route{
+		{http.MethodGet, healthPaths + "live", withRoute(healthPaths+"live", a.live)},
+		{http.MethodGet, healthPaths + "ready", withRoute(healthPaths+"ready", a.ready)},
 		{http.MethodGet, "/api/openapi.json", a.asset("/api/openapi.json", a.document)},
 		{http.MethodGet, "/problems/{code}", withRoute("/problems/{code}", a.problemPage)},
 	}
-	docs, err := a.docsOperations()
-	return append(operations, docs...), err
 }
 
 // withRoute sets the route for the log and the metrics.

@@ -91,7 +91,7 @@ func TestReadiness(t *testing.T) {
 	})
 	t.Run("a probe that is refused again and again fills no log", func(t *testing.T) {
 		log := new(bytes.Buffer)
-		a := &API{now: now, contract: conformance.Contract(t), Deps: Deps{Log: slog.New(slog.NewTextHandler(log, nil))}}
+		a := &API{now: now, contract: conformance.Contract(t), ServerDeps: ServerDeps{Log: slog.New(slog.NewTextHandler(log, nil))}}
 		a.readiness = readiness{check: func(context.Context) error { return down }, log: a.Log}
 		for range 5 {
 			w := httptest.NewRecorder()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -27,6 +26,28 @@ func (q cachedQuery) handler(a *API, op *openapi.Operation) http.Handler {
 }
 
 func (q cachedQuery) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	return q.performFor(r, nil)
+}
+
+// readerQuery is a cachedQuery whose response can depend on the key of a reader. split returns the key, and the query
+// and the body of the request without it, so that responses are cached for each variant, and not for each reader. The
+// key is empty if there is none, or if the request could be refused because of it.
+type readerQuery struct {
+	cachedQuery
+	split func(*request) (reader, query, body string)
+}
+
+func (q readerQuery) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.handle(op, q.perform)
+}
+
+func (q readerQuery) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	return q.performFor(r, q.split)
+}
+
+func (q cachedQuery) performFor(
+	r *request, split func(*request) (reader, query, body string),
+) (answer ports.Answer, replayed bool, err error) {
 	if r.by.Workspace == "" || len(r.body) > maxCachedBodyBytes {
 		return q.read(r)
 	}
@@ -35,7 +56,13 @@ func (q cachedQuery) perform(r *request) (answer ports.Answer, replayed bool, er
 		return q.read(r)
 	}
 	key, now := r.cacheKey(), time.Now()
-	reader := readerKey(r, &key)
+	reader := ""
+	if split != nil {
+		var rest, body string
+		if reader, rest, body = split(r); reader != "" {
+			key.query, key.body, key.variant = rest, body, "of a reader"
+		}
+	}
 	if !r.mustRead() {
 		cached, ok := r.api.cache.getFor(reader, key, at, now)
 		if !ok {
@@ -51,7 +78,9 @@ func (q cachedQuery) perform(r *request) (answer ports.Answer, replayed bool, er
 			}
 		}
 		if ok {
-			r.PromptReads.Record(r.by, cached.versions...)
+			if cached.delivered != nil {
+				cached.delivered(r)
+			}
 			return cached.answer, false, nil
 		}
 	}
@@ -60,7 +89,7 @@ func (q cachedQuery) perform(r *request) (answer ports.Answer, replayed bool, er
 		// A share that ended between the time of the request and its read counts as a change for a few seconds only.
 		trackedOnly := r.trackedOnly && now.Sub(r.by.At).Abs() < cacheFresh
 		begun := exchangeOf(r.Request).begun // the version may have been read together with the caller
-		r.api.cache.putFor(reader, key, cachedResponse{answer, r.versions, r.rollouts, at, trackedOnly, begun})
+		r.api.cache.putFor(reader, key, cachedResponse{answer, r.delivered, r.variant, at, trackedOnly, begun})
 	}
 	return answer, false, err
 }
@@ -78,30 +107,29 @@ func (a *API) versionOf(ws identity.WorkspaceID) (v version, settled bool) {
 	return v, settled
 }
 
-// getFor is get for the response with the versions that rollouts choose for a reader. The empty reader has none.
+// getFor is get for the variant of a response that a reader gets. The empty reader has none.
 func (c *responseCache) getFor(reader string, key cacheKey, at version, now time.Time) (cachedResponse, bool) {
 	cached, ok := c.get(&key, at, now)
-	if !ok || len(cached.rollouts) == 0 || reader == "" {
+	if !ok || cached.variant == nil || reader == "" {
 		return cached, ok
 	}
-	key.choose(cached.rollouts, reader)
+	key.variant += cached.variant(reader)
 	return c.get(&key, at, now)
 }
 
-// putFor is put for a response in which rollouts chose versions for a reader. It also stores the rollouts, under the
-// key without a choice.
+// putFor is put for the variant of a response that a reader gets. It also stores how the variants are told apart.
 func (c *responseCache) putFor(reader string, key cacheKey, k cachedResponse) {
-	if len(k.rollouts) > 0 && reader != "" {
-		c.put(key, cachedResponse{rollouts: k.rollouts, at: k.at, trackedOnly: k.trackedOnly, read: k.read})
-		key.choose(k.rollouts, reader)
+	if k.variant != nil && reader != "" {
+		c.put(key, cachedResponse{variant: k.variant, at: k.at, trackedOnly: k.trackedOnly, read: k.read})
+		key.variant += k.variant(reader)
 	}
 	c.put(key, k)
 }
 
 // read reads the response from the database.
 func (q cachedQuery) read(r *request) (answer ports.Answer, replayed bool, err error) {
-	if answer, replayed, err = query(q).perform(r); err == nil {
-		r.PromptReads.Record(r.by, r.versions...)
+	if answer, replayed, err = query(q).perform(r); err == nil && r.delivered != nil {
+		r.delivered(r)
 	}
 	return answer, replayed, err
 }
@@ -129,7 +157,7 @@ type cacheKey struct {
 	role, ceiling     identity.Role
 	operator          bool
 	person            [2]int64 // the revisions of the user and of the workspace, if there is only one
-	choice            string   // of versions by rollouts; empty for a request without the key of a reader
+	variant           string   // of the response; empty for a request without the key of a reader
 }
 
 func (r *request) cacheKey() cacheKey {
@@ -148,14 +176,14 @@ func (r *request) cacheKey() cacheKey {
 func (r *request) hasOneWorkspace() bool { return r.owner != nil && len(r.person().Memberships) == 1 }
 
 func (k *cacheKey) size() int {
-	return len(k.path) + len(k.query) + len(k.body) + len(k.choice) + cacheEntryOverhead
+	return len(k.path) + len(k.query) + len(k.body) + len(k.variant) + cacheEntryOverhead
 }
 
 // cachedResponse is a response, with the version of the workspace and the time before it was read.
 type cachedResponse struct {
 	answer      ports.Answer
-	versions    []prompt.VersionID // of prompts, which the response shows
-	rollouts    []*prompt.Rollout  // that chose them
+	delivered   func(to *request)          // see request
+	variant     func(reader string) string // see request
 	at          version
 	trackedOnly bool // time alone does not make it old
 	read        time.Time

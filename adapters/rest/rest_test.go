@@ -132,7 +132,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		},
 		Clock: now,
 	})
-	h.API = newAPI(t, c, Deps{
+	h.API = newAPI(t, c, ServerDeps{
 		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: h.changes,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
@@ -142,12 +142,12 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 }
 
 // newAPI returns an API with every route.
-func newAPI(t testing.TB, c Config, d Deps) *API {
+func newAPI(t testing.TB, c Config, d ServerDeps) *API {
 	routes, err := NewRoutes(conformance.Contract(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(c, d, routes)
+	return New(c, Deps{ServerDeps: d}, routes)
 }
 
 // call answers one request of the caller's, and holds the answer to openapi.yaml.
@@ -188,8 +188,8 @@ func TestRoutesAndContract(t *testing.T) {
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := h.route([]area{
-			{"/api/", append(h.accountOperations(), operation{http.MethodGet, "/api/secret", query(getMe)})}})
+		err := h.register([]area{{operations: append(webhooksArea().operations,
+			operation{http.MethodGet, "/api/secret", query(getWebhook)})}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
@@ -202,17 +202,17 @@ func TestRoutesAndContract(t *testing.T) {
 			"verifyConnection is a stream in one": {http.MethodPost, "/api/connections/{connection_id}/verify",
 				outbound(verifyConnection)},
 			"getMe is a stream in one":        {http.MethodGet, "/api/me", exportMe},
-			"exportMe is a stream in one":     {http.MethodGet, "/api/me/export", query(getMe)},
+			"exportMe is a stream in one":     {http.MethodGet, "/api/me/export", query(getWebhook)},
 			"copyChatTemplate is outbound in": {http.MethodPost, "/api/chat-templates/{template_id}/copy", outbound(nil)},
 		} {
-			if err := h.route([]area{{"/api/", []operation{op}}}); err == nil || !strings.Contains(err.Error(), want) {
+			if err := h.register([]area{{operations: []operation{op}}}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error = %v, want %q", err, want)
 			}
 		}
 	})
 	t.Run("an operation that has no route is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := h.route([]area{{"/api/", h.accountOperations()}})
+		err := h.register([]area{webhooksArea()})
 		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)
 		}
@@ -220,7 +220,7 @@ func TestRoutesAndContract(t *testing.T) {
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
 		h := newEnv(t)
 		h.contract = new(openapi.Contract)
-		if err := h.route([]area{{"/api/", h.accountOperations()}}); err == nil {
+		if err := h.register([]area{webhooksArea()}); err == nil {
 			t.Error("no error")
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 const (
@@ -17,6 +18,14 @@ const (
 	rowsWrite   = 64 << 10  // bytes that are written at a time
 	filterBegin = "filter[" // of the parameters filter[field]
 )
+
+func rowOperations() []operation {
+	const one = "/api/datasources/{source_id}"
+	return []operation{
+		{http.MethodGet, one + "/rows", rows()},
+		{http.MethodGet, one + "/validation/failing-rows", failingRows},
+	}
+}
 
 // rows returns the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
 func rows() streaming {
@@ -72,7 +81,7 @@ func listRows(r *request) (reply, error) {
 		object, removed = newObjectWriter(at.Fields), append(removed, at.Removed...)
 		return nil
 	}
-	end, err := r.Sources.ReadRows(r.Context(), r.by, sourceID(r), q, begin, func(row sources.Row) error {
+	end, err := r.Sources.ReadRows(r.Context(), r.by, pathSource(r), q, begin, func(row sources.Row) error {
 		if data = append(data, ','); len(data) == 1 {
 			data[0] = '['
 		}
@@ -121,7 +130,7 @@ func (s *rowStream) open() (err error) {
 
 func (s *rowStream) run(w http.ResponseWriter) error {
 	s.w = w
-	end, err := s.Sources.ReadRows(s.Context(), s.by, sourceID(s.request), s.query, s.begin, s.row)
+	end, err := s.Sources.ReadRows(s.Context(), s.by, pathSource(s.request), s.query, s.begin, s.row)
 	if err == nil && end.Cut {
 		err = errRowsCut
 	}
@@ -191,3 +200,16 @@ func (s *rowStream) send() error {
 	}
 	return s.flush(s.w)
 }
+
+// failingRows returns the rows that fail, which are read as they are sent.
+var failingRows = streaming{
+	media:   always(csvMedia),
+	reserve: (*openStream).asDownload,
+	open: func(s *openStream) streamBody {
+		return &rowStream{openStream: s, parse: func(*request) (sources.RowsQuery, error) {
+			return sources.RowsQuery{OnInvalid: sources.OnlyInvalid, Distinct: true}, nil
+		}}
+	},
+}
+
+func pathSource(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }

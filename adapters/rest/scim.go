@@ -18,34 +18,43 @@ const scimPath = "/scim/v2/"
 // maxSCIMBody is the largest body, in bytes: a group with the most people it can have.
 const maxSCIMBody = 2 << 20
 
-// registerSCIM serves SCIM where an org has configured tokens of its directory.
-func (a *API) registerSCIM() {
-	a.router.PathPrefix(scimPath).Handler(withRoute(scimPath, func(w http.ResponseWriter, r *http.Request) {
-		obs := observation(r)
-		if obs.org.SCIM == nil {
-			a.problem(w, r, errNoSuchPath)
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
-		defer cancel()
-		r = r.WithContext(ctx)
-		if err := a.admitDirectory(w.Header(), r, obs); err != nil {
-			a.refuseDirectory(w, r, err)
-			return
-		}
-		turn := "scim " + string(obs.org.ID)
-		if !a.gates.callers.enter(ctx, turn, a.gates.wait) {
-			a.refuseDirectory(w, r, a.refuse("caller_busy", errCallerBusy))
-			return
-		}
-		defer a.gates.callers.leave(turn)
-		r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
-		a.SCIM(w, r, identity.System(obs.org.ID, "", obs.id, a.now()), obs.org)
-	}))
+// scimArea is SCIM, where an org has configured tokens of its directory.
+type scimArea struct {
+	*API
+	serve ServeDirectory
+}
+
+func newSCIM(api *API) *scimArea { return &scimArea{API: api} }
+
+func (a *scimArea) area() area {
+	return area{name: "scim", below: []route{{path: scimPath, handler: withRoute(scimPath, a.handleDirectory)}}}
+}
+
+func (a *scimArea) handleDirectory(w http.ResponseWriter, r *http.Request) {
+	obs := observation(r)
+	if obs.org.SCIM == nil {
+		a.problem(w, r, errNoSuchPath)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+	defer cancel()
+	r = r.WithContext(ctx)
+	if err := a.admitDirectory(w.Header(), r, obs); err != nil {
+		a.refuseDirectory(w, r, err)
+		return
+	}
+	turn := "scim " + string(obs.org.ID)
+	if !a.gates.callers.enter(ctx, turn, a.gates.wait) {
+		a.refuseDirectory(w, r, a.refuse("caller_busy", errCallerBusy))
+		return
+	}
+	defer a.gates.callers.leave(turn)
+	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
+	a.serve(w, r, identity.System(obs.org.ID, "", obs.id, a.now()), obs.org)
 }
 
 // admitDirectory checks the token of a directory, and counts its request.
-func (a *API) admitDirectory(h http.Header, r *http.Request, obs *observed) error {
+func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *observed) error {
 	at, token := a.now(), bearer(r.Header.Get("Authorization"))
 	if err := a.limitFailedAuth(h, obs, token, at); err != nil {
 		return err
@@ -63,7 +72,7 @@ func (a *API) admitDirectory(h http.Header, r *http.Request, obs *observed) erro
 }
 
 // refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).
-func (a *API) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
+func (a *scimArea) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
 	f := publicError(err)
 	status := statuses[f.Kind]
 	a.setProblemHeaders(w, r, f, err)

@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func sessionOperations() []operation {
+func (a *accountsArea) sessionOperations() []operation {
 	return []operation{
-		{http.MethodDelete, "/api/auth/session", command(endOwnSession)},
+		{http.MethodDelete, "/api/auth/session", command(a.endOwnSession)},
 		{http.MethodGet, "/api/me/sessions", query(listSessions)},
 		{http.MethodDelete, "/api/me/sessions", command(endSessions)},
 		{http.MethodGet, "/api/me/sessions/{session_id}", query(getSession)},
@@ -25,22 +25,22 @@ func sessionOperations() []operation {
 	}
 }
 
-func (a *API) signInOperations() []publicOperation {
+func (a *accountsArea) signInRoutes() []route {
 	const methods, open, links = "/api/auth/methods", "/api/auth/sessions", "/api/auth/links"
 	const preview, join = "/api/invitations/preview", "/api/invitations/join"
-	return []publicOperation{
+	return []route{
 		{http.MethodGet, methods, withRoute(methods, a.getSignInMethods)},
-		{http.MethodPost, open, a.handleSignIn(open, openSession)},
-		{http.MethodPost, preview, a.handleSignIn(preview, previewInvitation)},
-		{http.MethodPost, join, a.handleSignIn(join, joinByInvitation)},
-		{http.MethodPost, links, a.handleSignIn(links, mailSignInLink)},
-		{http.MethodPost, leakedPath, a.handleSignIn(leakedPath, reportLeakedKeys)},
-		{http.MethodPost, passkeySignInOptions, a.handleSignIn(passkeySignInOptions, optionsToSignIn)},
-		{http.MethodPost, passkeySignIn, a.handleSignIn(passkeySignIn, signInWithPasskey)},
+		{http.MethodPost, open, a.handleSignIn(open, a.openSession)},
+		{http.MethodPost, preview, a.handleSignIn(preview, a.previewInvitation)},
+		{http.MethodPost, join, a.handleSignIn(join, a.joinByInvitation)},
+		{http.MethodPost, links, a.handleSignIn(links, a.mailSignInLink)},
+		{http.MethodPost, leakedPath, a.handleSignIn(leakedPath, a.reportLeakedKeys)},
+		{http.MethodPost, passkeySignInOptions, a.handleSignIn(passkeySignInOptions, a.optionsToSignIn)},
+		{http.MethodPost, passkeySignIn, a.handleSignIn(passkeySignIn, a.signInWithPasskey)},
 	}
 }
 
-func (a *API) getSignInMethods(w http.ResponseWriter, r *http.Request) {
+func (a *accountsArea) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 	org := observation(r).org
 	_, err := a.relyingParty(r, org)
 	a.send(w, r, ok(openapi.SignInMethods{
@@ -53,12 +53,12 @@ func (a *API) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 }
 
 // handleSignIn is handle for operations whose caller has no credential yet.
-func (a *API) handleSignIn(path string, run query) http.Handler {
+func (a *accountsArea) handleSignIn(path string, run query) http.Handler {
 	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
 	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
-		r := &request{Request: hr.WithContext(ctx), Services: a.Services, api: a, op: op, answer: w.Header()}
+		r := a.newRequest(w, hr.WithContext(ctx), op, "")
 		err := r.parse(w)
 		var out reply
 		if err == nil {
@@ -74,12 +74,12 @@ func (a *API) handleSignIn(path string, run query) http.Handler {
 
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
 // used up.
-func openSession(r *request) (reply, error) {
+func (a *accountsArea) openSession(r *request) (reply, error) {
 	obs, at := observation(r.Request), r.api.now()
 	if _, _, err := r.api.sessionCookie(r.Request, obs.org); err != nil {
 		return reply{}, err
 	}
-	if err := limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.SessionOpen](r)
@@ -87,7 +87,7 @@ func openSession(r *request) (reply, error) {
 		return reply{}, err
 	}
 	if _, isCode := account.ParseSignInCode(in.Token); isCode {
-		return openByCode(r, obs.org, in.Token, at)
+		return a.openByCode(r, obs.org, in.Token, at)
 	}
 	by := signingIn(r, at)
 	opened, err := r.Sessions.Open(r.Context(), by, obs.org, in.Token, r.UserAgent())
@@ -95,7 +95,7 @@ func openSession(r *request) (reply, error) {
 		return reply{}, err
 	}
 	if opened.Session.Key == "" { // a link works once, but a key opens any number of sessions
-		uncountSignIn(r, at)
+		a.uncountSignIn(r, at)
 	}
 	return sessionReply(r, opened, by, "")
 }
@@ -120,11 +120,11 @@ func sessionReply(r *request, opened accounts.OpenedSession, by identity.Actor, 
 }
 
 // limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
-func limitSignIn(r *request, at time.Time) error {
+func (a *accountsArea) limitSignIn(r *request, at time.Time) error {
 	if !r.api.sameOrigin(r.Request) {
 		return errCrossOrigin
 	}
-	return countSignIn(r, at)
+	return a.countSignIn(r, at)
 }
 
 // signingIn returns the system as the actor of a request without a credential.
@@ -145,9 +145,9 @@ var errMailing = errRateLimited.Because("Too many links are being mailed. Try ag
 
 // mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
 // address.
-func mailSignInLink(r *request) (reply, error) {
+func (a *accountsArea) mailSignInLink(r *request) (reply, error) {
 	at, org := r.api.now(), observation(r.Request).org
-	if err := limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, at); err != nil {
 		return reply{}, err
 	}
 	in, err := decode[openapi.SignInLinkRequest](r)
@@ -158,14 +158,14 @@ func mailSignInLink(r *request) (reply, error) {
 		return reply{}, account.ErrMailNotConfigured
 	}
 	select {
-	case r.api.mailings <- struct{}{}:
+	case a.mailings <- struct{}{}:
 	default:
 		r.answer.Set("Retry-After", "1")
 		return reply{}, r.api.refuse("sign_in_mails", errMailing)
 	}
 	by, ctx := signingIn(r, at), context.WithoutCancel(r.Context())
 	go func() {
-		defer func() { <-r.api.mailings }()
+		defer func() { <-a.mailings }()
 		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
 		defer cancel()
 		err := r.Sessions.MailLink(ctx, by, org, in.Email)
@@ -176,11 +176,11 @@ func mailSignInLink(r *request) (reply, error) {
 	return reply{status: http.StatusAccepted, body: openapi.SignInLinkRequested{Requested: true}}, nil
 }
 
-func endOwnSession(r *request) (reply, error) {
+func (a *accountsArea) endOwnSession(r *request) (reply, error) {
 	if err := r.Sessions.EndOwn(r.Context(), r.by); err != nil {
 		return reply{}, err
 	}
-	return noContent, r.api.setCookie(r.answer, r.Request, observation(r.Request).org, "", 0)
+	return noContent, a.setCookie(r.answer, r.Request, observation(r.Request).org, "", 0)
 }
 
 func listSessions(r *request) (reply, error) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -92,17 +91,6 @@ func (s *followedValidation) run(w http.ResponseWriter) error {
 			s.last, s.revision = latest, revision
 		}
 	}
-}
-
-// failingRows returns the rows that fail, which are read as they are sent.
-var failingRows = streaming{
-	media:   always(csvMedia),
-	reserve: (*openStream).asDownload,
-	open: func(s *openStream) streamBody {
-		return &rowStream{openStream: s, parse: func(*request) (sources.RowsQuery, error) {
-			return sources.RowsQuery{OnInvalid: sources.OnlyInvalid, Distinct: true}, nil
-		}}
-	},
 }
 
 // toValidation returns a validation of a source that now has a revision.

@@ -28,15 +28,11 @@ func sourceOperations() []operation {
 		{http.MethodPut, one, outbound(mapSource)},
 		{http.MethodPost, one + "/refresh", command(refreshSource)},
 		{http.MethodGet, one + "/jobs", query(listSourceJobs)},
-		{http.MethodGet, one + "/rows", rows()},
 		{http.MethodGet, one + "/changes", query(listSourceChanges)},
 		{http.MethodPost, one + "/validate", command(validateSource)},
 		{http.MethodGet, one + "/validation", validation()},
-		{http.MethodGet, one + "/validation/failing-rows", failingRows},
 	}
 }
-
-func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
 
 func sourcePath(s *sources.Seen) string { return "/api/datasources/" + string(s.ID) }
 
@@ -224,3 +220,5 @@ func listSourceJobs(r *request) (reply, error) {
 		return r.Sources.Jobs(r.Context(), r.by, sourceID(r), q)
 	})
 }
+
+func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // eventID is the id of an event of a stream: KEY.SEQ, or KEY.SEQ.RECEIPT for a stream that a ticket opened.
@@ -68,8 +69,8 @@ func streamKey(by identity.Actor, users string) string {
 
 // receiptOf returns what the ids of a stream's events contain if a ticket opened it. URLs end up in logs, so a ticket
 // opens no second stream. Its own stream it can resume: only its reader knows the receipt.
-func (a *API) receiptOf(org identity.OrgID, ticket, users string) string {
-	sum := a.Digester.Digest("stream receipt", []byte(org), []byte(ticket), []byte(users))
+func receiptOf(d ports.Digester, org identity.OrgID, ticket, users string) string {
+	sum := d.Digest("stream receipt", []byte(org), []byte(ticket), []byte(users))
 	return base64.RawURLEncoding.EncodeToString(sum[:15])
 }
 

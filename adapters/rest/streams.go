@@ -281,15 +281,7 @@ func (a *API) stream(k streaming, op *openapi.Operation, media string, w http.Re
 	defer cancel(nil)
 	opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 	defer opened()
-	r := &request{
-		Request:           hr.WithContext(opening),
-		Services:          a.Services,
-		api:               a,
-		op:                op,
-		workspaceOptional: isWorkspaceOptional(op),
-		answer:            w.Header(),
-		produces:          media,
-	}
+	r := a.newRequest(w, hr.WithContext(opening), op, media)
 	s := &openStream{request: r, obs: obs, cancel: cancel, to: http.NewResponseController(w)}
 	body := k.open(s)
 	if !s.finite {

@@ -30,28 +30,6 @@ func workspaceOperations() []operation {
 	}
 }
 
-// workspaceID returns the workspace that the path names, by id or slug as the Workspace-Id header does. It is empty if
-// the path names none, or by a slug that no workspace of the caller has.
-func workspaceID(r *request) identity.WorkspaceID {
-	if id := pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix); id != "" {
-		return id
-	}
-	slug := pathVar(r.Request, "workspace_id")
-	if slug == "" || r.owner == nil {
-		return ""
-	}
-	for i := range r.person().Memberships {
-		if w := &r.person().Memberships[i].Workspace; w.Slug == slug {
-			return w.ID
-		}
-	}
-	return ""
-}
-
-func memberID(r *request) identity.UserID {
-	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
-}
-
 func listWorkspaces(r *request) (reply, error) {
 	return listing(r, mapFor(r, toMembership), func(q page.Query) (account.MembershipPage, error) {
 		return r.Accounts.Memberships(r.Context(), r.by, q)

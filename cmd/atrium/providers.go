@@ -22,21 +22,23 @@ func newDeps(
 	metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
-		Orgs:        c.Orgs.Directory,
-		Services:    c.Services,
-		Bind:        c.Bind,
-		Idempotency: idempotency,
-		Verifier:    verifier,
-		OpenID:      openID,
-		Sealer:      c.Keyring.Sealer(seal.Cursors),
-		SignIns:     c.Keyring.Sealer(seal.SignIns),
-		Digester:    c.External.Envelope,
-		Changes:     c.DB,
-		Console:     pages,
-		SCIM:        directory.Serve,
-		Ready:       c.DB.Ready,
-		Metrics:     metrics,
-		Log:         log,
+		ServerDeps: rest.ServerDeps{
+			Orgs:        c.Orgs.Directory,
+			Services:    c.Services,
+			Bind:        c.Bind,
+			Idempotency: idempotency,
+			Verifier:    verifier,
+			Sealer:      c.Keyring.Sealer(seal.Cursors),
+			Digester:    c.External.Envelope,
+			Changes:     c.DB,
+			Ready:       c.DB.Ready,
+			Metrics:     metrics,
+			Log:         log,
+		},
+		OpenID:  openID,
+		SignIns: c.Keyring.Sealer(seal.SignIns),
+		Console: pages,
+		SCIM:    directory.Serve,
 	}
 }
 

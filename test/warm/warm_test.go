@@ -128,12 +128,12 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		RequestTimeout: proof.Patience,
 		RateLimit:      rest.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency:    rest.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
-	}, rest.Deps{
+	}, rest.Deps{ServerDeps: rest.ServerDeps{
 		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.Sealer(seal.Cursors),
 		Digester: fixture.Digester{},
 		Metrics:  prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
-	}, routes)
+	}}, routes)
 	return api{handler, stores, fixture.NewTeam(t, stores, orgs["default"])}
 }
 

@@ -1,0 +1,45 @@
+package rest
+
+import (
+	"math"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+func toCheck(c *connection.Check) openapi.ProbeCheck {
+	return openapi.ProbeCheck{
+		Step:   openapi.ProbeStep(c.Step),
+		Result: openapi.ProbeResult(c.Result),
+		Code:   openapi.OrNull(string(c.Code)),
+		Ms:     math.Round(float64(c.Took)/float64(time.Millisecond)*10) / 10,
+	}
+}
+
+func toFailure(f *connection.Failure) openapi.ConnectionFailure {
+	return openapi.ConnectionFailure{
+		Code:      string(f.Code),
+		Category:  openapi.FailureCategory(f.Category),
+		Fields:    nonNil(f.Fields),
+		Retryable: f.Retryable,
+		Hint:      f.Hint,
+		Answered:  openapi.OrNull(string(f.Answered)),
+		At:        openapi.Time(f.At),
+	}
+}
+
+// toPlanLimit returns the part of a problem about a limit that is reached.
+func toPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
+	out := openapi.ProblemPlanLimit{
+		Name:          string(e.Kind),
+		Limit:         e.Limit,
+		UpgradePlanID: nullable.NewNullNullable[string](),
+	}
+	if e.Lifted != nil {
+		out.UpgradePlanID = nullable.NewNullableWithValue(e.Lifted.ID)
+	}
+	return out
+}

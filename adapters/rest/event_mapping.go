@@ -1,0 +1,62 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/url"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func toEvent(e *event.Event) openapi.Event {
+	return openapi.Event{
+		ID:        e.ID,
+		Type:      e.Type,
+		Actor:     openapi.OrNull(string(e.Actor)),
+		APIKeyID:  openapi.OrNull(string(e.Key)),
+		SessionID: openapi.OrNull(string(e.Session)),
+		Subject:   e.Subject,
+		Data:      eventData(e.Encoded),
+		RequestID: e.Request.ID,
+		Address:   openapi.OrNull(e.Request.Address),
+		CreatedAt: openapi.Time(e.At),
+		Seq:       openapi.OrNull(e.Seq),
+		Revision:  openapi.OrNull(e.Revision),
+	}
+}
+
+// eventData returns the data of an event as encode would write it, with sorted members. The contract promises an
+// object, also for an event without data.
+func eventData(stored json.RawMessage) json.RawMessage {
+	data, err := jsontext.AppendFormat(nil, stored, jsontext.ReorderRawObjects(true), jsontext.EscapeForJS(true),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	switch {
+	case len(stored) == 0 || string(data) == "null":
+		return json.RawMessage("{}")
+	case err != nil:
+		return stored // which encode refuses
+	default:
+		return json.RawMessage(data)
+	}
+}
+
+// eventFilter reads the filter of a list.
+func eventFilter(q url.Values) event.Filter {
+	f := event.Filter{
+		Type:    q.Get("type"),
+		Actor:   identity.UserID(q.Get("actor")),
+		Subject: q.Get("subject"),
+		Request: q.Get("request_id"),
+	}
+	if after := q.Get("created_after"); after != "" {
+		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract accepts only times
+	}
+	if before := q.Get("created_before"); before != "" {
+		f.CreatedBefore, _ = time.Parse(time.RFC3339, before)
+	}
+	return f
+}
