@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -109,6 +110,11 @@ func WaitingPrefetches(db *DB) int {
 		n += len(q.waiting)
 	}
 	return n
+}
+
+// NoteLost notes that the holder of a reference lost its prompt, as a node does that has read so.
+func NoteLost(ctx context.Context, db *DB, by identity.Actor, r prompt.Reference, owner identity.UserID) error {
+	return db.noteReference(ctx, by, r, owner, true)
 }
 
 // SweepBatch is the most rows that one transaction of the sweep removes.

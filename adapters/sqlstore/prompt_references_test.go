@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -105,6 +106,12 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		note(time.Second)
 		note(2 * time.Second)
 		told("without it", 1)
+		system := identity.System(team.Org, team.Workspace.ID, "test", fixture.At.Add(2*time.Second))
+		lost := prompt.Reference{Holder: string(talk.ID), Template: target.ID, Ref: "live"}
+		if err := sqlstore.NoteLost(ctx, db, system, lost, peer.User); err != nil {
+			t.Fatal(err)
+		}
+		told("after another node that had read the same loss", 1)
 		used := func(refs ...string) (ids []string) {
 			t.Helper()
 			uses, err := s.ChatLists.Uses(ctx, team.Workspace.ID, target.ID, refs, 10)
@@ -140,12 +147,17 @@ func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
 		target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
-		for _, text := range []string{"one", "two"} {
+		var released []prompt.VersionID
+		for _, text := range []string{"one", "two", "three"} {
 			v := fixture.Version(t, a.Stores, by, target.ID, text, "live")
 			fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: v.ID})
+			released = append(released, v.ID)
 		}
-		last := fixture.Version(t, a.Stores, by, target.ID, "a draft")
-		for _, ref := range []string{"active", "latest", "previous", "live", "v1", "v3", string(last.ID), "nothing"} {
+		// The latest frozen, the active and the previous version are three.
+		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: released[0]})
+		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: released[1]})
+		draft := fixture.Version(t, a.Stores, by, target.ID, "a draft")
+		for _, ref := range []string{"active", "latest", "previous", "live", "v1", "v4", string(draft.ID), "nothing"} {
 			c := fixture.Chat(t, a.Stores, by, chat.Draft{Status: chat.StatusPublished,
 				Content: chat.Content{Prompt: chat.Prompt{Template: target.ID, Ref: ref}}})
 			if ref == "v1" { // only the published version refers to it then
