@@ -90,18 +90,20 @@ func TestEveryStreamEndsWithTheAccessOfItsReader(t *testing.T) {
 			}
 		})
 	}
-	for name, lose := range visitorsLosing() {
-		t.Run("of a visitor "+name, func(t *testing.T) {
-			chat := s.owner.replying(t, s.bot(t), nil)
-			session := chat.visit(t, fromShop).is(t, 200).at("session")
-			op, _ := contract.Operation("POST", messages)
-			visitor := s.far.anonymous()
-			l := s.begin(t, visitor, op, streamCase{method: "POST", path: messages, body: object{"text": "Where?"}},
-				"Authorization: Bearer "+session, fromShop)
-			began := time.Now()
-			lose(t, s.owner, chat)
-			l.ends(t, s.far, began)
-		})
+	losses := map[string]func(*testing.T){}
+	for name, lose := range visitorsLosing() { // if streams go on, the subtests wait for all of them at once
+		chat := s.owner.replying(t, s.bot(t), nil)
+		session := chat.visit(t, fromShop).is(t, 200).at("session")
+		op, _ := contract.Operation("POST", messages)
+		visitor := s.far.anonymous()
+		l := s.begin(t, visitor, op, streamCase{method: "POST", path: messages, body: object{"text": "Where?"}},
+			"Authorization: Bearer "+session, fromShop)
+		began := time.Now()
+		lose(t, s.owner, chat)
+		losses[name] = func(t *testing.T) { l.ends(t, s.far, began) }
+	}
+	for name, ends := range losses {
+		t.Run("of a visitor "+name, ends)
 	}
 }
 
@@ -346,25 +348,25 @@ func (s *streamStage) begin(
 // for a time limit: then the log of the request does not have the code of a refusal.
 func (l *liveStream) ends(t *testing.T, far *server, began time.Time) {
 	t.Helper()
-	defer far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"[^\n]*"code":"(unauthenticated|forbidden|`+
-		`workspace_not_found|insufficient_role|origin_not_allowed|template_[a-z_]+|embed_[a-z_]+)"`))
 	if l.isFile {
 		far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"`)) // logged at its end
 		proof.Within(t, l.name, time.Since(began), time.Second)
 		if _, err := io.Copy(io.Discard, l.response.Body); err == nil {
 			t.Errorf("%s was complete", l.name)
 		}
-		return
-	}
-	select {
-	case err := <-l.ended:
-		proof.Within(t, l.name, time.Since(began), time.Second)
-		if l.breaksOff && err == nil {
-			t.Errorf("%s ends as if it were complete", l.name)
+	} else {
+		select {
+		case err := <-l.ended:
+			proof.Within(t, l.name, time.Since(began), time.Second)
+			if l.breaksOff && err == nil {
+				t.Errorf("%s ends as if it were complete", l.name)
+			}
+		case <-time.After(proof.Patience - time.Since(began)):
+			t.Fatalf("%s goes on", l.name)
 		}
-	case <-time.After(proof.Patience):
-		t.Errorf("%s goes on", l.name)
 	}
+	far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"[^\n]*"code":"(unauthenticated|forbidden|`+
+		`workspace_not_found|insufficient_role|origin_not_allowed|template_[a-z_]+|embed_[a-z_]+)"`))
 }
 
 // goesOn checks that the stream is open, and closes it.
