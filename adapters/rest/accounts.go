@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -13,13 +12,13 @@ import (
 
 func (a *accountsArea) accountOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/me", cachedQuery(a.getMe)},
-		{http.MethodPatch, "/api/me", command(a.updateMe)},
-		{http.MethodGet, "/api/api-keys", query(listKeys)},
-		{http.MethodPost, "/api/api-keys", command(createKey)},
-		{http.MethodGet, "/api/api-keys/{api_key_id}", query(getKey)},
-		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(revokeKey)},
-		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(rotateKey)},
+		getOf("/api/me", cachedQuery(a.getMe)),
+		patchOf("/api/me", command(a.updateMe)),
+		getOf("/api/api-keys", query(listKeys)),
+		postOf("/api/api-keys", command(createKey)),
+		getOf("/api/api-keys/{api_key_id}", query(getKey)),
+		deleteOf("/api/api-keys/{api_key_id}", command(revokeKey)),
+		postOf("/api/api-keys/{api_key_id}/rotate", command(rotateKey)),
 	}
 }
 

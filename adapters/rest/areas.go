@@ -27,11 +27,29 @@ type operation struct {
 	kind         kind
 }
 
+// getOf returns the operation of GET on a path template.
+func getOf(path string, k kind) operation { return operation{http.MethodGet, path, k} }
+
+// postOf returns the operation of POST on a path template.
+func postOf(path string, k kind) operation { return operation{http.MethodPost, path, k} }
+
+// putOf returns the operation of PUT on a path template.
+func putOf(path string, k kind) operation { return operation{http.MethodPut, path, k} }
+
+// patchOf returns the operation of PATCH on a path template.
+func patchOf(path string, k kind) operation { return operation{http.MethodPatch, path, k} }
+
+// deleteOf returns the operation of DELETE on a path template.
+func deleteOf(path string, k kind) operation { return operation{http.MethodDelete, path, k} }
+
 // route is an operation that needs no credential, or something that openapi.yaml does not describe, such as a page.
 type route struct {
 	method, path string
 	handler      http.Handler
 }
+
+// newRoute returns a route. Without a method, it is for all methods.
+func newRoute(method, path string, handler http.Handler) route { return route{method, path, handler} }
 
 // streamed marks the handler of a route whose response is a stream that ends with the access of its reader.
 type streamed struct{ http.Handler }

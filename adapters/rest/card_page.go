@@ -19,7 +19,7 @@ func (a *consoleArea) cardPage() route {
 	page := a.asset("/console/card", func() (*asset, error) {
 		return openAsset(consoleFiles, "console/card.html", "no-store")
 	})
-	return route{http.MethodGet, "/console/card", withRoute("/console/card",
+	return newRoute(http.MethodGet, "/console/card", withRoute("/console/card",
 		func(w http.ResponseWriter, r *http.Request) {
 			if a.Services.Payments.GatewayOf(observation(r).org.ID) != payment.Stripe {
 				a.problem(w, r, errNoSuchPath)
@@ -31,5 +31,5 @@ func (a *consoleArea) cardPage() route {
 			h.Set("Permissions-Policy", `camera=(), geolocation=(), microphone=(), usb=(), `+
 				`payment=(self "https://js.stripe.com")`)
 			page.ServeHTTP(w, r)
-		})}
+		}))
 }

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"net/http"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
@@ -13,8 +11,8 @@ import (
 
 func chatExportOperations() []operation {
 	return []operation{
-		{http.MethodPost, "/api/chat-templates/import", command(importChat)},
-		{http.MethodGet, "/api/chat-templates/{template_id}/export", query(exportChat)},
+		postOf("/api/chat-templates/import", command(importChat)),
+		getOf("/api/chat-templates/{template_id}/export", query(exportChat)),
 	}
 }
 

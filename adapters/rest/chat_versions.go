@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"net/http"
 	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -15,12 +14,12 @@ import (
 func chatVersionOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodPost, template + "/copy", command(copyChat)},
-		{http.MethodGet, template + "/publications", query(listChatPublications)},
-		{http.MethodGet, template + "/versions", query(listChatVersions)},
-		{http.MethodGet, template + "/versions/{version_id}", query(getChatVersion)},
-		{http.MethodGet, template + "/versions/{version_id}/diff", query(diffChatVersions)},
-		{http.MethodPost, template + "/versions/{version_id}/publish", command(publishChatVersion)},
+		postOf(template+"/copy", command(copyChat)),
+		getOf(template+"/publications", query(listChatPublications)),
+		getOf(template+"/versions", query(listChatVersions)),
+		getOf(template+"/versions/{version_id}", query(getChatVersion)),
+		getOf(template+"/versions/{version_id}/diff", query(diffChatVersions)),
+		postOf(template+"/versions/{version_id}/publish", command(publishChatVersion)),
 	}
 }
 

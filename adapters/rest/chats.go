@@ -2,7 +2,7 @@ package rest
 
 import (
 	"encoding/json"
-	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -14,21 +14,21 @@ import (
 func chatOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodGet, "/api/chat-templates", cachedQuery(listChats)},
-		{http.MethodPost, "/api/chat-templates", command(createChat)},
-		{http.MethodGet, "/api/chat-templates/registry", query(getRegistry)}, // before the route of any id
-		{http.MethodGet, template, cachedQuery(getChat)},
-		{http.MethodGet, template + "/runtime", cachedQuery(getChatRuntime)},
-		{http.MethodPatch, template, command(updateChat)},
-		{http.MethodDelete, template, command(deleteChat)},
-		{http.MethodPost, template + "/restore", command(restoreChat)},
-		{http.MethodGet, template + "/members", query(listChatMembers)},
-		{http.MethodPost, template + "/members", command(createChatMember)},
-		{http.MethodPost, template + "/members/batch", command(changeChatMembers)},
-		{http.MethodPatch, template + "/members/{user_id}", command(updateChatMember)},
-		{http.MethodDelete, template + "/members/{user_id}", command(deleteChatMember)},
-		{http.MethodPost, template + "/workflows/{workflow_id}", command(attachWorkflow)},
-		{http.MethodDelete, template + "/workflows/{workflow_id}", command(detachWorkflow)},
+		getOf("/api/chat-templates", cachedQuery(listChats)),
+		postOf("/api/chat-templates", command(createChat)),
+		getOf("/api/chat-templates/registry", query(getRegistry)), // before the route of any id
+		getOf(template, cachedQuery(getChat)),
+		getOf(template+"/runtime", cachedQuery(getChatRuntime)),
+		patchOf(template, command(updateChat)),
+		deleteOf(template, command(deleteChat)),
+		postOf(template+"/restore", command(restoreChat)),
+		getOf(template+"/members", query(listChatMembers)),
+		postOf(template+"/members", command(createChatMember)),
+		postOf(template+"/members/batch", command(changeChatMembers)),
+		patchOf(template+"/members/{user_id}", command(updateChatMember)),
+		deleteOf(template+"/members/{user_id}", command(deleteChatMember)),
+		postOf(template+"/workflows/{workflow_id}", command(attachWorkflow)),
+		deleteOf(template+"/workflows/{workflow_id}", command(detachWorkflow)),
 	}
 }
 
@@ -136,3 +136,10 @@ func chatReply(r *request, t *chat.Template, err error) (reply, error) {
 }
 
 func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }
+
+func chatsArea() area {
+	return area{
+		name:       "chats",
+		operations: slices.Concat(chatExportOperations(), chatOperations(), chatVersionOperations()),
+	}
+}

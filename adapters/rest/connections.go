@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"net/http"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -11,15 +9,15 @@ import (
 func connectionOperations() []operation {
 	const one = "/api/connections/{connection_id}"
 	return []operation{
-		{http.MethodGet, "/api/connections", cachedQuery(listConnections)},
-		{http.MethodPost, "/api/connections", probing{dryRunnable{createConnection, testConnection}}},
-		{http.MethodPost, "/api/connections/consents", query(requestConsent)},
-		{http.MethodGet, one, cachedQuery(getConnection)},
-		{http.MethodPatch, one, command(updateConnection)},
-		{http.MethodDelete, one, command(revokeConnection)},
-		{http.MethodPost, one + "/confirm", command(confirmConnection)},
-		{http.MethodPost, one + "/erase", command(eraseConnection)},
-		{http.MethodPost, one + "/verify", probing{outbound(verifyConnection)}},
+		getOf("/api/connections", cachedQuery(listConnections)),
+		postOf("/api/connections", probing{dryRunnable{createConnection, testConnection}}),
+		postOf("/api/connections/consents", query(requestConsent)),
+		getOf(one, cachedQuery(getConnection)),
+		patchOf(one, command(updateConnection)),
+		deleteOf(one, command(revokeConnection)),
+		postOf(one+"/confirm", command(confirmConnection)),
+		postOf(one+"/erase", command(eraseConnection)),
+		postOf(one+"/verify", probing{outbound(verifyConnection)}),
 	}
 }
 
@@ -160,3 +158,5 @@ func connectionReply(r *request, c *connection.Connection, err error) (reply, er
 	sources, err := r.Sources.ListThrough(r.Context(), r.by, c.ID)
 	return ok(toConnection(c, mapSlice(sources, toConnectionSource))).withRevision(c.Revision), err
 }
+
+func connectionsArea() area { return area{name: "connections", operations: connectionOperations()} }

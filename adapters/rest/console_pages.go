@@ -32,10 +32,10 @@ func newConsole(api *API) *consoleArea { return &consoleArea{API: api} }
 func (a *consoleArea) area() area {
 	const to = "./console/" // a proxy may add a path before
 	redirect := func(path string) route {
-		return route{http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
+		return newRoute(http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusSeeOther)
-		})}
+		}))
 	}
 	application := withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
 		if a.mayDownload(w, r, 0) {
@@ -57,13 +57,13 @@ func (a *consoleArea) area() area {
 			return openAsset(consoleFiles, "console/"+name, "no-cache")
 		}))
 	}
-	return area{name: "console", public: routes, below: []route{{http.MethodGet, "/console/", application}}}
+	return area{name: "console", public: routes, below: []route{newRoute(http.MethodGet, "/console/", application)}}
 }
 
 func (a *consoleArea) file(path string, load func() (*asset, error)) route {
 	serve := a.asset(path, load)
-	return route{http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return newRoute(http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setConsoleHeaders(w.Header(), consolePolicy)
 		serve.ServeHTTP(w, r)
-	})}
+	}))
 }

@@ -33,7 +33,7 @@ func docsRoutes(a *API) []route {
 			w.Header().Set("Content-Security-Policy", docsPolicy)
 			serve.ServeHTTP(w, r)
 		}
-		routes = append(routes, route{http.MethodGet, path, http.HandlerFunc(handler)})
+		routes = append(routes, newRoute(http.MethodGet, path, http.HandlerFunc(handler)))
 	}
 	const forMinutes = "public, max-age=300"
 	own := func(path, file, contentType string) {

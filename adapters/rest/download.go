@@ -28,13 +28,13 @@ func downloading(
 	}
 }
 
-func (s *download) open() (err error) {
+func (s *download) Open() (err error) {
 	s.answer["Cache-Control"] = privateNoCache
 	s.write, err = s.prepare(s.openStream)
 	return err
 }
 
-func (s *download) run(w http.ResponseWriter) error {
+func (s *download) Run(w http.ResponseWriter) error {
 	if s.Method == http.MethodHead {
 		return nil
 	}

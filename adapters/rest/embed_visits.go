@@ -27,16 +27,16 @@ func (a *embedsArea) visitRoutes() []route {
 	const renewal, messages = sessions + "/renew", messagesPath
 	script := a.asset("/embed.js", embedScript)
 	return []route{
-		{http.MethodPost, sessions, a.handleVisit(http.MethodPost, sessions, openEmbedSession)},
-		{http.MethodPost, renewal, a.handleVisit(http.MethodPost, renewal, renewEmbedSession)},
-		{http.MethodPost, messages, streamed{a.handleVisit(http.MethodPost, messages, a.sendEmbedMessage)}},
-		{http.MethodGet, template, a.handleVisit(http.MethodGet, template, getEmbedTemplate)},
-		{http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)},
-		{http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.visitRoute(http.MethodPost, sessions, openEmbedSession),
+		a.visitRoute(http.MethodPost, renewal, renewEmbedSession),
+		a.visitRoute(http.MethodPost, messages, a.sendEmbedMessage),
+		a.visitRoute(http.MethodGet, template, getEmbedTemplate),
+		newRoute(http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)),
+		newRoute(http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
 			w.Header().Set("Access-Control-Allow-Origin", "*")             // which modules need
 			script.ServeHTTP(w, r)
-		})},
+		})),
 	}
 }
 
@@ -51,14 +51,14 @@ type visitor struct {
 	stream func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
 }
 
-// handleVisit is handle for visitors.
-func (a *embedsArea) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
+// visitRoute is the route of an operation of visitors.
+func (a *embedsArea) visitRoute(method, path string, act func(*visitor) (reply, error)) route {
 	op, _ := a.contract.Operation(method, path) // route finds out if there is none
 	produces := ""
 	if op != nil && op.Stream {
 		produces = eventStream
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		observation(hr).route = path
 		whole := hr.Context()
 		ctx, cancel := context.WithTimeout(whole, a.config.RequestTimeout)
@@ -94,6 +94,10 @@ func (a *embedsArea) handleVisit(method, path string, act func(*visitor) (reply,
 			a.send(w, hr, out)
 		}
 	})
+	if produces != "" {
+		handler = streamed{handler}
+	}
+	return newRoute(method, path, handler)
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -12,15 +11,15 @@ import (
 func (a *embedsArea) embedTokenOperations() []operation {
 	const path = "/api/chat-templates/{template_id}/embed-tokens"
 	return []operation{
-		{http.MethodGet, path, query(listEmbedTokens)},
-		{http.MethodPost, path, command(a.createEmbedToken)},
-		{http.MethodGet, path + "/{token_id}", query(getEmbedToken)},
-		{http.MethodPatch, path + "/{token_id}", command(updateEmbedToken)},
-		{http.MethodDelete, path + "/{token_id}", command(deleteEmbedToken)},
-		{http.MethodPost, path + "/{token_id}/rotate", command(a.rotateEmbedToken)},
-		{http.MethodGet, path + "/{token_id}/usage", query(getEmbedTokenUsage)},
-		{http.MethodPost, "/api/chat-templates/{template_id}/preview", query(a.previewChat)},
-		{http.MethodPost, visitPaths + "sessions/verify", query(verifyEmbedSession)},
+		getOf(path, query(listEmbedTokens)),
+		postOf(path, command(a.createEmbedToken)),
+		getOf(path+"/{token_id}", query(getEmbedToken)),
+		patchOf(path+"/{token_id}", command(updateEmbedToken)),
+		deleteOf(path+"/{token_id}", command(deleteEmbedToken)),
+		postOf(path+"/{token_id}/rotate", command(a.rotateEmbedToken)),
+		getOf(path+"/{token_id}/usage", query(getEmbedTokenUsage)),
+		postOf("/api/chat-templates/{template_id}/preview", query(a.previewChat)),
+		postOf(visitPaths+"sessions/verify", query(verifyEmbedSession)),
 	}
 }
 

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -13,10 +12,10 @@ import (
 
 func eventOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/events", cachedQuery(listEvents)},
-		{http.MethodGet, "/api/events/verification", query(verifyEvents)},
-		{http.MethodGet, "/api/event-types", query(listEventTypes)},
-		{http.MethodGet, eventsPath, streamEvents},
+		getOf("/api/events", cachedQuery(listEvents)),
+		getOf("/api/events/verification", query(verifyEvents)),
+		getOf("/api/event-types", query(listEventTypes)),
+		getOf(eventsPath, streamEvents),
 	}
 }
 
@@ -107,3 +106,5 @@ func feedReply(r *request) (reply, error) {
 		LastSeq:    nullable.NewNullableWithValue(part.Last),
 	}), err
 }
+
+func eventsArea() area { return area{name: "events", operations: eventOperations()} }

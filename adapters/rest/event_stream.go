@@ -32,10 +32,10 @@ type followedEvents struct {
 	stop  func()
 }
 
-func (s *followedEvents) close() { s.stop() }
+func (s *followedEvents) Close() { s.stop() }
 
-// open finds where the reader continues.
-func (s *followedEvents) open() (err error) {
+// Open finds where the reader continues.
+func (s *followedEvents) Open() (err error) {
 	s.query = event.FeedQuery{Limit: eventStreamPart}
 	if types := s.openStream.query.Get("types"); types != "" {
 		s.query.Types = strings.Split(types, ",")
@@ -59,8 +59,8 @@ func (s *followedEvents) open() (err error) {
 	return nil
 }
 
-// run sends events until the reader is gone or too slow, or the stream is ended.
-func (s *followedEvents) run(w http.ResponseWriter) error {
+// Run sends events until the reader is gone or too slow, or the stream is ended.
+func (s *followedEvents) Run(w http.ResponseWriter) error {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return nil

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"net/http"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -13,14 +11,14 @@ import (
 func groupOperations() []operation {
 	const group = "/api/groups/{group_id}"
 	return []operation{
-		{http.MethodGet, "/api/groups", query(listGroups)},
-		{http.MethodPost, "/api/groups", command(createGroup)},
-		{http.MethodGet, group, query(getGroup)},
-		{http.MethodPatch, group, command(updateGroup)},
-		{http.MethodDelete, group, command(deleteGroup)},
-		{http.MethodGet, group + "/members", query(listGroupMembers)},
-		{http.MethodPut, group + "/members/{user_id}", command(addGroupMember)},
-		{http.MethodDelete, group + "/members/{user_id}", command(removeGroupMember)},
+		getOf("/api/groups", query(listGroups)),
+		postOf("/api/groups", command(createGroup)),
+		getOf(group, query(getGroup)),
+		patchOf(group, command(updateGroup)),
+		deleteOf(group, command(deleteGroup)),
+		getOf(group+"/members", query(listGroupMembers)),
+		putOf(group+"/members/{user_id}", command(addGroupMember)),
+		deleteOf(group+"/members/{user_id}", command(removeGroupMember)),
 	}
 }
 

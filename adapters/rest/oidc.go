@@ -28,17 +28,17 @@ func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 func (a *accountsArea) providerRoutes() []route {
 	const begin, logout = providerPath + "{provider}", providerPath + "logout"
 	return []route{
-		{http.MethodGet, callbackPath, a.handleBrowser(callbackPath, a.finishSignIn)},
-		{http.MethodGet, begin, a.handleBrowser(begin, a.beginSignIn)},
-		{http.MethodPost, logout, a.handleSignIn(logout, a.receiveLogout)},
+		a.browserRoute(callbackPath, a.finishSignIn),
+		a.browserRoute(begin, a.beginSignIn),
+		a.signInRoute(logout, a.receiveLogout),
 	}
 }
 
-// handleBrowser is handleSignIn for addresses that people open in a browser. run returns the URL to which the browser
+// browserRoute is signInRoute for addresses that people open in a browser. run returns the URL to which the browser
 // is sent. Problems are shown by the sign-in page, which gets only their code.
-func (a *accountsArea) handleBrowser(path string, run func(*request) (location string, err error)) http.Handler {
+func (a *accountsArea) browserRoute(path string, run func(*request) (location string, err error)) route {
 	op, _ := a.contract.Operation(http.MethodGet, path) // route finds out if there is none
-	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
+	return newRoute(http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
 		r := a.newRequest(w, hr.WithContext(ctx), op, "")
@@ -56,7 +56,7 @@ func (a *accountsArea) handleBrowser(path string, run func(*request) (location s
 		write(w, r.Request, ports.Answer{Status: http.StatusSeeOther, Header: map[string]string{
 			"Location": location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 		}})
-	})
+	}))
 }
 
 // beginSignIn sends a browser to a provider.

@@ -20,14 +20,14 @@ const (
 func (a *accountsArea) passkeyOperations() []operation {
 	const confirm, mine = "/api/auth/step-up", "/api/me/passkeys"
 	return []operation{
-		{http.MethodPost, confirm + "/challenge", query(a.optionsToStepUp)},
-		{http.MethodPost, confirm, command(a.stepUp)},
-		{http.MethodPost, mine + "/challenge", query(a.optionsToAddPasskey)},
-		{http.MethodGet, mine, query(listPasskeys)},
-		{http.MethodPost, mine, command(a.addPasskey)},
-		{http.MethodGet, mine + "/{passkey_id}", query(getPasskey)},
-		{http.MethodPatch, mine + "/{passkey_id}", command(renamePasskey)},
-		{http.MethodDelete, mine + "/{passkey_id}", command(removePasskey)},
+		postOf(confirm+"/challenge", query(a.optionsToStepUp)),
+		postOf(confirm, command(a.stepUp)),
+		postOf(mine+"/challenge", query(a.optionsToAddPasskey)),
+		getOf(mine, query(listPasskeys)),
+		postOf(mine, command(a.addPasskey)),
+		getOf(mine+"/{passkey_id}", query(getPasskey)),
+		patchOf(mine+"/{passkey_id}", command(renamePasskey)),
+		deleteOf(mine+"/{passkey_id}", command(removePasskey)),
 	}
 }
 

@@ -86,7 +86,7 @@ const (
 // in the path is the credential.
 func (a *paymentsArea) sandboxRoutes() []route {
 	serve := withRoute(sandboxPage, a.serveSandboxPage)
-	return []route{{http.MethodGet, sandboxPage, serve}, {http.MethodPost, sandboxPage, serve}}
+	return []route{newRoute(http.MethodGet, sandboxPage, serve), newRoute(http.MethodPost, sandboxPage, serve)}
 }
 
 func (a *paymentsArea) serveSandboxPage(w http.ResponseWriter, r *http.Request) {

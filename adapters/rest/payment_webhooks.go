@@ -31,7 +31,7 @@ const webhookPaths = paymentPaths + "/webhooks/"
 func (a *paymentsArea) webhookRoutes() []route {
 	const path = webhookPaths + "{gateway}/{org}"
 	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
-	return []route{{http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, r *http.Request) {
+	return []route{newRoute(http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -43,7 +43,7 @@ func (a *paymentsArea) webhookRoutes() []route {
 			return
 		}
 		a.send(w, r, ok(openapi.WebhookReceipt{Received: true}))
-	})}}
+	}))}
 }
 
 // receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before

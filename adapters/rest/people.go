@@ -10,15 +10,15 @@ import (
 
 func peopleOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/people", query(listPeople)},
-		{http.MethodGet, "/api/people/{user_id}", query(getPerson)},
-		{http.MethodPost, "/api/people/{user_id}/disable", command(disablePerson)},
-		{http.MethodPost, "/api/people/{user_id}/enable", command(enablePerson)},
-		{http.MethodGet, "/api/people/{user_id}/export", exportPerson},
-		{http.MethodGet, "/api/me/export", exportMe},
-		{http.MethodPost, "/api/people/{user_id}/erase", command(erasePerson)},
-		{http.MethodGet, "/api/people/{user_id}/erasure", query(getErasure)},
-		{http.MethodPut, "/api/people/{user_id}/operator", command(setOperator)},
+		getOf("/api/people", query(listPeople)),
+		getOf("/api/people/{user_id}", query(getPerson)),
+		postOf("/api/people/{user_id}/disable", command(disablePerson)),
+		postOf("/api/people/{user_id}/enable", command(enablePerson)),
+		getOf("/api/people/{user_id}/export", exportPerson),
+		getOf("/api/me/export", exportMe),
+		postOf("/api/people/{user_id}/erase", command(erasePerson)),
+		getOf("/api/people/{user_id}/erasure", query(getErasure)),
+		putOf("/api/people/{user_id}/operator", command(setOperator)),
 	}
 }
 

@@ -30,13 +30,13 @@ type stream struct {
 	receipt string // binds them to the ticket that opened the stream; empty without a ticket
 }
 
-func (s *stream) close() { s.watch.Close() }
+func (s *stream) Close() { s.watch.Close() }
 
-// authenticate sets the caller, from the request's credential or from a ticket.
-func (s *stream) authenticate(w http.ResponseWriter) (err error) {
+// Authenticate sets the caller, from the request's credential or from a ticket.
+func (s *stream) Authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		return s.openStream.authenticate(w)
+		return s.openStream.Authenticate(w)
 	}
 	at := s.api.now()
 	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
@@ -58,8 +58,8 @@ func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
 }
 
-// open starts to watch, from the reader's last event if the request names one.
-func (s *stream) open() error {
+// Open starts to watch, from the reader's last event if the request names one.
+func (s *stream) Open() error {
 	var users []identity.UserID
 	if named := s.query.Get("user_id"); named != "" {
 		for id := range strings.SplitSeq(named, ",") {
@@ -90,8 +90,8 @@ func (s *stream) device() string {
 	return "stream"
 }
 
-// run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
-func (s *stream) run(w http.ResponseWriter) error {
+// Run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
+func (s *stream) Run(w http.ResponseWriter) error {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return nil

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -20,12 +19,12 @@ const (
 func (a *presencesArea) presenceOperations() []operation {
 	const one = "/api/presence/{presence_id}"
 	return []operation{
-		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, so that the router finds it soonest
-		{http.MethodGet, "/api/presence", query(listPresences)},
-		{http.MethodGet, streamPath, streamPresences},
-		{http.MethodPost, "/api/presence/stream-tickets", command(issueStreamTicket)},
-		{http.MethodGet, one, query(getPresence)},
-		{http.MethodDelete, one, command(deletePresence)},
+		postOf("/api/presence", command(a.sendHeartbeat)), // first, so that the router finds it soonest
+		getOf("/api/presence", query(listPresences)),
+		getOf(streamPath, streamPresences),
+		postOf("/api/presence/stream-tickets", command(issueStreamTicket)),
+		getOf(one, query(getPresence)),
+		deleteOf(one, command(deletePresence)),
 	}
 }
 
@@ -96,4 +95,18 @@ func deletePresence(r *request) (reply, error) {
 		return noContent, r.Presences.DeleteMine(r.Context(), r.by)
 	}
 	return noContent, r.Presences.Delete(r.Context(), r.by, id)
+}
+
+func presencesAreaOf() area {
+	return presencesAreaWith(newLimiter(beatsPerMinute, beatsAtOnce))
+}
+
+func presencesAreaWith(heartbeats *limiter) area {
+	a := &presencesArea{heartbeats}
+	return area{name: "presences", operations: a.presenceOperations()}
+}
+
+// presencesArea is who is online.
+type presencesArea struct {
+	heartbeats *limiter // by user
 }

@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"net/http"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -14,62 +12,62 @@ func promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
 		// First, so that the router finds it soonest: it is the most frequent request.
-		{http.MethodGet, template + "/versions/{version_id}", prefetching(getVersion)},
-		{http.MethodGet, "/api/prompt-templates", cachedQuery(listPrompts)},
-		{http.MethodPost, "/api/prompt-templates", command(createPrompt)},
-		{http.MethodGet, "/api/prompt-templates/folders", query(listFolders)},
-		{http.MethodPost, "/api/prompt-templates/folders/move", command(moveFolder)},
-		{http.MethodGet, "/api/prompt-templates/folders/shares", query(listFolderShares)},
-		{http.MethodPost, "/api/prompt-templates/folders/shares", command(createFolderShare)},
-		{http.MethodGet, "/api/prompt-templates/folders/shares/{folder_share_id}", query(getFolderShare)},
-		{http.MethodPatch, "/api/prompt-templates/folders/shares/{folder_share_id}", command(updateFolderShare)},
-		{http.MethodDelete, "/api/prompt-templates/folders/shares/{folder_share_id}", command(deleteFolderShare)},
-		{http.MethodGet, "/api/prompt-templates/export", exportPrompts},
-		{http.MethodPost, "/api/prompt-templates/import", unpacking{command(importPrompts), filesAsJSON}},
-		{http.MethodGet, "/api/prompt-templates/tags", query(listTags)},
-		{http.MethodGet, "/api/prompt-templates/resolve", readerQuery{resolvePrompt, splitReader}},
-		{http.MethodPost, "/api/prompt-templates/resolve", readerQuery{resolvePrompts, splitReader}},
-		{http.MethodGet, template, cachedQuery(getPrompt)},
-		{http.MethodPatch, template, command(updatePrompt)},
-		{http.MethodDelete, template, command(deletePrompt)},
-		{http.MethodPost, template + "/restore", command(restorePrompt)},
-		{http.MethodPost, template + "/copy", command(copyPrompt)},
-		{http.MethodGet, template + "/versions", cachedQuery(listVersions)},
-		{http.MethodPost, template + "/versions", command(createVersion)},
-		{http.MethodPatch, template + "/versions/{version_id}", command(updateVersion)},
-		{http.MethodDelete, template + "/versions/{version_id}", command(deleteVersion)},
-		{http.MethodPost, template + "/versions/{version_id}/activate", command(activateVersion)},
-		{http.MethodGet, template + "/versions/{version_id}/diff", query(diffVersions)},
-		{http.MethodGet, template + "/versions/{version_id}/checks", query(listVersionChecks)},
-		{http.MethodPost, template + "/versions/{version_id}/checks/{name}", command(reportVersionCheck)},
-		{http.MethodGet, template + "/activations", query(listActivations)},
-		{http.MethodGet, template + "/reads", query(listPromptReads)},
-		{http.MethodGet, template + "/activation-requests", query(listActivationRequests)},
-		{http.MethodGet, template + "/activation-requests/{activation_request_id}", query(getActivationRequest)},
-		{
-			http.MethodPost, template + "/activation-requests/{activation_request_id}/approve",
+		getOf(template+"/versions/{version_id}", prefetching(getVersion)),
+		getOf("/api/prompt-templates", cachedQuery(listPrompts)),
+		postOf("/api/prompt-templates", command(createPrompt)),
+		getOf("/api/prompt-templates/folders", query(listFolders)),
+		postOf("/api/prompt-templates/folders/move", command(moveFolder)),
+		getOf("/api/prompt-templates/folders/shares", query(listFolderShares)),
+		postOf("/api/prompt-templates/folders/shares", command(createFolderShare)),
+		getOf("/api/prompt-templates/folders/shares/{folder_share_id}", query(getFolderShare)),
+		patchOf("/api/prompt-templates/folders/shares/{folder_share_id}", command(updateFolderShare)),
+		deleteOf("/api/prompt-templates/folders/shares/{folder_share_id}", command(deleteFolderShare)),
+		getOf("/api/prompt-templates/export", exportPrompts),
+		postOf("/api/prompt-templates/import", unpacking{command(importPrompts), filesAsJSON}),
+		getOf("/api/prompt-templates/tags", query(listTags)),
+		getOf("/api/prompt-templates/resolve", readerQuery{resolvePrompt, splitReader}),
+		postOf("/api/prompt-templates/resolve", readerQuery{resolvePrompts, splitReader}),
+		getOf(template, cachedQuery(getPrompt)),
+		patchOf(template, command(updatePrompt)),
+		deleteOf(template, command(deletePrompt)),
+		postOf(template+"/restore", command(restorePrompt)),
+		postOf(template+"/copy", command(copyPrompt)),
+		getOf(template+"/versions", cachedQuery(listVersions)),
+		postOf(template+"/versions", command(createVersion)),
+		patchOf(template+"/versions/{version_id}", command(updateVersion)),
+		deleteOf(template+"/versions/{version_id}", command(deleteVersion)),
+		postOf(template+"/versions/{version_id}/activate", command(activateVersion)),
+		getOf(template+"/versions/{version_id}/diff", query(diffVersions)),
+		getOf(template+"/versions/{version_id}/checks", query(listVersionChecks)),
+		postOf(template+"/versions/{version_id}/checks/{name}", command(reportVersionCheck)),
+		getOf(template+"/activations", query(listActivations)),
+		getOf(template+"/reads", query(listPromptReads)),
+		getOf(template+"/activation-requests", query(listActivationRequests)),
+		getOf(template+"/activation-requests/{activation_request_id}", query(getActivationRequest)),
+		postOf(
+			template+"/activation-requests/{activation_request_id}/approve",
 			command(approveActivationRequest),
-		},
-		{
-			http.MethodPost, template + "/activation-requests/{activation_request_id}/refuse",
+		),
+		postOf(
+			template+"/activation-requests/{activation_request_id}/refuse",
 			command(refuseActivationRequest),
-		},
-		{
-			http.MethodPost, template + "/activation-requests/{activation_request_id}/cancel",
+		),
+		postOf(
+			template+"/activation-requests/{activation_request_id}/cancel",
 			command(cancelActivationRequest),
-		},
-		{http.MethodPut, template + "/labels/{label}", command(moveLabel)},
-		{http.MethodDelete, template + "/labels/{label}", command(removeLabel)},
-		{http.MethodPut, template + "/labels/{label}/rollout", command(rollOutLabel)},
-		{http.MethodGet, template + "/rollouts", query(listRollouts)},
-		{http.MethodPost, template + "/render", readerQuery{renderPrompt, splitReader}},
-		{http.MethodGet, template + "/folder-shares", query(listInheritedShares)},
-		{http.MethodGet, template + "/shares", query(listShares)},
-		{http.MethodPost, template + "/shares", command(createShare)},
-		{http.MethodPost, template + "/shares/batch", command(changeShares)},
-		{http.MethodGet, template + "/shares/{user_id}", query(getShare)},
-		{http.MethodPatch, template + "/shares/{user_id}", command(updateShare)},
-		{http.MethodDelete, template + "/shares/{user_id}", command(deleteShare)},
+		),
+		putOf(template+"/labels/{label}", command(moveLabel)),
+		deleteOf(template+"/labels/{label}", command(removeLabel)),
+		putOf(template+"/labels/{label}/rollout", command(rollOutLabel)),
+		getOf(template+"/rollouts", query(listRollouts)),
+		postOf(template+"/render", readerQuery{renderPrompt, splitReader}),
+		getOf(template+"/folder-shares", query(listInheritedShares)),
+		getOf(template+"/shares", query(listShares)),
+		postOf(template+"/shares", command(createShare)),
+		postOf(template+"/shares/batch", command(changeShares)),
+		getOf(template+"/shares/{user_id}", query(getShare)),
+		patchOf(template+"/shares/{user_id}", command(updateShare)),
+		deleteOf(template+"/shares/{user_id}", command(deleteShare)),
 	}
 }
 
@@ -152,3 +150,5 @@ func templateReply(r *request, t *prompt.Template, err error) (reply, error) {
 	}
 	return ok(toTemplate(r, t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
 }
+
+func promptsArea() area { return area{name: "prompts", operations: promptOperations()} }

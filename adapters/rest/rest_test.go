@@ -189,7 +189,7 @@ func TestRoutesAndContract(t *testing.T) {
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newEnv(t)
 		err := h.register([]area{{operations: append(webhooksArea().operations,
-			operation{http.MethodGet, "/api/secret", query(getWebhook)})}})
+			getOf("/api/secret", query(getWebhook)))}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
@@ -197,13 +197,12 @@ func TestRoutesAndContract(t *testing.T) {
 	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
 		h := newEnv(t)
 		for want, op := range map[string]operation{
-			"createAPIKey is a query":        {http.MethodPost, "/api/api-keys", query(createKey)},
-			"listAPIKeys is outbound in one": {http.MethodGet, "/api/api-keys", outbound(createConnection)},
-			"verifyConnection is a stream in one": {http.MethodPost, "/api/connections/{connection_id}/verify",
-				outbound(verifyConnection)},
-			"getMe is a stream in one":        {http.MethodGet, "/api/me", exportMe},
-			"exportMe is a stream in one":     {http.MethodGet, "/api/me/export", query(getWebhook)},
-			"copyChatTemplate is outbound in": {http.MethodPost, "/api/chat-templates/{template_id}/copy", outbound(nil)},
+			"createAPIKey is a query":             postOf("/api/api-keys", query(createKey)),
+			"listAPIKeys is outbound in one":      getOf("/api/api-keys", outbound(createConnection)),
+			"verifyConnection is a stream in one": postOf("/api/connections/{connection_id}/verify", outbound(verifyConnection)),
+			"getMe is a stream in one":            getOf("/api/me", exportMe),
+			"exportMe is a stream in one":         getOf("/api/me/export", query(getWebhook)),
+			"copyChatTemplate is outbound in":     postOf("/api/chat-templates/{template_id}/copy", outbound(nil)),
 		} {
 			if err := h.register([]area{{operations: []operation{op}}}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error = %v, want %q", err, want)

@@ -15,15 +15,14 @@ import (
 
 const (
 	defaultRows = 100       // of a page
-	rowsWrite   = 64 << 10  // bytes that are written at a time
 	filterBegin = "filter[" // of the parameters filter[field]
 )
 
 func rowOperations() []operation {
 	const one = "/api/datasources/{source_id}"
 	return []operation{
-		{http.MethodGet, one + "/rows", rows()},
-		{http.MethodGet, one + "/validation/failing-rows", failingRows},
+		getOf(one+"/rows", rows()),
+		getOf(one+"/validation/failing-rows", failingRows),
 	}
 }
 
@@ -123,12 +122,12 @@ type rowStream struct {
 	w      http.ResponseWriter
 }
 
-func (s *rowStream) open() (err error) {
+func (s *rowStream) Open() (err error) {
 	s.query, err = s.parse(s.request)
 	return err
 }
 
-func (s *rowStream) run(w http.ResponseWriter) error {
+func (s *rowStream) Run(w http.ResponseWriter) error {
 	s.w = w
 	end, err := s.Sources.ReadRows(s.Context(), s.by, pathSource(s.request), s.query, s.begin, s.row)
 	if err == nil && end.Cut {
@@ -213,3 +212,7 @@ var failingRows = streaming{
 }
 
 func pathSource(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
+
+const csvMedia = "text/csv"
+
+func rowsArea() area { return area{name: "rows", operations: rowOperations()} }

@@ -27,7 +27,7 @@ type scimArea struct {
 func newSCIM(api *API) *scimArea { return &scimArea{API: api} }
 
 func (a *scimArea) area() area {
-	return area{name: "scim", below: []route{{path: scimPath, handler: withRoute(scimPath, a.handleDirectory)}}}
+	return area{name: "scim", below: []route{newRoute("", scimPath, withRoute(scimPath, a.handleDirectory))}}
 }
 
 func (a *scimArea) handleDirectory(w http.ResponseWriter, r *http.Request) {

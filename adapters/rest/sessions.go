@@ -15,13 +15,13 @@ import (
 
 func (a *accountsArea) sessionOperations() []operation {
 	return []operation{
-		{http.MethodDelete, "/api/auth/session", command(a.endOwnSession)},
-		{http.MethodGet, "/api/me/sessions", query(listSessions)},
-		{http.MethodDelete, "/api/me/sessions", command(endSessions)},
-		{http.MethodGet, "/api/me/sessions/{session_id}", query(getSession)},
-		{http.MethodDelete, "/api/me/sessions/{session_id}", command(endSession)},
-		{http.MethodGet, "/api/people/{user_id}/sessions", query(listPersonSessions)},
-		{http.MethodDelete, "/api/people/{user_id}/sessions", command(endPersonSessions)},
+		deleteOf("/api/auth/session", command(a.endOwnSession)),
+		getOf("/api/me/sessions", query(listSessions)),
+		deleteOf("/api/me/sessions", command(endSessions)),
+		getOf("/api/me/sessions/{session_id}", query(getSession)),
+		deleteOf("/api/me/sessions/{session_id}", command(endSession)),
+		getOf("/api/people/{user_id}/sessions", query(listPersonSessions)),
+		deleteOf("/api/people/{user_id}/sessions", command(endPersonSessions)),
 	}
 }
 
@@ -29,14 +29,14 @@ func (a *accountsArea) signInRoutes() []route {
 	const methods, open, links = "/api/auth/methods", "/api/auth/sessions", "/api/auth/links"
 	const preview, join = "/api/invitations/preview", "/api/invitations/join"
 	return []route{
-		{http.MethodGet, methods, withRoute(methods, a.getSignInMethods)},
-		{http.MethodPost, open, a.handleSignIn(open, a.openSession)},
-		{http.MethodPost, preview, a.handleSignIn(preview, a.previewInvitation)},
-		{http.MethodPost, join, a.handleSignIn(join, a.joinByInvitation)},
-		{http.MethodPost, links, a.handleSignIn(links, a.mailSignInLink)},
-		{http.MethodPost, leakedPath, a.handleSignIn(leakedPath, a.reportLeakedKeys)},
-		{http.MethodPost, passkeySignInOptions, a.handleSignIn(passkeySignInOptions, a.optionsToSignIn)},
-		{http.MethodPost, passkeySignIn, a.handleSignIn(passkeySignIn, a.signInWithPasskey)},
+		newRoute(http.MethodGet, methods, withRoute(methods, a.getSignInMethods)),
+		a.signInRoute(open, a.openSession),
+		a.signInRoute(preview, a.previewInvitation),
+		a.signInRoute(join, a.joinByInvitation),
+		a.signInRoute(links, a.mailSignInLink),
+		a.signInRoute(leakedPath, a.reportLeakedKeys),
+		a.signInRoute(passkeySignInOptions, a.optionsToSignIn),
+		a.signInRoute(passkeySignIn, a.signInWithPasskey),
 	}
 }
 
@@ -52,10 +52,10 @@ func (a *accountsArea) getSignInMethods(w http.ResponseWriter, r *http.Request) 
 	}))
 }
 
-// handleSignIn is handle for operations whose caller has no credential yet.
-func (a *accountsArea) handleSignIn(path string, run query) http.Handler {
+// signInRoute is the route of an operation whose caller has no credential yet.
+func (a *accountsArea) signInRoute(path string, run query) route {
 	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
-	return withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
+	return newRoute(http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
 		r := a.newRequest(w, hr.WithContext(ctx), op, "")
@@ -69,7 +69,7 @@ func (a *accountsArea) handleSignIn(path string, run query) http.Handler {
 			return
 		}
 		a.send(w, r.Request, out)
-	})
+	}))
 }
 
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not

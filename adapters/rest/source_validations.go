@@ -12,8 +12,7 @@ import (
 
 const (
 	validationPoll = 500 * time.Millisecond // between looks at the progress
-	csvMedia       = "text/csv"
-	noValidation   = "none" // the state of a source that was not validated yet
+	noValidation   = "none"                 // the state of a source that was not validated yet
 )
 
 func validateSource(r *request) (reply, error) {
@@ -51,8 +50,8 @@ type followedValidation struct {
 	revision int64
 }
 
-// open finds the validation.
-func (s *followedValidation) open() (err error) {
+// Open finds the validation.
+func (s *followedValidation) Open() (err error) {
 	s.last, s.revision, err = s.Sources.Validation(s.Context(), s.by, sourceID(s.request))
 	if err == nil {
 		setStreamHeaders(s.answer)
@@ -60,8 +59,8 @@ func (s *followedValidation) open() (err error) {
 	return err
 }
 
-// run sends each progress until the report, or until the caller can no longer read it.
-func (s *followedValidation) run(w http.ResponseWriter) error {
+// Run sends each progress until the report, or until the caller can no longer read it.
+func (s *followedValidation) Run(w http.ResponseWriter) error {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return nil

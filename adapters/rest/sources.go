@@ -16,21 +16,21 @@ import (
 func sourceOperations() []operation {
 	const one = "/api/datasources/{source_id}"
 	return []operation{
-		{http.MethodGet, "/api/datasources", cachedQuery(listSources)},
-		{http.MethodPost, "/api/datasources", outbound(attachSource)},
-		{http.MethodGet, "/api/datasources/types", query(listSourceTypes)}, // before what an id could be
-		{http.MethodGet, "/api/datasources/sheet-preview", query(previewSheet)},
-		{http.MethodGet, "/api/datasources/warehouse-preview", query(previewWarehouse)},
-		{http.MethodPost, "/api/datasources/transform-preview", query(previewTransforms)},
-		{http.MethodGet, one, cachedQuery(getSource)},
-		{http.MethodPatch, one, command(updateSource)},
-		{http.MethodDelete, one, command(detachSource)},
-		{http.MethodPut, one, outbound(mapSource)},
-		{http.MethodPost, one + "/refresh", command(refreshSource)},
-		{http.MethodGet, one + "/jobs", query(listSourceJobs)},
-		{http.MethodGet, one + "/changes", query(listSourceChanges)},
-		{http.MethodPost, one + "/validate", command(validateSource)},
-		{http.MethodGet, one + "/validation", validation()},
+		getOf("/api/datasources", cachedQuery(listSources)),
+		postOf("/api/datasources", outbound(attachSource)),
+		getOf("/api/datasources/types", query(listSourceTypes)), // before what an id could be
+		getOf("/api/datasources/sheet-preview", query(previewSheet)),
+		getOf("/api/datasources/warehouse-preview", query(previewWarehouse)),
+		postOf("/api/datasources/transform-preview", query(previewTransforms)),
+		getOf(one, cachedQuery(getSource)),
+		patchOf(one, command(updateSource)),
+		deleteOf(one, command(detachSource)),
+		putOf(one, outbound(mapSource)),
+		postOf(one+"/refresh", command(refreshSource)),
+		getOf(one+"/jobs", query(listSourceJobs)),
+		getOf(one+"/changes", query(listSourceChanges)),
+		postOf(one+"/validate", command(validateSource)),
+		getOf(one+"/validation", validation()),
 	}
 }
 
@@ -222,3 +222,5 @@ func listSourceJobs(r *request) (reply, error) {
 }
 
 func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
+
+func sourcesArea() area { return area{name: "sources", operations: sourceOperations()} }

@@ -266,10 +266,10 @@ func isOutage(err error) bool {
 
 // streamBody is the response of a stream.
 type streamBody interface {
-	authenticate(w http.ResponseWriter) error // sets the caller and the proof
-	open() error                              // checks the request, and sets the header
-	run(w http.ResponseWriter) error          // sends the response; an error after its first byte breaks it off
-	close()                                   // after open succeeded
+	Authenticate(w http.ResponseWriter) error // sets the caller and the proof
+	Open() error                              // checks the request, and sets the header
+	Run(w http.ResponseWriter) error          // sends the response; an error after its first byte breaks it off
+	Close()                                   // after open succeeded
 }
 
 // stream runs a request of an operation of the kind streaming. The usual timeout of a request applies until the stream
@@ -290,7 +290,7 @@ func (a *API) stream(k streaming, op *openapi.Operation, media string, w http.Re
 			cancel(nil)
 		}
 	}
-	err := body.authenticate(w)
+	err := body.Authenticate(w)
 	if err == nil {
 		err = r.parse(w)
 	}
@@ -305,14 +305,14 @@ func (a *API) stream(k streaming, op *openapi.Operation, media string, w http.Re
 		s.refuse(w, err)
 		return
 	}
-	defer body.close()
+	defer body.Close()
 	defer a.trackStream(s)()
 	r.Request = hr.WithContext(ctx)
 	if media == eventStream {
 		obs.streaming = hr.Method == http.MethodGet
 		w.WriteHeader(http.StatusOK) // before there is an event
 	}
-	if err = body.run(w); err == nil {
+	if err = body.Run(w); err == nil {
 		return
 	}
 	if cause := s.endedBy(); cause != nil && isOutage(err) {
@@ -340,15 +340,15 @@ func (s *openStream) refuse(w http.ResponseWriter, err error) {
 	s.api.problem(w, s.Request, err)
 }
 
-// authenticate sets the caller from the request's credential.
-func (s *openStream) authenticate(w http.ResponseWriter) (err error) {
+// Authenticate sets the caller from the request's credential.
+func (s *openStream) Authenticate(w http.ResponseWriter) (err error) {
 	if s.by, s.owner, err = s.api.authenticate(w, s.Request, s.obs, s.op, s.workspaceOptional); err == nil {
 		s.proof, err = s.request.proof()
 	}
 	return err
 }
 
-func (*openStream) close() {}
+func (*openStream) Close() {}
 
 // openWithinLimits waits for the gates and opens the stream. An open stream occupies no slot in them.
 func (s *openStream) openWithinLimits(body streamBody) error {
@@ -356,7 +356,7 @@ func (s *openStream) openWithinLimits(body streamBody) error {
 		return err
 	}
 	defer s.api.gates.leave(s.by)
-	return body.open()
+	return body.Open()
 }
 
 // asSubscription counts a stream that lasts as long as its reader wants, until release is called: for its workspace and
@@ -387,3 +387,5 @@ func (s *openStream) asDownload() (release func(), err error) {
 	}
 	return func() { s.api.downloading.leave(s.by) }, nil
 }
+
+const rowsWrite = 64 << 10 // bytes that are written at a time

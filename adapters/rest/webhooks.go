@@ -15,17 +15,17 @@ import (
 func endpointOperations() []operation {
 	const path = "/api/webhooks/{webhook_id}"
 	return []operation{
-		{http.MethodGet, "/api/webhooks", query(listWebhooks)},
-		{http.MethodPost, "/api/webhooks", command(createWebhook)},
-		{http.MethodGet, path, query(getWebhook)},
-		{http.MethodPatch, path, command(updateWebhook)},
-		{http.MethodDelete, path, command(deleteWebhook)},
-		{http.MethodPost, path + "/confirm", command(confirmWebhook)},
-		{http.MethodPost, path + "/rotate", command(rotateWebhook)},
-		{http.MethodPost, path + "/test", outbound(testWebhook)},
-		{http.MethodPost, path + "/replay", command(replayWebhook)},
-		{http.MethodGet, path + "/deliveries", query(listWebhookDeliveries)},
-		{http.MethodPost, path + "/deliveries/{delivery_id}/retry", command(retryWebhookDelivery)},
+		getOf("/api/webhooks", query(listWebhooks)),
+		postOf("/api/webhooks", command(createWebhook)),
+		getOf(path, query(getWebhook)),
+		patchOf(path, command(updateWebhook)),
+		deleteOf(path, command(deleteWebhook)),
+		postOf(path+"/confirm", command(confirmWebhook)),
+		postOf(path+"/rotate", command(rotateWebhook)),
+		postOf(path+"/test", outbound(testWebhook)),
+		postOf(path+"/replay", command(replayWebhook)),
+		getOf(path+"/deliveries", query(listWebhookDeliveries)),
+		postOf(path+"/deliveries/{delivery_id}/retry", command(retryWebhookDelivery)),
 	}
 }
 
@@ -210,3 +210,5 @@ func toDelivery(d *webhook.Delivery) openapi.WebhookDelivery {
 	}
 	return out
 }
+
+func webhooksArea() area { return area{name: "webhooks", operations: endpointOperations()} }

@@ -12,21 +12,21 @@ import (
 func workspaceOperations() []operation {
 	const workspace = "/api/workspaces/{workspace_id}"
 	return []operation{
-		{http.MethodGet, "/api/workspaces", query(listWorkspaces)},
-		{http.MethodPost, "/api/workspaces", command(createWorkspace)},
-		{http.MethodGet, workspace, query(getWorkspace)},
-		{http.MethodPatch, workspace, command(updateWorkspace)},
-		{http.MethodDelete, workspace, command(deleteWorkspace)},
-		{http.MethodPost, workspace + "/transfer", command(transferWorkspace)},
-		{http.MethodGet, workspace + "/members", query(listMembers)},
-		{http.MethodGet, workspace + "/members/{user_id}", query(getMember)},
-		{http.MethodPatch, workspace + "/members/{user_id}", command(updateMember)},
-		{http.MethodDelete, workspace + "/members/{user_id}", command(removeMember)},
-		{http.MethodGet, workspace + "/invitations", query(listInvitations)},
-		{http.MethodPost, workspace + "/invitations", command(createInvitation)},
-		{http.MethodGet, workspace + "/invitations/{invitation_id}", query(getInvitation)},
-		{http.MethodDelete, workspace + "/invitations/{invitation_id}", command(deleteInvitation)},
-		{http.MethodPost, "/api/invitations/accept", command(acceptInvitation)},
+		getOf("/api/workspaces", query(listWorkspaces)),
+		postOf("/api/workspaces", command(createWorkspace)),
+		getOf(workspace, query(getWorkspace)),
+		patchOf(workspace, command(updateWorkspace)),
+		deleteOf(workspace, command(deleteWorkspace)),
+		postOf(workspace+"/transfer", command(transferWorkspace)),
+		getOf(workspace+"/members", query(listMembers)),
+		getOf(workspace+"/members/{user_id}", query(getMember)),
+		patchOf(workspace+"/members/{user_id}", command(updateMember)),
+		deleteOf(workspace+"/members/{user_id}", command(removeMember)),
+		getOf(workspace+"/invitations", query(listInvitations)),
+		postOf(workspace+"/invitations", command(createInvitation)),
+		getOf(workspace+"/invitations/{invitation_id}", query(getInvitation)),
+		deleteOf(workspace+"/invitations/{invitation_id}", command(deleteInvitation)),
+		postOf("/api/invitations/accept", command(acceptInvitation)),
 	}
 }
 
