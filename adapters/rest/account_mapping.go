@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -27,7 +28,7 @@ func toMe(r *request, u *account.User, memberships []account.Membership) openapi
 		User:            toUser(r, u),
 		Org:             openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:       nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:      mapSlice(newest(memberships, maxWorkspacesOfMe), mapFor(r, toMembership)),
+		Workspaces:      convert.Slice(newest(memberships, maxWorkspacesOfMe), mapFor(r, toMembership)),
 		Role:            openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
 		Permissions:     account.Permissions(r.by),
 		FailingWebhooks: nullable.NewNullNullable[int](),
@@ -80,9 +81,9 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 		Scopes:      toScopes(k.Scopes),
 		Hint:        k.Hint,
 		Status:      status,
-		ExpiresAt:   orNullTime(k.ExpiresAt),
-		LastUsedAt:  orNullTime(k.LastUsedAt),
-		RevokedAt:   orNullTime(k.RevokedAt),
+		ExpiresAt:   convert.OrNullTime(k.ExpiresAt),
+		LastUsedAt:  convert.OrNullTime(k.LastUsedAt),
+		RevokedAt:   convert.OrNullTime(k.RevokedAt),
 
 		AllowedAddresses: append([]string{}, k.Networks.List()...),
 		LastUsedAddress:  openapi.OrNull(k.LastUsedBy),

@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -37,7 +38,7 @@ func (a *accountsArea) updateMe(r *request) (reply, error) {
 	}
 	changes := account.UserChanges{
 		Name:             in.Name,
-		DefaultWorkspace: patchString[identity.WorkspaceID](in.DefaultWorkspaceID),
+		DefaultWorkspace: convert.PatchString[identity.WorkspaceID](in.DefaultWorkspaceID),
 	}
 	u, memberships, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes)
 	if err != nil {

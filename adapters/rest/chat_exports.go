@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
@@ -24,7 +25,7 @@ func exportChat(r *request) (reply, error) {
 	return ok(openapi.ChatExport{
 		Format:    openapi.ChatExportFormatAtriumChat1,
 		Content:   toChatContent(&t.Content),
-		Workflows: mapSlice(t.Workflows, func(w *chat.Workflow) string { return w.ID }),
+		Workflows: convert.Slice(t.Workflows, func(w *chat.Workflow) string { return w.ID }),
 	}).withRevision(t.Revision), nil
 }
 
@@ -70,12 +71,12 @@ func fromChatContent(in *openapi.ChatContent) chat.Content {
 		Agents:       toSelected(in.Agents),
 		Tools:        toSelected(in.Tools),
 		Capabilities: in.Capabilities,
-		Model:        toModel(in.ModelConfig),
+		Model:        convert.ToModel(in.ModelConfig),
 		Greeting:     in.Greeting,
 		Starters:     in.ConversationStarters,
 		Metadata:     in.Metadata,
 		Reply:        toReply(&in.Reply),
-		Theme:        toTheme(&in.Theme),
+		Theme:        convert.ToTheme(&in.Theme),
 	}
 	if in.AvatarURL.IsSpecified() && !in.AvatarURL.IsNull() {
 		c.AvatarURL = in.AvatarURL.MustGet()

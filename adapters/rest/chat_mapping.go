@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/chats"
@@ -96,12 +97,12 @@ func chatDraft(in openapi.ChatTemplateCreate) chat.Draft {
 			Agents:       toSelected(in.Agents),
 			Tools:        toSelected(in.Tools),
 			Capabilities: in.Capabilities,
-			Model:        toModel(in.ModelConfig),
+			Model:        convert.ToModel(in.ModelConfig),
 			Greeting:     in.Greeting,
 			Starters:     in.ConversationStarters,
 			Metadata:     in.Metadata,
 			Reply:        toReply(in.Reply),
-			Theme:        toTheme(in.Theme),
+			Theme:        convert.ToTheme(in.Theme),
 		},
 		Status:     chat.Status(in.Status),
 		Visibility: access.Visibility(in.Visibility),
@@ -112,30 +113,30 @@ func chatDraft(in openapi.ChatTemplateCreate) chat.Draft {
 func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	c := chat.Changes{
 		Name:         in.Name,
-		Description:  orZero(in.Description),
-		AvatarURL:    orZero(in.AvatarURL),
-		Instructions: orZero(in.Instructions),
-		Capabilities: orZero(in.Capabilities),
-		Greeting:     orZero(in.Greeting),
-		Starters:     orZero(in.ConversationStarters),
+		Description:  convert.OrZero(in.Description),
+		AvatarURL:    convert.OrZero(in.AvatarURL),
+		Instructions: convert.OrZero(in.Instructions),
+		Capabilities: convert.OrZero(in.Capabilities),
+		Greeting:     convert.OrZero(in.Greeting),
+		Starters:     convert.OrZero(in.ConversationStarters),
 		Status:       (*chat.Status)(in.Status),
 		Visibility:   (*access.Visibility)(in.Visibility),
 		Owner:        (*identity.UserID)(in.OwnerID),
-		Metadata:     patchJSON(in.Metadata),
+		Metadata:     convert.PatchJSON(in.Metadata),
 	}
-	if p := orZero(in.Prompt); p != nil {
+	if p := convert.OrZero(in.Prompt); p != nil {
 		c.Prompt = new(toChatPrompt(*p))
 	}
-	if r := orZero(in.Reply); r != nil {
+	if r := convert.OrZero(in.Reply); r != nil {
 		c.Reply = new(toReply(r))
 	}
-	if t := orZero(in.Theme); t != nil {
-		c.Theme = new(toTheme(t))
+	if t := convert.OrZero(in.Theme); t != nil {
+		c.Theme = new(convert.ToTheme(t))
 	}
-	if v := orZero(in.Agents); v != nil {
+	if v := convert.OrZero(in.Agents); v != nil {
 		c.Agents = new(toSelected(*v))
 	}
-	if v := orZero(in.Tools); v != nil {
+	if v := convert.OrZero(in.Tools); v != nil {
 		c.Tools = new(toSelected(*v))
 	}
 	if in.ModelConfig.IsSpecified() {
@@ -143,7 +144,7 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 			if in.ModelConfig.IsNull() {
 				return nil
 			}
-			return patchModel(old, in.ModelConfig.MustGet())
+			return convert.PatchModel(old, in.ModelConfig.MustGet())
 		}
 	}
 	return c
@@ -157,7 +158,7 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 		Version:      i.Version,
 		Status:       openapi.RegistryStatus(i.Status),
 		ConfigSchema: nullable.NewNullNullable[json.RawMessage](),
-		Requires:     nonNil(i.Requires),
+		Requires:     convert.NonNil(i.Requires),
 		Effects:      openapi.RegistryEffects(i.Effects),
 		EmbedSafe:    i.EmbedSafe,
 	}
@@ -171,15 +172,15 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 func toChat(r *request, t *chat.Template) openapi.ChatTemplate {
 	out := toChatSummary(r, new(t.Summary()))
 	if broken := r.Chats.Registry(r.by).BrokenConfigs(t); len(broken) > 0 {
-		out.Health, out.Issues = openapi.ChatHealthDegraded, append(out.Issues, mapSlice(broken, toIssue)...)
+		out.Health, out.Issues = openapi.ChatHealthDegraded, append(out.Issues, convert.Slice(broken, toIssue)...)
 	}
 	if !t.SeesInside(r.by) {
 		return out
 	}
 	out.Instructions = &t.Instructions
-	out.Agents, out.Tools = mapSlice(t.Agents, fromSelected), mapSlice(t.Tools, fromSelected)
-	out.ModelConfig = new(fromModel(t.Model))
-	out.Reply, out.Theme = new(fromReply(t.Reply)), new(fromTheme(t.Theme))
+	out.Agents, out.Tools = convert.Slice(t.Agents, fromSelected), convert.Slice(t.Tools, fromSelected)
+	out.ModelConfig = new(convert.FromModel(t.Model))
+	out.Reply, out.Theme = new(fromReply(t.Reply)), new(convert.FromTheme(t.Theme))
 	out.Prompt, out.UnpublishedChanges = fromChatPrompt(t.Prompt), new(t.HasChanges())
 	return out
 }
@@ -210,12 +211,12 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 		Name:             t.Name,
 		Status:           openapi.ChatStatus(t.Status),
 		Instructions:     r.Instructions,
-		MissingVariables: nonNil(r.Missing),
+		MissingVariables: convert.NonNil(r.Missing),
 		Prompt:           nullable.NewNullNullable[openapi.ChatRuntimePrompt](),
-		Agents:           mapSlice(t.Agents, fromSelected),
-		Tools:            mapSlice(t.Tools, fromSelected),
-		Capabilities:     nonNil(t.Capabilities),
-		ModelConfig:      fromModel(t.Model),
+		Agents:           convert.Slice(t.Agents, fromSelected),
+		Tools:            convert.Slice(t.Tools, fromSelected),
+		Capabilities:     convert.NonNil(t.Capabilities),
+		ModelConfig:      convert.FromModel(t.Model),
 		Revision:         t.Revision,
 		PublishedVersion: nullable.NewNullNullable[int](),
 	}
@@ -253,18 +254,18 @@ func toChatSummary(r *request, t *chat.Summary) openapi.ChatTemplate {
 		Description:          t.Description,
 		AvatarURL:            openapi.OrNull(t.AvatarURL),
 		Status:               openapi.ChatStatus(t.Status),
-		Agents:               mapSlice(t.Agents, item),
-		Tools:                mapSlice(t.Tools, item),
-		Capabilities:         nonNil(t.Capabilities),
+		Agents:               convert.Slice(t.Agents, item),
+		Tools:                convert.Slice(t.Tools, item),
+		Capabilities:         convert.NonNil(t.Capabilities),
 		Greeting:             t.Greeting,
-		ConversationStarters: nonNil(t.Starters),
+		ConversationStarters: convert.NonNil(t.Starters),
 		Visibility:           openapi.Visibility(t.Visibility),
-		Metadata:             orEmpty(t.Metadata, "{}"),
+		Metadata:             convert.OrEmpty(t.Metadata, "{}"),
 		OwnerID:              string(t.Owner),
-		Workflows:            mapSlice(t.Workflows, toWorkflow),
+		Workflows:            convert.Slice(t.Workflows, toWorkflow),
 		MyRole:               openapi.ChatRole(t.Access(r.by).String()),
 		Health:               health,
-		Issues:               mapSlice(issues, toIssue),
+		Issues:               convert.Slice(issues, toIssue),
 		Revision:             t.Revision,
 		CreatedAt:            openapi.Time(t.CreatedAt),
 		CreatedBy:            string(t.CreatedBy),
@@ -289,7 +290,7 @@ func toChatPrompt(in openapi.ChatPrompt) chat.Prompt {
 }
 
 func toSelected(in []openapi.ChatItem) []chat.Selected {
-	return mapSlice(in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} })
+	return convert.Slice(in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} })
 }
 
 func fromSelected(s *chat.Selected) openapi.ChatItem {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -56,9 +57,9 @@ func changeChatMembers(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	changed, err := r.Chats.ChangeMembers(r.Context(), r.by, chatID(r), mapSlice(in.Changes, toMemberGrant))
+	changed, err := r.Chats.ChangeMembers(r.Context(), r.by, chatID(r), convert.Slice(in.Changes, toMemberGrant))
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.ChatMembersChanged{Data: mapSlice(changed, toMemberChanged)}), nil
+	return ok(openapi.ChatMembersChanged{Data: convert.Slice(changed, toMemberChanged)}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/access"
@@ -86,7 +87,7 @@ func diffChatVersions(r *request) (reply, error) {
 		Against:       versionName(from),
 		Version:       versionName(to),
 		Unified:       chat.UnifiedInstructions(versionName(from), versionName(to), from.Content, to.Content),
-		ChangedFields: nonNil(changed),
+		ChangedFields: convert.NonNil(changed),
 		Changes:       changes,
 	}), nil
 }
@@ -97,7 +98,7 @@ func publishChatVersion(r *request) (reply, error) {
 		return reply{}, err
 	}
 	t, err := r.Chats.Publish(r.Context(), r.by, chatID(r), r.match, chatVersionRef(r), chat.Release{
-		Expected: patchString[chat.VersionID](in.ExpectedPublishedVersionID), Reason: in.Reason,
+		Expected: convert.PatchString[chat.VersionID](in.ExpectedPublishedVersionID), Reason: in.Reason,
 	})
 	return chatReply(r, t, err)
 }
@@ -143,15 +144,15 @@ func toChatContent(c *chat.Content) openapi.ChatContent {
 		AvatarURL:            openapi.OrNull(c.AvatarURL),
 		Instructions:         c.Instructions,
 		Prompt:               fromChatPrompt(c.Prompt),
-		Agents:               mapSlice(c.Agents, fromSelected),
-		Tools:                mapSlice(c.Tools, fromSelected),
-		Capabilities:         nonNil(c.Capabilities),
-		ModelConfig:          fromModel(c.Model),
+		Agents:               convert.Slice(c.Agents, fromSelected),
+		Tools:                convert.Slice(c.Tools, fromSelected),
+		Capabilities:         convert.NonNil(c.Capabilities),
+		ModelConfig:          convert.FromModel(c.Model),
 		Greeting:             c.Greeting,
-		ConversationStarters: nonNil(c.Starters),
-		Metadata:             orEmpty(c.Metadata, "{}"),
+		ConversationStarters: convert.NonNil(c.Starters),
+		Metadata:             convert.OrEmpty(c.Metadata, "{}"),
 		Reply:                fromReply(c.Reply),
-		Theme:                fromTheme(c.Theme),
+		Theme:                convert.FromTheme(c.Theme),
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -121,10 +122,10 @@ func getRegistry(r *request) (reply, error) {
 	of := r.Chats.Registry(r.by)
 	return ok(openapi.ChatRegistry{
 		Revision:     of.Revision,
-		Agents:       mapSlice(of.Agents, toRegistryItem),
-		Tools:        mapSlice(of.Tools, toRegistryItem),
-		Capabilities: mapSlice(of.Capabilities, toRegistryItem),
-		Workflows:    mapSlice(of.Workflows, toRegistryItem),
+		Agents:       convert.Slice(of.Agents, toRegistryItem),
+		Tools:        convert.Slice(of.Tools, toRegistryItem),
+		Capabilities: convert.Slice(of.Capabilities, toRegistryItem),
+		Workflows:    convert.Slice(of.Workflows, toRegistryItem),
 	}).withRevision(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 

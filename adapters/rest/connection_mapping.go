@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -22,27 +23,27 @@ func toConnection(c *connection.Connection, sources []openapi.ConnectionSource) 
 		Status: openapi.ConnectionStatus(c.Status),
 		Config: toConfig(c.Config),
 		Secret: openapi.ConnectionSecret{
-			Set:         nonNil(c.Secrets),
+			Set:         convert.NonNil(c.Secrets),
 			Fingerprint: openapi.OrNull(c.Fingerprint),
 			UpdatedAt:   openapi.Time(c.SecretUpdatedAt),
 		},
 		Server:              toServer(c.Server),
-		Checks:              mapSlice(c.Checks, toCheck),
+		Checks:              convert.Slice(c.Checks, convert.ToCheck),
 		Failure:             nullable.NewNullNullable[openapi.ConnectionFailure](),
 		Warnings:            toCodes(connection.Report{Checks: c.Checks}.Warnings()),
 		ConsecutiveFailures: c.Failures,
-		LastVerifiedAt:      orNullTime(c.LastVerifiedAt),
+		LastVerifiedAt:      convert.OrNullTime(c.LastVerifiedAt),
 		NextVerifyAt:        nextVerify(c),
-		Sources:             nonNil(sources),
+		Sources:             convert.NonNil(sources),
 		CreatedBy:           openapi.OrNull(string(c.CreatedBy)),
 		Ownerless:           c.Ownerless,
-		RevokedAt:           orNullTime(c.RevokedAt),
+		RevokedAt:           convert.OrNullTime(c.RevokedAt),
 		Revision:            c.Revision,
 		CreatedAt:           openapi.Time(c.CreatedAt),
 		UpdatedAt:           openapi.Time(c.UpdatedAt),
 	}
 	if f := c.Failure(); f != nil {
-		out.Failure = nullable.NewNullableWithValue(toFailure(f))
+		out.Failure = nullable.NewNullableWithValue(convert.ToFailure(f))
 	}
 	return out
 }
@@ -62,9 +63,9 @@ func toConfig(stored json.RawMessage) json.RawMessage {
 // nextVerify returns when c is verified next; null if it is revoked.
 func nextVerify(c *connection.Connection) nullable.Nullable[openapi.Time] {
 	if c.Status == connection.Revoked {
-		return orNullTime(time.Time{})
+		return convert.OrNullTime(time.Time{})
 	}
-	return orNullTime(c.NextCheckAt)
+	return convert.OrNullTime(c.NextCheckAt)
 }
 
 func toConnectionSource(s *source.Summary) openapi.ConnectionSource {
@@ -76,7 +77,7 @@ func toServer(s connection.Server) openapi.ConnectionServer {
 }
 
 func toCodes(codes []connection.Code) []string {
-	return mapSlice(codes, func(c *connection.Code) string { return string(*c) })
+	return convert.Slice(codes, func(c *connection.Code) string { return string(*c) })
 }
 
 // toKind returns a kind as the caller's org offers it.
@@ -85,10 +86,10 @@ func toKind(r *request, d *connection.Descriptor) openapi.ConnectionKind {
 		Kind:             string(d.Kind),
 		Title:            d.Title,
 		DocsURL:          d.DocsURL,
-		Capabilities:     nonNil(d.Capabilities),
+		Capabilities:     convert.NonNil(d.Capabilities),
 		Grants:           d.Grants,
 		CredentialSchema: d.Schema,
 		Consent:          r.Connections.AsksConsent(r.by.Org, d.Kind),
-		Ports:            mapSlice(d.Ports, func(p *uint16) int { return int(*p) }),
+		Ports:            convert.Slice(d.Ports, func(p *uint16) int { return int(*p) }),
 	}
 }

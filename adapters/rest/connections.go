@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -31,7 +32,7 @@ func listConnections(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	sources := mapSlice(all.Sources, toConnectionSource)
+	sources := convert.Slice(all.Sources, toConnectionSource)
 	toItem := func(c *connection.Connection) openapi.Connection {
 		from, to := 0, 0 // where the sources of c are
 		for i := range all.Sources {
@@ -45,9 +46,9 @@ func listConnections(r *request) (reply, error) {
 		return toConnection(c, sources[from:to:to])
 	}
 	return ok(openapi.ConnectionList{
-		Data:       mapSlice(all.Connections, toItem),
+		Data:       convert.Slice(all.Connections, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
-		Kinds:      mapSlice(all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(r, *d) }),
+		Kinds:      convert.Slice(all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(r, *d) }),
 	}), nil
 }
 
@@ -75,7 +76,7 @@ func testConnection(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ProbeReport{
-		Checks:   mapSlice(trial.Report.Checks, toCheck),
+		Checks:   convert.Slice(trial.Report.Checks, convert.ToCheck),
 		Server:   toServer(trial.Report.Server),
 		Warnings: toCodes(trial.Report.Warnings()),
 	}), nil
@@ -125,9 +126,9 @@ func revokeConnection(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ConnectionRevocation{
-		Connection:    toConnection(out.Connection, mapSlice(out.Paused, toConnectionSource)),
-		PausedSources: mapSlice(out.Paused, toConnectionSource),
-		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: orNullPtr(out.Withdrawn),
+		Connection:    toConnection(out.Connection, convert.Slice(out.Paused, toConnectionSource)),
+		PausedSources: convert.Slice(out.Paused, toConnectionSource),
+		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: convert.OrNullPtr(out.Withdrawn),
 	}).withRevision(out.Connection.Revision), nil
 }
 
@@ -156,7 +157,7 @@ func connectionReply(r *request, c *connection.Connection, err error) (reply, er
 		return reply{}, err
 	}
 	sources, err := r.Sources.ListThrough(r.Context(), r.by, c.ID)
-	return ok(toConnection(c, mapSlice(sources, toConnectionSource))).withRevision(c.Revision), err
+	return ok(toConnection(c, convert.Slice(sources, toConnectionSource))).withRevision(c.Revision), err
 }
 
 func connectionsArea() area { return area{name: "connections", operations: connectionOperations()} }

@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -16,11 +17,11 @@ func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 		AvatarURL:            openapi.OrNull(t.AvatarURL),
 		Greeting:             t.Greeting,
 		ConversationStarters: append([]string{}, t.Starters...),
-		Tools: mapSlice(s.Tools, func(i *chat.Item) openapi.EmbedTool {
+		Tools: convert.Slice(s.Tools, func(i *chat.Item) openapi.EmbedTool {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),
 		Replies: t.Reply.Answers(),
-		Theme:   fromTheme(t.Theme),
+		Theme:   convert.FromTheme(t.Theme),
 	}
 }
 
@@ -42,14 +43,14 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 		AllowedOrigins:    origins,
 		AllowNoOrigin:     t.AllowNoOrigin,
 		Enabled:           t.Enabled,
-		ExpiresAt:         orNullTime(t.ExpiresAt),
+		ExpiresAt:         convert.OrNullTime(t.ExpiresAt),
 		SessionTTLSeconds: int64(t.SessionTTL / time.Second),
 		RateLimit:         openapi.EmbedRateLimit{PerMinute: t.PerMinute},
 		RepliesPerDay:     t.RepliesPerDay,
-		Theme:             fromTheme(t.Theme),
+		Theme:             convert.FromTheme(t.Theme),
 		Hint:              t.Hint,
 		Status:            openapi.EmbedTokenStatus(t.Status(now)),
-		LastUsedAt:        orNullTime(t.LastUsedAt),
+		LastUsedAt:        convert.OrNullTime(t.LastUsedAt),
 		LastUsedOrigin:    openapi.OrNull(string(t.LastUsedOrigin)),
 		CreatedBy:         string(t.CreatedBy),
 		Revision:          t.Revision,

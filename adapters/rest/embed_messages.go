@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -86,7 +87,7 @@ func (a *embedsArea) sendEmbedMessage(v *visitor) (_ reply, err error) {
 	if err != nil {
 		return reply{}, err
 	}
-	q := chat.Question{Text: in.Text, History: mapSlice(in.History, func(t *openapi.EmbedTurn) chat.Turn {
+	q := chat.Question{Text: in.Text, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) chat.Turn {
 		return chat.Turn{Question: t.Text, Answer: t.Answer}
 	})}
 	leave := func() {}

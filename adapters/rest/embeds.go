@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -44,13 +45,13 @@ func (a *embedsArea) createEmbedToken(r *request) (reply, error) {
 		Origins:       &in.AllowedOrigins,
 		AllowNoOrigin: &in.AllowNoOrigin,
 		Enabled:       in.Enabled,
-		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
+		ExpiresAt:     (*time.Time)(convert.OrZero(in.ExpiresAt)),
 		RepliesPerDay: in.RepliesPerDay,
 	}
 	if in.Theme != nil {
-		c.Theme = new(toTheme(in.Theme))
+		c.Theme = new(convert.ToTheme(in.Theme))
 	}
-	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
+	c.SessionTTL, c.PerMinute = convert.Seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, made, err := r.Embeds.Create(r.Context(), r.by, pathChat(r), c)
 	if err != nil {
 		return reply{}, err
@@ -80,13 +81,13 @@ func updateEmbedToken(r *request) (reply, error) {
 		Origins:       in.AllowedOrigins,
 		AllowNoOrigin: in.AllowNoOrigin,
 		Enabled:       in.Enabled,
-		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
+		ExpiresAt:     (*time.Time)(convert.OrZero(in.ExpiresAt)),
 		RepliesPerDay: in.RepliesPerDay,
 	}
-	if t := orZero(in.Theme); t != nil {
-		c.Theme = new(toTheme(t))
+	if t := convert.OrZero(in.Theme); t != nil {
+		c.Theme = new(convert.ToTheme(t))
 	}
-	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
+	c.SessionTTL, c.PerMinute = convert.Seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, err := r.Embeds.Change(r.Context(), r.by, pathChat(r), embedTokenID(r), r.match, c)
 	if err != nil {
 		return reply{}, err
@@ -154,7 +155,7 @@ func getEmbedTokenUsage(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := openapi.EmbedTokenUsage{
-		From: from.Time().Format(time.DateOnly), To: to.Time().Format(time.DateOnly), Data: mapSlice(uses, toEmbedUse),
+		From: from.Time().Format(time.DateOnly), To: to.Time().Format(time.DateOnly), Data: convert.Slice(uses, toEmbedUse),
 	}
 	for _, u := range uses {
 		out.Sessions += u.Sessions

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -21,7 +22,7 @@ func getEntitlements(r *request) (reply, error) {
 		PeriodEnd:   openapi.Time(e.Period.End),
 	}
 	if e.Plan != nil {
-		out.PlanID, out.Features = nullable.NewNullableWithValue(string(e.Plan.ID)), nonNil(e.Plan.Features)
+		out.PlanID, out.Features = nullable.NewNullableWithValue(string(e.Plan.ID)), convert.NonNil(e.Plan.Features)
 	}
 	for i := range e.Limits {
 		out.Limits[e.Limits[i].Name] = toEntitlementLimit(&e.Limits[i])

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -56,7 +57,7 @@ func verifyEvents(r *request) (reply, error) {
 		Waiting:  part.Waiting,
 		Unsigned: part.Unsigned,
 		Broken:   part.Broken,
-		Breaks: mapSlice(part.Breaks, func(b *event.Break) openapi.EventBreak {
+		Breaks: convert.Slice(part.Breaks, func(b *event.Break) openapi.EventBreak {
 			return openapi.EventBreak{EventID: openapi.OrNull(b.Event), Seq: b.Seq, Reason: b.Reason}
 		}),
 		LastSeq:   part.Seq,
@@ -100,7 +101,7 @@ func feedReply(r *request) (reply, error) {
 	}
 	next, err := r.next(position)
 	return ok(openapi.EventList{
-		Data:       mapSlice(part.Items, toEvent),
+		Data:       convert.Slice(part.Items, toEvent),
 		NextCursor: next,
 		FirstSeq:   nullable.NewNullableWithValue(part.First),
 		LastSeq:    nullable.NewNullableWithValue(part.Last),

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -61,10 +62,10 @@ func updateGroup(r *request) (reply, error) {
 		return reply{}, err
 	}
 	changes := account.GroupChanges{Name: in.Name}
-	if name := orZero(in.Role); name != nil {
+	if name := convert.OrZero(in.Role); name != nil {
 		changes.Role = new(identity.ParseRole(string(*name))) // a name that is no role removes it
 	}
-	if external := orZero(in.ExternalID); external != nil {
+	if external := convert.OrZero(in.ExternalID); external != nil {
 		changes.External = external
 	}
 	g, err := r.Groups.Change(r.Context(), r.by, groupID(r), r.match, changes)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"net/http"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -56,7 +57,7 @@ func (a *accountsArea) reportLeakedKeys(r *request) (reply, error) {
 		return reply{}, err
 	}
 	by := signingIn(r, at)
-	mails, err := r.Accounts.EndLeaked(r.Context(), by, mapSlice(in, toLeak))
+	mails, err := r.Accounts.EndLeaked(r.Context(), by, convert.Slice(in, toLeak))
 	alert(r, mails)
 	return noContent, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -26,7 +27,7 @@ func BenchmarkListBody(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		items := mapSlice(found, func(t *prompt.Template) openapi.PromptTemplate { return templateFor(by, t) })
+		items := convert.Slice(found, func(t *prompt.Template) openapi.PromptTemplate { return templateFor(by, t) })
 		var buf bytes.Buffer
 		if err := encode(&buf, pageBody[openapi.PromptTemplate]{items, openapi.OrNull("next")}); err != nil {
 			b.Fatal(err)

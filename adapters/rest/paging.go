@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -75,7 +76,7 @@ func pageOf[T, Item any](
 		return nil, next, err
 	}
 	next, err = r.next(found.Next)
-	return mapSlice(found.Items, to), next, err
+	return convert.Slice(found.Items, to), next, err
 }
 
 // list identifies the list that a cursor belongs to: the request without its position and page size.

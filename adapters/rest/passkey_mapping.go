@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/base64"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -17,7 +18,7 @@ func toPasskey(k *account.Passkey) openapi.Passkey {
 		Revision:   k.Revision,
 		CreatedAt:  openapi.Time(k.CreatedAt),
 		UpdatedAt:  openapi.Time(k.UpdatedAt),
-		LastUsedAt: orNullTime(k.LastUsedAt),
+		LastUsedAt: convert.OrNullTime(k.LastUsedAt),
 	}
 }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -63,7 +64,7 @@ func toAddress(a payment.Address) nullable.Nullable[openapi.BillingAddress] {
 }
 
 func toTaxIDs(ids []payment.TaxID) []openapi.TaxID {
-	return mapSlice(ids, func(id *payment.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} })
+	return convert.Slice(ids, func(id *payment.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} })
 }
 
 // toBilledTo returns the billing details that an invoice shows.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -14,7 +15,7 @@ func toDiscount(d *payment.Discount) openapi.Discount {
 		Duration:         openapi.DiscountDuration(d.Duration),
 		DurationInMonths: openapi.OrNull(d.Months),
 		StartsAt:         openapi.Time(d.Start),
-		EndsAt:           orNullTime(d.End),
+		EndsAt:           convert.OrNullTime(d.End),
 	}
 	if d.Percent == 0 {
 		out.AmountOff = nullable.NewNullableWithValue(toMoney(d.Amount))

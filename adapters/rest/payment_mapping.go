@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -33,7 +34,7 @@ func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 		Interval:      openapi.PlanInterval(p.Interval),
 		IntervalCount: p.IntervalCount,
 		TrialDays:     p.TrialDays,
-		Features:      nonNil(p.Features),
+		Features:      convert.NonNil(p.Features),
 		Limits:        limits,
 		Available:     !p.Unavailable,
 		IsCurrent:     current != "" && p.ID == current,
@@ -63,21 +64,21 @@ func toInvoice(i *payment.Invoice) openapi.Invoice {
 		Status:     openapi.InvoiceStatus(i.Status),
 		Subtotal:   money(i.Subtotal),
 		Discount:   money(i.Discount),
-		Discounts:  mapSlice(i.Discounts, toDiscount),
+		Discounts:  convert.Slice(i.Discounts, toDiscount),
 		Tax:        money(i.Tax),
 		Total:      money(i.Total),
 		AmountDue:  money(i.AmountDue),
 		AmountPaid: money(i.AmountPaid),
-		Lines: mapSlice(i.Lines, func(l *payment.InvoiceLine) openapi.InvoiceLine {
+		Lines: convert.Slice(i.Lines, func(l *payment.InvoiceLine) openapi.InvoiceLine {
 			return openapi.InvoiceLine{
 				Description: l.Description, Quantity: l.Quantity, Amount: money(l.Amount),
-				PeriodStart: orNullTime(l.Start), PeriodEnd: orNullTime(l.End),
+				PeriodStart: convert.OrNullTime(l.Start), PeriodEnd: convert.OrNullTime(l.End),
 			}
 		}),
 		PeriodStart:    openapi.Time(i.PeriodStart),
 		PeriodEnd:      openapi.Time(i.PeriodEnd),
-		DueAt:          orNullTime(i.DueAt),
-		PaidAt:         orNullTime(i.PaidAt),
+		DueAt:          convert.OrNullTime(i.DueAt),
+		PaidAt:         convert.OrNullTime(i.PaidAt),
 		HostedURL:      openapi.OrNull(i.HostedURL),
 		PdfURL:         openapi.OrNull(i.PDFURL),
 		BillingDetails: toBilledTo(i.BilledTo),
@@ -94,13 +95,13 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		Entitled:               v.Entitled,
 		CurrentPeriodStart:     openapi.Time(v.PeriodStart),
 		CurrentPeriodEnd:       openapi.Time(v.PeriodEnd),
-		TrialEnd:               orNullTime(v.TrialEnd),
+		TrialEnd:               convert.OrNullTime(v.TrialEnd),
 		CancelAtPeriodEnd:      v.CancelAtPeriodEnd,
-		EndsAt:                 orNullTime(v.EndsAt),
+		EndsAt:                 convert.OrNullTime(v.EndsAt),
 		CancellationFeedback:   openapi.OrNull(string(v.Cancellation.Feedback)),
 		CancellationComment:    openapi.OrNull(v.Cancellation.Comment),
 		Paused:                 v.Paused,
-		PaidUntil:              orNullTime(v.PaidUntil),
+		PaidUntil:              convert.OrNullTime(v.PaidUntil),
 		PendingChange:          nullable.NewNullNullable[openapi.SubscriptionPendingChange](),
 		DefaultPaymentMethodID: openapi.OrNull(string(v.Default)),
 		Action:                 toAction(v.Action),

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
@@ -25,7 +26,7 @@ func previewSubscriptionChange(r *request) (reply, error) {
 		AtRenewal: p.AtRenewal,
 		DueToday:  toMoney(p.Today),
 		DueNext:   toMoney(p.Next),
-		DueNextAt: orNullTime(p.NextAt),
+		DueNextAt: convert.OrNullTime(p.NextAt),
 		Credit:    toMoney(p.Credit),
 		Signature: p.Signature,
 		ExpiresAt: openapi.Time(p.ExpiresAt()),

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -69,7 +70,7 @@ func listPlans(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := ok(openapi.PlanList{
-		Data:       mapSlice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
+		Data:       convert.Slice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
 		NextCursor: nullable.NewNullNullable[string](),
 	}).withRevision(1)
 	out.vary = "Host, Authorization, Workspace-Id"
@@ -113,7 +114,7 @@ func listPaymentMethods(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.PaymentMethodList{
-		Data: mapSlice(
+		Data: convert.Slice(
 			w.Methods, func(m *payment.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) },
 		),
 		NextCursor: nullable.NewNullNullable[string](),

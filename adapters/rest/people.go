@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -48,8 +49,8 @@ func toPerson(p *account.PersonSummary) openapi.Person {
 		WorkspaceCount: p.Workspaces,
 		SessionCount:   p.Sessions,
 		APIKeyCount:    p.Keys,
-		LastSeenAt:     orNullTime(p.LastSeenAt),
-		DisabledAt:     orNullTime(p.User.DisabledAt),
+		LastSeenAt:     convert.OrNullTime(p.LastSeenAt),
+		DisabledAt:     convert.OrNullTime(p.User.DisabledAt),
 		Revision:       p.User.Revision,
 		CreatedAt:      openapi.Time(p.User.CreatedAt),
 		UpdatedAt:      openapi.Time(p.User.UpdatedAt),
@@ -119,6 +120,6 @@ func toErasure(e *account.Erasure) openapi.Erasure {
 			Events:      e.Report.Events,
 		},
 		CreatedAt: openapi.Time(e.CreatedAt),
-		EndedAt:   orNullTime(e.EndedAt),
+		EndedAt:   convert.OrNullTime(e.EndedAt),
 	}
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
@@ -16,14 +17,14 @@ func toPresence(v *presence.View) openapi.Presence {
 		Status:       openapi.PresenceStatus(v.Status),
 		Text:         v.Claim.Text,
 		Emoji:        v.Claim.Emoji,
-		LastActiveAt: orNullTime(v.ActiveAt),
+		LastActiveAt: convert.OrNullTime(v.ActiveAt),
 	}
 	if v.Access < presence.Whole {
 		return out
 	}
 	out.Source = presenceSource(v.Manual)
-	out.Seq, out.ManualUntil = &v.Seq, orNullTime(v.Until)
-	out.LastSeenAt, out.ExpiresAt = orNullTime(v.SeenAt), orNullTime(v.ExpiresAt)
+	out.Seq, out.ManualUntil = &v.Seq, convert.OrNullTime(v.Until)
+	out.LastSeenAt, out.ExpiresAt = convert.OrNullTime(v.SeenAt), convert.OrNullTime(v.ExpiresAt)
 	devices := make([]openapi.PresenceDevice, len(v.Devices))
 	for i, d := range v.Devices {
 		devices[i] = openapi.PresenceDevice{

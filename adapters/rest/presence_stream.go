@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -145,7 +146,7 @@ func (s *stream) next() (goOn bool) {
 		kind = "snapshot"
 	}
 	data := openapi.PresenceBatch{
-		Data: mapSlice(b.Views, toPresence),
+		Data: convert.Slice(b.Views, toPresence),
 		Gone: []string{},
 		Seq:  b.Seq,
 		More: b.Snapshot && !b.Last,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -122,7 +123,7 @@ func (s *probeStream) check(c connection.Check) {
 		setStreamHeaders(s.ResponseWriter.Header())
 		s.ResponseWriter.WriteHeader(http.StatusOK)
 	}
-	s.event("check", toCheck(&c))
+	s.event("check", convert.ToCheck(&c))
 }
 
 // end sends the result, unless there was no check.

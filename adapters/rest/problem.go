@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -116,7 +117,7 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		p.Detail = "No organisation is configured for the host " + printableHost(a.host(r)) + "."
 	}
 	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
-		p.Failure, p.Checks = toFailure(&e.Failure), mapSlice(e.Checks, toCheck)
+		p.Failure, p.Checks = convert.ToFailure(&e.Failure), convert.Slice(e.Checks, convert.ToCheck)
 	}
 	if e, ok := errors.AsType[*connection.UnreadableError](err); ok {
 		p.Sqlstate = e.State
@@ -125,7 +126,7 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		p.DeclineCode = e.DeclineCode
 	}
 	if e, ok := errors.AsType[*quota.LimitError](err); ok {
-		p.PlanLimit = toPlanLimit(e)
+		p.PlanLimit = convert.ToPlanLimit(e)
 	}
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, openapi.FieldError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail})

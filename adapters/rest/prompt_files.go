@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -302,7 +303,7 @@ func importedDraft(r *request, name, kind, description string, tags []string) pr
 		Type:        openapi.PromptType(kind),
 		Description: description,
 		Tags:        tags,
-		Visibility:  openapi.Visibility(orDefault(r.query.Get("visibility"), string(openapi.VisibilityPrivate))),
+		Visibility:  openapi.Visibility(convert.OrDefault(r.query.Get("visibility"), string(openapi.VisibilityPrivate))),
 	})
 }
 

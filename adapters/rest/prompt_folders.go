@@ -3,6 +3,7 @@ package rest
 import (
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -12,7 +13,7 @@ func listFolders(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.PromptFolders{Complete: complete, Data: nonNil(mapSlice(found,
+	return ok(openapi.PromptFolders{Complete: complete, Data: convert.NonNil(convert.Slice(found,
 		func(f *prompt.Folder) openapi.PromptFolder {
 			return openapi.PromptFolder{Path: f.Path, TemplateCount: f.Templates}
 		}))}), nil
@@ -23,7 +24,7 @@ func listTags(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.PromptTags{Complete: complete, Data: nonNil(mapSlice(found,
+	return ok(openapi.PromptTags{Complete: complete, Data: convert.NonNil(convert.Slice(found,
 		func(t *prompt.Tag) openapi.PromptTag {
 			return openapi.PromptTag{Tag: t.Name, TemplateCount: t.Templates}
 		}))}), nil

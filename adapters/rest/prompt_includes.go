@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -9,11 +10,11 @@ import (
 // that has their texts.
 func toIncludes(v *prompt.Version) []openapi.PromptInclude {
 	if v.Pinned == nil {
-		return mapSlice(v.Includes, func(i *prompt.Include) openapi.PromptInclude {
+		return convert.Slice(v.Includes, func(i *prompt.Include) openapi.PromptInclude {
 			return toInclude(&prompt.Included{Include: *i})
 		})
 	}
-	return mapSlice(v.Pinned.Includes, toInclude)
+	return convert.Slice(v.Pinned.Includes, toInclude)
 }
 
 func toInclude(i *prompt.Included) openapi.PromptInclude {

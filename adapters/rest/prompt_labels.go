@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -12,7 +13,7 @@ func moveLabel(r *request) (reply, error) {
 	}
 	m := prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: in.Reason}
 	if in.ExpectedVersion.IsSpecified() {
-		m.Expected = new(prompt.ParseRef(*orZero(in.ExpectedVersion)))
+		m.Expected = new(prompt.ParseRef(*convert.OrZero(in.ExpectedVersion)))
 	}
 	t, v, err := r.Prompts.MoveLabel(r.Context(), r.by, promptID(r), prompt.ParseRef(in.Version), m)
 	return versionReply(t, v, err)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/access"
@@ -53,9 +54,9 @@ func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
 func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 	return prompt.Changes{
 		Name:        in.Name,
-		Description: orZero(in.Description),
-		Tags:        orZero(in.Tags),
-		Metadata:    patchJSON(in.Metadata),
+		Description: convert.OrZero(in.Description),
+		Tags:        convert.OrZero(in.Tags),
+		Metadata:    convert.PatchJSON(in.Metadata),
 		Visibility:  (*access.Visibility)(in.Visibility),
 		Protected:   in.Protected,
 		Owner:       (*identity.UserID)(in.OwnerID),
@@ -64,7 +65,7 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 		IncludeMode:   (*prompt.IncludeMode)(in.IncludeMode),
 
 		Approvals:      in.Approvals,
-		RequiredChecks: orZero(in.RequiredChecks),
+		RequiredChecks: convert.OrZero(in.RequiredChecks),
 	}
 }
 
@@ -80,7 +81,7 @@ func toMessages(in []openapi.PromptMessage) []prompt.Message {
 }
 
 func fromMessages(in []prompt.Message) []openapi.PromptMessage {
-	return mapSlice(in, func(m *prompt.Message) openapi.PromptMessage {
+	return convert.Slice(in, func(m *prompt.Message) openapi.PromptMessage {
 		if m.Placeholder != "" {
 			return openapi.PromptMessage{Placeholder: m.Placeholder, Required: m.Required}
 		}
@@ -93,7 +94,7 @@ func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 	for i, v := range in {
 		out[i] = prompt.Variable{
 			Name:        v.Name,
-			Type:        orDefault(string(v.Type), "string"),
+			Type:        convert.OrDefault(string(v.Type), "string"),
 			Required:    v.Required == nil || *v.Required,
 			Default:     v.Default,
 			Enum:        v.Enum,
@@ -105,7 +106,7 @@ func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 }
 
 func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
-	return mapSlice(in, func(v *prompt.Variable) openapi.PromptVariable {
+	return convert.Slice(in, func(v *prompt.Variable) openapi.PromptVariable {
 		return openapi.PromptVariable{
 			Name:        v.Name,
 			Type:        openapi.VariableType(v.Type),
@@ -129,18 +130,18 @@ func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Conten
 	if in.Format != nil {
 		c.Format = prompt.Format(*in.Format)
 	}
-	if v := orZero(in.Variables); v != nil {
+	if v := convert.OrZero(in.Variables); v != nil {
 		c.Variables = toVariables(*v)
 	}
 	if in.ModelConfig.IsNull() {
 		c.Model = nil
 	} else if in.ModelConfig.IsSpecified() {
-		c.Model = patchModel(c.Model, in.ModelConfig.MustGet())
+		c.Model = convert.PatchModel(c.Model, in.ModelConfig.MustGet())
 	}
-	if v := orZero(in.Tools); v != nil {
+	if v := convert.OrZero(in.Tools); v != nil {
 		c.Tools = *v
 	}
-	if merge := patchJSON(in.ResponseFormat); merge != nil {
+	if merge := convert.PatchJSON(in.ResponseFormat); merge != nil {
 		c.ResponseFormat = merge(c.ResponseFormat)
 	}
 	return c
@@ -159,8 +160,8 @@ func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 		Format:           s.Format,
 		Variables:        s.Variables,
 		ModelConfig:      s.ModelConfig,
-		Tools:            orEmpty(c.Tools, "[]"),
-		ResponseFormat:   rawOrNull(c.ResponseFormat),
+		Tools:            convert.OrEmpty(c.Tools, "[]"),
+		ResponseFormat:   convert.RawOrNull(c.ResponseFormat),
 		Labels:           s.Labels,
 		CommitMessage:    s.CommitMessage,
 		State:            s.State,
@@ -189,13 +190,13 @@ func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.Promp
 		Number:           v.Number,
 		Format:           openapi.PromptFormat(v.Format),
 		Variables:        fromVariables(v.Variables),
-		ModelConfig:      fromModel(v.Model),
-		Labels:           nonNil(v.Labels),
+		ModelConfig:      convert.FromModel(v.Model),
+		Labels:           convert.NonNil(v.Labels),
 		CommitMessage:    v.CommitMessage,
 		State:            versionState(v.Frozen),
 		IsActive:         t.ActiveVersion == v.ID,
 		ContentHash:      v.ContentHash,
-		FirstActivatedAt: orNullTime(v.FirstActivatedAt),
+		FirstActivatedAt: convert.OrNullTime(v.FirstActivatedAt),
 		Reads:            v.Reads,
 		Revision:         v.Revision,
 		CreatedAt:        openapi.Time(v.CreatedAt),
@@ -216,8 +217,8 @@ func fieldChanges(from, to *prompt.Version, changed []string) []openapi.FieldCha
 	values := func(c *prompt.Content) map[string]any {
 		return map[string]any{
 			"format":          c.Format,
-			"variables":       nonNil(fromVariables(c.Variables)),
-			"model_config":    fromModel(c.Model),
+			"variables":       convert.NonNil(fromVariables(c.Variables)),
+			"model_config":    convert.FromModel(c.Model),
 			"tools":           jsonOr(c.Tools, "[]"),
 			"response_format": jsonOr(c.ResponseFormat, "null"),
 		}
@@ -266,14 +267,14 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		Name:           t.Name,
 		Type:           openapi.PromptType(t.Type),
 		Description:    t.Description,
-		Tags:           nonNil(t.Tags),
-		Metadata:       orEmpty(t.Metadata, "{}"),
+		Tags:           convert.NonNil(t.Tags),
+		Metadata:       convert.OrEmpty(t.Metadata, "{}"),
 		Visibility:     openapi.Visibility(t.Visibility),
 		Protected:      t.Protected,
 		Compatibility:  openapi.PromptCompatibility(t.Compatibility),
 		IncludeMode:    openapi.PromptIncludeMode(t.IncludeMode),
 		Approvals:      t.Approvals,
-		RequiredChecks: nonNil(t.RequiredChecks),
+		RequiredChecks: convert.NonNil(t.RequiredChecks),
 		OwnerID:        string(t.Owner),
 		LastReadOn:     nullable.NewNullNullable[string](),
 		ActiveVersion:  nullable.NewNullNullable[openapi.ActiveVersion](),
@@ -288,7 +289,7 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		CreatedAt: openapi.Time(t.CreatedAt),
 		CreatedBy: string(t.CreatedBy),
 		UpdatedAt: openapi.Time(t.UpdatedAt),
-		DeletedAt: orNullTime(t.DeletedAt),
+		DeletedAt: convert.OrNullTime(t.DeletedAt),
 	}
 	if t.SeesDrafts(by) {
 		out.OpenRequests = t.OpenRequests
@@ -319,7 +320,7 @@ func versionDraft(in openapi.PromptVersionCreate) prompt.VersionDraft {
 			Text:           in.Text,
 			Messages:       toMessages(in.Messages),
 			Format:         prompt.Format(in.Format),
-			Model:          toModel(in.ModelConfig),
+			Model:          convert.ToModel(in.ModelConfig),
 			Tools:          in.Tools,
 			ResponseFormat: in.ResponseFormat,
 		},

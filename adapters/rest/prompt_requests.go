@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -24,7 +25,7 @@ func activateVersion(r *request) (reply, error) {
 		return reply{}, err
 	}
 	wish := prompt.Activating{
-		Expected: patchString[prompt.VersionID](in.ExpectedActiveVersionID), Reason: in.Reason,
+		Expected: convert.PatchString[prompt.VersionID](in.ExpectedActiveVersionID), Reason: in.Reason,
 		Acknowledged: in.AcknowledgeContractBreak, NotBefore: time.Time(in.ActivateAt), BypassChecks: in.BypassChecks,
 	}
 	t, asked, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, wish)
@@ -136,13 +137,13 @@ func toActivationRequest(v *prompt.ActivationRequest, now time.Time) openapi.Act
 		Cause:             openapi.OrNull(openapi.ActivationRequestCause(v.Cause)),
 		WaitsFor:          waitsFor(v, now),
 		Reason:            v.Reason,
-		ActivateAt:        orNullTime(v.NotBefore),
+		ActivateAt:        convert.OrNullTime(v.NotBefore),
 		ApprovalsRequired: v.Approvals,
 		Decisions:         make([]openapi.ActivationDecision, len(v.Decisions)),
-		MissingChecks:     nonNil(v.Missing),
+		MissingChecks:     convert.NonNil(v.Missing),
 		RequestedBy:       string(v.By),
 		ExpiresAt:         openapi.Time(v.ExpiresAt()),
-		EndedAt:           orNullTime(v.EndedAt),
+		EndedAt:           convert.OrNullTime(v.EndedAt),
 		EndedBy:           openapi.OrNull(string(v.EndedBy)),
 		Revision:          v.Revision,
 		CreatedAt:         openapi.Time(v.CreatedAt),

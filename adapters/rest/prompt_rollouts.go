@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -18,7 +19,7 @@ func rollOutLabel(r *request) (reply, error) {
 	}
 	d := prompt.RolloutDraft{LabelMove: prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: in.Reason}}
 	if in.ExpectedVersion.IsSpecified() {
-		d.Expected = new(prompt.ParseRef(*orZero(in.ExpectedVersion)))
+		d.Expected = new(prompt.ParseRef(*convert.OrZero(in.ExpectedVersion)))
 	}
 	for _, v := range in.Versions {
 		d.Versions = append(d.Versions, prompt.WeightedRef{Ref: prompt.ParseRef(v.Version), Weight: v.Weight})

@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -15,7 +16,7 @@ func toShare(s *prompt.Share) openapi.Share {
 		Email:     openapi.OrNull(s.Email),
 		Name:      s.Name,
 		Role:      openapi.ShareRole(s.Role.String()),
-		ExpiresAt: orNullTime(s.ExpiresAt),
+		ExpiresAt: convert.OrNullTime(s.ExpiresAt),
 		GrantedBy: string(s.GrantedBy),
 		Revision:  s.Revision,
 		CreatedAt: openapi.Time(s.CreatedAt),
@@ -31,7 +32,7 @@ func toFolderShare(s *prompt.FolderShare) openapi.FolderShare {
 		Email:     openapi.OrNull(s.Email),
 		Name:      s.Name,
 		Role:      openapi.ShareRole(s.Role.String()),
-		ExpiresAt: orNullTime(s.ExpiresAt),
+		ExpiresAt: convert.OrNullTime(s.ExpiresAt),
 		GrantedBy: string(s.GrantedBy),
 		Revision:  s.Revision,
 		CreatedAt: openapi.Time(s.CreatedAt),

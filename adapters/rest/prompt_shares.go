@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -68,18 +69,18 @@ func changeShares(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	changed, err := r.Prompts.ChangeShares(r.Context(), r.by, promptID(r), mapSlice(in.Changes, toShareGrant))
+	changed, err := r.Prompts.ChangeShares(r.Context(), r.by, promptID(r), convert.Slice(in.Changes, toShareGrant))
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.SharesChanged{Data: mapSlice(changed, toShareChanged)}), nil
+	return ok(openapi.SharesChanged{Data: convert.Slice(changed, toShareChanged)}), nil
 }
 
 func shareChanges(in openapi.SharePatch) (c prompt.ShareChanges) {
 	if in.Role != nil {
 		c.Role = new(access.Parse(string(*in.Role)))
 	}
-	if until := orZero(in.ExpiresAt); until != nil {
+	if until := convert.OrZero(in.ExpiresAt); until != nil {
 		c.ExpiresAt = (*time.Time)(until)
 	}
 	return c

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -45,7 +46,7 @@ func updateVersion(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c := prompt.VersionChanges{CommitMessage: orZero(in.CommitMessage), Labels: orZero(in.Labels)}
+	c := prompt.VersionChanges{CommitMessage: convert.OrZero(in.CommitMessage), Labels: convert.OrZero(in.Labels)}
 	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() ||
 		in.ModelConfig.IsSpecified() || in.Tools.IsSpecified() || in.ResponseFormat.IsSpecified() {
 		c.Content = func(old prompt.Content) prompt.Content { return patchContent(old, in) }
@@ -75,7 +76,7 @@ func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionD
 		Against:       toVersionRef(from),
 		Version:       toVersionRef(to),
 		Unified:       d.Unified,
-		ChangedFields: nonNil(d.Changed),
+		ChangedFields: convert.NonNil(d.Changed),
 		Changes:       fieldChanges(from, to, d.Changed),
 	}
 }
@@ -97,8 +98,8 @@ func renderPrompt(r *request) (reply, error) {
 		Rollout:     toChoice(v.Choice),
 		Version:     toVersionRef(v),
 		ContentHash: v.ContentHash,
-		Missing:     nonNil(out.Missing),
-		Unused:      nonNil(out.Unused),
+		Missing:     convert.NonNil(out.Missing),
+		Unused:      convert.NonNil(out.Unused),
 	}
 	if t.Type == prompt.Chat {
 		result.Messages = fromMessages(out.Messages)
@@ -164,7 +165,7 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) (result 
 		said := openapi.ResolvedPrompt{
 			PromptTemplateID: refs[i].PromptTemplateID,
 			Name:             refs[i].Name,
-			Ref:              orDefault(refs[i].Ref, "active"),
+			Ref:              convert.OrDefault(refs[i].Ref, "active"),
 		}
 		if f.Err != nil {
 			why := publicError(f.Err)
@@ -194,7 +195,9 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) (result 
 	return body.Bytes(), nil
 }
 
-func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(ref, otherwise)) }
+func refOr(ref, otherwise string) prompt.Ref {
+	return prompt.ParseRef(convert.OrDefault(ref, otherwise))
+}
 
 // readingReply is versionReply for an operation that counts as a read of the version.
 func readingReply(r *request, t *prompt.Reading, v *prompt.Version, err error) (reply, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -54,7 +55,7 @@ func encodedAtOnce(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 			return nil, err
 		}
 		all.Data[i] = openapi.ResolvedPrompt{PromptTemplateID: string(f.Template.ID), Name: f.Template.Name,
-			Ref: orDefault(refs[i].Ref, "active"), ETag: etag(f.Version.Revision, version.Bytes()), Version: &shown}
+			Ref: convert.OrDefault(refs[i].Ref, "active"), ETag: etag(f.Version.Revision, version.Bytes()), Version: &shown}
 	}
 	err := encode(&body, all)
 	return body.Bytes(), err

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/application/sources"
@@ -44,7 +45,7 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 	if in == nil {
 		return nil
 	}
-	return mapSlice(in, func(p *openapi.SourcePair) source.Pair {
+	return convert.Slice(in, func(p *openapi.SourcePair) source.Pair {
 		return source.Pair{Field: p.Field, Column: p.Column, Transform: fromTransform(p.Transform)}
 	})
 }
@@ -70,10 +71,10 @@ func toSource(s *sources.Seen) openapi.Source {
 			Schema:       at.Table.Schema,
 			Table:        at.Table.Name,
 		},
-		Columns:      mapSlice(s.Columns, toColumn),
+		Columns:      convert.Slice(s.Columns, toColumn),
 		ColumnsTotal: s.Total,
 		Truncated:    s.Total > len(s.Columns),
-		Mapping: mapSlice(s.Mapping, func(p *source.Pair) openapi.SourcePair {
+		Mapping: convert.Slice(s.Mapping, func(p *source.Pair) openapi.SourcePair {
 			return openapi.SourcePair{
 				Field:     p.Field,
 				Column:    p.Column,
@@ -82,9 +83,9 @@ func toSource(s *sources.Seen) openapi.Source {
 		}),
 		MappingReport: openapi.SourceMappingReport{
 			Matched:          s.Report.Matched,
-			UnmappedRequired: nonNil(s.Report.UnmappedRequired),
-			UnmappedColumns:  nonNil(s.Report.UnmappedColumns),
-			Warnings: mapSlice(s.Report.Warnings, func(w *source.Warning) openapi.SourceWarning {
+			UnmappedRequired: convert.NonNil(s.Report.UnmappedRequired),
+			UnmappedColumns:  convert.NonNil(s.Report.UnmappedColumns),
+			Warnings: convert.Slice(s.Report.Warnings, func(w *source.Warning) openapi.SourceWarning {
 				return openapi.SourceWarning{Field: w.Field, Column: w.Column, Code: openapi.SourceWarningCode(w.Code)}
 			}),
 		},
@@ -94,7 +95,7 @@ func toSource(s *sources.Seen) openapi.Source {
 		Failure:     nullable.NewNullNullable[openapi.SourceFailure](),
 		Drift: openapi.SourceDrift{
 			Level: openapi.SourceDriftLevel(s.Drift.Level),
-			Columns: mapSlice(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
+			Columns: convert.Slice(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
 				return openapi.SourceDriftedColumn{
 					Column: c.Column,
 					Change: openapi.SourceDriftedColumnChange(c.Change),
@@ -102,9 +103,9 @@ func toSource(s *sources.Seen) openapi.Source {
 				}
 			}),
 		},
-		LastRefreshedAt: orNullTime(s.LastRefreshedAt),
-		NextRefreshAt:   orNullTime(s.NextRefreshAt),
-		RowEstimate:     orUnknown(s.RowEstimate),
+		LastRefreshedAt: convert.OrNullTime(s.LastRefreshedAt),
+		NextRefreshAt:   convert.OrNullTime(s.NextRefreshAt),
+		RowEstimate:     convert.OrUnknown(s.RowEstimate),
 		OwnerID:         string(s.Owner),
 		Revision:        s.Revision,
 		CreatedAt:       openapi.Time(s.CreatedAt),
@@ -133,18 +134,18 @@ func toSourceType(t *source.Type) openapi.SourceType {
 	return openapi.SourceType{
 		Type:  string(t.Key),
 		Title: t.Title,
-		Accepts: mapSlice(
+		Accepts: convert.Slice(
 			t.Accepts, func(b *source.Backend) openapi.SourceTypeAccepts { return openapi.SourceTypeAccepts(*b) },
 		),
-		Fields: mapSlice(t.Fields, func(f *column.Field) openapi.SourceField {
+		Fields: convert.Slice(t.Fields, func(f *column.Field) openapi.SourceField {
 			return openapi.SourceField{
 				Key:      f.Key,
 				Title:    f.Title,
 				Type:     openapi.SourceFieldType(f.Type),
 				Required: f.Required,
 				Unique:   f.Unique,
-				Synonyms: nonNil(f.Synonyms),
-				Enum:     nonNil(f.Enum),
+				Synonyms: convert.NonNil(f.Synonyms),
+				Enum:     convert.NonNil(f.Enum),
 				Example:  f.Example,
 			}
 		}),
@@ -157,8 +158,8 @@ func toSuggestion(s *column.Suggestion) openapi.SourceSuggestion {
 
 // toRows returns cells, with null for empty ones.
 func toRows(rows [][]*string) [][]nullable.Nullable[string] {
-	return mapSlice(rows, func(row *[]*string) []nullable.Nullable[string] {
-		return mapSlice(*row, func(cell **string) nullable.Nullable[string] {
+	return convert.Slice(rows, func(row *[]*string) []nullable.Nullable[string] {
+		return convert.Slice(*row, func(cell **string) nullable.Nullable[string] {
 			if *cell == nil {
 				return nullable.NewNullNullable[string]()
 			}
@@ -180,21 +181,21 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 		Charset:          openapi.OrNull(p.Charset),
 		Delimiter:        openapi.OrNull(p.Delimiter),
 		Locale:           openapi.OrNull(openapi.SheetLocale(p.Locale)),
-		Tabs: mapSlice(p.Tabs, func(t *source.Tab) openapi.SheetTab {
+		Tabs: convert.Slice(p.Tabs, func(t *source.Tab) openapi.SheetTab {
 			return openapi.SheetTab{
 				ID:      t.ID,
 				Title:   t.Title,
-				Rows:    orUnknown(t.Rows),
-				Columns: orUnknown(t.Columns),
+				Rows:    convert.OrUnknown(t.Rows),
+				Columns: convert.OrUnknown(t.Columns),
 				Hidden:  t.Hidden,
 			}
 		}),
-		Headers:      mapSlice(p.Preview.Headers, toColumn),
+		Headers:      convert.Slice(p.Preview.Headers, toColumn),
 		ColumnsTotal: max(p.Tab.Columns, len(p.Preview.Headers)),
 		Truncated:    p.Tab.Columns > len(p.Preview.Headers) && len(p.Preview.Headers) == column.MaxColumns,
 		Rows:         toRows(p.Preview.Rows),
 		LeadingRows:  toRows(p.Preview.Leading),
-		Suggestions:  mapSlice(p.Suggestions, toSuggestion),
+		Suggestions:  convert.Slice(p.Suggestions, toSuggestion),
 	}
 }
 
@@ -220,7 +221,7 @@ func toTablePreview(p sources.TablePreview) openapi.TablePreview {
 		ColumnsTotal: p.Total,
 		Truncated:    p.Truncated,
 		Rows:         toRows(p.Rows),
-		Suggestions:  mapSlice(p.Suggestions, toSuggestion),
+		Suggestions:  convert.Slice(p.Suggestions, toSuggestion),
 	}
 }
 
@@ -229,7 +230,7 @@ func toWarehouseTable(t *connection.Table) openapi.WarehouseTable {
 		Schema:      t.Schema,
 		Name:        t.Name,
 		Kind:        openapi.WarehouseTableKind(t.Kind),
-		RowEstimate: orUnknown(t.RowEstimate),
+		RowEstimate: convert.OrUnknown(t.RowEstimate),
 	}
 }
 
@@ -255,8 +256,8 @@ func toSourceJob(e *job.Entry) openapi.SourceJob {
 		Failure:   openapi.OrNull(e.Failure),
 		DueAt:     nullable.NewNullNullable[openapi.Time](),
 		CreatedAt: openapi.Time(e.CreatedAt),
-		StartedAt: orNullTime(e.StartedAt),
-		EndedAt:   orNullTime(e.EndedAt),
+		StartedAt: convert.OrNullTime(e.StartedAt),
+		EndedAt:   convert.OrNullTime(e.EndedAt),
 	}
 	if e.State == job.Queued {
 		out.DueAt = nullable.NewNullableWithValue(openapi.Time(e.Due))

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/column"
@@ -57,9 +58,9 @@ func previewTransforms(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	columns := mapSlice(in.Columns, func(name *string) column.Header { return column.Header{Name: *name} })
-	rows := mapSlice(in.Rows, func(row *[]nullable.Nullable[string]) []*string {
-		return mapSlice(*row, func(cell *nullable.Nullable[string]) *string {
+	columns := convert.Slice(in.Columns, func(name *string) column.Header { return column.Header{Name: *name} })
+	rows := convert.Slice(in.Rows, func(row *[]nullable.Nullable[string]) []*string {
+		return convert.Slice(*row, func(cell *nullable.Nullable[string]) *string {
 			text, err := cell.Get()
 			if err != nil {
 				return nil
@@ -74,8 +75,8 @@ func previewTransforms(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.SourceTransformedRows{
-		Rows: mapSlice(found, func(row *[]source.Transformed) []openapi.SourceTransformedValue {
-			return mapSlice(*row, toTransformed)
+		Rows: convert.Slice(found, func(row *[]source.Transformed) []openapi.SourceTransformedValue {
+			return convert.Slice(*row, toTransformed)
 		}),
 	}), nil
 }

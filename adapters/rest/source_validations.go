@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -97,14 +98,14 @@ func toValidation(v *source.Validation, revision int64) openapi.SourceValidation
 	return openapi.SourceValidation{
 		State:       openapi.SourceValidationState(cmp.Or(v.State, noValidation)),
 		Outdated:    v.State != "" && v.Of != revision,
-		RequestedAt: orNullTime(v.RequestedAt),
-		StartedAt:   orNullTime(v.StartedAt),
-		EndedAt:     orNullTime(v.EndedAt),
+		RequestedAt: convert.OrNullTime(v.RequestedAt),
+		StartedAt:   convert.OrNullTime(v.StartedAt),
+		EndedAt:     convert.OrNullTime(v.EndedAt),
 		Rows:        v.Rows,
 		FailingRows: v.Failing,
 		Complete:    v.Complete,
 		Failure:     openapi.OrNull(v.Failure),
-		Fields: mapSlice(v.Fields, func(f *source.FieldReport) openapi.SourceFieldValidation {
+		Fields: convert.Slice(v.Fields, func(f *source.FieldReport) openapi.SourceFieldValidation {
 			return openapi.SourceFieldValidation{
 				Field:       f.Field,
 				Rows:        v.Rows,
@@ -115,7 +116,7 @@ func toValidation(v *source.Validation, revision int64) openapi.SourceValidation
 				NotInEnum:   f.Counts[column.NotInEnum],
 				Duplicate:   f.Counts[column.Duplicate],
 				NotCompared: f.Skipped,
-				First: mapSlice(f.First, func(failed *source.FailedValue) openapi.SourceFailedValue {
+				First: convert.Slice(f.First, func(failed *source.FailedValue) openapi.SourceFailedValue {
 					return openapi.SourceFailedValue{
 						Row:   failed.Row,
 						Code:  openapi.SourceFailedValueCode(failed.Code),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
@@ -47,7 +48,7 @@ func updateSource(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	p := sources.Patch{ChangeKey: orZero(in.ChangeKey), Locale: (*string)(orZero(in.Locale))}
+	p := sources.Patch{ChangeKey: convert.OrZero(in.ChangeKey), Locale: (*string)(convert.OrZero(in.Locale))}
 	if in.Name != "" {
 		p.Name = &in.Name
 	}
@@ -60,7 +61,7 @@ func updateSource(r *request) (reply, error) {
 
 func listSourceTypes(r *request) (reply, error) {
 	return ok(openapi.SourceTypeList{
-		Data:       mapSlice(r.Sources.Types(r.by), toSourceType),
+		Data:       convert.Slice(r.Sources.Types(r.by), toSourceType),
 		NextCursor: openapi.OrNull(""),
 	}), nil
 }

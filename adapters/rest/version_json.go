@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -106,7 +107,7 @@ func (j *versionJSON) messages(messages []prompt.Message) {
 
 func (j *versionJSON) model(m *prompt.ModelConfig) {
 	if m != nil && (len(m.StopSequences) > 0 || len(m.ExtraParams) > 0 || !isPlain(m.Temperature) || !isPlain(m.TopP)) {
-		j.encode(`,"model_config":`, fromModel(m))
+		j.encode(`,"model_config":`, convert.FromModel(m))
 		return
 	}
 	j.b = append(j.b, `,"model_config":{`...)

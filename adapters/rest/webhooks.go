@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -155,13 +156,13 @@ func toWebhook(e *webhook.Endpoint) openapi.Webhook {
 		URL:                 e.URL,
 		Description:         e.Description,
 		Events:              e.Events,
-		HeaderNames:         nonNil(e.Headers),
+		HeaderNames:         convert.NonNil(e.Headers),
 		Enabled:             e.Enabled,
 		Status:              openapi.WebhookStatus(e.Status()),
 		DisabledReason:      openapi.OrNull(string(e.Reason)),
 		ConsecutiveFailures: e.Failures,
-		FailingSince:        orNullTime(e.FailingSince),
-		LastSuccessAt:       orNullTime(e.SucceededAt),
+		FailingSince:        convert.OrNullTime(e.FailingSince),
+		LastSuccessAt:       convert.OrNullTime(e.SucceededAt),
 		CreatedBy:           openapi.OrNull(string(e.CreatedBy)),
 		Ownerless:           e.Ownerless,
 		Revision:            e.Revision,
@@ -198,12 +199,12 @@ func toDelivery(d *webhook.Delivery) openapi.WebhookDelivery {
 		State:         openapi.WebhookDeliveryState(d.State),
 		Attempts:      d.Attempts,
 		NextAttemptAt: nullable.NewNullNullable[openapi.Time](),
-		LastAttemptAt: orNullTime(d.AttemptedAt),
+		LastAttemptAt: convert.OrNullTime(d.AttemptedAt),
 		LastAttempt:   nullable.NewNullNullable[openapi.WebhookAttempt](),
 		CreatedAt:     openapi.Time(d.CreatedAt),
 	}
 	if d.State == webhook.Pending {
-		out.NextAttemptAt = orNullTime(d.Due)
+		out.NextAttemptAt = convert.OrNullTime(d.Due)
 	}
 	if !d.AttemptedAt.IsZero() || d.Last.Failure != "" {
 		out.LastAttempt = nullable.NewNullableWithValue(toAttempt(d.Last))

@@ -3,6 +3,7 @@ package rest
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -51,7 +52,7 @@ func toRoleLoss(l account.Loss) openapi.RoleLoss {
 }
 
 func idsOf(keys []*account.Key) []string {
-	return mapSlice(keys, func(k **account.Key) string { return string((*k).ID) })
+	return convert.Slice(keys, func(k **account.Key) string { return string((*k).ID) })
 }
 
 func toInvitationCreated(made *accounts.Invited, now time.Time) openapi.InvitationCreated {

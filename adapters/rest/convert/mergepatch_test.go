@@ -1,4 +1,4 @@
-package rest
+package convert
 
 import (
 	"encoding/json"

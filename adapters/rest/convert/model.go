@@ -1,12 +1,12 @@
-package rest
+package convert
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// toModel returns nil for an empty configuration.
-func toModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
+// ToModel returns nil for an empty configuration.
+func ToModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
 	m := prompt.ModelConfig{
 		Provider:      in.Provider,
 		ModelName:     in.ModelName,
@@ -24,7 +24,8 @@ func toModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
 	return &m
 }
 
-func fromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
+// FromModel returns an empty configuration for nil.
+func FromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
 	if m == nil {
 		return openapi.PromptModelConfig{}
 	}
@@ -40,9 +41,9 @@ func fromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
 	}
 }
 
-// patchModel merges a patch into a model configuration.
-func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *prompt.ModelConfig {
-	m := fromModel(old)
+// PatchModel merges a patch into a model configuration.
+func PatchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *prompt.ModelConfig {
+	m := FromModel(old)
 	patchField(&m.Provider, in.Provider)
 	patchField(&m.ModelName, in.ModelName)
 	patchField(&m.StopSequences, in.StopSequences)
@@ -55,5 +56,5 @@ func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *pro
 	} else if in.ExtraParams.IsSpecified() {
 		m.ExtraParams = mergeMembers(m.ExtraParams, in.ExtraParams.MustGet())
 	}
-	return toModel(m)
+	return ToModel(m)
 }

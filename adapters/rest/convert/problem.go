@@ -1,4 +1,4 @@
-package rest
+package convert
 
 import (
 	"math"
@@ -10,7 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-func toCheck(c *connection.Check) openapi.ProbeCheck {
+// ToCheck returns a check of a probe, with its duration in tenths of milliseconds.
+func ToCheck(c *connection.Check) openapi.ProbeCheck {
 	return openapi.ProbeCheck{
 		Step:   openapi.ProbeStep(c.Step),
 		Result: openapi.ProbeResult(c.Result),
@@ -19,11 +20,12 @@ func toCheck(c *connection.Check) openapi.ProbeCheck {
 	}
 }
 
-func toFailure(f *connection.Failure) openapi.ConnectionFailure {
+// ToFailure returns why a connection failed.
+func ToFailure(f *connection.Failure) openapi.ConnectionFailure {
 	return openapi.ConnectionFailure{
 		Code:      string(f.Code),
 		Category:  openapi.FailureCategory(f.Category),
-		Fields:    nonNil(f.Fields),
+		Fields:    NonNil(f.Fields),
 		Retryable: f.Retryable,
 		Hint:      f.Hint,
 		Answered:  openapi.OrNull(string(f.Answered)),
@@ -31,8 +33,8 @@ func toFailure(f *connection.Failure) openapi.ConnectionFailure {
 	}
 }
 
-// toPlanLimit returns the part of a problem about a limit that is reached.
-func toPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
+// ToPlanLimit returns the part of a problem about a limit that is reached.
+func ToPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
 	out := openapi.ProblemPlanLimit{
 		Name:          string(e.Kind),
 		Limit:         e.Limit,

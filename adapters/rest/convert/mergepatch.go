@@ -1,4 +1,4 @@
-package rest
+package convert
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
-// patchJSON returns mergePatch with the value of a PATCH, for the domain to call; nil if the value is absent.
-func patchJSON(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
-	patch := orZero(in)
+// PatchJSON returns mergePatch with the value of a PATCH, for the domain to call; nil if the value is absent.
+func PatchJSON(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
+	patch := OrZero(in)
 	if patch == nil {
 		return nil
 	}

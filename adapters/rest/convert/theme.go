@@ -1,12 +1,12 @@
-package rest
+package convert
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
 )
 
-// toTheme reads a theme; nil is the default one.
-func toTheme(in *openapi.ChatTheme) chat.Theme {
+// ToTheme reads a theme; nil is the default one.
+func ToTheme(in *openapi.ChatTheme) chat.Theme {
 	if in == nil {
 		return chat.Theme{}
 	}
@@ -28,7 +28,8 @@ func toPalette(in *openapi.ChatPalette) chat.Palette {
 	return chat.Palette{Primary: in.Primary, Background: in.Background, Surface: in.Surface, Text: in.Text}
 }
 
-func fromTheme(t chat.Theme) openapi.ChatTheme {
+// FromTheme returns a theme as the contract has it.
+func FromTheme(t chat.Theme) openapi.ChatTheme {
 	return openapi.ChatTheme{
 		Scheme:    openapi.ChatThemeScheme(t.Scheme),
 		Light:     fromPalette(t.Light),
