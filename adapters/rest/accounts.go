@@ -61,21 +61,6 @@ func (a *accountsArea) profileReply(r *request, u *account.User, memberships []a
 	return ok(me).withRevision(u.Revision), nil
 }
 
-// failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
-// the number at once, and those of endpoints within a second.
-func (a *accountsArea) failingWebhooks(r *request) (int, error) {
-	generation, settled := r.api.Changes.Generation(r.by.Workspace)
-	read := time.Now()
-	if n, known := a.failing.get(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
-		return n, nil
-	}
-	n, err := r.Webhooks.Failing(r.Context(), r.by)
-	if err == nil && settled {
-		a.failing.put(r.by.Workspace, count{n, generation, read})
-	}
-	return n, err
-}
-
 func keyID(r *request) identity.KeyID {
 	return pathID[identity.KeyID](r, "api_key_id", identity.KeyPrefix)
 }

@@ -41,6 +41,7 @@ type API struct {
 	config          Config
 	now             func() time.Time // by the clock of this machine, and its corrections
 	router          *mux.Router
+	served          map[endpoint]bool
 	fixed           map[endpoint]mux.RouteMatch // what the router finds for paths without variables
 	reads           map[string]readOperation    // by path template
 	anyHost         []string                    // prefixes of paths that are served for any Host header

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
-
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
 // area is one part of the product: everything that the API serves for it.
@@ -60,9 +58,8 @@ type cors struct {
 	handle func(w http.ResponseWriter, r *http.Request) (done bool)
 }
 
-// register registers the routes of areas. It fails if they and openapi.yaml differ. The areas that are left out have no
-// routes.
-func (a *API) register(areas []area, without ...area) error {
+// register registers the routes of areas. It fails if one is not as openapi.yaml declares it.
+func (a *API) register(areas ...area) error {
 	a.router = mux.NewRouter().SkipClean(true)
 	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
@@ -78,17 +75,22 @@ func (a *API) register(areas []area, without ...area) error {
 			return err
 		}
 	}
-	served, left := endpoints(areas), endpoints(without)
-	var fixed []*openapi.Operation
+	a.served = endpoints(areas)
+	return a.findFixed()
+}
+
+// serves reports whether a method of a path template has a route.
+func (a *API) serves(method, path string) bool { return a.served[endpoint{method, path}] }
+
+// checkComplete returns an error if an operation of openapi.yaml has no route, unless it is of an area that is left out.
+func (a *API) checkComplete(without ...area) error {
+	left := endpoints(without)
 	for _, declared := range a.contract.Operations() {
-		e := endpoint{declared.Method, declared.Path}
-		if served[e] {
-			fixed = append(fixed, declared)
-		} else if !left[e] {
+		if e := (endpoint{declared.Method, declared.Path}); !a.served[e] && !left[e] {
 			return fmt.Errorf("rest: %s %s of openapi.yaml has no route", e.method, e.path)
 		}
 	}
-	return a.findFixed(fixed)
+	return nil
 }
 
 // endpoint is a method of a path template.
@@ -180,10 +182,10 @@ func pathPrefix(path string) string {
 
 // findFixed asks the router for the operations whose paths have no variables. So their routes are found once: the router
 // compares a path with many others, by regular expressions.
-func (a *API) findFixed(operations []*openapi.Operation) error {
+func (a *API) findFixed() error {
 	a.fixed = map[endpoint]mux.RouteMatch{}
-	for _, declared := range operations {
-		if strings.Contains(declared.Path, "{") {
+	for _, declared := range a.contract.Operations() {
+		if !a.served[endpoint{declared.Method, declared.Path}] || strings.Contains(declared.Path, "{") {
 			continue
 		}
 		r := &http.Request{Method: declared.Method, URL: &url.URL{Path: declared.Path}}

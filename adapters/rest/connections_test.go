@@ -138,7 +138,7 @@ func TestCreateConnection(t *testing.T) {
 	t.Run("a request that is refused before a step has the usual status", func(t *testing.T) {
 		h := newEnv(t)
 		w := h.call("POST", connectionsPath, `{"kind": "postgres", "credential": {}}`, "Accept: text/event-stream")
-		if w.Code != 422 || w.Header().Get("Content-Type") != problemType {
+		if w.Code != 422 || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})

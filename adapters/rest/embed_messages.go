@@ -121,10 +121,8 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pass := asking.Pass()
-	s := &openStream{
-		request: r, obs: observation(r.Request), proof: pass.Proof, pass: &pass, cancel: cancel,
-		to: http.NewResponseController(w),
-	}
+	s := newStream(r, w, cancel)
+	s.proof, s.pass = pass.Proof, &pass
 	defer r.api.trackStream(s)()
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
 	setStreamHeaders(w.Header())

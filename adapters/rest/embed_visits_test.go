@@ -2,18 +2,42 @@ package rest
 
 import (
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// withObservation is a request of which observe has found out as much.
-func withObservation(r *http.Request, o *observed) *http.Request {
-	return r.WithContext(&exchange{parent: r.Context(), observed: *o})
+// visits is the area of an org.
+type visits struct {
+	*embedsArea
+	reach func(r *http.Request, address string) *http.Request // lets a request pass the core, from an address
+}
+
+func newVisits(t *testing.T, base string) visits {
+	t.Helper()
+	var reached *http.Request
+	api := newServer(new(openapi.Contract))
+	page := newRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = r }))
+	if err := api.register(area{below: []route{page}}); err != nil {
+		t.Fatal(err)
+	}
+	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default", BaseURL: base}}, "")
+	api.start(Config{}, ServerDeps{Orgs: func() *identity.Directory { return directory },
+		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+	return visits{newEmbeds(api), func(r *http.Request, address string) *http.Request {
+		r.RemoteAddr = net.JoinHostPort(address, "1024")
+		api.ServeHTTP(httptest.NewRecorder(), r)
+		return reached
+	}}
 }
 
 func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
@@ -23,15 +47,15 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute,
 			Origins: []chat.OriginPattern{shop}}}
 	}
-	visit := func(h *embedsArea, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+	visit := func(h visits, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		limit := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)
+		limit := h.visitLimit(w, h.reach(r, address), chat.Origin(origin), at, what)
 		err := limit(of, chat.Counted{})
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
-		h := newEmbeds(newEnv(t).API)
+		h := newVisits(t, "")
 		a, b := token("a", 1), token("b", 1)
 		asks := func(times int, of *chat.EmbedToken, address, what string, want bool) {
 			t.Helper()
@@ -51,7 +75,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		asks(1, a, "2001:db8::3", "POST", false)
 	})
 	t.Run("the tokens of a workspace have 3,000 calls together", func(t *testing.T) {
-		h := newEmbeds(newEnv(t).API)
+		h := newVisits(t, "")
 		visits := func(workspace identity.WorkspaceID, tokens int) (allowed int) {
 			for i := range tokens {
 				of := token(chat.EmbedTokenID(fmt.Sprint(workspace, i)), 100)
@@ -72,9 +96,8 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
-		h, of := newEmbeds(newEnv(t).API), token("a", 1)
-		limit := h.visitLimit(httptest.NewRecorder(), withObservation(httptest.NewRequest("POST", "/", nil),
-			&observed{address: "192.0.2.1"}), shop, at, "POST")
+		h, of := newVisits(t, ""), token("a", 1)
+		limit := h.visitLimit(httptest.NewRecorder(), h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST")
 		signed, session := func(name string) chat.Counted { return chat.Counted{Visitor: name} },
 			func(id string) chat.Counted { return chat.Counted{Session: id} }
 		for i, tt := range []struct {
@@ -93,7 +116,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("a change of the limit counts at once", func(t *testing.T) {
-		h := newEmbeds(newEnv(t).API)
+		h := newVisits(t, "")
 		for range 6 {
 			visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 		}
@@ -106,7 +129,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	})
 	t.Run("all addresses together have 600 calls a minute, and one that asks too much takes none of them",
 		func(t *testing.T) {
-			h := newEmbeds(newEnv(t).API)
+			h := newVisits(t, "")
 			a := token("a", 1)
 			for range 1000 {
 				visit(h, a, "192.0.2.1", shop, "POST")
@@ -123,7 +146,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			}
 		})
 	t.Run("only scripts of listed sites can read the answer, refused or not", func(t *testing.T) {
-		h := newEmbeds(newEnv(t).API)
+		h := newVisits(t, "")
 		for range 7 {
 			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 			if got := w.Header().Get("Access-Control-Allow-Origin"); got != shop {
@@ -140,7 +163,6 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 }
 
 func TestOurOwnPagesAreKnownByTheirOrigin(t *testing.T) {
-	h := newEmbeds(newEnv(t).API)
 	for _, tt := range []struct {
 		base, host, origin string
 		ours               bool
@@ -162,9 +184,8 @@ func TestOurOwnPagesAreKnownByTheirOrigin(t *testing.T) {
 		if tt.origin != "" {
 			r.Header.Set("Origin", tt.origin)
 		}
-		org := h.Orgs().All()[0]
-		org.BaseURL = tt.base
-		if got := h.newVisit(withObservation(r, &observed{org: &org})).Ours; got != tt.ours {
+		h := newVisits(t, tt.base)
+		if got := h.newVisit(h.reach(r, "192.0.2.1")).Ours; got != tt.ours {
 			t.Errorf("%+v: ours = %v", tt, got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/golang/mock/gomock"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -41,16 +42,15 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 			Clock: now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		})(stores)
-		a := &API{catchingUp: newGates(Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}, 1)}
+		a := newServer(nil)
+		a.start(Config{Concurrency: Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}},
+			ServerDeps{Metrics: prometheus.NewRegistry()})
 		by := identity.Actor{Org: "org_1", User: "usr_1", Workspace: "wsp_1", Role: identity.Member}
 		for range streams {
 			go func() {
-				w := &client{header: http.Header{}}
-				s := &followedEvents{query: event.FeedQuery{Limit: part}, openStream: &openStream{
-					request: &request{Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), api: a,
-						Services: services, by: by},
-					to: http.NewResponseController(w), caller: by,
-				}}
+				r := &request{Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), api: a, Services: services, by: by}
+				w := httptest.NewRecorder()
+				s := &followedEvents{query: event.FeedQuery{Limit: part}, openStream: newStream(r, w, nil)}
 				for s.query.After < trail {
 					if !s.send(w) {
 						t.Error("the stream ended")

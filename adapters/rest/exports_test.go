@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -91,19 +90,6 @@ func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 				t.Errorf("%s %s: %d afterwards", call.path, call.accept, got)
 			}
 		}
-	}
-}
-
-func TestOnlyTrackedStreamsCanBeSentInParts(t *testing.T) {
-	w := httptest.NewRecorder()
-	obs := &observed{}
-	to := http.NewResponseController(&recorder{ResponseWriter: w, obs: obs})
-	if err := to.Flush(); !errors.Is(err, errUntracked) || w.Flushed {
-		t.Errorf("a response that no one tracks is flushed: %v", err)
-	}
-	obs.tracked = true
-	if err := to.Flush(); err != nil || !w.Flushed {
-		t.Errorf("a stream is not flushed: %v", err)
 	}
 }
 

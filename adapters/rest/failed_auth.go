@@ -32,6 +32,22 @@ func (a *API) enter(ctx context.Context, g *gates, by identity.Actor) error {
 	}
 }
 
+// enterAs waits for the turn of a caller that is no user of a workspace, until leave is called.
+func (a *API) enterAs(ctx context.Context, caller string) (leave func(), err error) {
+	if !a.gates.callers.enter(ctx, caller, a.gates.wait) {
+		return nil, a.refuse("caller_busy", errCallerBusy)
+	}
+	return func() { a.gates.callers.leave(caller) }, nil
+}
+
+// admitAs counts a request against the rate limit of a caller that is no user of a workspace.
+func (a *API) admitAs(h http.Header, caller string, at time.Time) error {
+	if takeAll(h, at, 1, allowance{a.callers, caller}) != nil {
+		return a.refuse("caller_rate", errRateLimited)
+	}
+	return nil
+}
+
 // limitFailedAuth refuses a token before it is looked up if its address has sent too many invalid ones. A token that
 // was valid within knownFor is still looked up, so that a program that guesses tokens does not lock out others at its
 // address.

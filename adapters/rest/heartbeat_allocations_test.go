@@ -58,9 +58,8 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-	contract := conformance.Contract(t)
-	api := newServer(contract)
-	if err := api.register([]area{presencesAreaWith(newLimiter(1e6, 1e6))}, newRoutes(contract).areas()...); err != nil {
+	api := newServer(conformance.Contract(t))
+	if err := api.register(presencesAreaWith(newLimiter(1e6, 1e6))); err != nil {
 		t.Fatal(err)
 	}
 	api.start(Config{

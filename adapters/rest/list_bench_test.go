@@ -29,7 +29,7 @@ func BenchmarkListBody(b *testing.B) {
 	for b.Loop() {
 		items := convert.Slice(found, func(t *prompt.Template) openapi.PromptTemplate { return templateFor(by, t) })
 		var buf bytes.Buffer
-		if err := encode(&buf, pageBody[openapi.PromptTemplate]{items, openapi.OrNull("next")}); err != nil {
+		if err := encode(&buf, openapi.PromptTemplateList{Data: items, NextCursor: openapi.OrNull("next")}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -93,7 +93,7 @@ func TestTheLogLineOfARequest(t *testing.T) {
 				"code": prompt.ErrNotFound.Code}},
 		"it has the workspace that the path names": {"/api/workspaces/" + aWorkspace, []string{"Accept: text/html"},
 			map[string]any{"route": "/api/workspaces/{workspace_id}", "status": 406.0, "workspace_id": aWorkspace,
-				"code": errNotAcceptable.Code}},
+				"code": "not_acceptable"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.log.Reset()
@@ -136,9 +136,9 @@ func TestWhatIsCountedOfRequests(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
 		"atrium_problems_total": {
 			"code=" + prompt.ErrNotFound.Code:          3,
-			"code=" + errNoSuchPath.Code:               3,
+			"code=not_found":                           3,
 			"code=" + identity.ErrUnauthenticated.Code: 1,
-			"code=" + errRateLimited.Code:              1,
+			"code=rate_limited":                        1,
 		},
 		"atrium_refusals_total": {"reason=address_rate": 1},
 		"atrium_authentications_total": {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestAPresenceEncodesItselfAsTheContractsTypeDoes(t *testing.T) {
@@ -29,7 +30,7 @@ func TestAPresenceEncodesItselfAsTheContractsTypeDoes(t *testing.T) {
 	for access := presence.None; access <= presence.Own; access++ {
 		for _, text := range []string{"", "Tea", "<b>&\u2028\"\\/\n\t\x00\x7f", "é🍵"} {
 			var v presence.View
-			fill(t, reflect.ValueOf(&v).Elem(), text)
+			fixture.Fill(t, reflect.ValueOf(&v).Elem(), text)
 			v.Access = access
 			same(t, v, 0)
 			same(t, v, 30)

@@ -46,10 +46,8 @@ func (p probing) performWatched(w http.ResponseWriter, r *request) (ports.Answer
 		return ports.Answer{}, false, err
 	}
 	r.Request = r.WithContext(ctx)
-	s := &openStream{
-		request: r, obs: observation(r.Request), proof: proof, cancel: cancel, to: http.NewResponseController(w),
-		finite: true,
-	}
+	s := newStream(r, w, cancel)
+	s.proof, s.finite = proof, true
 	defer r.api.trackStream(s)()
 	answer, replayed, err := p.kind.perform(r)
 	if ended := s.endedBy(); err != nil && ended != nil { // what was stored is reported

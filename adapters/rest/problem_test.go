@@ -14,7 +14,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -123,7 +122,7 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("a node that should get no requests says so, and not why", func(t *testing.T) {
 		h := newEnv(t)
-		h.readiness.check = func(context.Context) error { return errors.New("disk on fire") }
+		h.ready = func(context.Context) error { return errors.New("disk on fire") }
 		w := h.call("GET", "/api/health/ready", "")
 		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "fire") ||
 			!strings.Contains(h.log.String(), "disk on fire") {
@@ -133,45 +132,6 @@ func TestFailures(t *testing.T) {
 			t.Errorf("live is %d", w.Code)
 		}
 	})
-}
-
-func TestStatuses(t *testing.T) {
-	want := map[fault.Kind]int{
-		0: 500, fault.Malformed: 400, fault.Unauthenticated: 401, fault.PaymentRequired: 402, fault.Forbidden: 403,
-		fault.NotFound:         404,
-		fault.MethodNotAllowed: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.PreconditionFailed: 412,
-		fault.TooLarge:         413,
-		fault.UnsupportedMedia: 415, fault.Misdirected: 421, fault.Invalid: 422, fault.RateLimited: 429,
-		fault.Upstream: 502, fault.Unavailable: 503, fault.UpstreamTimeout: 504,
-	}
-	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
-		if statuses[kind] != want[kind] || statuses[kind] == 0 {
-			t.Errorf("kind %d is %d, want %d", kind, statuses[kind], want[kind])
-		}
-	}
-	if len(statuses) != len(want) {
-		t.Errorf("%d kinds have a status, want %d", len(statuses), len(want))
-	}
-}
-
-// TestOutcome says which failures are kept under an Idempotency-Key: those that repeating the
-// request does not change.
-func TestOutcome(t *testing.T) {
-	h := newEnv(t)
-	r, _ := http.NewRequest("POST", promptsPath, nil)
-	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
-		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid ||
-			kind == fault.PaymentRequired
-		answer, kept := h.outcome(r, fmt.Errorf("wrapped: %w", &fault.Error{Kind: kind, Code: "x"}))
-		if kept != want || kept && answer.Status != statuses[kind] {
-			t.Errorf("kind %d: kept %v with %d, want %v", kind, kept, answer.Status, want)
-		}
-	}
-	for _, err := range []error{errors.New("fire"), context.DeadlineExceeded, ports.ErrUnavailable} {
-		if _, kept := h.outcome(r, err); kept {
-			t.Errorf("%v is kept", err)
-		}
-	}
 }
 
 func TestIdempotency(t *testing.T) {

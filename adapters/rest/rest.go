@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -31,7 +32,7 @@ type Routes struct {
 // NewRoutes returns the routes of an API. It fails if they and openapi.yaml differ.
 func NewRoutes(contract *openapi.Contract) (*Routes, error) {
 	r := newRoutes(contract)
-	return r, r.api.register(r.areas())
+	return r, cmp.Or(r.api.register(r.areas()...), r.api.checkComplete())
 }
 
 func newRoutes(contract *openapi.Contract) *Routes {

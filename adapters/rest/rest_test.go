@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/golang/mock/gomock"
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -53,7 +53,8 @@ type env struct {
 	sessions    *mocks.MockSessions
 	webhooks    *mocks.MockWebhooks
 	changes     *changes
-	log         *bytes.Buffer // as JSON, from level info on
+	ready       func(context.Context) error // of the node
+	log         *bytes.Buffer               // as JSON, from level info on
 }
 
 func newEnv(t *testing.T, change ...func(*Config)) *env {
@@ -137,6 +138,7 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		Services: bind(stores), Bind: bind, Changes: h.changes,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
+		Ready: func(ctx context.Context) error { return h.ready(ctx) },
 	})
 	return h
 }
@@ -188,8 +190,8 @@ func TestRoutesAndContract(t *testing.T) {
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := h.register([]area{{operations: append(webhooksArea().operations,
-			getOf("/api/secret", query(getWebhook)))}})
+		err := h.register(area{operations: append(webhooksArea().operations,
+			getOf("/api/secret", query(getWebhook)))})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
@@ -204,37 +206,23 @@ func TestRoutesAndContract(t *testing.T) {
 			"exportMe is a stream in one":         getOf("/api/me/export", query(getWebhook)),
 			"copyChatTemplate is outbound in":     postOf("/api/chat-templates/{template_id}/copy", outbound(nil)),
 		} {
-			if err := h.register([]area{{operations: []operation{op}}}); err == nil || !strings.Contains(err.Error(), want) {
+			if err := h.register(area{operations: []operation{op}}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error = %v, want %q", err, want)
 			}
 		}
 	})
 	t.Run("an operation that has no route is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := h.register([]area{webhooksArea()})
+		err := cmp.Or(h.register(webhooksArea()), h.checkComplete())
 		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
-		h := newEnv(t)
-		h.contract = new(openapi.Contract)
-		if err := h.register([]area{webhooksArea()}); err == nil {
+		if err := newServer(new(openapi.Contract)).register(webhooksArea()); err == nil {
 			t.Error("no error")
 		}
 	})
-}
-
-func TestServer(t *testing.T) {
-	c := Config{Addr: "127.0.0.1:1", ReadHeaderTimeout: 1, ReadTimeout: 2, WriteTimeout: 3, IdleTimeout: 4}
-	srv := Server(c, http.NotFoundHandler(), slog.New(slog.DiscardHandler))
-	if srv.Addr != c.Addr || srv.ReadHeaderTimeout != 1 || srv.ReadTimeout != 2 || srv.WriteTimeout != 3 ||
-		srv.IdleTimeout != 4 {
-		t.Errorf("a timeout is not the configured one: %+v", srv)
-	}
-	if srv.MaxHeaderBytes+4<<10 != maxHeader {
-		t.Errorf("net/http takes %d bytes of header, want %d", srv.MaxHeaderBytes+4<<10, maxHeader)
-	}
 }
 
 // The list is part of the specification: method, path and parameter names are fixed.
@@ -243,27 +231,13 @@ func TestRouterHasTheSpecifiedEndpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := map[string]bool{}
-	err = newEnv(t).router.Walk(func(route *mux.Route, _ *mux.Router, _ []*mux.Route) error {
-		path, err := route.GetPathTemplate()
-		if err != nil {
-			return nil // the subrouter of an area has no template of its own
-		}
-		methods, _ := route.GetMethods()
-		for _, m := range methods {
-			routes[m+" "+path] = true
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newEnv(t)
 	for line := range strings.Lines(string(list)) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		columns := strings.Split(line, "\t")
-		if !routes[columns[0]+" "+columns[1]] {
+		if !h.serves(columns[0], columns[1]) {
 			t.Errorf("the router has no %s %s", columns[0], columns[1])
 		}
 	}

@@ -43,15 +43,18 @@ func (a *scimArea) handleDirectory(w http.ResponseWriter, r *http.Request) {
 		a.refuseDirectory(w, r, err)
 		return
 	}
-	turn := "scim " + string(obs.org.ID)
-	if !a.gates.callers.enter(ctx, turn, a.gates.wait) {
-		a.refuseDirectory(w, r, a.refuse("caller_busy", errCallerBusy))
+	leave, err := a.enterAs(ctx, directoryOf(obs.org))
+	if err != nil {
+		a.refuseDirectory(w, r, err)
 		return
 	}
-	defer a.gates.callers.leave(turn)
+	defer leave()
 	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
 	a.serve(w, r, identity.System(obs.org.ID, "", obs.id, a.now()), obs.org)
 }
+
+// directoryOf names the directory of an org among the callers.
+func directoryOf(org *identity.Org) string { return "scim " + string(org.ID) }
 
 // admitDirectory checks the token of a directory, and counts its request.
 func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *observed) error {
@@ -65,10 +68,7 @@ func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *observed)
 	}
 	a.measures.authenticated("directory", nil)
 	a.knownTokens.remember(token, at)
-	if takeAll(h, at, 1, allowance{a.callers, "scim " + string(obs.org.ID)}) != nil {
-		return a.refuse("caller_rate", errRateLimited)
-	}
-	return nil
+	return a.admitAs(h, directoryOf(obs.org), at)
 }
 
 // refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).

@@ -46,6 +46,13 @@ type openStream struct {
 	finished bool           // its handler has returned, so its connection serves another request
 }
 
+// newStream returns the stream that responds to r, whose caller may not be known yet. cancel ends the context of r.
+func newStream(r *request, w http.ResponseWriter, cancel context.CancelCauseFunc) *openStream {
+	return &openStream{
+		request: r, obs: observation(r.Request), caller: r.by, cancel: cancel, to: http.NewResponseController(w),
+	}
+}
+
 // end ends the stream, also while it waits for its reader. The error is what a new request would get.
 func (s *openStream) end(cause error) {
 	s.mu.Lock()
@@ -282,7 +289,7 @@ func (a *API) stream(k streaming, op *openapi.Operation, media string, w http.Re
 	opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 	defer opened()
 	r := a.newRequest(w, hr.WithContext(opening), op, media)
-	s := &openStream{request: r, obs: obs, cancel: cancel, to: http.NewResponseController(w)}
+	s := newStream(r, w, cancel)
 	body := k.open(s)
 	if !s.finite {
 		defer context.AfterFunc(a.streams, func() { cancel(nil) })()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // withoutEach calls use with copies of v, each without one of its fields.
@@ -32,7 +33,7 @@ func TestAVersionIsEncodedAsTheContractsTypeIs(t *testing.T) {
 		}
 		for _, text := range []string{"", "Tea", "<b>&\u2028\"\\/\n\t\x00\x7f", "é🍵", "pver_1"} {
 			var v prompt.Version
-			fill(t, reflect.ValueOf(&v).Elem(), text)
+			fixture.Fill(t, reflect.ValueOf(&v).Elem(), text)
 			same(v)
 			withoutEach(v, same)
 			with := func(c prompt.Content) {

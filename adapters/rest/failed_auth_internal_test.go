@@ -2,19 +2,15 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -136,69 +132,6 @@ func TestRefusedSignUpsCountAgainstTheirAddress(t *testing.T) {
 	for _, other := range []error{identity.ErrForbidden, ports.ErrUnavailable, context.Canceled} {
 		if hasNoAccount(other) {
 			t.Errorf("%v counts", other)
-		}
-	}
-}
-
-func TestARequestWithoutAValidCredentialIsToldWhatIsWrong(t *testing.T) {
-	h := newEnv(t)
-	unknown := account.NewToken().Reveal()
-	for authorization, want := range map[string]*fault.Error{
-		"":                   errNoCredential,
-		"atk_without_scheme": errNotBearer,
-		"Basic YTpi":         errNotBearer,
-		"Bearer unknown":     errTokenInvalid,
-		"Bearer atk_short":   errKeyMalformed,
-		"Bearer " + unknown:  errKeyInvalid,
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/me", nil)
-		if authorization != "" {
-			r.Header.Set("Authorization", authorization)
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		var p openapi.Problem
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusUnauthorized ||
-			p.Code != identity.ErrUnauthenticated.Code || p.Detail != want.Detail {
-			t.Errorf("%q: %d %s (%v), want 401 and %q", authorization, w.Code, w.Body, err, want.Detail)
-		}
-	}
-}
-
-func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T) {
-	h := newEnv(t)
-	person := account.Person{User: account.User{ID: "usr_1", Org: "org_1"}}
-	open := func() (*account.Session, account.SessionSecrets) {
-		s, secrets, err := person.OpenSession(identity.System("org_1", "", "test", time.Now()), account.ByLink, nil, "",
-			nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s, secrets
-	}
-	expired, known := open()
-	expired.ExpiresAt = time.Now().Add(-time.Hour)
-	_, unknown := open()
-	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), known.Cookie.Hash()).AnyTimes().Return(
-		&account.SessionPerson{Person: person, Session: *expired}, nil)
-	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), unknown.Cookie.Hash()).AnyTimes().Return(nil,
-		identity.ErrUnauthenticated)
-	for name, sent := range map[string]struct{ cookie, proof, site string }{
-		"it has expired":             {known.Cookie.Reveal(), known.Proof.Reveal(), "same-origin"},
-		"it is unknown":              {unknown.Cookie.Reveal(), unknown.Proof.Reveal(), "same-origin"},
-		"its proof is missing":       {known.Cookie.Reveal(), "", "same-origin"},
-		"its page is somewhere else": {known.Cookie.Reveal(), known.Proof.Reveal(), "cross-site"},
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:8080"+promptsPath, nil)
-		r.Header.Set("Cookie", loopbackCookie+"8080="+sent.cookie)
-		r.Header.Set(proofHeader, sent.proof)
-		r.Header.Set("Sec-Fetch-Site", sent.site)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		var p openapi.Problem
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusUnauthorized ||
-			p.Detail != errSessionInvalid.Detail {
-			t.Errorf("%s: %d %s (%v), want 401 and %q", name, w.Code, w.Body, err, errSessionInvalid.Detail)
 		}
 	}
 }
