@@ -11,7 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/redis"
-	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -28,7 +28,7 @@ import (
 // server.read_timeout. atrium.example.yaml documents each.
 type Config struct {
 	Data        string // directory of everything that Atrium keeps on this machine
-	Server      rest.Config
+	Server      server.Config
 	Metrics     Metrics
 	Database    sqlstore.Config
 	Keyring     seal.Config
@@ -194,7 +194,7 @@ func mustLoad(s Source) (Config, *problems) {
 func defaults() Config {
 	return Config{
 		Data: "./atrium-data",
-		Server: rest.Config{
+		Server: server.Config{
 			Addr:              "127.0.0.1:8080",
 			RequestTimeout:    30 * time.Second,
 			ReadHeaderTimeout: 5 * time.Second,
@@ -203,10 +203,10 @@ func defaults() Config {
 			IdleTimeout:       120 * time.Second,
 			Drain:             5 * time.Second,
 			ShutdownTimeout:   20 * time.Second,
-			RateLimit: rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60,
+			RateLimit: server.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60,
 				SignInsPerMinute: 10, DownloadsPerMinute: 300},
-			Concurrency: rest.Concurrency{PerCaller: 4, PerWorkspace: 5, Wait: time.Second},
-			Streams:     rest.Streams{PerWorkspace: 200, PerAddress: 1000},
+			Concurrency: server.Concurrency{PerCaller: 4, PerWorkspace: 5, Wait: time.Second},
+			Streams:     server.Streams{PerWorkspace: 200, PerAddress: 1000},
 		},
 		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
 		Mail: mail.Config{

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 )
 
 // validate records every value out of its range, and values that contradict each other.
@@ -68,7 +68,7 @@ func (c *Config) validateServer(found *problems) {
 	}
 }
 
-func validateLimits(found *problems, s rest.Config) {
+func validateLimits(found *problems, s server.Config) {
 	for _, l := range []struct {
 		key      string
 		n, least int

@@ -7,41 +7,42 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-func toUser(r *request, u *account.User) openapi.User {
+func toUser(r *server.Call, u *account.User) openapi.User {
 	return openapi.User{
 		ID:                 string(u.ID),
 		Email:              openapi.OrNull(u.Email),
 		Name:               u.Name,
 		Operator:           u.Operator,
-		DefaultWorkspaceID: openapi.OrNull(string(u.VisibleDefault(r.by))),
+		DefaultWorkspaceID: openapi.OrNull(string(u.VisibleDefault(r.By))),
 	}
 }
 
-func toMe(r *request, u *account.User, memberships []account.Membership) openapi.Me {
-	org := observation(r.Request).org
+func toMe(r *server.Call, u *account.User, memberships []account.Membership) openapi.Me {
+	org := server.Observed(r.Request).Org
 	me := openapi.Me{
 		User:            toUser(r, u),
 		Org:             openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:       nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:      convert.Slice(newest(memberships, maxWorkspacesOfMe), mapFor(r, toMembership)),
-		Role:            openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
-		Permissions:     account.Permissions(r.by),
+		Workspaces:      convert.Slice(newest(memberships, maxWorkspacesOfMe), server.MapFor(r, toMembership)),
+		Role:            openapi.OrNull(openapi.WorkspaceRole(r.By.Role.String())),
+		Permissions:     account.Permissions(r.By),
 		FailingWebhooks: nullable.NewNullNullable[int](),
 		Limits: openapi.Limits{
-			RequestsPerMinute: r.api.config.RateLimit.PerMinute,
-			Burst:             r.api.config.RateLimit.Burst,
+			RequestsPerMinute: r.API.Config.RateLimit.PerMinute,
+			Burst:             r.API.Config.RateLimit.Burst,
 		},
 		Revision:  u.Revision,
 		CreatedAt: openapi.Time(u.CreatedAt),
 		UpdatedAt: openapi.Time(u.UpdatedAt),
 	}
 	for i := range memberships {
-		if m := &memberships[i]; m.Workspace.ID == r.by.Workspace {
+		if m := &memberships[i]; m.Workspace.ID == r.By.Workspace {
 			me.Workspace = nullable.NewNullableWithValue(toMembership(r, m))
 		}
 	}

@@ -5,70 +5,73 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-func (a *accountsArea) accountOperations() []operation {
-	return []operation{
-		getOf("/api/me", cachedQuery(a.getMe)),
-		patchOf("/api/me", command(a.updateMe)),
-		getOf("/api/api-keys", query(listKeys)),
-		postOf("/api/api-keys", command(createKey)),
-		getOf("/api/api-keys/{api_key_id}", query(getKey)),
-		deleteOf("/api/api-keys/{api_key_id}", command(revokeKey)),
-		postOf("/api/api-keys/{api_key_id}/rotate", command(rotateKey)),
+func (a *accountsArea) accountOperations() []server.Operation {
+	return []server.Operation{
+		server.Get("/api/me", server.CachedQuery(a.getMe)),
+		server.Patch("/api/me", server.Command(a.updateMe)),
+		server.Get("/api/api-keys", server.Query(listKeys)),
+		server.Post("/api/api-keys", server.Command(createKey)),
+		server.Get("/api/api-keys/{api_key_id}", server.Query(getKey)),
+		server.Delete("/api/api-keys/{api_key_id}", server.Command(revokeKey)),
+		server.Post("/api/api-keys/{api_key_id}/rotate", server.Command(rotateKey)),
 	}
 }
 
 // getMe returns the caller that the credential has just proved.
-func (a *accountsArea) getMe(r *request) (reply, error) {
-	r.uncacheable = !r.hasOneWorkspace() // others can change too
-	r.trackedOnly = true
-	p := r.person()
+func (a *accountsArea) getMe(r *server.Call) (server.Reply, error) {
+	r.Uncacheable = !r.HasOneWorkspace() // others can change too
+	r.TrackedOnly = true
+	p := r.Person()
 	return a.profileReply(r, &p.User, p.Memberships)
 }
 
-func (a *accountsArea) updateMe(r *request) (reply, error) {
-	in, err := decode[openapi.MePatch](r)
+func (a *accountsArea) updateMe(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.MePatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	changes := account.UserChanges{
 		Name:             in.Name,
 		DefaultWorkspace: convert.PatchString[identity.WorkspaceID](in.DefaultWorkspaceID),
 	}
-	u, memberships, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes)
+	u, memberships, err := r.Accounts.ChangeMe(r.Context(), r.By, r.Match, changes)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	return a.profileReply(r, u, memberships)
 }
 
 // profileReply responds with the caller, and with how many webhooks fail if the caller manages them.
-func (a *accountsArea) profileReply(r *request, u *account.User, memberships []account.Membership) (reply, error) {
+func (a *accountsArea) profileReply(
+	r *server.Call, u *account.User, memberships []account.Membership,
+) (server.Reply, error) {
 	me := toMe(r, u, memberships)
-	if webhook.MayManage(r.by) == nil && r.by.Scopes.Allow("webhooks:read") {
-		r.trackedOnly = false
+	if webhook.MayManage(r.By) == nil && r.By.Scopes.Allow("webhooks:read") {
+		r.TrackedOnly = false
 		failing, err := a.failingWebhooks(r)
 		if err != nil {
-			return reply{}, err
+			return server.Reply{}, err
 		}
 		me.FailingWebhooks.Set(failing)
 	}
-	return ok(me).withRevision(u.Revision), nil
+	return server.OK(me).WithRevision(u.Revision), nil
 }
 
-func keyID(r *request) identity.KeyID {
-	return pathID[identity.KeyID](r, "api_key_id", identity.KeyPrefix)
+func keyID(r *server.Call) identity.KeyID {
+	return server.PathID[identity.KeyID](r, "api_key_id", identity.KeyPrefix)
 }
 
-func listKeys(r *request) (reply, error) {
-	key := func(k *account.Key) openapi.APIKey { return toKey(k, r.by.At) }
-	return listing(r, key, func(q page.Query) (account.KeyPage, error) {
-		found, err := r.Accounts.Keys(r.Context(), r.by, q)
+func listKeys(r *server.Call) (server.Reply, error) {
+	key := func(k *account.Key) openapi.APIKey { return toKey(k, r.By.At) }
+	return server.List(r, key, func(q page.Query) (account.KeyPage, error) {
+		found, err := r.Accounts.Keys(r.Context(), r.By, q)
 		if err != nil {
 			return found, err
 		}
@@ -76,24 +79,24 @@ func listKeys(r *request) (reply, error) {
 		for i := range found.Items {
 			keys[i] = &found.Items[i]
 		}
-		return found, r.KeyUsage.Count(r.Context(), r.by, keys...)
+		return found, r.KeyUsage.Count(r.Context(), r.By, keys...)
 	})
 }
 
-func createKey(r *request) (reply, error) {
-	in, err := decode[openapi.APIKeyCreate](r)
+func createKey(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.APIKeyCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	scopes, networks, err := keyLimits(&in)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	create := r.Accounts.CreateKey
 	if in.Kind == openapi.APIKeyKindService {
 		create = r.Accounts.CreateServiceKey
 	}
-	k, token, err := create(r.Context(), r.by, observation(r.Request).org, account.KeyDraft{
+	k, token, err := create(r.Context(), r.By, server.Observed(r.Request).Org, account.KeyDraft{
 		Name:      in.Name,
 		Ceiling:   identity.ParseRole(string(in.RoleCeiling)),
 		Scopes:    scopes,
@@ -103,38 +106,39 @@ func createKey(r *request) (reply, error) {
 	return newKeyReply(r, k, token, err)
 }
 
-func rotateKey(r *request) (reply, error) {
-	in, err := decode[openapi.APIKeyRotate](r)
+func rotateKey(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.APIKeyRotate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	k, token, err := r.Accounts.RotateKey(
-		r.Context(), r.by, observation(r.Request).org, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
+		r.Context(), r.By, server.Observed(r.Request).Org, keyID(r), r.Match,
+		time.Duration(in.GraceSeconds)*time.Second,
 	)
 	return newKeyReply(r, k, token, err)
 }
 
 // newKeyReply returns a key with its token, which is shown only once.
-func newKeyReply(r *request, k *account.Key, token account.Token, err error) (reply, error) {
+func newKeyReply(r *server.Call, k *account.Key, token account.Token, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := created("/api/api-keys/"+string(k.ID), toKeyCreated(k, token, r.by.At)).withRevision(k.Revision)
-	out.reveals = string(k.ID)
+	out := server.Created("/api/api-keys/"+string(k.ID), toKeyCreated(k, token, r.By.At)).WithRevision(k.Revision)
+	out.Reveals = string(k.ID)
 	return out, nil
 }
 
-func getKey(r *request) (reply, error) {
-	k, err := r.Accounts.Key(r.Context(), r.by, keyID(r))
+func getKey(r *server.Call) (server.Reply, error) {
+	k, err := r.Accounts.Key(r.Context(), r.By, keyID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	if err := r.KeyUsage.Count(r.Context(), r.by, k); err != nil {
-		return reply{}, err
+	if err := r.KeyUsage.Count(r.Context(), r.By, k); err != nil {
+		return server.Reply{}, err
 	}
-	return ok(toKey(k, r.by.At)).withRevision(k.Revision), nil
+	return server.OK(toKey(k, r.By.At)).WithRevision(k.Revision), nil
 }
 
-func revokeKey(r *request) (reply, error) {
-	return noContent, r.Accounts.RevokeKey(r.Context(), r.by, keyID(r), r.match)
+func revokeKey(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Accounts.RevokeKey(r.Context(), r.By, keyID(r), r.Match)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/test/conformance"
 )
 
@@ -38,25 +39,29 @@ func anyPath(t *testing.T, c *openapi.Contract) map[string]string {
 // TestInputThatIsNotHTTPGetsADocumentedStatus sends bytes to the server as it is configured.
 func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 	h := newEnv(t)
-	documented := anyPath(t, h.contract)
+	documented := anyPath(t, h.Contract)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+	c := server.Config{ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		IdleTimeout: time.Minute}
-	server := Server(c, h, slog.New(slog.DiscardHandler))
+	server := server.HTTPServer(c, h, slog.New(slog.DiscardHandler))
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 	seen := map[string]bool{"421": true, "500": true} // TestHosts in test/e2e and TestPanic
 	for name, tt := range map[string]struct{ text, want string }{
-		"no HTTP":                    {"hello\r\n\r\n", "400"},
-		"no host":                    {"GET / HTTP/1.1\r\n\r\n", "400"},
-		"a host with a space":        {"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "400"},
-		"a malformed header":         {"GET / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n", "400"},
-		"a malformed path":           {"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "400"},
-		"another expectation":        {"POST /api/me HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 0\r\n\r\n", "417"},
-		"a long header":              {"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 40<<10) + "\r\n\r\n", "431"},
+		"no HTTP":             {"hello\r\n\r\n", "400"},
+		"no host":             {"GET / HTTP/1.1\r\n\r\n", "400"},
+		"a host with a space": {"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "400"},
+		"a malformed header":  {"GET / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n", "400"},
+		"a malformed path":    {"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "400"},
+		"another expectation": {
+			"POST /api/me HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 0\r\n\r\n", "417",
+		},
+		"a long header": {
+			"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 40<<10) + "\r\n\r\n", "431",
+		},
 		"a long URL":                 {"GET /" + strings.Repeat("x", 40<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", "431"},
 		"another transfer encoding":  {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", "501"},
 		"another version of HTTP":    {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", "505"},
@@ -72,7 +77,9 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 				t.Errorf("status %s, want %s", status, tt.want)
 			}
 			seen[status] = true
-			wantMedia := map[string]string{"text": "text/plain", "problem": "application/problem+json"}[documented[status]]
+			wantMedia := map[string]string{
+				"text": "text/plain", "problem": "application/problem+json",
+			}[documented[status]]
 			if documented[status] == "" && status != "200" || wantMedia != media {
 				t.Errorf("status %s with %q is not documented", status, media)
 			}

@@ -1,20 +1,24 @@
 package rest
 
+import "github.com/atrium-hq/atrium/adapters/rest/server"
+
 // embedsArea is chats on pages of other sites.
 type embedsArea struct {
-	*API
+	*server.API
 	visitors  *visitLimits
 	answering answerGates
 }
 
-func newEmbeds(api *API) *embedsArea { return &embedsArea{api, newVisitLimits(), newAnswerGates()} }
+func newEmbeds(api *server.API) *embedsArea {
+	return &embedsArea{api, newVisitLimits(), newAnswerGates()}
+}
 
-func embedsAreaOf(api *API) area {
+func embedsAreaOf(api *server.API) server.Area {
 	a := newEmbeds(api)
-	return area{
-		name:       "embeds",
-		operations: a.embedTokenOperations(),
-		public:     a.visitRoutes(),
-		cors:       &cors{visitPaths, a.visitCORS},
+	return server.Area{
+		Name:       "embeds",
+		Operations: a.embedTokenOperations(),
+		Public:     a.visitRoutes(),
+		CORS:       &server.CORS{Prefix: visitPaths, Handle: a.visitCORS},
 	}
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
@@ -15,18 +16,18 @@ const cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com 
 
 // cardPage serves the document in which payers type a card into Stripe's own form, so that the card reaches
 // Stripe only. It exists only where the org's gateway is Stripe.
-func (a *consoleArea) cardPage() route {
-	page := a.asset("/console/card", func() (*asset, error) {
-		return openAsset(consoleFiles, "console/card.html", "no-store")
+func (a *consoleArea) cardPage() server.Route {
+	page := a.AssetHandler("/console/card", func() (*server.Asset, error) {
+		return server.OpenAsset(consoleFiles, "console/card.html", "no-store")
 	})
-	return newRoute(http.MethodGet, "/console/card", withRoute("/console/card",
+	return server.NewRoute(http.MethodGet, "/console/card", server.WithRoute("/console/card",
 		func(w http.ResponseWriter, r *http.Request) {
-			if a.Services.Payments.GatewayOf(observation(r).org.ID) != payment.Stripe {
-				a.problem(w, r, errNoSuchPath)
+			if a.Services.Payments.GatewayOf(server.Observed(r).Org.ID) != payment.Stripe {
+				a.Problem(w, r, server.ErrNoSuchPath)
 				return
 			}
 			h := w.Header()
-			setConsoleHeaders(h, cardPolicy)
+			server.SetConsoleHeaders(h, cardPolicy)
 			h.Set("Referrer-Policy", "strict-origin") // Stripe asks which site shows its form
 			h.Set("Permissions-Policy", `camera=(), geolocation=(), microphone=(), usb=(), `+
 				`payment=(self "https://js.stripe.com")`)

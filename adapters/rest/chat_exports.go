@@ -3,6 +3,7 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -10,30 +11,30 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func chatExportOperations() []operation {
-	return []operation{
-		postOf("/api/chat-templates/import", command(importChat)),
-		getOf("/api/chat-templates/{template_id}/export", query(exportChat)),
+func chatExportOperations() []server.Operation {
+	return []server.Operation{
+		server.Post("/api/chat-templates/import", server.Command(importChat)),
+		server.Get("/api/chat-templates/{template_id}/export", server.Query(exportChat)),
 	}
 }
 
-func exportChat(r *request) (reply, error) {
-	t, err := r.Chats.Inside(r.Context(), r.by, chatID(r))
+func exportChat(r *server.Call) (server.Reply, error) {
+	t, err := r.Chats.Inside(r.Context(), r.By, chatID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.ChatExport{
+	return server.OK(openapi.ChatExport{
 		Format:    openapi.ChatExportFormatAtriumChat1,
 		Content:   toChatContent(&t.Content),
 		Workflows: convert.Slice(t.Workflows, func(w *chat.Workflow) string { return w.ID }),
-	}).withRevision(t.Revision), nil
+	}).WithRevision(t.Revision), nil
 }
 
 // importChat creates a draft from an export. What the export names in its own workspace can be replaced.
-func importChat(r *request) (reply, error) {
-	in, err := decode[openapi.ChatImport](r)
+func importChat(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatImport](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	c := fromChatContent(&in.Export.Content)
 	if in.Name != "" {
@@ -53,13 +54,13 @@ func importChat(r *request) (reply, error) {
 			c.Reply.Connection = connection.ID(in.ConnectionID.MustGet())
 		}
 	}
-	t, err := r.Chats.Import(r.Context(), r.by, chats.Imported{
+	t, err := r.Chats.Import(r.Context(), r.By, chats.Imported{
 		Draft: chat.Draft{Content: c, Visibility: access.Visibility(in.Visibility)}, Workflows: in.Export.Workflows,
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return server.Created(chatPath(t), toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
 }
 
 // fromChatContent is the inverse of toChatContent.

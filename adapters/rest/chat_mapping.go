@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -169,12 +170,12 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 }
 
 // toChat returns a template as this caller sees it.
-func toChat(r *request, t *chat.Template) openapi.ChatTemplate {
+func toChat(r *server.Call, t *chat.Template) openapi.ChatTemplate {
 	out := toChatSummary(r, new(t.Summary()))
-	if broken := r.Chats.Registry(r.by).BrokenConfigs(t); len(broken) > 0 {
+	if broken := r.Chats.Registry(r.By).BrokenConfigs(t); len(broken) > 0 {
 		out.Health, out.Issues = openapi.ChatHealthDegraded, append(out.Issues, convert.Slice(broken, toIssue)...)
 	}
-	if !t.SeesInside(r.by) {
+	if !t.SeesInside(r.By) {
 		return out
 	}
 	out.Instructions = &t.Instructions
@@ -235,8 +236,8 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 }
 
 // toChatSummary returns the part of a template that lists show.
-func toChatSummary(r *request, t *chat.Summary) openapi.ChatTemplate {
-	issues := r.Chats.Registry(r.by).Issues(t)
+func toChatSummary(r *server.Call, t *chat.Summary) openapi.ChatTemplate {
+	issues := r.Chats.Registry(r.By).Issues(t)
 	health := openapi.ChatHealthOk
 	if len(issues) > 0 {
 		health = openapi.ChatHealthDegraded
@@ -263,7 +264,7 @@ func toChatSummary(r *request, t *chat.Summary) openapi.ChatTemplate {
 		Metadata:             convert.OrEmpty(t.Metadata, "{}"),
 		OwnerID:              string(t.Owner),
 		Workflows:            convert.Slice(t.Workflows, toWorkflow),
-		MyRole:               openapi.ChatRole(t.Access(r.by).String()),
+		MyRole:               openapi.ChatRole(t.Access(r.By).String()),
 		Health:               health,
 		Issues:               convert.Slice(issues, toIssue),
 		Revision:             t.Revision,
@@ -290,7 +291,9 @@ func toChatPrompt(in openapi.ChatPrompt) chat.Prompt {
 }
 
 func toSelected(in []openapi.ChatItem) []chat.Selected {
-	return convert.Slice(in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} })
+	return convert.Slice(
+		in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} },
+	)
 }
 
 func fromSelected(s *chat.Selected) openapi.ChatItem {

@@ -3,63 +3,66 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func listChatMembers(r *request) (reply, error) {
-	return listing(r, toChatMember, func(q page.Query) (chat.MemberPage, error) {
-		return r.Chats.Members(r.Context(), r.by, chatID(r), q)
+func listChatMembers(r *server.Call) (server.Reply, error) {
+	return server.List(r, toChatMember, func(q page.Query) (chat.MemberPage, error) {
+		return r.Chats.Members(r.Context(), r.By, chatID(r), q)
 	})
 }
 
-func createChatMember(r *request) (reply, error) {
-	in, err := decode[openapi.ChatMemberCreate](r)
+func createChatMember(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatMemberCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	grant := chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role))}
-	added, err := r.Chats.AddMember(r.Context(), r.by, observation(r.Request).org, chatID(r), grant)
+	added, err := r.Chats.AddMember(r.Context(), r.By, server.Observed(r.Request).Org, chatID(r), grant)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	body := deferred(func() any { return toChatMemberAdded(added) })
-	out := created("/api/chat-templates/"+string(chatID(r))+"/members/"+string(added.Member.User), body)
+	body := server.Deferred(func() any { return toChatMemberAdded(added) })
+	out := server.Created("/api/chat-templates/"+string(chatID(r))+"/members/"+string(added.Member.User), body)
 	if added.Again {
-		out = ok(body)
+		out = server.OK(body)
 	}
 	if added.Invitation != nil {
-		out.reveals = string(added.Invitation.ID)
+		out.Reveals = string(added.Invitation.ID)
 	}
-	return out.withRevision(added.Member.Revision), nil
+	return out.WithRevision(added.Member.Revision), nil
 }
 
-func updateChatMember(r *request) (reply, error) {
-	in, err := decode[openapi.ChatMemberPatch](r)
+func updateChatMember(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatMemberPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	m, err := r.Chats.ChangeMember(r.Context(), r.by, chatID(r), granteeID(r), r.match, access.Parse(string(in.Role)))
+	m, err := r.Chats.ChangeMember(
+		r.Context(), r.By, chatID(r), server.GranteeID(r), r.Match, access.Parse(string(in.Role)),
+	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toChatMember(&m)).withRevision(m.Revision), nil
+	return server.OK(toChatMember(&m)).WithRevision(m.Revision), nil
 }
 
-func deleteChatMember(r *request) (reply, error) {
-	return noContent, r.Chats.RemoveMember(r.Context(), r.by, chatID(r), granteeID(r), r.match)
+func deleteChatMember(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Chats.RemoveMember(r.Context(), r.By, chatID(r), server.GranteeID(r), r.Match)
 }
 
-func changeChatMembers(r *request) (reply, error) {
-	in, err := decode[openapi.ChatMemberChanges](r)
+func changeChatMembers(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatMemberChanges](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	changed, err := r.Chats.ChangeMembers(r.Context(), r.by, chatID(r), convert.Slice(in.Changes, toMemberGrant))
+	changed, err := r.Chats.ChangeMembers(r.Context(), r.By, chatID(r), convert.Slice(in.Changes, toMemberGrant))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.ChatMembersChanged{Data: convert.Slice(changed, toMemberChanged)}), nil
+	return server.OK(openapi.ChatMembersChanged{Data: convert.Slice(changed, toMemberChanged)}), nil
 }

@@ -7,57 +7,58 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func chatVersionOperations() []operation {
+func chatVersionOperations() []server.Operation {
 	const template = "/api/chat-templates/{template_id}"
-	return []operation{
-		postOf(template+"/copy", command(copyChat)),
-		getOf(template+"/publications", query(listChatPublications)),
-		getOf(template+"/versions", query(listChatVersions)),
-		getOf(template+"/versions/{version_id}", query(getChatVersion)),
-		getOf(template+"/versions/{version_id}/diff", query(diffChatVersions)),
-		postOf(template+"/versions/{version_id}/publish", command(publishChatVersion)),
+	return []server.Operation{
+		server.Post(template+"/copy", server.Command(copyChat)),
+		server.Get(template+"/publications", server.Query(listChatPublications)),
+		server.Get(template+"/versions", server.Query(listChatVersions)),
+		server.Get(template+"/versions/{version_id}", server.Query(getChatVersion)),
+		server.Get(template+"/versions/{version_id}/diff", server.Query(diffChatVersions)),
+		server.Post(template+"/versions/{version_id}/publish", server.Command(publishChatVersion)),
 	}
 }
 
-func chatVersionRef(r *request) chat.VersionRef {
-	return chat.ParseVersionRef(pathVar(r.Request, "version_id"))
+func chatVersionRef(r *server.Call) chat.VersionRef {
+	return chat.ParseVersionRef(server.PathVar(r.Request, "version_id"))
 }
 
-func copyChat(r *request) (reply, error) {
-	in, err := decode[openapi.ChatTemplateCopy](r)
+func copyChat(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatTemplateCopy](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	t, err := r.Chats.Copy(r.Context(), r.by, chatID(r), chat.Copying{
+	t, err := r.Chats.Copy(r.Context(), r.By, chatID(r), chat.Copying{
 		Name: in.Name, Visibility: access.Visibility(in.Visibility),
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return server.Created(chatPath(t), toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
 }
 
-func listChatVersions(r *request) (reply, error) {
-	return listing(r, toChatVersion, func(q page.Query) (chat.VersionPage, error) {
-		return r.Chats.Versions(r.Context(), r.by, chatID(r), q)
+func listChatVersions(r *server.Call) (server.Reply, error) {
+	return server.List(r, toChatVersion, func(q page.Query) (chat.VersionPage, error) {
+		return r.Chats.Versions(r.Context(), r.By, chatID(r), q)
 	})
 }
 
-func listChatPublications(r *request) (reply, error) {
-	return listing(r, toPublication, func(q page.Query) (chat.PublicationPage, error) {
-		return r.Chats.Publications(r.Context(), r.by, chatID(r), q)
+func listChatPublications(r *server.Call) (server.Reply, error) {
+	return server.List(r, toPublication, func(q page.Query) (chat.PublicationPage, error) {
+		return r.Chats.Publications(r.Context(), r.By, chatID(r), q)
 	})
 }
 
-func getChatVersion(r *request) (reply, error) {
-	t, v, err := r.Chats.Version(r.Context(), r.by, chatID(r), chatVersionRef(r))
+func getChatVersion(r *server.Call) (server.Reply, error) {
+	t, v, err := r.Chats.Version(r.Context(), r.By, chatID(r), chatVersionRef(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.ChatVersionWithContent{Content: toChatContent(&v.Content)}
 	if v.ID != "" {
@@ -65,25 +66,25 @@ func getChatVersion(r *request) (reply, error) {
 	} else {
 		out.Version = nullable.NewNullNullable[openapi.ChatVersion]()
 	}
-	return ok(out).withRevision(t.Revision), nil
+	return server.OK(out).WithRevision(t.Revision), nil
 }
 
-func diffChatVersions(r *request) (reply, error) {
+func diffChatVersions(r *server.Call) (server.Reply, error) {
 	against := chat.VersionRef{Published: true}
-	if text := r.query.Get("against"); text != "" {
+	if text := r.Query.Get("against"); text != "" {
 		against = chat.ParseVersionRef(text)
 	}
-	both, err := r.Chats.Compare(r.Context(), r.by, chatID(r), against, chatVersionRef(r))
+	both, err := r.Chats.Compare(r.Context(), r.By, chatID(r), against, chatVersionRef(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	from, to := both.Against, both.Version
 	changed := from.Differences(to.Content)
 	changes, err := chatChangesBetween(from, to, changed)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.ChatVersionDiff{
+	return server.OK(openapi.ChatVersionDiff{
 		Against:       versionName(from),
 		Version:       versionName(to),
 		Unified:       chat.UnifiedInstructions(versionName(from), versionName(to), from.Content, to.Content),
@@ -92,12 +93,12 @@ func diffChatVersions(r *request) (reply, error) {
 	}), nil
 }
 
-func publishChatVersion(r *request) (reply, error) {
-	in, err := decode[openapi.ChatPublish](r)
+func publishChatVersion(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatPublish](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	t, err := r.Chats.Publish(r.Context(), r.by, chatID(r), r.match, chatVersionRef(r), chat.Release{
+	t, err := r.Chats.Publish(r.Context(), r.By, chatID(r), r.Match, chatVersionRef(r), chat.Release{
 		Expected: convert.PatchString[chat.VersionID](in.ExpectedPublishedVersionID), Reason: in.Reason,
 	})
 	return chatReply(r, t, err)

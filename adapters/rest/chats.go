@@ -7,140 +7,145 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func chatOperations() []operation {
+func chatOperations() []server.Operation {
 	const template = "/api/chat-templates/{template_id}"
-	return []operation{
-		getOf("/api/chat-templates", cachedQuery(listChats)),
-		postOf("/api/chat-templates", command(createChat)),
-		getOf("/api/chat-templates/registry", query(getRegistry)), // before the route of any id
-		getOf(template, cachedQuery(getChat)),
-		getOf(template+"/runtime", cachedQuery(getChatRuntime)),
-		patchOf(template, command(updateChat)),
-		deleteOf(template, command(deleteChat)),
-		postOf(template+"/restore", command(restoreChat)),
-		getOf(template+"/members", query(listChatMembers)),
-		postOf(template+"/members", command(createChatMember)),
-		postOf(template+"/members/batch", command(changeChatMembers)),
-		patchOf(template+"/members/{user_id}", command(updateChatMember)),
-		deleteOf(template+"/members/{user_id}", command(deleteChatMember)),
-		postOf(template+"/workflows/{workflow_id}", command(attachWorkflow)),
-		deleteOf(template+"/workflows/{workflow_id}", command(detachWorkflow)),
+	return []server.Operation{
+		server.Get("/api/chat-templates", server.CachedQuery(listChats)),
+		server.Post("/api/chat-templates", server.Command(createChat)),
+		server.Get("/api/chat-templates/registry", server.Query(getRegistry)), // before the route of any id
+		server.Get(template, server.CachedQuery(getChat)),
+		server.Get(template+"/runtime", server.CachedQuery(getChatRuntime)),
+		server.Patch(template, server.Command(updateChat)),
+		server.Delete(template, server.Command(deleteChat)),
+		server.Post(template+"/restore", server.Command(restoreChat)),
+		server.Get(template+"/members", server.Query(listChatMembers)),
+		server.Post(template+"/members", server.Command(createChatMember)),
+		server.Post(template+"/members/batch", server.Command(changeChatMembers)),
+		server.Patch(template+"/members/{user_id}", server.Command(updateChatMember)),
+		server.Delete(template+"/members/{user_id}", server.Command(deleteChatMember)),
+		server.Post(template+"/workflows/{workflow_id}", server.Command(attachWorkflow)),
+		server.Delete(template+"/workflows/{workflow_id}", server.Command(detachWorkflow)),
 	}
 }
 
 func chatPath(t *chat.Template) string { return "/api/chat-templates/" + string(t.ID) }
 
-func listChats(r *request) (reply, error) {
-	f := chatFilter(r.query)
-	return listing(r, mapFor(r, toChatSummary), func(q page.Query) (chat.Page, error) {
-		return r.Chats.List(r.Context(), r.by, f, q)
+func listChats(r *server.Call) (server.Reply, error) {
+	f := chatFilter(r.Query)
+	return server.List(r, server.MapFor(r, toChatSummary), func(q page.Query) (chat.Page, error) {
+		return r.Chats.List(r.Context(), r.By, f, q)
 	})
 }
 
-func createChat(r *request) (reply, error) {
-	in, err := decode[openapi.ChatTemplateCreate](r)
+func createChat(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatTemplateCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	t, err := r.Chats.Create(r.Context(), r.by, chatDraft(in))
+	t, err := r.Chats.Create(r.Context(), r.By, chatDraft(in))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created(chatPath(t), toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return server.Created(chatPath(t), toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
 }
 
-func getChat(r *request) (reply, error) {
-	t, err := r.Chats.Get(r.Context(), r.by, chatID(r))
+func getChat(r *server.Call) (server.Reply, error) {
+	t, err := r.Chats.Get(r.Context(), r.By, chatID(r))
 	return chatReply(r, t, err)
 }
 
 var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 	Detail: "The query parameter variables must be a JSON object."}
 
-func getChatRuntime(r *request) (reply, error) {
-	r.trackedOnly = true
+func getChatRuntime(r *server.Call) (server.Reply, error) {
+	r.TrackedOnly = true
 	values := map[string]any{}
-	if r.query.Has("variables") {
-		text := r.query.Get("variables")
+	if r.Query.Has("variables") {
+		text := r.Query.Get("variables")
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber() // large integers keep every digit
 		if !json.Valid([]byte(text)) || d.Decode(&values) != nil || values == nil {
-			return reply{}, errVariables
+			return server.Reply{}, errVariables
 		}
 	}
-	found, err := r.Replies.Runtime(r.Context(), r.by, chatID(r), values)
+	found, err := r.Replies.Runtime(r.Context(), r.By, chatID(r), values)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	if found.Version != nil {
 		id := found.Version.ID
-		r.delivered = func(to *request) { to.PromptReads.Record(to.by, id) }
+		r.Delivered = func(to *server.Call) { to.PromptReads.Record(to.By, id) }
 	}
-	return ok(toChatRuntime(found)).withRevision(found.Template.Revision), nil
+	return server.OK(toChatRuntime(found)).WithRevision(found.Template.Revision), nil
 }
 
-func updateChat(r *request) (reply, error) {
-	in, err := decode[openapi.ChatTemplatePatch](r)
+func updateChat(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatTemplatePatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	t, err := r.Chats.Change(r.Context(), r.by, chatID(r), r.match, chatChanges(in))
+	t, err := r.Chats.Change(r.Context(), r.By, chatID(r), r.Match, chatChanges(in))
 	return chatReply(r, t, err)
 }
 
-func deleteChat(r *request) (reply, error) {
-	return noContent, r.Chats.Delete(r.Context(), r.by, chatID(r), r.match)
+func deleteChat(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Chats.Delete(r.Context(), r.By, chatID(r), r.Match)
 }
 
-func restoreChat(r *request) (reply, error) {
-	t, err := r.Chats.Restore(r.Context(), r.by, chatID(r))
+func restoreChat(r *server.Call) (server.Reply, error) {
+	t, err := r.Chats.Restore(r.Context(), r.By, chatID(r))
 	return chatReply(r, t, err)
 }
 
-func attachWorkflow(r *request) (reply, error) {
-	t, w, attached, err := r.Chats.AttachWorkflow(r.Context(), r.by, chatID(r), pathVar(r.Request, "workflow_id"))
+func attachWorkflow(r *server.Call) (server.Reply, error) {
+	t, w, attached, err := r.Chats.AttachWorkflow(
+		r.Context(), r.By, chatID(r), server.PathVar(r.Request, "workflow_id"),
+	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(toWorkflow(&w))
+	out := server.OK(toWorkflow(&w))
 	if attached {
-		out = created("/api/chat-templates/"+string(t.ID)+"/workflows/"+w.ID, toWorkflow(&w))
+		out = server.Created("/api/chat-templates/"+string(t.ID)+"/workflows/"+w.ID, toWorkflow(&w))
 	}
-	return out.withRevision(t.Revision), nil
+	return out.WithRevision(t.Revision), nil
 }
 
-func detachWorkflow(r *request) (reply, error) {
-	return noContent, r.Chats.DetachWorkflow(r.Context(), r.by, chatID(r), r.match, pathVar(r.Request, "workflow_id"))
+func detachWorkflow(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Chats.DetachWorkflow(
+		r.Context(), r.By, chatID(r), r.Match, server.PathVar(r.Request, "workflow_id"),
+	)
 }
 
-func getRegistry(r *request) (reply, error) {
-	of := r.Chats.Registry(r.by)
-	return ok(openapi.ChatRegistry{
+func getRegistry(r *server.Call) (server.Reply, error) {
+	of := r.Chats.Registry(r.By)
+	return server.OK(openapi.ChatRegistry{
 		Revision:     of.Revision,
 		Agents:       convert.Slice(of.Agents, toRegistryItem),
 		Tools:        convert.Slice(of.Tools, toRegistryItem),
 		Capabilities: convert.Slice(of.Capabilities, toRegistryItem),
 		Workflows:    convert.Slice(of.Workflows, toRegistryItem),
-	}).withRevision(1), nil // the API cannot change it, so the tag's hash identifies it
+	}).WithRevision(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 
-func chatReply(r *request, t *chat.Template, err error) (reply, error) {
+func chatReply(r *server.Call, t *chat.Template, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toChat(r, t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
+	return server.OK(toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
 }
 
-func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }
+func chatID(r *server.Call) chat.ID { return server.PathID[chat.ID](r, "template_id", chat.Prefix) }
 
-func chatsArea() area {
-	return area{
-		name:       "chats",
-		operations: slices.Concat(chatExportOperations(), chatOperations(), chatVersionOperations()),
+func chatsArea() server.Area {
+	return server.Area{
+		Name:       "chats",
+		Operations: slices.Concat(chatExportOperations(), chatOperations(), chatVersionOperations()),
 	}
 }

@@ -40,7 +40,7 @@ func TestSessionsFollowCorrectionsOfTheClock(t *testing.T) {
 		{"the clock was set back: the session lives again", time.Hour, 200},
 		{"it expires a minute later than it does", 2*time.Hour + time.Minute, 401},
 	} {
-		h.now = func() time.Time { return start.Add(step.shift) }
+		h.Now = func() time.Time { return start.Add(step.shift) }
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost:8080"+promptsPath, nil)
 		r.Header.Set("Cookie", "atrium_session_8080="+secrets.Cookie.Reveal())
 		r.Header.Set("Atrium-Console", secrets.Proof.Reveal())

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 )
 
 func TestAConfigurationHasTheEscapesOfOtherTexts(t *testing.T) {
@@ -16,7 +18,7 @@ func TestAConfigurationHasTheEscapesOfOtherTexts(t *testing.T) {
 		}
 		before := string(stored)
 		var got, want bytes.Buffer
-		if err := errors.Join(encode(&got, toConfig(stored)), encode(&want, fields)); err != nil {
+		if err := errors.Join(server.Encode(&got, toConfig(stored)), server.Encode(&want, fields)); err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != want.String() || string(stored) != before {

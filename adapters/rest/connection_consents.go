@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,13 +17,13 @@ var errConsentDryRun = fault.InField("/consent", "not_allowed_value", "A consent
 // the connection in the session that requested the consent.
 func ConsentURI(org *identity.Org) string { return org.BaseURL + "/console/consent" }
 
-func requestConsent(r *request) (reply, error) {
-	in, err := decode[openapi.ConnectionConsentRequest](r)
+func requestConsent(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ConnectionConsentRequest](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	to, err := r.Connections.RequestConsent(r.Context(), r.by, connection.Kind(in.Kind))
-	return ok(openapi.ConnectionConsentRequested{
+	to, err := r.Connections.RequestConsent(r.Context(), r.By, connection.Kind(in.Kind))
+	return server.OK(openapi.ConnectionConsentRequested{
 		AuthorizationURL: to.URL, ExpiresAt: openapi.Time(to.ExpiresAt),
 	}), err
 }

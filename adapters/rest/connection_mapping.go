@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -81,7 +82,7 @@ func toCodes(codes []connection.Code) []string {
 }
 
 // toKind returns a kind as the caller's org offers it.
-func toKind(r *request, d *connection.Descriptor) openapi.ConnectionKind {
+func toKind(r *server.Call, d *connection.Descriptor) openapi.ConnectionKind {
 	return openapi.ConnectionKind{
 		Kind:             string(d.Kind),
 		Title:            d.Title,
@@ -89,7 +90,7 @@ func toKind(r *request, d *connection.Descriptor) openapi.ConnectionKind {
 		Capabilities:     convert.NonNil(d.Capabilities),
 		Grants:           d.Grants,
 		CredentialSchema: d.Schema,
-		Consent:          r.Connections.AsksConsent(r.by.Org, d.Kind),
+		Consent:          r.Connections.AsksConsent(r.By.Org, d.Kind),
 		Ports:            convert.Slice(d.Ports, func(p *uint16) int { return int(*p) }),
 	}
 }

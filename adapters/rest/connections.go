@@ -4,33 +4,38 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-func connectionOperations() []operation {
+func connectionOperations() []server.Operation {
 	const one = "/api/connections/{connection_id}"
-	return []operation{
-		getOf("/api/connections", cachedQuery(listConnections)),
-		postOf("/api/connections", probing{dryRunnable{createConnection, testConnection}}),
-		postOf("/api/connections/consents", query(requestConsent)),
-		getOf(one, cachedQuery(getConnection)),
-		patchOf(one, command(updateConnection)),
-		deleteOf(one, command(revokeConnection)),
-		postOf(one+"/confirm", command(confirmConnection)),
-		postOf(one+"/erase", command(eraseConnection)),
-		postOf(one+"/verify", probing{outbound(verifyConnection)}),
+	return []server.Operation{
+		server.Get("/api/connections", server.CachedQuery(listConnections)),
+		server.Post(
+			"/api/connections", server.Probing{
+				Kind: server.DryRunnable{Outbound: createConnection, DryRun: testConnection},
+			},
+		),
+		server.Post("/api/connections/consents", server.Query(requestConsent)),
+		server.Get(one, server.CachedQuery(getConnection)),
+		server.Patch(one, server.Command(updateConnection)),
+		server.Delete(one, server.Command(revokeConnection)),
+		server.Post(one+"/confirm", server.Command(confirmConnection)),
+		server.Post(one+"/erase", server.Command(eraseConnection)),
+		server.Post(one+"/verify", server.Probing{Kind: server.Outbound(verifyConnection)}),
 	}
 }
 
-func connectionID(r *request) connection.ID {
-	return pathID[connection.ID](r, "connection_id", connection.Prefix)
+func connectionID(r *server.Call) connection.ID {
+	return server.PathID[connection.ID](r, "connection_id", connection.Prefix)
 }
 
 // listConnections returns all connections in one page: a workspace has few.
-func listConnections(r *request) (reply, error) {
-	all, err := r.Connections.List(r.Context(), r.by)
+func listConnections(r *server.Call) (server.Reply, error) {
+	all, err := r.Connections.List(r.Context(), r.By)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	sources := convert.Slice(all.Sources, toConnectionSource)
 	toItem := func(c *connection.Connection) openapi.Connection {
@@ -45,37 +50,39 @@ func listConnections(r *request) (reply, error) {
 		}
 		return toConnection(c, sources[from:to:to])
 	}
-	return ok(openapi.ConnectionList{
+	return server.OK(openapi.ConnectionList{
 		Data:       convert.Slice(all.Connections, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
-		Kinds:      convert.Slice(all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(r, *d) }),
+		Kinds: convert.Slice(
+			all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(r, *d) },
+		),
 	}), nil
 }
 
 // createConnection probes the credential, and returns the command that stores the connection.
-func createConnection(r *request) (command, error) {
+func createConnection(r *server.Call) (server.Command, error) {
 	trial, err := tryCredential(r)
 	if err != nil {
 		return nil, err
 	}
-	return func(r *request) (reply, error) {
-		c, err := r.Connections.Create(r.Context(), r.by, trial)
+	return func(r *server.Call) (server.Reply, error) {
+		c, err := r.Connections.Create(r.Context(), r.By, trial)
 		if err != nil {
-			return reply{}, err
+			return server.Reply{}, err
 		}
-		out := created("/api/connections/"+string(c.ID), toConnection(c, nil)).withRevision(c.Revision)
-		out.brought = string(c.ID)
+		out := server.Created("/api/connections/"+string(c.ID), toConnection(c, nil)).WithRevision(c.Revision)
+		out.Brought = string(c.ID)
 		return out, nil
 	}, nil
 }
 
 // testConnection is createConnection as a dry run.
-func testConnection(r *request) (reply, error) {
+func testConnection(r *server.Call) (server.Reply, error) {
 	trial, err := tryCredential(r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.ProbeReport{
+	return server.OK(openapi.ProbeReport{
 		Checks:   convert.Slice(trial.Report.Checks, convert.ToCheck),
 		Server:   toServer(trial.Report.Server),
 		Warnings: toCodes(trial.Report.Warnings()),
@@ -83,81 +90,83 @@ func testConnection(r *request) (reply, error) {
 }
 
 // tryCredential tries the credential of a new connection.
-func tryCredential(r *request) (connection.Trial, error) {
-	in, err := decode[openapi.ConnectionCreate](r)
+func tryCredential(r *server.Call) (connection.Trial, error) {
+	in, err := server.Decode[openapi.ConnectionCreate](r)
 	if err != nil {
 		return connection.Trial{}, err
 	}
 	d := connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Entry: entry(in.Credential, in.Consent)}
-	if d.Consent != nil && r.query.Get("dry_run") == "true" {
+	if d.Consent != nil && r.Query.Get("dry_run") == "true" {
 		return connection.Trial{}, errConsentDryRun
 	}
-	return r.Connections.Probe(r.Context(), r.by, d, r.watch)
+	return r.Connections.Probe(r.Context(), r.By, d, r.Watch)
 }
 
-func getConnection(r *request) (reply, error) {
-	c, err := r.Connections.Get(r.Context(), r.by, connectionID(r))
+func getConnection(r *server.Call) (server.Reply, error) {
+	c, err := r.Connections.Get(r.Context(), r.By, connectionID(r))
 	return connectionReply(r, c, err)
 }
 
 // verifyConnection probes the credential, and returns the command that stores the result.
-func verifyConnection(r *request) (command, error) {
-	in, err := decode[openapi.ConnectionVerify](r)
+func verifyConnection(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.ConnectionVerify](r)
 	if err != nil {
 		return nil, err
 	}
-	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), entry(in.Credential, in.Consent), r.watch)
+	trial, err := r.Connections.Reprobe(r.Context(), r.By, connectionID(r), entry(in.Credential, in.Consent), r.Watch)
 	if err != nil {
 		return nil, err
 	}
-	return func(r *request) (reply, error) {
-		c, err := r.Connections.Verify(r.Context(), r.by, trial)
+	return func(r *server.Call) (server.Reply, error) {
+		c, err := r.Connections.Verify(r.Context(), r.By, trial)
 		out, err := connectionReply(r, c, err)
 		if trial.New != nil && err == nil {
-			out.brought = string(c.ID)
+			out.Brought = string(c.ID)
 		}
 		return out, err
 	}, nil
 }
 
-func revokeConnection(r *request) (reply, error) {
-	out, err := r.Connections.Revoke(r.Context(), r.by, connectionID(r), r.match)
+func revokeConnection(r *server.Call) (server.Reply, error) {
+	out, err := r.Connections.Revoke(r.Context(), r.By, connectionID(r), r.Match)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.ConnectionRevocation{
+	return server.OK(openapi.ConnectionRevocation{
 		Connection:    toConnection(out.Connection, convert.Slice(out.Paused, toConnectionSource)),
 		PausedSources: convert.Slice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: convert.OrNullPtr(out.Withdrawn),
-	}).withRevision(out.Connection.Revision), nil
+	}).WithRevision(out.Connection.Revision), nil
 }
 
-func confirmConnection(r *request) (reply, error) {
-	c, err := r.Connections.Confirm(r.Context(), r.by, connectionID(r), r.match)
+func confirmConnection(r *server.Call) (server.Reply, error) {
+	c, err := r.Connections.Confirm(r.Context(), r.By, connectionID(r), r.Match)
 	return connectionReply(r, c, err)
 }
 
-func updateConnection(r *request) (reply, error) {
-	in, err := decode[openapi.ConnectionPatch](r)
+func updateConnection(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ConnectionPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	c, err := r.Connections.Rename(r.Context(), r.by, connectionID(r), r.match, in.Name)
+	c, err := r.Connections.Rename(r.Context(), r.By, connectionID(r), r.Match, in.Name)
 	return connectionReply(r, c, err)
 }
 
-func eraseConnection(r *request) (reply, error) {
-	c, err := r.Connections.Erase(r.Context(), r.by, connectionID(r))
+func eraseConnection(r *server.Call) (server.Reply, error) {
+	c, err := r.Connections.Erase(r.Context(), r.By, connectionID(r))
 	return connectionReply(r, c, err)
 }
 
 // connectionReply returns a connection with the sources that read through it.
-func connectionReply(r *request, c *connection.Connection, err error) (reply, error) {
+func connectionReply(r *server.Call, c *connection.Connection, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	sources, err := r.Sources.ListThrough(r.Context(), r.by, c.ID)
-	return ok(toConnection(c, convert.Slice(sources, toConnectionSource))).withRevision(c.Revision), err
+	sources, err := r.Sources.ListThrough(r.Context(), r.By, c.ID)
+	return server.OK(toConnection(c, convert.Slice(sources, toConnectionSource))).WithRevision(c.Revision), err
 }
 
-func connectionsArea() area { return area{name: "connections", operations: connectionOperations()} }
+func connectionsArea() server.Area {
+	return server.Area{Name: "connections", Operations: connectionOperations()}
+}

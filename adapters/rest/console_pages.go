@@ -5,6 +5,8 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 )
 
 // The pages where people sign in and join. They contain no data of an org: their script calls the API.
@@ -23,47 +25,52 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 
 // consoleArea is the pages of the console. They are for people, and not part of the contract.
 type consoleArea struct {
-	*API
+	*server.API
 	application http.Handler // everything below /console/ that is not a page to sign in
 }
 
-func newConsole(api *API) *consoleArea { return &consoleArea{API: api} }
+func newConsole(api *server.API) *consoleArea { return &consoleArea{API: api} }
 
-func (a *consoleArea) area() area {
+func (a *consoleArea) area() server.Area {
 	const to = "./console/" // a proxy may add a path before
-	redirect := func(path string) route {
-		return newRoute(http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, _ *http.Request) {
+	redirect := func(path string) server.Route {
+		send := func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusSeeOther)
-		}))
+		}
+		return server.NewRoute(http.MethodGet, path, server.WithRoute(path, send))
 	}
-	application := withRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
-		if a.mayDownload(w, r, 0) {
+	application := server.WithRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
+		if a.MayDownload(w, r, 0) {
 			a.application.ServeHTTP(w, r)
 		}
 	})
-	routes := []route{redirect("/"), redirect("/console"), a.cardPage()}
+	routes := []server.Route{redirect("/"), redirect("/console"), a.cardPage()}
 	for name, title := range map[string]string{"sign-in": "Sign in", "join": "Join a workspace"} {
-		routes = append(routes, a.file("/console/"+name, func() (*asset, error) {
+		routes = append(routes, a.file("/console/"+name, func() (*server.Asset, error) {
 			var html bytes.Buffer
 			if err := consoleTemplate.Execute(&html, struct{ Name, Title string }{name, title}); err != nil {
 				return nil, err
 			}
-			return newAsset(html.Bytes(), "text/html; charset=utf-8", "no-store")
+			return server.NewAsset(html.Bytes(), "text/html; charset=utf-8", "no-store")
 		}))
 	}
 	for _, name := range []string{"sign-in.js", "sign-in.css", "card.js"} {
-		routes = append(routes, a.file("/console/"+name, func() (*asset, error) {
-			return openAsset(consoleFiles, "console/"+name, "no-cache")
+		routes = append(routes, a.file("/console/"+name, func() (*server.Asset, error) {
+			return server.OpenAsset(consoleFiles, "console/"+name, "no-cache")
 		}))
 	}
-	return area{name: "console", public: routes, below: []route{newRoute(http.MethodGet, "/console/", application)}}
+	return server.Area{
+		Name: "console", Public: routes, Below: []server.Route{
+			server.NewRoute(http.MethodGet, "/console/", application),
+		},
+	}
 }
 
-func (a *consoleArea) file(path string, load func() (*asset, error)) route {
-	serve := a.asset(path, load)
-	return newRoute(http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setConsoleHeaders(w.Header(), consolePolicy)
+func (a *consoleArea) file(path string, load func() (*server.Asset, error)) server.Route {
+	serve := a.AssetHandler(path, load)
+	return server.NewRoute(http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.SetConsoleHeaders(w.Header(), consolePolicy)
 		serve.ServeHTTP(w, r)
 	}))
 }

@@ -41,8 +41,8 @@ func TestARequestWithoutAValidCredentialIsToldWhatIsWrong(t *testing.T) {
 }
 
 func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T) {
-	const refused = "The session of the cookie is not valid: it is unknown or has ended, or the request lacks its proof or " +
-		"comes from a page of another origin. Sign in again, or send an API key in the Authorization header."
+	const refused = "The session of the cookie is not valid: it is unknown or has ended, or the request lacks its " +
+		"proof or comes from a page of another origin. Sign in again, or send an API key in the Authorization header."
 	h := newEnv(t)
 	person := account.Person{User: account.User{ID: "usr_1", Org: "org_1"}}
 	open := func() (*account.Session, account.SessionSecrets) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -59,8 +60,10 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 	}
 }
 
-func (a *embedsArea) embedTokenCreated(r *request, t *chat.EmbedToken, made secret.Token) openapi.EmbedTokenCreated {
-	s := toEmbedToken(t, r.by.At)
+func (a *embedsArea) embedTokenCreated(
+	r *server.Call, t *chat.EmbedToken, made secret.Token,
+) openapi.EmbedTokenCreated {
+	s := toEmbedToken(t, r.By.At)
 	return openapi.EmbedTokenCreated{
 		ID:                s.ID,
 		Name:              s.Name,

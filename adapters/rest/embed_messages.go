@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/chat"
 )
@@ -34,16 +35,16 @@ type (
 )
 
 // answerGates limit the concurrent replies. No one waits for a slot: a reply takes too long.
-type answerGates struct{ visitors, addresses, tokens, workspaces, orgs, node *gate }
+type answerGates struct{ visitors, addresses, tokens, workspaces, orgs, node *server.Gate }
 
 func newAnswerGates() answerGates {
 	return answerGates{
-		visitors:   newGate(answersPerVisitor),
-		addresses:  newGate(answersPerAddress),
-		tokens:     newGate(answersPerToken),
-		workspaces: newGate(answersPerWorkspace),
-		orgs:       newGate(answersPerOrg),
-		node:       newGate(answersPerNode),
+		visitors:   server.NewGate(answersPerVisitor),
+		addresses:  server.NewGate(answersPerAddress),
+		tokens:     server.NewGate(answersPerToken),
+		workspaces: server.NewGate(answersPerWorkspace),
+		orgs:       server.NewGate(answersPerOrg),
+		node:       server.NewGate(answersPerNode),
 	}
 }
 
@@ -53,7 +54,7 @@ func (g answerGates) enter(
 	ctx context.Context, of *chat.EmbedToken, visitor, address string,
 ) (leave func(), ok bool) {
 	type place struct {
-		*gate
+		*server.Gate
 		key string
 	}
 	token := string(of.ID)
@@ -69,11 +70,11 @@ func (g answerGates) enter(
 	entered := 0
 	leave = func() {
 		for _, p := range places[:entered] {
-			p.leave(p.key)
+			p.Leave(p.key)
 		}
 	}
 	for ; entered < len(places); entered++ {
-		if p := places[entered]; !p.enter(ctx, p.key, 0) {
+		if p := places[entered]; !p.Enter(ctx, p.key, 0) {
 			leave()
 			return nil, false
 		}
@@ -82,10 +83,10 @@ func (g answerGates) enter(
 }
 
 // sendEmbedMessage admits a message. Its answer is streamed afterwards.
-func (a *embedsArea) sendEmbedMessage(v *visitor) (_ reply, err error) {
-	in, err := decode[openapi.EmbedMessage](v.request)
+func (a *embedsArea) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
+	in, err := server.Decode[openapi.EmbedMessage](v.Call)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	q := chat.Question{Text: in.Text, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) chat.Turn {
 		return chat.Turn{Question: t.Text, Answer: t.Answer}
@@ -98,36 +99,36 @@ func (a *embedsArea) sendEmbedMessage(v *visitor) (_ reply, err error) {
 		visitor, address := visitOf(of, v.Request)
 		freed, ok := a.answering.enter(v.Context(), t, visitor, address)
 		if !ok {
-			return v.api.refuse("embed_answers", errRateLimited.WithRetryAfter(5*time.Second))
+			return v.API.Refuse("embed_answers", server.ErrRateLimited.WithRetryAfter(5*time.Second))
 		}
 		leave = freed
 		return nil
 	}
-	asking, err := v.Replies.Ask(v.Context(), v.Visit, bearer(v.Header.Get("Authorization")), q, limit)
+	asking, err := v.Replies.Ask(v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), q, limit)
 	if err != nil {
 		leave()
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	v.stream = func(ctx context.Context, w http.ResponseWriter) {
 		defer leave()
-		streamAnswer(ctx, w, v.request, asking)
+		streamAnswer(ctx, w, v.Call, asking)
 	}
-	return reply{}, nil
+	return server.Reply{}, nil
 }
 
 // streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or
 // the server stops.
-func streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking *chats.Asking) {
+func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, asking *chats.Asking) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pass := asking.Pass()
-	s := newStream(r, w, cancel)
-	s.proof, s.pass = pass.Proof, &pass
-	defer r.api.trackStream(s)()
-	_ = s.to.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
-	setStreamHeaders(w.Header())
+	s := server.NewStream(r, w, cancel)
+	s.Proof, s.Pass = pass.Proof, &pass
+	defer r.API.TrackStream(s)()
+	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
+	server.SetStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
-	s.out.WriteString(":\n\n") // tells the page that its message was accepted
+	s.Out.WriteString(":\n\n") // tells the page that its message was accepted
 	texts, ended := make(chan string), make(chan error, 1)
 	go func() {
 		ended <- asking.Answer(ctx, func(text string) error {
@@ -139,17 +140,17 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking
 			}
 		})
 	}()
-	comment := time.NewTicker(streamComment)
+	comment := time.NewTicker(server.StreamComment)
 	defer comment.Stop()
-	for s.flush(w) == nil {
+	for s.Flush(w) == nil {
 		select {
 		case text := <-texts:
-			s.event("delta", embedDelta{text})
+			s.Event("delta", embedDelta{text})
 		case err := <-ended:
 			endAnswer(s, w, asking, err)
 			return
 		case <-comment.C:
-			s.out.WriteString(":\n\n")
+			s.Out.WriteString(":\n\n")
 		}
 	}
 	cancel(nil)
@@ -157,16 +158,16 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *request, asking
 }
 
 // endAnswer writes how an answer ended.
-func endAnswer(s *openStream, w http.ResponseWriter, asking *chats.Asking, err error) {
+func endAnswer(s *server.Stream, w http.ResponseWriter, asking *chats.Asking, err error) {
 	if err == nil {
-		s.event("done", struct{}{})
+		s.Event("done", struct{}{})
 	} else if f, ok := errors.AsType[chat.ReplyFailure](err); ok {
-		observation(s.Request).code = string(f)
-		s.api.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",
-			observation(s.Request).id, "connection_id", asking.Connection(), "error", err)
-		s.event("error", embedFailure{string(f), f.Detail()})
+		server.Observed(s.Request).Code = string(f)
+		s.API.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",
+			server.Observed(s.Request).ID, "connection_id", asking.Connection(), "error", err)
+		s.Event("error", embedFailure{string(f), f.Detail()})
 	} else {
 		return // the visitor is gone, or the server stops
 	}
-	_ = s.flush(w)
+	_ = s.Flush(w)
 }

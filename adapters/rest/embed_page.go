@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -62,8 +63,8 @@ func compact(source, lineEnd string) string {
 }
 
 // embedScript is the script that sites embed.
-func embedScript() (*asset, error) {
-	return newAsset(embedScriptText, "text/javascript; charset=utf-8", "public, max-age=3600")
+func embedScript() (*server.Asset, error) {
+	return server.NewAsset(embedScriptText, "text/javascript; charset=utf-8", "public, max-age=3600")
 }
 
 // embedView is what embed.html shows: a chat, or why there is none.
@@ -85,11 +86,11 @@ func (a *embedsArea) previewPage(w http.ResponseWriter, r *http.Request) {
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {
-		a.problem(w, r, err)
+		a.Problem(w, r, err)
 		return
 	}
-	header := pageHeaders(framePolicy(view.Nonce, "'self'"))
-	write(w, r, ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: header})
+	header := server.PageHeaders(framePolicy(view.Nonce, "'self'"))
+	server.Write(w, r, ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: header})
 }
 
 // framePolicy is the content security policy of the pages for frames.
@@ -102,14 +103,14 @@ func framePolicy(nonce, ancestors string) string {
 // token lists it; that also applies to the page that says why there is no chat. The page's own requests have our
 // origin, so it gets a ticket instead.
 func (a *embedsArea) embedPage(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
 	defer cancel()
 	visit := a.newVisit(r)
 	visit.Origin = chat.NoOrigin
 	if referer := r.Header.Get("Referer"); referer != "" {
 		visit.Origin, _ = originOf(referer)
 	}
-	token := pathVar(r, "embed_token")
+	token := server.PathVar(r, "embed_token")
 	if token == "preview" {
 		a.previewPage(w, r)
 		return
@@ -119,7 +120,7 @@ func (a *embedsArea) embedPage(w http.ResponseWriter, r *http.Request) {
 	var e *chat.Embedding
 	var ticket secret.String
 	var known *chat.EmbedToken
-	err := a.limitFailedAuth(w.Header(), observation(r), token, visit.At)
+	err := a.LimitFailedAuth(w.Header(), server.Observed(r), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(w, r, visit.Origin, visit.At, "page")
 		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken, of chat.Counted) error {
@@ -131,26 +132,26 @@ func (a *embedsArea) embedPage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		a.knownTokens.remember(token, visit.At)
+		a.KnownTokens.Remember(token, visit.At)
 		view.Embedded, view.Token, view.Ticket = &e.Template, token, ticket.Reveal()
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
 	} else {
-		err = a.countFailedAuth(w.Header(), observation(r), token, err)
+		err = a.CountFailedAuth(w.Header(), server.Observed(r), token, err)
 		a.countRefusal(known, visit, err)
-		f := publicError(err)
-		a.setProblemHeaders(w, r, f, err)
-		status, view.Refusal, view.Code = statuses[f.Kind], f.Detail, f.Code
+		f := server.PublicError(err)
+		a.SetProblemHeaders(w, r, f, err)
+		status, view.Refusal, view.Code = server.Statuses[f.Kind], f.Detail, f.Code
 	}
 	if listed {
 		view.Site, ancestors = visit.Origin, string(visit.Origin)
 	}
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {
-		a.problem(w, r, err)
+		a.Problem(w, r, err)
 		return
 	}
-	header := pageHeaders(framePolicy(view.Nonce, ancestors))
+	header := server.PageHeaders(framePolicy(view.Nonce, ancestors))
 	header["Vary"] = "Referer"
-	write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: header})
+	server.Write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: header})
 }

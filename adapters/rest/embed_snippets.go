@@ -6,14 +6,15 @@ import (
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 )
 
 // home returns the address of this server for links: the org's canonical one, or else the host of the request.
 func (a *embedsArea) home(r *http.Request) string {
-	if base := observation(r).org.BaseURL; base != "" {
+	if base := server.Observed(r).Org.BaseURL; base != "" {
 		return base
 	}
-	host := a.host(r)
+	host := a.Host(r)
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h

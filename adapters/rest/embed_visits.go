@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -22,17 +23,17 @@ const visitPaths = "/api/embed/"
 // messagesPath is the path whose response is a stream.
 const messagesPath = visitPaths + "messages"
 
-func (a *embedsArea) visitRoutes() []route {
+func (a *embedsArea) visitRoutes() []server.Route {
 	const sessions, template = visitPaths + "sessions", visitPaths + "template"
 	const renewal, messages = sessions + "/renew", messagesPath
-	script := a.asset("/embed.js", embedScript)
-	return []route{
+	script := a.AssetHandler("/embed.js", embedScript)
+	return []server.Route{
 		a.visitRoute(http.MethodPost, sessions, openEmbedSession),
 		a.visitRoute(http.MethodPost, renewal, renewEmbedSession),
 		a.visitRoute(http.MethodPost, messages, a.sendEmbedMessage),
 		a.visitRoute(http.MethodGet, template, getEmbedTemplate),
-		newRoute(http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)),
-		newRoute(http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.NewRoute(http.MethodGet, "/embed/{embed_token}", server.WithRoute("/embed/{embed_token}", a.embedPage)),
+		server.NewRoute(http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
 			w.Header().Set("Access-Control-Allow-Origin", "*")             // which modules need
 			script.ServeHTTP(w, r)
@@ -42,7 +43,7 @@ func (a *embedsArea) visitRoutes() []route {
 
 // visitor is a request of a visitor's page. It has no account; its token decides what it may do.
 type visitor struct {
-	*request
+	*server.Call
 	chats.Visit
 	limit chats.Limit
 
@@ -52,52 +53,52 @@ type visitor struct {
 }
 
 // visitRoute is the route of an operation of visitors.
-func (a *embedsArea) visitRoute(method, path string, act func(*visitor) (reply, error)) route {
-	op, _ := a.contract.Operation(method, path) // route finds out if there is none
+func (a *embedsArea) visitRoute(method, path string, act func(*visitor) (server.Reply, error)) server.Route {
+	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
 	produces := ""
 	if op != nil && op.Stream {
-		produces = eventStream
+		produces = server.EventStream
 	}
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		observation(hr).route = path
+		server.Observed(hr).Route = path
 		whole := hr.Context()
-		ctx, cancel := context.WithTimeout(whole, a.config.RequestTimeout)
+		ctx, cancel := context.WithTimeout(whole, a.Config.RequestTimeout)
 		defer cancel()
 		hr = hr.WithContext(ctx)
-		r := a.newRequest(w, hr, op, produces)
-		err := r.parse(w)
-		var out reply
+		r := a.NewRequest(w, hr, op, produces)
+		err := r.Parse(w)
+		var out server.Reply
 		var stream func(context.Context, http.ResponseWriter)
 		if err != nil {
-			err = a.countUnauthenticated(w.Header(), observation(hr), err)
+			err = a.CountUnauthenticated(w.Header(), server.Observed(hr), err)
 		} else {
 			visit := a.newVisit(hr)
-			v := &visitor{request: r, Visit: visit}
+			v := &visitor{Call: r, Visit: visit}
 			limit := a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)
 			v.limit = func(t *chat.EmbedToken, of chat.Counted) error {
 				v.token = t
 				return limit(t, of)
 			}
-			if out, err = act(v); err != nil && publicError(err).Kind == fault.Unauthenticated {
+			if out, err = act(v); err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
 				a.letReadRefusal(v)
-				err = a.countUnauthenticated(w.Header(), observation(hr), err)
+				err = a.CountUnauthenticated(w.Header(), server.Observed(hr), err)
 			}
 			a.countRefusal(v.token, visit, err)
 			stream = v.stream
 		}
 		switch {
 		case err != nil:
-			a.problem(w, hr, err)
+			a.Problem(w, hr, err)
 		case stream != nil:
 			stream(whole, w)
 		default:
-			a.send(w, hr, out)
+			a.Send(w, hr, out)
 		}
 	})
 	if produces != "" {
-		handler = streamed{handler}
+		handler = server.Streamed{Handler: handler}
 	}
-	return newRoute(method, path, handler)
+	return server.NewRoute(method, path, handler)
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
@@ -105,7 +106,7 @@ func (a *embedsArea) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) 
 	if t == nil || err == nil {
 		return
 	}
-	switch publicError(err).Kind {
+	switch server.PublicError(err).Kind {
 	case fault.Unauthenticated, fault.Forbidden, fault.Conflict, fault.RateLimited:
 	default:
 		return
@@ -118,12 +119,12 @@ func (a *embedsArea) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) 
 }
 
 func (a *embedsArea) newVisit(r *http.Request) chats.Visit {
-	now := a.now()
-	address := identity.AddressGroup(observation(r).address)
+	now := a.Now()
+	address := identity.AddressGroup(server.Observed(r).Address)
 	opener := func(p account.Proof) (identity.Actor, error) {
-		return a.resolveProof(r.Context(), observation(r), p, now)
+		return a.ResolveProof(r.Context(), server.Observed(r), p, now)
 	}
-	v := chats.Visit{Org: observation(r).org.ID, At: now, Address: address, Caller: opener}
+	v := chats.Visit{Org: server.Observed(r).Org.ID, At: now, Address: address, Caller: opener}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
 		v.Origin = chat.NoOrigin
@@ -139,11 +140,11 @@ func (a *embedsArea) newVisit(r *http.Request) chats.Visit {
 // isOwnOrigin reports whether an origin is where our own pages are served: the org's canonical one, or the
 // host of this request. The scheme is ignored, since a proxy in front may have changed it.
 func (a *embedsArea) isOwnOrigin(r *http.Request, o chat.Origin) bool {
-	if base, ok := originOf(observation(r).org.BaseURL); ok && o == base {
+	if base, ok := originOf(server.Observed(r).Org.BaseURL); ok && o == base {
 		return true
 	}
 	for _, scheme := range []string{"https://", "http://"} {
-		if own, ok := chat.ParseOrigin(scheme + a.host(r)); ok && o == own {
+		if own, ok := chat.ParseOrigin(scheme + a.Host(r)); ok && o == own {
 			return true
 		}
 	}
@@ -159,13 +160,13 @@ func originOf(text string) (chat.Origin, bool) {
 	return chat.ParseOrigin(u.Scheme + "://" + u.Host)
 }
 
-func openEmbedSession(v *visitor) (reply, error) {
-	in, err := decode[openapi.EmbedSessionCreate](v.request)
+func openEmbedSession(v *visitor) (server.Reply, error) {
+	in, err := server.Decode[openapi.EmbedSessionCreate](v.Call)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	if err := v.api.limitFailedAuth(v.answer, observation(v.Request), in.Token, v.At); err != nil {
-		return reply{}, err
+	if err := v.API.LimitFailedAuth(v.ReplyHeader, server.Observed(v.Request), in.Token, v.At); err != nil {
+		return server.Reply{}, err
 	}
 	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{
 		Secret:  in.Token,
@@ -173,37 +174,37 @@ func openEmbedSession(v *visitor) (reply, error) {
 		Visitor: in.Visitor, Signature: in.VisitorSignature,
 	}, v.limit)
 	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
-		v.api.knownTokens.forget(in.Token)
+		v.API.KnownTokens.Forget(in.Token)
 	}
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	v.api.knownTokens.remember(in.Token, v.At)
+	v.API.KnownTokens.Remember(in.Token, v.At)
 	if err := v.Embeds.NoteUse(v.Context(), s, v.At); err != nil {
-		v.api.Log.WarnContext(
+		v.API.Log.WarnContext(
 			v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err,
 		)
 	}
-	v.api.Services.EmbedUsage.Session(&s.Embedding.Token, s.Pass.Origin, v.At)
+	v.API.Services.EmbedUsage.Session(&s.Embedding.Token, s.Pass.Origin, v.At)
 	return sessionOpened(v, s), nil
 }
 
-func renewEmbedSession(v *visitor) (reply, error) {
-	s, err := v.Embeds.RenewSession(v.Context(), v.Visit, bearer(v.Header.Get("Authorization")), v.limit)
+func renewEmbedSession(v *visitor) (server.Reply, error) {
+	s, err := v.Embeds.RenewSession(v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), v.limit)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	return sessionOpened(v, s), nil
 }
 
-func sessionOpened(v *visitor, s *chats.Session) reply {
-	out := ok(openapi.EmbedSessionCreated{
+func sessionOpened(v *visitor, s *chats.Session) server.Reply {
+	out := server.OK(openapi.EmbedSessionCreated{
 		Session:          s.Text.Reveal(),
 		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
 		ExpiresInSeconds: int64(s.Pass.ExpiresAt.Sub(v.At) / time.Second),
 		Template:         toEmbedTemplate(s),
 	})
-	out.reveals = string(s.Pass.Token)
+	out.Reveals = string(s.Pass.Token)
 	return out
 }
 
@@ -211,20 +212,20 @@ func sessionOpened(v *visitor, s *chats.Session) reply {
 // Without it, a browser tells them only that the call failed.
 func (a *embedsArea) letReadRefusal(v *visitor) {
 	sent := v.Header.Get("Origin")
-	if sent == "" || v.answer.Get("Access-Control-Allow-Origin") != "" {
+	if sent == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {
 		return
 	}
 	if expected, err := a.Services.Embeds.Expected(v.Context(), v.Visit); err == nil && expected {
-		allowOrigin(v.answer, sent)
+		allowOrigin(v.ReplyHeader, sent)
 	}
 }
 
-func getEmbedTemplate(v *visitor) (reply, error) {
-	s, err := v.Embeds.Resume(v.Context(), v.Visit, bearer(v.Header.Get("Authorization")), v.limit)
+func getEmbedTemplate(v *visitor) (server.Reply, error) {
+	s, err := v.Embeds.Resume(v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), v.limit)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.EmbedSession{
+	return server.OK(openapi.EmbedSession{
 		ExpiresAt:     openapi.Time(s.Pass.ExpiresAt),
 		Visitor:       openapi.OrNull(s.Pass.Visitor),
 		VisitorSigned: s.Pass.Signed,
@@ -245,26 +246,26 @@ const (
 // visitLimits counts the calls of visitors: of all of them by token and by workspace, and of each and of each address
 // as often as their token allows.
 type visitLimits struct {
-	tokens     *limiter
-	workspaces *limiter
+	tokens     *server.Limiter
+	workspaces *server.Limiter
 
 	mu     sync.Mutex
-	others map[int]*limiter // by calls a minute: what a token allows may change
+	others map[int]*server.Limiter // by calls a minute: what a token allows may change
 }
 
 func newVisitLimits() *visitLimits {
 	return &visitLimits{
-		tokens:     newLimiter(visitsPerMinute, visitsPerMinute),
-		workspaces: newLimiter(visitsPerWorkspace, visitsPerWorkspace),
-		others:     map[int]*limiter{},
+		tokens:     server.NewLimiter(visitsPerMinute, visitsPerMinute),
+		workspaces: server.NewLimiter(visitsPerWorkspace, visitsPerWorkspace),
+		others:     map[int]*server.Limiter{},
 	}
 }
 
-func (l *visitLimits) allowing(perMinute int) *limiter {
+func (l *visitLimits) allowing(perMinute int) *server.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.others[perMinute] == nil {
-		l.others[perMinute] = newLimiter(perMinute, perMinute)
+		l.others[perMinute] = server.NewLimiter(perMinute, perMinute)
 	}
 	return l.others[perMinute]
 }
@@ -280,26 +281,26 @@ func (a *embedsArea) visitLimit(
 			allowOrigin(w.Header(), sent)
 		}
 		caller, h := what+" "+string(t.ID), w.Header()
-		var own []allowance
+		var own []server.Allowance
 		visitor, address := visitOf(of, r)
 		if address != "" {
-			own = append(own, allowance{a.visitors.allowing(t.PerAddress()), caller + " " + address})
+			own = append(own, a.visitors.allowing(t.PerAddress()).Allowance(caller+" "+address))
 		}
 		if visitor != "" {
-			own = append(own, allowance{a.visitors.allowing(t.PerMinute), caller + " " + visitor})
+			own = append(own, a.visitors.allowing(t.PerMinute).Allowance(caller+" "+visitor))
 		}
 		// These limits come first, so that a caller beyond its own limit does not use up the token's.
-		if takeAll(h, at, 1, own...) != nil {
-			return a.refuse("embed_address_rate", errRateLimited)
+		if server.TakeAll(h, at, 1, own...) != nil {
+			return a.Refuse("embed_address_rate", server.ErrRateLimited)
 		}
 		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
-		switch takeAll(h, at, 1, allowance{a.visitors.tokens, caller},
-			allowance{a.visitors.workspaces, what + " " + string(t.Workspace)}) {
+		switch server.TakeAll(h, at, 1, a.visitors.tokens.Allowance(caller),
+			a.visitors.workspaces.Allowance(what+" "+string(t.Workspace))) {
 		case nil:
 		case a.visitors.tokens:
-			return a.refuse("embed_token_rate", errRateLimited)
+			return a.Refuse("embed_token_rate", server.ErrRateLimited)
 		default:
-			return a.refuse("embed_workspace_rate", errRateLimited)
+			return a.Refuse("embed_workspace_rate", server.ErrRateLimited)
 		}
 		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // the limit that the caller controls
 		return nil
@@ -315,7 +316,7 @@ func visitOf(of chat.Counted, r *http.Request) (visitor, address string) {
 	if of.Session != "" {
 		visitor = "session " + of.Session
 	}
-	return visitor, "address " + identity.AddressGroup(observation(r).address)
+	return visitor, "address " + identity.AddressGroup(server.Observed(r).Address)
 }
 
 func allowOrigin(h http.Header, origin string) {
@@ -330,14 +331,14 @@ func (a *embedsArea) visitCORS(w http.ResponseWriter, r *http.Request) (done boo
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
-	observation(r).route = visitPaths
-	if !a.visitors.tokens.allow(w, "preflight "+identity.AddressGroup(observation(r).address), a.now()) {
-		a.problem(w, r, a.refuse("embed_address_rate", errRateLimited))
+	server.Observed(r).Route = visitPaths
+	if !a.visitors.tokens.Allow(w, "preflight "+identity.AddressGroup(server.Observed(r).Address), a.Now()) {
+		a.Problem(w, r, a.Refuse("embed_address_rate", server.ErrRateLimited))
 		return true
 	}
 	expected, err := a.Services.Embeds.Expected(r.Context(), a.newVisit(r))
 	if err != nil {
-		a.problem(w, r, err)
+		a.Problem(w, r, err)
 		return true
 	}
 	if expected {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -25,13 +26,13 @@ type visits struct {
 func newVisits(t *testing.T, base string) visits {
 	t.Helper()
 	var reached *http.Request
-	api := newServer(new(openapi.Contract))
-	page := newRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = r }))
-	if err := api.register(area{below: []route{page}}); err != nil {
+	api := server.New(new(openapi.Contract))
+	page := server.NewRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = r }))
+	if err := api.Register(server.Area{Below: []server.Route{page}}); err != nil {
 		t.Fatal(err)
 	}
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default", BaseURL: base}}, "")
-	api.start(Config{}, ServerDeps{Orgs: func() *identity.Directory { return directory },
+	api.Start(server.Config{}, server.Deps{Orgs: func() *identity.Directory { return directory },
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	return visits{newEmbeds(api), func(r *http.Request, address string) *http.Request {
 		r.RemoteAddr = net.JoinHostPort(address, "1024")
@@ -97,7 +98,9 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	})
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
 		h, of := newVisits(t, ""), token("a", 1)
-		limit := h.visitLimit(httptest.NewRecorder(), h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST")
+		limit := h.visitLimit(
+			httptest.NewRecorder(), h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST",
+		)
 		signed, session := func(name string) chat.Counted { return chat.Counted{Visitor: name} },
 			func(id string) chat.Counted { return chat.Counted{Session: id} }
 		for i, tt := range []struct {

@@ -5,40 +5,41 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *embedsArea) embedTokenOperations() []operation {
+func (a *embedsArea) embedTokenOperations() []server.Operation {
 	const path = "/api/chat-templates/{template_id}/embed-tokens"
-	return []operation{
-		getOf(path, query(listEmbedTokens)),
-		postOf(path, command(a.createEmbedToken)),
-		getOf(path+"/{token_id}", query(getEmbedToken)),
-		patchOf(path+"/{token_id}", command(updateEmbedToken)),
-		deleteOf(path+"/{token_id}", command(deleteEmbedToken)),
-		postOf(path+"/{token_id}/rotate", command(a.rotateEmbedToken)),
-		getOf(path+"/{token_id}/usage", query(getEmbedTokenUsage)),
-		postOf("/api/chat-templates/{template_id}/preview", query(a.previewChat)),
-		postOf(visitPaths+"sessions/verify", query(verifyEmbedSession)),
+	return []server.Operation{
+		server.Get(path, server.Query(listEmbedTokens)),
+		server.Post(path, server.Command(a.createEmbedToken)),
+		server.Get(path+"/{token_id}", server.Query(getEmbedToken)),
+		server.Patch(path+"/{token_id}", server.Command(updateEmbedToken)),
+		server.Delete(path+"/{token_id}", server.Command(deleteEmbedToken)),
+		server.Post(path+"/{token_id}/rotate", server.Command(a.rotateEmbedToken)),
+		server.Get(path+"/{token_id}/usage", server.Query(getEmbedTokenUsage)),
+		server.Post("/api/chat-templates/{template_id}/preview", server.Query(a.previewChat)),
+		server.Post(visitPaths+"sessions/verify", server.Query(verifyEmbedSession)),
 	}
 }
 
-func embedTokenID(r *request) chat.EmbedTokenID {
-	return pathID[chat.EmbedTokenID](r, "token_id", chat.EmbedTokenPrefix)
+func embedTokenID(r *server.Call) chat.EmbedTokenID {
+	return server.PathID[chat.EmbedTokenID](r, "token_id", chat.EmbedTokenPrefix)
 }
 
-func listEmbedTokens(r *request) (reply, error) {
-	token := func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.by.At) }
-	return listing(r, token, func(q page.Query) (chat.EmbedTokenPage, error) {
-		return r.Embeds.List(r.Context(), r.by, pathChat(r), q)
+func listEmbedTokens(r *server.Call) (server.Reply, error) {
+	token := func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.By.At) }
+	return server.List(r, token, func(q page.Query) (chat.EmbedTokenPage, error) {
+		return r.Embeds.List(r.Context(), r.By, pathChat(r), q)
 	})
 }
 
-func (a *embedsArea) createEmbedToken(r *request) (reply, error) {
-	in, err := decode[openapi.EmbedTokenCreate](r)
+func (a *embedsArea) createEmbedToken(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.EmbedTokenCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	c := chat.EmbedChanges{
 		Name:          &in.Name,
@@ -52,29 +53,29 @@ func (a *embedsArea) createEmbedToken(r *request) (reply, error) {
 		c.Theme = new(convert.ToTheme(in.Theme))
 	}
 	c.SessionTTL, c.PerMinute = convert.Seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
-	t, made, err := r.Embeds.Create(r.Context(), r.by, pathChat(r), c)
+	t, made, err := r.Embeds.Create(r.Context(), r.By, pathChat(r), c)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := created(
+	out := server.Created(
 		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), a.embedTokenCreated(r, t, made),
-	).withRevision(t.Revision)
-	out.reveals = string(t.ID)
+	).WithRevision(t.Revision)
+	out.Reveals = string(t.ID)
 	return out, nil
 }
 
-func getEmbedToken(r *request) (reply, error) {
-	t, err := r.Embeds.Get(r.Context(), r.by, pathChat(r), embedTokenID(r))
+func getEmbedToken(r *server.Call) (server.Reply, error) {
+	t, err := r.Embeds.Get(r.Context(), r.By, pathChat(r), embedTokenID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
+	return server.OK(toEmbedToken(t, r.By.At)).WithRevision(t.Revision), nil
 }
 
-func updateEmbedToken(r *request) (reply, error) {
-	in, err := decode[openapi.EmbedTokenPatch](r)
+func updateEmbedToken(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.EmbedTokenPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	c := chat.EmbedChanges{
 		Name:          in.Name,
@@ -88,43 +89,43 @@ func updateEmbedToken(r *request) (reply, error) {
 		c.Theme = new(convert.ToTheme(t))
 	}
 	c.SessionTTL, c.PerMinute = convert.Seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
-	t, err := r.Embeds.Change(r.Context(), r.by, pathChat(r), embedTokenID(r), r.match, c)
+	t, err := r.Embeds.Change(r.Context(), r.By, pathChat(r), embedTokenID(r), r.Match, c)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
+	return server.OK(toEmbedToken(t, r.By.At)).WithRevision(t.Revision), nil
 }
 
-func (a *embedsArea) rotateEmbedToken(r *request) (reply, error) {
-	in, err := decode[openapi.EmbedTokenRotate](r)
+func (a *embedsArea) rotateEmbedToken(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.EmbedTokenRotate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	t, made, err := r.Embeds.Rotate(
-		r.Context(), r.by, pathChat(r), embedTokenID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
+		r.Context(), r.By, pathChat(r), embedTokenID(r), r.Match, time.Duration(in.GraceSeconds)*time.Second,
 	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(a.embedTokenCreated(r, t, made)).withRevision(t.Revision)
-	out.reveals = string(t.ID)
+	out := server.OK(a.embedTokenCreated(r, t, made)).WithRevision(t.Revision)
+	out.Reveals = string(t.ID)
 	return out, nil
 }
 
-func deleteEmbedToken(r *request) (reply, error) {
-	return noContent, r.Embeds.Delete(r.Context(), r.by, pathChat(r), embedTokenID(r), r.match)
+func deleteEmbedToken(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Embeds.Delete(r.Context(), r.By, pathChat(r), embedTokenID(r), r.Match)
 }
 
-func verifyEmbedSession(r *request) (reply, error) {
-	in, err := decode[openapi.EmbedSessionVerify](r)
+func verifyEmbedSession(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.EmbedSessionVerify](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	s, err := r.Embeds.Verify(r.Context(), r.by, in.Session)
+	s, err := r.Embeds.Verify(r.Context(), r.By, in.Session)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.EmbedSessionVerified{
+	return server.OK(openapi.EmbedSessionVerified{
 		ChatTemplateID: string(s.Embedding.Template.ID),
 		EmbedTokenID:   string(s.Pass.Token),
 		Origin:         openapi.OrNull(string(s.Pass.Origin)),
@@ -135,34 +136,35 @@ func verifyEmbedSession(r *request) (reply, error) {
 }
 
 // getEmbedTokenUsage reads the range of days; by default it is the last 30.
-func getEmbedTokenUsage(r *request) (reply, error) {
-	to := chat.DayOf(r.by.At)
+func getEmbedTokenUsage(r *server.Call) (server.Reply, error) {
+	to := chat.DayOf(r.By.At)
 	from := to - 29
 	for name, day := range map[string]*chat.Day{"from": &from, "to": &to} {
-		if text := r.query.Get(name); text != "" {
+		if text := r.Query.Get(name); text != "" {
 			at, err := time.Parse(time.DateOnly, text)
 			if err != nil {
-				return reply{}, chat.ErrUsageRange
+				return server.Reply{}, chat.ErrUsageRange
 			}
 			*day = chat.DayOf(at)
 		}
 	}
-	if r.query.Has("to") && !r.query.Has("from") {
+	if r.Query.Has("to") && !r.Query.Has("from") {
 		from = to - 29
 	}
-	uses, err := r.Embeds.Usage(r.Context(), r.by, pathChat(r), embedTokenID(r), from, to)
+	uses, err := r.Embeds.Usage(r.Context(), r.By, pathChat(r), embedTokenID(r), from, to)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.EmbedTokenUsage{
-		From: from.Time().Format(time.DateOnly), To: to.Time().Format(time.DateOnly), Data: convert.Slice(uses, toEmbedUse),
+		From: from.Time().Format(time.DateOnly), To: to.Time().Format(time.DateOnly),
+		Data: convert.Slice(uses, toEmbedUse),
 	}
 	for _, u := range uses {
 		out.Sessions += u.Sessions
 		out.Messages += u.Messages
 		out.Refusals += u.Refusals
 	}
-	return ok(out), nil
+	return server.OK(out), nil
 }
 
 func toEmbedUse(u *chat.EmbedUse) openapi.EmbedTokenUse {
@@ -175,17 +177,17 @@ func toEmbedUse(u *chat.EmbedUse) openapi.EmbedTokenUse {
 	}
 }
 
-func (a *embedsArea) previewChat(r *request) (reply, error) {
-	proof, err := r.proof()
+func (a *embedsArea) previewChat(r *server.Call) (server.Reply, error) {
+	proof, err := r.Proof()
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	s, err := r.Embeds.Preview(r.Context(), r.by, proof, pathChat(r))
+	s, err := r.Embeds.Preview(r.Context(), r.By, proof, pathChat(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.ChatPreview{
-		URL: a.home(r.Request) + "/console/w/" + string(r.by.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
+	return server.OK(openapi.ChatPreview{
+		URL: a.home(r.Request) + "/console/w/" + string(r.By.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
 			"/preview",
 		Session:          s.Text.Reveal(),
 		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
@@ -194,4 +196,4 @@ func (a *embedsArea) previewChat(r *request) (reply, error) {
 	}), nil
 }
 
-func pathChat(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }
+func pathChat(r *server.Call) chat.ID { return server.PathID[chat.ID](r, "template_id", chat.Prefix) }

@@ -4,13 +4,14 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func getEntitlements(r *request) (reply, error) {
-	e, err := r.Payments.Entitlements(r.Context(), r.by)
+func getEntitlements(r *server.Call) (server.Reply, error) {
+	e, err := r.Payments.Entitlements(r.Context(), r.By)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.Entitlements{
 		PlanID:      nullable.NewNullNullable[string](),
@@ -27,7 +28,7 @@ func getEntitlements(r *request) (reply, error) {
 	for i := range e.Limits {
 		out.Limits[e.Limits[i].Name] = toEntitlementLimit(&e.Limits[i])
 	}
-	return ok(out).withRevision(1), nil
+	return server.OK(out).WithRevision(1), nil
 }
 
 func toEntitlementLimit(a *payment.Allowance) openapi.EntitlementLimit {
@@ -54,17 +55,17 @@ func limitOf(a *payment.Allowance) (limit, remaining nullable.Nullable[int64]) {
 	return nullable.NewNullableWithValue(a.Limit), nullable.NewNullableWithValue(max(a.Limit-a.Used, 0))
 }
 
-func reportUsage(r *request) (reply, error) {
-	in, err := decode[openapi.UsageReport](r)
+func reportUsage(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.UsageReport](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	u, err := r.Payments.ReportUsage(r.Context(), r.by, in.Feature, in.Quantity, in.IdempotencyKey)
+	u, err := r.Payments.ReportUsage(r.Context(), r.By, in.Feature, in.Quantity, in.IdempotencyKey)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	limit, remaining := limitOf(&u.Allowance)
-	return ok(openapi.UsageReported{
+	return server.OK(openapi.UsageReported{
 		Feature:     u.Name,
 		Used:        u.Used,
 		Limit:       limit,

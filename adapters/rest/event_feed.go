@@ -7,34 +7,35 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func eventOperations() []operation {
-	return []operation{
-		getOf("/api/events", cachedQuery(listEvents)),
-		getOf("/api/events/verification", query(verifyEvents)),
-		getOf("/api/event-types", query(listEventTypes)),
-		getOf(eventsPath, streamEvents),
+func eventOperations() []server.Operation {
+	return []server.Operation{
+		server.Get("/api/events", server.CachedQuery(listEvents)),
+		server.Get("/api/events/verification", server.Query(verifyEvents)),
+		server.Get("/api/event-types", server.Query(listEventTypes)),
+		server.Get(eventsPath, streamEvents),
 	}
 }
 
 var errOnlyAscending = openapi.ErrInvalidParameter.Because("after and types are only for order=asc.")
 
-func listEvents(r *request) (reply, error) {
-	if r.query.Get("order") == "asc" {
-		r.uncacheable = true // readers of the feed wait for the next event
+func listEvents(r *server.Call) (server.Reply, error) {
+	if r.Query.Get("order") == "asc" {
+		r.Uncacheable = true // readers of the feed wait for the next event
 		return feedReply(r)
 	}
-	if r.query.Has("after") || r.query.Has("types") {
-		return reply{}, errOnlyAscending
+	if r.Query.Has("after") || r.Query.Has("types") {
+		return server.Reply{}, errOnlyAscending
 	}
-	f := eventFilter(r.query)
-	items, next, err := pageOf(r, toEvent, func(q page.Query) (event.Page, error) {
-		return r.Accounts.Events(r.Context(), r.by, f, q)
+	f := eventFilter(r.Query)
+	items, next, err := server.PageOf(r, toEvent, func(q page.Query) (event.Page, error) {
+		return r.Accounts.Events(r.Context(), r.By, f, q)
 	})
-	return ok(openapi.EventList{
+	return server.OK(openapi.EventList{
 		Data:       items,
 		NextCursor: next,
 		FirstSeq:   nullable.NewNullNullable[int64](),
@@ -42,14 +43,14 @@ func listEvents(r *request) (reply, error) {
 	}), err
 }
 
-func verifyEvents(r *request) (reply, error) {
+func verifyEvents(r *server.Call) (server.Reply, error) {
 	var after int64
-	if text := r.query.Get("after"); text != "" {
+	if text := r.Query.Get("after"); text != "" {
 		after, _ = strconv.ParseInt(text, 10, 64) // the contract has let only integers through
 	}
-	part, err := r.Accounts.VerifyEvents(r.Context(), r.by, after)
+	part, err := r.Accounts.VerifyEvents(r.Context(), r.By, after)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.EventVerification{
 		Verified: part.Verified,
@@ -67,40 +68,40 @@ func verifyEvents(r *request) (reply, error) {
 	if part.Next > 0 {
 		out.NextAfter.Set(part.Next)
 	}
-	return ok(out), nil
+	return server.OK(out), nil
 }
 
-func listEventTypes(r *request) (reply, error) {
-	return ok(openapi.EventTypeList{Data: r.api.contract.EventTypes()}), nil
+func listEventTypes(r *server.Call) (server.Reply, error) {
+	return server.OK(openapi.EventTypeList{Data: r.API.Contract.EventTypes()}), nil
 }
 
 // feedReply responds with a part of the feed. The position in a cursor is what after is in a request without one.
-func feedReply(r *request) (reply, error) {
-	at, err := r.page()
+func feedReply(r *server.Call) (server.Reply, error) {
+	at, err := r.Page()
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	q := event.FeedQuery{Filter: eventFilter(r.query), Limit: at.Limit}
-	if types := r.query.Get("types"); types != "" {
+	q := event.FeedQuery{Filter: eventFilter(r.Query), Limit: at.Limit}
+	if types := r.Query.Get("types"); types != "" {
 		q.Types = strings.Split(types, ",")
 	}
-	after := r.query.Get("after")
+	after := r.Query.Get("after")
 	if at.After != "" {
 		after = at.After
 	}
 	if after != "" {
 		q.After, _ = strconv.ParseInt(after, 10, 64) // the contract has let only integers through
 	}
-	part, err := r.Accounts.EventFeed(r.Context(), r.by, q)
+	part, err := r.Accounts.EventFeed(r.Context(), r.By, q)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	position := ""
 	if part.More {
 		position = strconv.FormatInt(part.Last, 10)
 	}
-	next, err := r.next(position)
-	return ok(openapi.EventList{
+	next, err := r.Next(position)
+	return server.OK(openapi.EventList{
 		Data:       convert.Slice(part.Items, toEvent),
 		NextCursor: next,
 		FirstSeq:   nullable.NewNullableWithValue(part.First),
@@ -108,4 +109,4 @@ func feedReply(r *request) (reply, error) {
 	}), err
 }
 
-func eventsArea() area { return area{name: "events", operations: eventOperations()} }
+func eventsArea() server.Area { return server.Area{Name: "events", Operations: eventOperations()} }

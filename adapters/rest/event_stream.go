@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/event"
 )
 
@@ -17,15 +18,15 @@ const (
 	lastPlace       = 1<<53 - 1   // higher than any Seq
 )
 
-var streamEvents = streaming{
-	media:   always(eventStream),
-	reserve: (*openStream).asSubscription,
-	open:    func(s *openStream) streamBody { return &followedEvents{openStream: s} },
+var streamEvents = server.Streaming{
+	Media:   server.Always(server.EventStream),
+	Reserve: (*server.Stream).AsSubscription,
+	Open:    func(s *server.Stream) server.StreamBody { return &followedEvents{Stream: s} },
 }
 
 // followedEvents is one open stream of events. The id of each is its Seq.
 type followedEvents struct {
-	*openStream
+	*server.Stream
 	query event.FeedQuery // After is the last position that the reader knows
 	reset bool            // the reader does not know what it could have missed
 	news  <-chan struct{}
@@ -37,40 +38,40 @@ func (s *followedEvents) Close() { s.stop() }
 // Open finds where the reader continues.
 func (s *followedEvents) Open() (err error) {
 	s.query = event.FeedQuery{Limit: eventStreamPart}
-	if types := s.openStream.query.Get("types"); types != "" {
+	if types := s.Stream.Query.Get("types"); types != "" {
 		s.query.Types = strings.Split(types, ",")
 	}
 	from := s.Header.Get("Last-Event-ID")
 	if from == "" {
-		from = s.openStream.query.Get("after")
+		from = s.Stream.Query.Get("after")
 	}
 	s.query.After, err = strconv.ParseInt(from, 10, 64)
 	if isNew := from == ""; isNew || err != nil || s.query.After < 0 || s.query.After > lastPlace {
-		end, err := s.Accounts.EventFeed(s.Context(), s.by, event.FeedQuery{After: math.MaxInt64, Limit: 1})
+		end, err := s.Accounts.EventFeed(s.Context(), s.By, event.FeedQuery{After: math.MaxInt64, Limit: 1})
 		if err != nil {
 			return err
 		}
 		s.query.After, s.reset = end.Last, !isNew
 	}
-	if s.news, s.stop, err = s.Accounts.FollowEvents(s.by); err != nil {
+	if s.news, s.stop, err = s.Accounts.FollowEvents(s.By); err != nil {
 		return err
 	}
-	setStreamHeaders(s.answer)
+	server.SetStreamHeaders(s.ReplyHeader)
 	return nil
 }
 
 // Run sends events until the reader is gone or too slow, or the stream is ended.
 func (s *followedEvents) Run(w http.ResponseWriter) error {
-	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return nil
 	}
-	s.out.WriteString(retryStream)
+	s.Out.WriteString(server.RetryStream)
 	if s.reset {
 		s.writeReset()
 	}
 	s.writePlace()
-	poll, comment := time.NewTicker(eventStreamPoll), time.NewTicker(streamComment)
+	poll, comment := time.NewTicker(eventStreamPoll), time.NewTicker(server.StreamComment)
 	defer poll.Stop()
 	defer comment.Stop()
 	for s.send(w) {
@@ -80,7 +81,7 @@ func (s *followedEvents) Run(w http.ResponseWriter) error {
 		case <-s.news:
 		case <-poll.C:
 		case <-comment.C:
-			s.out.WriteString(":\n")
+			s.Out.WriteString(":\n")
 			s.writePlace()
 		}
 	}
@@ -89,19 +90,19 @@ func (s *followedEvents) Run(w http.ResponseWriter) error {
 
 // writeReset tells the reader that it may have missed events.
 func (s *followedEvents) writeReset() {
-	s.out.WriteString("event: reset\nid: " + strconv.FormatInt(s.query.After, 10) + "\ndata: {}\n\n")
+	s.Out.WriteString("event: reset\nid: " + strconv.FormatInt(s.query.After, 10) + "\ndata: {}\n\n")
 }
 
 // writePlace tells the reader the last examined position, also if the filter matched no event.
 func (s *followedEvents) writePlace() {
-	s.out.WriteString("id: " + strconv.FormatInt(s.query.After, 10) + "\n\n")
+	s.Out.WriteString("id: " + strconv.FormatInt(s.query.After, 10) + "\n\n")
 }
 
 // send sends the events that the reader does not know yet, and reports whether the stream continues.
 func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 	for isBehind := false; ; isBehind = true {
 		more, ok := s.read(isBehind)
-		if !ok || s.flush(w) != nil {
+		if !ok || s.Flush(w) != nil {
 			return false
 		}
 		if !more {
@@ -115,12 +116,12 @@ func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 // turn does not come, the stream continues at its next poll.
 func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
 	if isBehind {
-		if s.api.catchingUp.enter(s.Context(), s.by) != nil {
+		if s.API.CatchingUp.Enter(s.Context(), s.By) != nil {
 			return false, true
 		}
-		defer s.api.catchingUp.leave(s.by)
+		defer s.API.CatchingUp.Leave(s.By)
 	}
-	part, err := s.Accounts.EventFeed(s.Context(), s.current(), s.query)
+	part, err := s.Accounts.EventFeed(s.Context(), s.Current(), s.query)
 	if err != nil {
 		return false, s.survives(err)
 	}
@@ -133,11 +134,11 @@ func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
 		s.writeReset()
 	}
 	for i := range part.Items {
-		s.out.WriteString("id: " + strconv.FormatInt(part.Items[i].Seq, 10) + "\ndata: ")
-		if err := encode(&s.out, toEvent(&part.Items[i])); err != nil { // which ends the line
+		s.Out.WriteString("id: " + strconv.FormatInt(part.Items[i].Seq, 10) + "\ndata: ")
+		if err := server.Encode(&s.Out, toEvent(&part.Items[i])); err != nil { // which ends the line
 			return false, false
 		}
-		s.out.WriteString("\n")
+		s.Out.WriteString("\n")
 	}
 	s.query.After = max(s.query.After, part.Last)
 	return part.More, true
@@ -145,12 +146,12 @@ func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
 
 // survives reports whether the stream continues after an error: an outage does not end it, a refusal does.
 func (s *followedEvents) survives(err error) bool {
-	if !isOutage(err) {
+	if !server.IsOutage(err) {
 		return false
 	}
 	if s.Context().Err() == nil {
-		s.api.Log.WarnContext(s.Context(), "a stream of events could not be continued; it is tried again",
-			"request_id", s.obs.id, "error", err)
+		s.API.Log.WarnContext(s.Context(), "a stream of events could not be continued; it is tried again",
+			"request_id", s.Observation.ID, "error", err)
 	}
 	return true
 }

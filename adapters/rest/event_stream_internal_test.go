@@ -12,6 +12,7 @@ import (
 	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -39,18 +40,20 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 		stores := ports.Stores{Events: events, Keys: mocks.NewMockKeys(mock),
 			Sessions: mocks.NewMockSessions(mock)}
 		services := application.NewBind(stores, application.External{
-			Clock: now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
+			Clock: server.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		})(stores)
-		a := newServer(nil)
-		a.start(Config{Concurrency: Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}},
-			ServerDeps{Metrics: prometheus.NewRegistry()})
+		a := server.New(nil)
+		a.Start(server.Config{Concurrency: server.Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}},
+			server.Deps{Metrics: prometheus.NewRegistry()})
 		by := identity.Actor{Org: "org_1", User: "usr_1", Workspace: "wsp_1", Role: identity.Member}
 		for range streams {
 			go func() {
-				r := &request{Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), api: a, Services: services, by: by}
+				r := &server.Call{
+					Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), API: a, Services: services, By: by,
+				}
 				w := httptest.NewRecorder()
-				s := &followedEvents{query: event.FeedQuery{Limit: part}, openStream: newStream(r, w, nil)}
+				s := &followedEvents{query: event.FeedQuery{Limit: part}, Stream: server.NewStream(r, w, nil)}
 				for s.query.After < trail {
 					if !s.send(w) {
 						t.Error("the stream ended")

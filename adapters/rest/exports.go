@@ -6,37 +6,38 @@ import (
 	"io"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-var exportPerson = downloading(always(jsonType), func(s *openStream) (func(context.Context, io.Writer) error, error) {
-	id := memberID(s.request)
-	if _, err := s.Accounts.Person(s.Context(), s.by, id); err != nil { // before the response begins
+var exportPerson = server.Downloading(server.Always(server.JSONType), func(s *server.Stream) (server.Writing, error) {
+	id := server.MemberID(s.Call)
+	if _, err := s.Accounts.Person(s.Context(), s.By, id); err != nil { // before the response begins
 		return nil, err
 	}
 	return writeSections(s, id, func(ctx context.Context, emit func(account.ExportSection) error) error {
-		return s.Accounts.ExportPerson(ctx, s.by, id, emit)
+		return s.Accounts.ExportPerson(ctx, s.By, id, emit)
 	}), nil
 })
 
-var exportMe = downloading(always(jsonType), func(s *openStream) (func(context.Context, io.Writer) error, error) {
-	if err := account.MayExportSelf(s.by); err != nil {
+var exportMe = server.Downloading(server.Always(server.JSONType), func(s *server.Stream) (server.Writing, error) {
+	if err := account.MayExportSelf(s.By); err != nil {
 		return nil, err
 	}
-	return writeSections(s, s.by.User, func(ctx context.Context, emit func(account.ExportSection) error) error {
-		return s.Accounts.ExportMe(ctx, s.by, emit)
+	return writeSections(s, s.By.User, func(ctx context.Context, emit func(account.ExportSection) error) error {
+		return s.Accounts.ExportMe(ctx, s.By, emit)
 	}), nil
 })
 
 // writeSections writes the sections that load emits, each before the next is read.
 func writeSections(
-	s *openStream, id identity.UserID, load func(context.Context, func(account.ExportSection) error) error,
+	s *server.Stream, id identity.UserID, load func(context.Context, func(account.ExportSection) error) error,
 ) func(context.Context, io.Writer) error {
-	s.answer.Set("Content-Type", jsonType)
-	s.answer.Set("Content-Disposition", `attachment; filename="person.json"`)
+	s.ReplyHeader.Set("Content-Type", server.JSONType)
+	s.ReplyHeader.Set("Content-Disposition", `attachment; filename="person.json"`)
 	return func(ctx context.Context, w io.Writer) error {
-		head, err := json.Marshal(map[string]any{"user_id": id, "exported_at": openapi.Time(s.by.At)})
+		head, err := json.Marshal(map[string]any{"user_id": id, "exported_at": openapi.Time(s.By.At)})
 		if err != nil {
 			return err
 		}

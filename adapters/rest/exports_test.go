@@ -9,6 +9,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -17,8 +18,8 @@ import (
 
 func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 	const all, most, path = 8, 2, "/api/prompt-templates/export"
-	h := newEnv(t, func(c *Config) {
-		c.Concurrency = Concurrency{PerCaller: most, PerWorkspace: 3, Wait: time.Millisecond}
+	h := newEnv(t, func(c *server.Config) {
+		c.Concurrency = server.Concurrency{PerCaller: most, PerWorkspace: 3, Wait: time.Millisecond}
 	})
 	begun, release := make(chan struct{}, all+1), make(chan struct{})
 	h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
@@ -69,23 +70,23 @@ func TestDownloadsAreServedWhileTheServerDrains(t *testing.T) {
 
 func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 	const path = sourcesPath + "/src_01jb4rqnx1e0g8w5t2m7k4y6zc"
-	h := newEnv(t, func(c *Config) {
-		c.Concurrency = Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
+	h := newEnv(t, func(c *server.Config) {
+		c.Concurrency = server.Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
 	})
 	h.sources.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, source.ErrNotFound)
 	caller := identity.Actor{User: "usr_1"}
-	for name, full := range map[string]*gates{"requests": h.gates, "downloads": h.downloading} {
+	for name, full := range map[string]*server.Gates{"requests": h.Gates, "downloads": h.Downloading} {
 		for _, call := range []struct{ path, accept string }{
 			{path + "/rows", linesOfJSON}, {path + "/rows", csvMedia}, {path + "/validation/failing-rows", csvMedia},
 		} {
-			if err := full.enter(t.Context(), caller); err != nil {
+			if err := full.Enter(t.Context(), caller); err != nil {
 				t.Fatal(err)
 			}
 			got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code
 			if got != http.StatusTooManyRequests {
 				t.Errorf("%s %s: %d while all slots of %s are taken", call.path, call.accept, got, name)
 			}
-			full.leave(caller)
+			full.Leave(caller)
 			if got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code; got != http.StatusNotFound {
 				t.Errorf("%s %s: %d afterwards", call.path, call.accept, got)
 			}
@@ -94,20 +95,20 @@ func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 }
 
 func TestAnArchiveIsUnpackedInItsTurn(t *testing.T) {
-	h := newEnv(t, func(c *Config) {
-		c.Concurrency = Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
+	h := newEnv(t, func(c *server.Config) {
+		c.Concurrency = server.Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
 	})
 	send := func() int {
 		return h.call(http.MethodPost, "/api/prompt-templates/import", "no archive", "Content-Type: "+zipType).Code
 	}
 	caller := identity.Actor{User: "usr_1"}
-	if err := h.gates.enter(t.Context(), caller); err != nil {
+	if err := h.Gates.Enter(t.Context(), caller); err != nil {
 		t.Fatal(err)
 	}
 	if got := send(); got != http.StatusTooManyRequests {
 		t.Errorf("status %d while another request runs", got)
 	}
-	h.gates.leave(caller)
+	h.Gates.Leave(caller)
 	if got := send(); got != http.StatusBadRequest {
 		t.Errorf("status %d afterwards", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -43,15 +44,15 @@ func (s *counts) put(ws identity.WorkspaceID, c count) {
 
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
 // the number at once, and those of endpoints within a second.
-func (a *accountsArea) failingWebhooks(r *request) (int, error) {
-	generation, settled := r.api.Changes.Generation(r.by.Workspace)
+func (a *accountsArea) failingWebhooks(r *server.Call) (int, error) {
+	generation, settled := r.API.Changes.Generation(r.By.Workspace)
 	read := time.Now()
-	if n, known := a.failing.get(r.by.Workspace, generation, read); known && settled && !r.mustRead() {
+	if n, known := a.failing.get(r.By.Workspace, generation, read); known && settled && !r.MustRead() {
 		return n, nil
 	}
-	n, err := r.Webhooks.Failing(r.Context(), r.by)
+	n, err := r.Webhooks.Failing(r.Context(), r.By)
 	if err == nil && settled {
-		a.failing.put(r.by.Workspace, count{n, generation, read})
+		a.failing.put(r.By.Workspace, count{n, generation, read})
 	}
 	return n, err
 }

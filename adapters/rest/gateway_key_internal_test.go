@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -28,8 +29,10 @@ func TestGatewayKey(t *testing.T) {
 		if idempotency != "" {
 			r.Header.Set("Idempotency-Key", idempotency)
 		}
-		return gatewayKey((&request{Request: r, body: []byte(body), api: &API{ServerDeps: ServerDeps{Digester: fixture.Digester{}}},
-			op: op, by: identity.Actor{
+		return gatewayKey((&server.Call{Request: r, Payload: []byte(body), API: &server.API{
+			Deps: server.Deps{Digester: fixture.Digester{}},
+		},
+			Operation: op, By: identity.Actor{
 				User: identity.UserID(user), Key: identity.KeyID(key), Workspace: identity.WorkspaceID(workspace),
 				Ceiling: identity.Owner,
 			}}))

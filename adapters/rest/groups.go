@@ -3,63 +3,64 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func groupOperations() []operation {
+func groupOperations() []server.Operation {
 	const group = "/api/groups/{group_id}"
-	return []operation{
-		getOf("/api/groups", query(listGroups)),
-		postOf("/api/groups", command(createGroup)),
-		getOf(group, query(getGroup)),
-		patchOf(group, command(updateGroup)),
-		deleteOf(group, command(deleteGroup)),
-		getOf(group+"/members", query(listGroupMembers)),
-		putOf(group+"/members/{user_id}", command(addGroupMember)),
-		deleteOf(group+"/members/{user_id}", command(removeGroupMember)),
+	return []server.Operation{
+		server.Get("/api/groups", server.Query(listGroups)),
+		server.Post("/api/groups", server.Command(createGroup)),
+		server.Get(group, server.Query(getGroup)),
+		server.Patch(group, server.Command(updateGroup)),
+		server.Delete(group, server.Command(deleteGroup)),
+		server.Get(group+"/members", server.Query(listGroupMembers)),
+		server.Put(group+"/members/{user_id}", server.Command(addGroupMember)),
+		server.Delete(group+"/members/{user_id}", server.Command(removeGroupMember)),
 	}
 }
 
-func groupID(r *request) identity.UserID {
-	return pathID[identity.UserID](r, "group_id", identity.GroupPrefix)
+func groupID(r *server.Call) identity.UserID {
+	return server.PathID[identity.UserID](r, "group_id", identity.GroupPrefix)
 }
 
-func listGroups(r *request) (reply, error) {
-	return listing(r, toGroup, func(q page.Query) (account.GroupPage, error) {
-		return r.Groups.List(r.Context(), r.by, q)
+func listGroups(r *server.Call) (server.Reply, error) {
+	return server.List(r, toGroup, func(q page.Query) (account.GroupPage, error) {
+		return r.Groups.List(r.Context(), r.By, q)
 	})
 }
 
-func createGroup(r *request) (reply, error) {
-	in, err := decode[openapi.GroupCreate](r)
+func createGroup(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.GroupCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	g, err := r.Groups.Create(r.Context(), r.by, account.GroupDraft{
+	g, err := r.Groups.Create(r.Context(), r.By, account.GroupDraft{
 		Name: in.Name,
 		Role: identity.ParseRole(string(in.Role)), External: in.ExternalID,
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created("/api/groups/"+string(g.ID), toGroup(g)).withRevision(g.Revision), nil
+	return server.Created("/api/groups/"+string(g.ID), toGroup(g)).WithRevision(g.Revision), nil
 }
 
-func getGroup(r *request) (reply, error) {
-	g, err := r.Groups.Get(r.Context(), r.by, groupID(r))
+func getGroup(r *server.Call) (server.Reply, error) {
+	g, err := r.Groups.Get(r.Context(), r.By, groupID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toGroup(g)).withRevision(g.Revision), nil
+	return server.OK(toGroup(g)).WithRevision(g.Revision), nil
 }
 
-func updateGroup(r *request) (reply, error) {
-	in, err := decode[openapi.GroupPatch](r)
+func updateGroup(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.GroupPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	changes := account.GroupChanges{Name: in.Name}
 	if name := convert.OrZero(in.Role); name != nil {
@@ -68,31 +69,31 @@ func updateGroup(r *request) (reply, error) {
 	if external := convert.OrZero(in.ExternalID); external != nil {
 		changes.External = external
 	}
-	g, err := r.Groups.Change(r.Context(), r.by, groupID(r), r.match, changes)
+	g, err := r.Groups.Change(r.Context(), r.By, groupID(r), r.Match, changes)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toGroup(g)).withRevision(g.Revision), nil
+	return server.OK(toGroup(g)).WithRevision(g.Revision), nil
 }
 
-func deleteGroup(r *request) (reply, error) {
-	return noContent, r.Groups.Delete(r.Context(), r.by, groupID(r), r.match)
+func deleteGroup(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Groups.Delete(r.Context(), r.By, groupID(r), r.Match)
 }
 
-func listGroupMembers(r *request) (reply, error) {
-	return listing(r, toMember, func(q page.Query) (account.MemberPage, error) {
-		return r.Groups.People(r.Context(), r.by, groupID(r), q)
+func listGroupMembers(r *server.Call) (server.Reply, error) {
+	return server.List(r, toMember, func(q page.Query) (account.MemberPage, error) {
+		return r.Groups.People(r.Context(), r.By, groupID(r), q)
 	})
 }
 
-func addGroupMember(r *request) (reply, error) {
-	_, err := r.Groups.Edit(r.Context(), r.by, groupID(r), nil, []identity.UserID{memberID(r)}, nil)
-	return noContent, err
+func addGroupMember(r *server.Call) (server.Reply, error) {
+	_, err := r.Groups.Edit(r.Context(), r.By, groupID(r), nil, []identity.UserID{server.MemberID(r)}, nil)
+	return server.NoContent, err
 }
 
-func removeGroupMember(r *request) (reply, error) {
-	_, err := r.Groups.Edit(r.Context(), r.by, groupID(r), r.match, nil, []identity.UserID{memberID(r)})
-	return noContent, err
+func removeGroupMember(r *server.Call) (server.Reply, error) {
+	_, err := r.Groups.Edit(r.Context(), r.By, groupID(r), r.Match, nil, []identity.UserID{server.MemberID(r)})
+	return server.NoContent, err
 }
 
 func toGroup(g *account.Group) openapi.Group {

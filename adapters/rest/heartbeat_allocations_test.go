@@ -13,6 +13,7 @@ import (
 	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -58,14 +59,16 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-	api := newServer(conformance.Contract(t))
-	if err := api.register(presencesAreaWith(newLimiter(1e6, 1e6))); err != nil {
+	api := server.New(conformance.Contract(t))
+	if err := api.Register(presencesAreaWith(server.NewLimiter(1e6, 1e6))); err != nil {
 		t.Fatal(err)
 	}
-	api.start(Config{
-		RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
-		Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
-	}, ServerDeps{
+	api.Start(server.Config{
+		RequestTimeout: time.Minute, RateLimit: server.RateLimit{
+			PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6,
+		},
+		Concurrency: server.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
+	}, server.Deps{
 		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), //nolint:sloglint // encoding a line counts too

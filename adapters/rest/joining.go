@@ -2,24 +2,25 @@ package rest
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
 // previewInvitation shows an invitation to the bearer of its token.
-func (a *accountsArea) previewInvitation(r *request) (reply, error) {
-	if err := a.limitSignIn(r, r.api.now()); err != nil {
-		return reply{}, err
+func (a *accountsArea) previewInvitation(r *server.Call) (server.Reply, error) {
+	if err := a.limitSignIn(r, r.API.Now()); err != nil {
+		return server.Reply{}, err
 	}
-	in, err := decode[openapi.InvitationAccept](r)
+	in, err := server.Decode[openapi.InvitationAccept](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	org := observation(r.Request).org
+	org := server.Observed(r.Request).Org
 	p, err := r.Accounts.PreviewInvitation(r.Context(), org.ID, in.Token)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.InvitationPreview{
+	return server.OK(openapi.InvitationPreview{
 		WorkspaceName: p.Workspace,
 		InviterName:   openapi.OrNull(p.Inviter),
 		Email:         p.Email,
@@ -30,29 +31,29 @@ func (a *accountsArea) previewInvitation(r *request) (reply, error) {
 }
 
 // joinByInvitation creates the account of an invited person, and opens a session.
-func (a *accountsArea) joinByInvitation(r *request) (reply, error) {
-	at, org := r.api.now(), observation(r.Request).org
-	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
-		return reply{}, err
+func (a *accountsArea) joinByInvitation(r *server.Call) (server.Reply, error) {
+	at, org := r.API.Now(), server.Observed(r.Request).Org
+	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
+		return server.Reply{}, err
 	}
 	if err := a.limitSignIn(r, at); err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	in, err := decode[openapi.InvitationJoin](r)
+	in, err := server.Decode[openapi.InvitationJoin](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	by := signingIn(r, at)
 	opened, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	return sessionReply(r, opened, by, "")
 }
 
 // mayAccept returns account.ErrSignInMissing for a key in an org without issuers, whose people accept by a session.
-func mayAccept(r *request) error {
-	if len(observation(r.Request).org.Issuers) == 0 && r.by.Session == "" {
+func mayAccept(r *server.Call) error {
+	if len(server.Observed(r.Request).Org.Issuers) == 0 && r.By.Session == "" {
 		return account.ErrSignInMissing
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/ports"
@@ -21,9 +22,9 @@ var errReportSignature = &fault.Error{
 	Detail: "The signature of the report is missing, or was not made for this body by a key that is configured here.",
 }
 
-// verifyReport returns errReportSignature unless one of the public keys signed body, as GitHub signs reports of its secret
-// scanning: ECDSA with SHA-256, ASN.1, in base64.
-func verifyReport(l LeakedKeys, h http.Header, body []byte) error {
+// verifyReport returns errReportSignature unless one of the public keys signed body, as GitHub signs reports of its
+// secret scanning: ECDSA with SHA-256, ASN.1, in base64.
+func verifyReport(l server.LeakedKeys, h http.Header, body []byte) error {
 	if len(l.PublicKeys) == 0 {
 		return nil
 	}
@@ -44,22 +45,22 @@ func verifyReport(l LeakedKeys, h http.Header, body []byte) error {
 }
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
-func (a *accountsArea) reportLeakedKeys(r *request) (reply, error) {
-	at := now()
-	if !a.signIns.take(r.answer, observation(r.Request).address, at) {
-		return reply{}, r.api.refuse("sign_in_rate", errRateLimited)
+func (a *accountsArea) reportLeakedKeys(r *server.Call) (server.Reply, error) {
+	at := server.Now()
+	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
+		return server.Reply{}, r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
-	if err := verifyReport(r.api.config.LeakedKeys, r.Header, r.body); err != nil {
-		return reply{}, err
+	if err := verifyReport(r.API.Config.LeakedKeys, r.Header, r.Payload); err != nil {
+		return server.Reply{}, err
 	}
-	in, err := decode[openapi.LeakedKeys](r)
+	in, err := server.Decode[openapi.LeakedKeys](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	by := signingIn(r, at)
 	mails, err := r.Accounts.EndLeaked(r.Context(), by, convert.Slice(in, toLeak))
 	alert(r, mails)
-	return noContent, err
+	return server.NoContent, err
 }
 
 func toLeak(k *openapi.LeakedKey) account.Leak {
@@ -67,7 +68,7 @@ func toLeak(k *openapi.LeakedKey) account.Leak {
 }
 
 // alert sends mails in the background, so that the response time does not reveal how many there are.
-func alert(r *request, mails []ports.Mail) {
+func alert(r *server.Call, mails []ports.Mail) {
 	if len(mails) == 0 {
 		return
 	}
@@ -76,8 +77,9 @@ func alert(r *request, mails []ports.Mail) {
 		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
 		defer cancel()
 		if err := r.Accounts.Alert(ctx, mails); err != nil {
-			r.api.Log.WarnContext(
-				ctx, "the owner of a leaked key was not told", "request_id", observation(r.Request).id, "error", err,
+			r.API.Log.WarnContext(
+				ctx, "the owner of a leaked key was not told", "request_id", server.Observed(r.Request).ID,
+				"error", err,
 			)
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -29,7 +30,9 @@ func BenchmarkListBody(b *testing.B) {
 	for b.Loop() {
 		items := convert.Slice(found, func(t *prompt.Template) openapi.PromptTemplate { return templateFor(by, t) })
 		var buf bytes.Buffer
-		if err := encode(&buf, openapi.PromptTemplateList{Data: items, NextCursor: openapi.OrNull("next")}); err != nil {
+		if err := server.Encode(
+			&buf, openapi.PromptTemplateList{Data: items, NextCursor: openapi.OrNull("next")},
+		); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -121,7 +122,7 @@ func TestTheLogLineOfARequest(t *testing.T) {
 }
 
 func TestWhatIsCountedOfRequests(t *testing.T) {
-	h := newEnv(t, func(c *Config) { c.RateLimit.UnauthenticatedPerMinute = 1 })
+	h := newEnv(t, func(c *server.Config) { c.RateLimit.UnauthenticatedPerMinute = 1 })
 	h.unchecked = true
 	h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, prompt.ErrNotFound)
 	for i := range 3 {

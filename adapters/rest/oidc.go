@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -25,9 +26,9 @@ const (
 // RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
 func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
-func (a *accountsArea) providerRoutes() []route {
+func (a *accountsArea) providerRoutes() []server.Route {
 	const begin, logout = providerPath + "{provider}", providerPath + "logout"
-	return []route{
+	return []server.Route{
 		a.browserRoute(callbackPath, a.finishSignIn),
 		a.browserRoute(begin, a.beginSignIn),
 		a.signInRoute(logout, a.receiveLogout),
@@ -36,42 +37,42 @@ func (a *accountsArea) providerRoutes() []route {
 
 // browserRoute is signInRoute for addresses that people open in a browser. run returns the URL to which the browser
 // is sent. Problems are shown by the sign-in page, which gets only their code.
-func (a *accountsArea) browserRoute(path string, run func(*request) (location string, err error)) route {
-	op, _ := a.contract.Operation(http.MethodGet, path) // route finds out if there is none
-	return newRoute(http.MethodGet, path, withRoute(path, func(w http.ResponseWriter, hr *http.Request) {
-		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
+func (a *accountsArea) browserRoute(path string, run func(*server.Call) (location string, err error)) server.Route {
+	op, _ := a.Contract.Operation(http.MethodGet, path) // route finds out if there is none
+	return server.NewRoute(http.MethodGet, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
+		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
 		defer cancel()
-		r := a.newRequest(w, hr.WithContext(ctx), op, "")
+		r := a.NewRequest(w, hr.WithContext(ctx), op, "")
 		location, err := run(r)
 		if err != nil {
-			f := publicError(err)
+			f := server.PublicError(err)
 			if !strings.Contains(hr.Header.Get("Accept"), "text/html") {
-				a.problem(w, r.Request, err)
+				a.Problem(w, r.Request, err)
 				return
 			}
-			a.setProblemHeaders(w, r.Request, f, err)
-			observation(hr).code = f.Code
-			location = signInAddress(observation(hr).org) + "#error=" + f.Code
+			a.SetProblemHeaders(w, r.Request, f, err)
+			server.Observed(hr).Code = f.Code
+			location = signInAddress(server.Observed(hr).Org) + "#error=" + f.Code
 		}
-		write(w, r.Request, ports.Answer{Status: http.StatusSeeOther, Header: map[string]string{
+		server.Write(w, r.Request, ports.Answer{Status: http.StatusSeeOther, Header: map[string]string{
 			"Location": location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 		}})
 	}))
 }
 
 // beginSignIn sends a browser to a provider.
-func (a *accountsArea) beginSignIn(r *request) (string, error) {
-	at, org := now(), observation(r.Request).org
-	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
+func (a *accountsArea) beginSignIn(r *server.Call) (string, error) {
+	at, org := server.Now(), server.Observed(r.Request).Org
+	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
 	if err := a.countSignIn(r, at); err != nil {
 		return "", err
 	}
-	if err := r.op.CheckQuery(r.URL.RawQuery); err != nil {
+	if err := r.Operation.CheckQuery(r.URL.RawQuery); err != nil {
 		return "", err
 	}
-	issuer, ok := org.Provider(pathVar(r.Request, "provider"))
+	issuer, ok := org.Provider(server.PathVar(r.Request, "provider"))
 	if !ok {
 		return "", account.ErrProviderNotFound
 	}
@@ -91,9 +92,9 @@ func (a *accountsArea) beginSignIn(r *request) (string, error) {
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
 // Providers may send additional parameters.
-func (a *accountsArea) finishSignIn(r *request) (string, error) {
-	at, org := now(), observation(r.Request).org
-	if _, _, err := r.api.sessionCookie(r.Request, org); err != nil {
+func (a *accountsArea) finishSignIn(r *server.Call) (string, error) {
+	at, org := server.Now(), server.Observed(r.Request).Org
+	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
 	if err := a.countSignIn(r, at); err != nil {
@@ -118,7 +119,7 @@ func (a *accountsArea) finishSignIn(r *request) (string, error) {
 		return "", err
 	}
 	by := signingIn(r, at)
-	p, err := r.api.signIn(r.Context(), by, org, claims)
+	p, err := r.API.SignIn(r.Context(), by, org, claims)
 	if err != nil {
 		return "", err
 	}
@@ -134,16 +135,16 @@ func (a *accountsArea) finishSignIn(r *request) (string, error) {
 }
 
 // countSignIn counts an attempt against the caller's address.
-func (a *accountsArea) countSignIn(r *request, at time.Time) error {
-	if !a.signIns.take(r.answer, observation(r.Request).address, at) {
-		return r.api.refuse("sign_in_rate", errRateLimited)
+func (a *accountsArea) countSignIn(r *server.Call, at time.Time) error {
+	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
+		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
 	return nil
 }
 
 // uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (a *accountsArea) uncountSignIn(r *request, at time.Time) {
-	a.signIns.spend(identity.AddressGroup(observation(r.Request).address), -1, at)
+func (a *accountsArea) uncountSignIn(r *server.Call, at time.Time) {
+	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, at)
 }
 
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
@@ -177,14 +178,14 @@ type flow struct {
 }
 
 // flowCookie returns the name of the cookie of a sign-in, beside that of a session.
-func flowCookie(r *request, org *identity.Org) (name string, secure bool, err error) {
-	name, secure, err = r.api.sessionCookie(r.Request, org)
+func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, err error) {
+	name, secure, err = r.API.SessionCookie(r.Request, org)
 	return strings.Replace(name, "session", "sign_in", 1), secure, err
 }
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func (a *accountsArea) setFlow(r *request, org *identity.Org, f flow, lasts time.Duration) error {
+func (a *accountsArea) setFlow(r *server.Call, org *identity.Org, f flow, lasts time.Duration) error {
 	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
@@ -206,12 +207,12 @@ func (a *accountsArea) setFlow(r *request, org *identity.Org, f flow, lasts time
 		}
 		c.Value = base64.RawURLEncoding.EncodeToString(sealed)
 	}
-	r.answer.Add("Set-Cookie", c.String())
+	r.ReplyHeader.Add("Set-Cookie", c.String())
 	return nil
 }
 
 // flowOf returns the sign-in in the browser; zero if there is none that has not ended.
-func (a *accountsArea) flowOf(r *request, org *identity.Org, at time.Time) (f flow) {
+func (a *accountsArea) flowOf(r *server.Call, org *identity.Org, at time.Time) (f flow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
 		return flow{}
@@ -232,14 +233,14 @@ func (a *accountsArea) flowOf(r *request, org *identity.Org, at time.Time) (f fl
 }
 
 // openByCode exchanges the code of a sign-in at a provider for a session.
-func (a *accountsArea) openByCode(r *request, org *identity.Org, code string, at time.Time) (reply, error) {
+func (a *accountsArea) openByCode(r *server.Call, org *identity.Org, code string, at time.Time) (server.Reply, error) {
 	f, by := a.flowOf(r, org, at), signingIn(r, at)
 	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	if err := a.setFlow(r, org, flow{}, 0); err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	a.uncountSignIn(r, at) // the flow was counted when it began
 	return sessionReply(r, opened, by, f.ReturnTo)
@@ -247,27 +248,27 @@ func (a *accountsArea) openByCode(r *request, org *identity.Org, code string, at
 
 // receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
 // caller's address: a provider may sign out many people.
-func (a *accountsArea) receiveLogout(r *request) (reply, error) {
-	at, obs := now(), observation(r.Request)
-	if r.api.unauthenticated.exhausted(r.answer, obs.address, at) {
-		return reply{}, r.api.refuse("address_rate", errRateLimited)
+func (a *accountsArea) receiveLogout(r *server.Call) (server.Reply, error) {
+	at, obs := server.Now(), server.Observed(r.Request)
+	if r.API.Unauthenticated.Exhausted(r.ReplyHeader, obs.Address, at) {
+		return server.Reply{}, r.API.Refuse("address_rate", server.ErrRateLimited)
 	}
-	in, err := decode[openapi.LogoutReceive](r)
+	in, err := server.Decode[openapi.LogoutReceive](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	l, err := a.openID.Logout(r.Context(), obs.org.Issuers, in.LogoutToken, at)
+	l, err := a.openID.Logout(r.Context(), obs.Org.Issuers, in.LogoutToken, at)
 	if err == nil {
 		err = r.Sessions.EndAtProvider(r.Context(), signingIn(r, at), l)
 	}
 	if err != nil {
-		if publicError(err) == account.ErrLogoutToken {
-			err = r.api.countUnauthenticated(r.answer, obs, err)
+		if server.PublicError(err) == account.ErrLogoutToken {
+			err = r.API.CountUnauthenticated(r.ReplyHeader, obs, err)
 		}
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(openapi.LogoutReceived{Received: true})
-	out.reveals = "logout" // so that it is not stored
+	out := server.OK(openapi.LogoutReceived{Received: true})
+	out.Reveals = "logout" // so that it is not stored
 	return out, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -17,28 +18,28 @@ const (
 	passkeySignInOptions = passkeySignIn + "/challenge"
 )
 
-func (a *accountsArea) passkeyOperations() []operation {
+func (a *accountsArea) passkeyOperations() []server.Operation {
 	const confirm, mine = "/api/auth/step-up", "/api/me/passkeys"
-	return []operation{
-		postOf(confirm+"/challenge", query(a.optionsToStepUp)),
-		postOf(confirm, command(a.stepUp)),
-		postOf(mine+"/challenge", query(a.optionsToAddPasskey)),
-		getOf(mine, query(listPasskeys)),
-		postOf(mine, command(a.addPasskey)),
-		getOf(mine+"/{passkey_id}", query(getPasskey)),
-		patchOf(mine+"/{passkey_id}", command(renamePasskey)),
-		deleteOf(mine+"/{passkey_id}", command(removePasskey)),
+	return []server.Operation{
+		server.Post(confirm+"/challenge", server.Query(a.optionsToStepUp)),
+		server.Post(confirm, server.Command(a.stepUp)),
+		server.Post(mine+"/challenge", server.Query(a.optionsToAddPasskey)),
+		server.Get(mine, server.Query(listPasskeys)),
+		server.Post(mine, server.Command(a.addPasskey)),
+		server.Get(mine+"/{passkey_id}", server.Query(getPasskey)),
+		server.Patch(mine+"/{passkey_id}", server.Command(renamePasskey)),
+		server.Delete(mine+"/{passkey_id}", server.Command(removePasskey)),
 	}
 }
 
 // relyingParty returns what passkeys are bound to in a request: the host that the browser reached.
 // account.ErrPasskeysUnavailable for an IP address, which browsers refuse. errHTTPSRequired as for cookies.
 func (a *accountsArea) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
-	_, secure, err := a.sessionCookie(r, org)
+	_, secure, err := a.SessionCookie(r, org)
 	if err != nil {
 		return account.RelyingParty{}, err
 	}
-	host := strings.ToLower(a.host(r))
+	host := strings.ToLower(a.Host(r))
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
 		name, port = host, ""
@@ -59,134 +60,134 @@ func (a *accountsArea) relyingParty(r *http.Request, org *identity.Org) (account
 }
 
 // ownRelyingParty returns the relying party for a caller who may use passkeys.
-func (a *accountsArea) ownRelyingParty(r *request) (account.RelyingParty, error) {
-	if err := account.MayUsePasskeys(r.by); err != nil {
+func (a *accountsArea) ownRelyingParty(r *server.Call) (account.RelyingParty, error) {
+	if err := account.MayUsePasskeys(r.By); err != nil {
 		return account.RelyingParty{}, err
 	}
-	return a.relyingParty(r.Request, observation(r.Request).org)
+	return a.relyingParty(r.Request, server.Observed(r.Request).Org)
 }
 
-func (a *accountsArea) optionsToSignIn(r *request) (reply, error) {
-	org := observation(r.Request).org
+func (a *accountsArea) optionsToSignIn(r *server.Call) (server.Reply, error) {
+	org := server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	options, err := r.Passkeys.OptionsToSignIn(org, rp, now())
+	options, err := r.Passkeys.OptionsToSignIn(org, rp, server.Now())
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toRequestOptions(rp, options)), nil
+	return server.OK(toRequestOptions(rp, options)), nil
 }
 
 // signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
-func (a *accountsArea) signInWithPasskey(r *request) (reply, error) {
-	at, org := now(), observation(r.Request).org
+func (a *accountsArea) signInWithPasskey(r *server.Call) (server.Reply, error) {
+	at, org := server.Now(), server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	if err := a.limitSignIn(r, at); err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	in, err := decode[openapi.PasskeyResponse](r)
+	in, err := server.Decode[openapi.PasskeyResponse](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	by := signingIn(r, at)
 	opened, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	return sessionReply(r, opened, by, "")
 }
 
-func (a *accountsArea) optionsToStepUp(r *request) (reply, error) {
+func (a *accountsArea) optionsToStepUp(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	options, err := r.Passkeys.OptionsToStepUp(r.Context(), r.by, rp)
+	options, err := r.Passkeys.OptionsToStepUp(r.Context(), r.By, rp)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toRequestOptions(rp, options)), nil
+	return server.OK(toRequestOptions(rp, options)), nil
 }
 
-func (a *accountsArea) stepUp(r *request) (reply, error) {
+func (a *accountsArea) stepUp(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	in, err := decode[openapi.PasskeyResponse](r)
+	in, err := server.Decode[openapi.PasskeyResponse](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	s, err := r.Passkeys.StepUp(r.Context(), r.by, rp, in.Credential)
+	s, err := r.Passkeys.StepUp(r.Context(), r.By, rp, in.Credential)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
+	return server.OK(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
 }
 
-func (a *accountsArea) optionsToAddPasskey(r *request) (reply, error) {
+func (a *accountsArea) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	options, err := r.Passkeys.OptionsToAdd(r.Context(), r.by, rp)
+	options, err := r.Passkeys.OptionsToAdd(r.Context(), r.By, rp)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toCreationOptions(rp, &r.person().User, options)), nil
+	return server.OK(toCreationOptions(rp, &r.Person().User, options)), nil
 }
 
-func (a *accountsArea) addPasskey(r *request) (reply, error) {
+func (a *accountsArea) addPasskey(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	in, err := decode[openapi.PasskeyCreate](r)
+	in, err := server.Decode[openapi.PasskeyCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	k, err := r.Passkeys.Add(r.Context(), r.by, rp, in.Name, in.Credential)
+	k, err := r.Passkeys.Add(r.Context(), r.By, rp, in.Name, in.Credential)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created("/api/me/passkeys/"+string(k.ID), toPasskey(k)).withRevision(k.Revision), nil
+	return server.Created("/api/me/passkeys/"+string(k.ID), toPasskey(k)).WithRevision(k.Revision), nil
 }
 
-func passkeyID(r *request) account.PasskeyID {
-	return pathID[account.PasskeyID](r, "passkey_id", account.PasskeyPrefix)
+func passkeyID(r *server.Call) account.PasskeyID {
+	return server.PathID[account.PasskeyID](r, "passkey_id", account.PasskeyPrefix)
 }
 
-func listPasskeys(r *request) (reply, error) {
-	return listing(r, toPasskey, func(q page.Query) (account.PasskeyPage, error) {
-		return r.Passkeys.List(r.Context(), r.by, q)
+func listPasskeys(r *server.Call) (server.Reply, error) {
+	return server.List(r, toPasskey, func(q page.Query) (account.PasskeyPage, error) {
+		return r.Passkeys.List(r.Context(), r.By, q)
 	})
 }
 
-func getPasskey(r *request) (reply, error) {
-	k, err := r.Passkeys.Get(r.Context(), r.by, passkeyID(r))
+func getPasskey(r *server.Call) (server.Reply, error) {
+	k, err := r.Passkeys.Get(r.Context(), r.By, passkeyID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toPasskey(k)).withRevision(k.Revision), nil
+	return server.OK(toPasskey(k)).WithRevision(k.Revision), nil
 }
 
-func renamePasskey(r *request) (reply, error) {
-	in, err := decode[openapi.PasskeyPatch](r)
+func renamePasskey(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PasskeyPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	k, err := r.Passkeys.Rename(r.Context(), r.by, passkeyID(r), r.match, in.Name)
+	k, err := r.Passkeys.Rename(r.Context(), r.By, passkeyID(r), r.Match, in.Name)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toPasskey(k)).withRevision(k.Revision), nil
+	return server.OK(toPasskey(k)).WithRevision(k.Revision), nil
 }
 
-func removePasskey(r *request) (reply, error) {
-	return noContent, r.Passkeys.Remove(r.Context(), r.by, passkeyID(r), r.match)
+func removePasskey(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Passkeys.Remove(r.Context(), r.By, passkeyID(r), r.Match)
 }

@@ -4,19 +4,20 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func getBillingDetails(r *request) (reply, error) {
-	d, err := r.Payments.Details(r.Context(), r.by)
+func getBillingDetails(r *server.Call) (server.Reply, error) {
+	d, err := r.Payments.Details(r.Context(), r.By)
 	return detailsReply(d, err)
 }
 
-func replaceBillingDetails(r *request) (reply, error) {
-	in, err := decode[openapi.BillingDetailsReplace](r)
+func replaceBillingDetails(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.BillingDetailsReplace](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	d := payment.Details{Name: in.Name, Email: in.Email}
 	if to := in.Address; to != nil {
@@ -32,15 +33,15 @@ func replaceBillingDetails(r *request) (reply, error) {
 	for _, id := range in.TaxIds {
 		d.TaxIDs = append(d.TaxIDs, payment.TaxID{Type: id.Type, Value: id.Value})
 	}
-	stored, err := r.Payments.ChangeDetails(r.Context(), r.by, d)
+	stored, err := r.Payments.ChangeDetails(r.Context(), r.By, d)
 	return detailsReply(stored, err)
 }
 
-func detailsReply(d *payments.BillingDetails, err error) (reply, error) {
+func detailsReply(d *payments.BillingDetails, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.BillingDetails{
+	return server.OK(openapi.BillingDetails{
 		Name:    openapi.OrNull(d.Name),
 		Email:   openapi.OrNull(d.Email),
 		Address: toAddress(d.Address),
@@ -64,7 +65,9 @@ func toAddress(a payment.Address) nullable.Nullable[openapi.BillingAddress] {
 }
 
 func toTaxIDs(ids []payment.TaxID) []openapi.TaxID {
-	return convert.Slice(ids, func(id *payment.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} })
+	return convert.Slice(
+		ids, func(id *payment.TaxID) openapi.TaxID { return openapi.TaxID{Type: id.Type, Value: id.Value} },
+	)
 }
 
 // toBilledTo returns the billing details that an invoice shows.

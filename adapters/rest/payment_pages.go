@@ -17,27 +17,28 @@ import (
 	"golang.org/x/text/currency"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
 
-func createPortalSession(r *request) (command, error) {
-	in, err := decode[openapi.PortalSessionCreate](r)
+func createPortalSession(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.PortalSessionCreate](r)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.Payments.Portal(r.Context(), r.by, in.ReturnURL)
+	p, err := r.Payments.Portal(r.Context(), r.By, in.ReturnURL)
 	return hostedReply(r, p, err)
 }
 
-func createCheckoutSession(r *request) (command, error) {
-	in, err := decode[openapi.CheckoutSessionCreate](r)
+func createCheckoutSession(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.CheckoutSessionCreate](r)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.Payments.Checkout(r.Context(), r.by, payments.CheckoutRequest{
+	p, err := r.Payments.Checkout(r.Context(), r.By, payments.CheckoutRequest{
 		Plan:       payment.PlanID(in.PlanID),
 		Quantity:   max(in.Quantity, 1),
 		NoTrial:    in.Trial != nil && !*in.Trial,
@@ -47,17 +48,17 @@ func createCheckoutSession(r *request) (command, error) {
 	return hostedReply(r, p, err)
 }
 
-func hostedReply(r *request, p *payments.HostedPage, err error) (command, error) {
+func hostedReply(r *server.Call, p *payments.HostedPage, err error) (server.Command, error) {
 	if err != nil {
 		return nil, err
 	}
 	address := p.URL
 	if strings.HasPrefix(address, "/") {
-		address = observation(r.Request).org.BaseURL + address
+		address = server.Observed(r.Request).Org.BaseURL + address
 	}
-	out := ok(openapi.HostedPage{URL: address, Gateway: openapi.PaymentGateway(p.Gateway)})
-	out.status, out.reveals = http.StatusCreated, string(r.by.Workspace)
-	return respond(out), nil
+	out := server.OK(openapi.HostedPage{URL: address, Gateway: openapi.PaymentGateway(p.Gateway)})
+	out.Status, out.Reveals = http.StatusCreated, string(r.By.Workspace)
+	return server.Respond(out), nil
 }
 
 //go:embed embed/sandbox.html
@@ -84,18 +85,20 @@ const (
 
 // sandboxRoutes serve the pages of the sandbox. They are for people, and not part of the contract. The secret
 // in the path is the credential.
-func (a *paymentsArea) sandboxRoutes() []route {
-	serve := withRoute(sandboxPage, a.serveSandboxPage)
-	return []route{newRoute(http.MethodGet, sandboxPage, serve), newRoute(http.MethodPost, sandboxPage, serve)}
+func (a *paymentsArea) sandboxRoutes() []server.Route {
+	serve := server.WithRoute(sandboxPage, a.serveSandboxPage)
+	return []server.Route{
+		server.NewRoute(http.MethodGet, sandboxPage, serve), server.NewRoute(http.MethodPost, sandboxPage, serve),
+	}
 }
 
 func (a *paymentsArea) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
 	defer cancel()
 	link := payment.SandboxLink{
-		Customer: payment.CustomerID(pathVar(r, "customer")), Secret: secret.New(pathVar(r, "secret")),
+		Customer: payment.CustomerID(server.PathVar(r, "customer")), Secret: secret.New(server.PathVar(r, "secret")),
 	}
-	org := observation(r).org.ID
+	org := server.Observed(r).Org.ID
 	page, err := a.Services.Payments.SandboxPage(ctx, org, link)
 	var refused error
 	if err == nil && r.Method == http.MethodPost {
@@ -105,7 +108,7 @@ func (a *paymentsArea) serveSandboxPage(w http.ResponseWriter, r *http.Request) 
 		}
 	}
 	if errors.Is(err, payment.ErrPageNotFound) {
-		err = a.countUnauthenticated(w.Header(), observation(r), err)
+		err = a.CountUnauthenticated(w.Header(), server.Observed(r), err)
 	}
 	a.writeSandboxPage(w, r, page, errors.Join(err, refused))
 }
@@ -116,16 +119,16 @@ func (a *paymentsArea) submitSandboxPage(
 ) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSandboxForm)
 	if err := r.ParseForm(); err != nil {
-		return errBodyUnreadable
+		return server.ErrBodyUnreadable
 	}
 	var now *payment.SandboxPage
 	var err error
 	if action := r.PostForm.Get("action"); (*page).Portal {
-		now, err = a.Services.Payments.EndFromPortal(ctx, observation(r).org.ID, link, action == "end")
+		now, err = a.Services.Payments.EndFromPortal(ctx, server.Observed(r).Org.ID, link, action == "end")
 	} else {
 		month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
 		year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))
-		now, err = a.Services.Payments.CompleteCheckout(ctx, observation(r).org.ID, link, payment.Card{
+		now, err = a.Services.Payments.CompleteCheckout(ctx, server.Observed(r).Org.ID, link, payment.Card{
 			Number: secret.New(r.PostForm.Get("number")), ExpMonth: month, ExpYear: year,
 		})
 	}
@@ -136,7 +139,7 @@ func (a *paymentsArea) submitSandboxPage(
 }
 
 func redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
-	write(w, r, ports.Answer{
+	server.Write(w, r, ports.Answer{
 		Status: http.StatusSeeOther,
 		Header: map[string]string{
 			"Location": address, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
@@ -145,12 +148,12 @@ func redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
 }
 
 func (a *paymentsArea) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
-	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.now().Year() + 3, Gone: p == nil}
+	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.Now().Year() + 3, Gone: p == nil}
 	status, targets := http.StatusOK, "'self'"
 	if err != nil {
-		f := publicError(err)
-		a.setProblemHeaders(w, r, f, err)
-		status, view.Refusal = statuses[f.Kind], f.Detail
+		f := server.PublicError(err)
+		a.SetProblemHeaders(w, r, f, err)
+		status, view.Refusal = server.Statuses[f.Kind], f.Detail
 	}
 	if p != nil {
 		view.Price, view.Every = formatMoney(p.Plan.Price), formatInterval(p.Plan)
@@ -164,13 +167,13 @@ func (a *paymentsArea) writeSandboxPage(w http.ResponseWriter, r *http.Request, 
 	}
 	var page bytes.Buffer
 	if err := sandboxTemplate.Execute(&page, view); err != nil {
-		a.problem(w, r, err)
+		a.Problem(w, r, err)
 		return
 	}
-	write(w, r, ports.Answer{
+	server.Write(w, r, ports.Answer{
 		Status: status,
 		Body:   page.Bytes(),
-		Header: pageHeaders("style-src 'nonce-" + view.Nonce + "'; form-action " + targets +
+		Header: server.PageHeaders("style-src 'nonce-" + view.Nonce + "'; form-action " + targets +
 			"; frame-ancestors 'none'"),
 	})
 }

@@ -3,24 +3,25 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-func previewSubscriptionChange(r *request) (reply, error) {
-	in, err := decode[openapi.SubscriptionPreviewRequest](r)
+func previewSubscriptionChange(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.SubscriptionPreviewRequest](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	p, err := r.Payments.PreviewChange(r.Context(), r.by, payment.Changes{
+	p, err := r.Payments.PreviewChange(r.Context(), r.By, payment.Changes{
 		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
 		Code:              in.PromotionCode,
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.SubscriptionPreview{
+	return server.OK(openapi.SubscriptionPreview{
 		PlanID:    openapi.OrNull(string(p.Plan)),
 		Quantity:  p.Quantity,
 		AtRenewal: p.AtRenewal,

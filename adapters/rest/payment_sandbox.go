@@ -2,21 +2,22 @@ package rest
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-func sandboxIntent(r *request, clientSecret string) payment.SetupIntent {
+func sandboxIntent(r *server.Call, clientSecret string) payment.SetupIntent {
 	return payment.SetupIntent{
-		ID:           payment.IntentID(pathVar(r.Request, "intent_id")),
+		ID:           payment.IntentID(server.PathVar(r.Request, "intent_id")),
 		ClientSecret: secret.New(clientSecret),
 	}
 }
 
 // confirmSandboxIntent does what Stripe's form does in the payer's browser. The card is held as a secret from
 // here on, and goes only to the sandbox.
-func confirmSandboxIntent(r *request) (command, error) {
-	in, err := decode[openapi.SandboxConfirm](r)
+func confirmSandboxIntent(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SandboxConfirm](r)
 	if err != nil {
 		return nil, err
 	}
@@ -26,21 +27,21 @@ func confirmSandboxIntent(r *request) (command, error) {
 		ExpMonth: in.Card.ExpMonth,
 		ExpYear:  in.Card.ExpYear,
 	}
-	i, err := r.Payments.ConfirmIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), card)
+	i, err := r.Payments.ConfirmIntent(r.Context(), r.By, sandboxIntent(r, in.ClientSecret), card)
 	if err != nil {
 		return nil, err
 	}
-	return respond(intentReply(i)), nil
+	return server.Respond(intentReply(i)), nil
 }
 
-func authenticateSandboxIntent(r *request) (command, error) {
-	in, err := decode[openapi.SandboxAuthenticate](r)
+func authenticateSandboxIntent(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SandboxAuthenticate](r)
 	if err != nil {
 		return nil, err
 	}
-	i, err := r.Payments.AuthenticateIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), in.Success)
+	i, err := r.Payments.AuthenticateIntent(r.Context(), r.By, sandboxIntent(r, in.ClientSecret), in.Success)
 	if err != nil {
 		return nil, err
 	}
-	return respond(intentReply(i)), nil
+	return server.Respond(intentReply(i)), nil
 }

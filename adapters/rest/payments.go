@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -22,37 +23,37 @@ const (
 	mySubscription   = subscriptionPath + "/me"
 )
 
-func paymentOperations() []operation {
+func paymentOperations() []server.Operation {
 	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
-	return []operation{
-		getOf(paymentPaths+"/plans", query(listPlans)),
-		postOf(paymentPaths+"/setup-intent", outbound(createSetupIntent)),
-		getOf(paymentMethods, query(listPaymentMethods)),
-		deleteOf(paymentMethods+"/{payment_method_id}", command(deletePaymentMethod)),
-		postOf(paymentMethods+"/{payment_method_id}/default", command(setDefaultPaymentMethod)),
-		getOf(paymentPaths+"/invoices", cachedQuery(listInvoices)),
-		postOf(paymentPaths+"/invoices/{invoice_id}/pay", outbound(payInvoice)),
-		getOf(paymentPaths+"/details", query(getBillingDetails)),
-		putOf(paymentPaths+"/details", command(replaceBillingDetails)),
-		postOf(paymentPaths+"/portal-session", outbound(createPortalSession)),
-		postOf(paymentPaths+"/checkout-session", outbound(createCheckoutSession)),
-		postOf(subscriptionPath, outbound(createSubscription)),
-		getOf(mySubscription, query(getSubscription)),
-		patchOf(mySubscription, outbound(updateSubscription)),
-		postOf(mySubscription+"/preview", query(previewSubscriptionChange)),
-		deleteOf(mySubscription, outbound(cancelSubscription)),
-		getOf(paymentPaths+"/entitlements", cachedQuery(getEntitlements)),
-		postOf(paymentPaths+"/usage", command(reportUsage)),
-		postOf(sandboxIntent+"/confirm", outbound(confirmSandboxIntent)),
-		postOf(sandboxIntent+"/authenticate", outbound(authenticateSandboxIntent)),
+	return []server.Operation{
+		server.Get(paymentPaths+"/plans", server.Query(listPlans)),
+		server.Post(paymentPaths+"/setup-intent", server.Outbound(createSetupIntent)),
+		server.Get(paymentMethods, server.Query(listPaymentMethods)),
+		server.Delete(paymentMethods+"/{payment_method_id}", server.Command(deletePaymentMethod)),
+		server.Post(paymentMethods+"/{payment_method_id}/default", server.Command(setDefaultPaymentMethod)),
+		server.Get(paymentPaths+"/invoices", server.CachedQuery(listInvoices)),
+		server.Post(paymentPaths+"/invoices/{invoice_id}/pay", server.Outbound(payInvoice)),
+		server.Get(paymentPaths+"/details", server.Query(getBillingDetails)),
+		server.Put(paymentPaths+"/details", server.Command(replaceBillingDetails)),
+		server.Post(paymentPaths+"/portal-session", server.Outbound(createPortalSession)),
+		server.Post(paymentPaths+"/checkout-session", server.Outbound(createCheckoutSession)),
+		server.Post(subscriptionPath, server.Outbound(createSubscription)),
+		server.Get(mySubscription, server.Query(getSubscription)),
+		server.Patch(mySubscription, server.Outbound(updateSubscription)),
+		server.Post(mySubscription+"/preview", server.Query(previewSubscriptionChange)),
+		server.Delete(mySubscription, server.Outbound(cancelSubscription)),
+		server.Get(paymentPaths+"/entitlements", server.CachedQuery(getEntitlements)),
+		server.Post(paymentPaths+"/usage", server.Command(reportUsage)),
+		server.Post(sandboxIntent+"/confirm", server.Outbound(confirmSandboxIntent)),
+		server.Post(sandboxIntent+"/authenticate", server.Outbound(authenticateSandboxIntent)),
 	}
 }
 
 // gatewayKey names what this request asks of the gateway: the same for each attempt under an Idempotency-Key (ADR 15),
 // and for nothing else, not even for another request under that key. It is a digest, because gateways limit the length
 // of their keys (Stripe to 255 bytes), and do not need to learn whose request it is.
-func gatewayKey(r *request) string {
-	key, ok := r.idempotencyKey()
+func gatewayKey(r *server.Call) string {
+	key, ok := r.IdempotencyKey()
 	if !ok {
 		return id.New("atrium")
 	}
@@ -60,25 +61,25 @@ func gatewayKey(r *request) string {
 	return "atrium_" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-func methodID(r *request) payment.MethodID {
-	return payment.MethodID(pathVar(r.Request, "payment_method_id"))
+func methodID(r *server.Call) payment.MethodID {
+	return payment.MethodID(server.PathVar(r.Request, "payment_method_id"))
 }
 
-func listPlans(r *request) (reply, error) {
-	plans, current, err := r.Payments.Plans(r.Context(), r.by)
+func listPlans(r *server.Call) (server.Reply, error) {
+	plans, current, err := r.Payments.Plans(r.Context(), r.By)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(openapi.PlanList{
+	out := server.OK(openapi.PlanList{
 		Data:       convert.Slice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
 		NextCursor: nullable.NewNullNullable[string](),
-	}).withRevision(1)
-	out.vary = "Host, Authorization, Workspace-Id"
+	}).WithRevision(1)
+	out.Vary = "Host, Authorization, Workspace-Id"
 	return out, nil
 }
 
-func createSetupIntent(r *request) (command, error) {
-	in, err := decode[openapi.SetupIntentCreate](r)
+func createSetupIntent(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SetupIntentCreate](r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,17 +87,17 @@ func createSetupIntent(r *request) (command, error) {
 	if in.Usage != "" {
 		usage = payment.Usage(in.Usage)
 	}
-	made, err := r.Payments.SetupIntent(r.Context(), r.by, gatewayKey(r), usage)
+	made, err := r.Payments.SetupIntent(r.Context(), r.By, gatewayKey(r), usage)
 	if err != nil {
 		return nil, err
 	}
 	out := intentReply(made)
-	out.status = http.StatusCreated
-	return respond(out), nil
+	out.Status = http.StatusCreated
+	return server.Respond(out), nil
 }
 
-func intentReply(i *payments.Intent) reply {
-	out := ok(openapi.SetupIntent{
+func intentReply(i *payments.Intent) server.Reply {
+	out := server.OK(openapi.SetupIntent{
 		ID:             string(i.ID),
 		ClientSecret:   i.ClientSecret.Reveal(),
 		PublishableKey: openapi.OrNull(i.PublishableKey),
@@ -104,16 +105,16 @@ func intentReply(i *payments.Intent) reply {
 		Status:         openapi.SetupIntentStatus(i.Status),
 		Gateway:        openapi.PaymentGateway(i.Gateway),
 	})
-	out.reveals = string(i.ID)
+	out.Reveals = string(i.ID)
 	return out
 }
 
-func listPaymentMethods(r *request) (reply, error) {
-	w, err := r.Payments.Methods(r.Context(), r.by)
+func listPaymentMethods(r *server.Call) (server.Reply, error) {
+	w, err := r.Payments.Methods(r.Context(), r.By)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.PaymentMethodList{
+	return server.OK(openapi.PaymentMethodList{
 		Data: convert.Slice(
 			w.Methods, func(m *payment.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) },
 		),
@@ -123,31 +124,31 @@ func listPaymentMethods(r *request) (reply, error) {
 	}), nil
 }
 
-func deletePaymentMethod(r *request) (reply, error) {
-	return noContent, r.Payments.RemoveMethod(
-		r.Context(), r.by, methodID(r), payment.MethodID(r.query.Get("replacement_id")),
+func deletePaymentMethod(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Payments.RemoveMethod(
+		r.Context(), r.By, methodID(r), payment.MethodID(r.Query.Get("replacement_id")),
 	)
 }
 
-func setDefaultPaymentMethod(r *request) (reply, error) {
-	m, now, err := r.Payments.SetDefault(r.Context(), r.by, methodID(r))
+func setDefaultPaymentMethod(r *server.Call) (server.Reply, error) {
+	m, now, err := r.Payments.SetDefault(r.Context(), r.By, methodID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toPaymentMethod(now, m, m.ID)), nil
+	return server.OK(toPaymentMethod(now, m, m.ID)), nil
 }
 
-func listInvoices(r *request) (reply, error) {
-	status := payment.InvoiceStatus(r.query.Get("status"))
+func listInvoices(r *server.Call) (server.Reply, error) {
+	status := payment.InvoiceStatus(r.Query.Get("status"))
 	var found payments.Bills
-	invoices, next, err := pageOf(r, toInvoice, func(q page.Query) (payment.InvoicePage, error) {
-		bills, err := r.Payments.Invoices(r.Context(), r.by, status, q)
+	invoices, next, err := server.PageOf(r, toInvoice, func(q page.Query) (payment.InvoicePage, error) {
+		bills, err := r.Payments.Invoices(r.Context(), r.By, status, q)
 		if err == nil {
 			found = *bills
 		}
 		return found.InvoicePage, err
 	})
-	return ok(openapi.InvoiceList{
+	return server.OK(openapi.InvoiceList{
 		Data:       invoices,
 		NextCursor: next,
 		Stale:      found.Stale,
@@ -155,23 +156,23 @@ func listInvoices(r *request) (reply, error) {
 	}), err
 }
 
-func payInvoice(r *request) (command, error) {
-	id := payment.InvoiceID(pathVar(r.Request, "invoice_id"))
-	p, err := r.Payments.PayInvoice(r.Context(), r.by, gatewayKey(r), id)
+func payInvoice(r *server.Call) (server.Command, error) {
+	id := payment.InvoiceID(server.PathVar(r.Request, "invoice_id"))
+	p, err := r.Payments.PayInvoice(r.Context(), r.By, gatewayKey(r), id)
 	if err != nil {
 		return nil, err
 	}
-	out := ok(openapi.InvoicePayment{
+	out := server.OK(openapi.InvoicePayment{
 		Invoice: toInvoice(&p.Invoice), Action: toAction(p.Action), Gateway: openapi.PaymentGateway(p.Gateway),
 	})
 	if p.Action != nil {
-		out.reveals = string(id)
+		out.Reveals = string(id)
 	}
-	return respond(out), nil
+	return server.Respond(out), nil
 }
 
-func createSubscription(r *request) (command, error) {
-	in, err := decode[openapi.SubscriptionCreate](r)
+func createSubscription(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SubscriptionCreate](r)
 	if err != nil {
 		return nil, err
 	}
@@ -182,28 +183,28 @@ func createSubscription(r *request) (command, error) {
 		Code:     in.PromotionCode,
 		NoTrial:  in.Trial != nil && !*in.Trial,
 	}
-	v, err := r.Payments.Subscribe(r.Context(), r.by, gatewayKey(r), w)
+	v, err := r.Payments.Subscribe(r.Context(), r.By, gatewayKey(r), w)
 	if err != nil {
 		return nil, err
 	}
 	body := openapi.SubscriptionCreated{Subscription: toSubscription(v), Action: toAction(v.Action)}
-	out := ok(body).withRevision(v.Revision)
+	out := server.OK(body).WithRevision(v.Revision)
 	if v.Made {
-		out.status, out.location = http.StatusCreated, mySubscription
+		out.Status, out.Location = http.StatusCreated, mySubscription
 	}
 	if v.Action != nil {
-		out.reveals = string(v.ID)
+		out.Reveals = string(v.ID)
 	}
-	return respond(out), nil
+	return server.Respond(out), nil
 }
 
-func getSubscription(r *request) (reply, error) {
-	v, err := r.Payments.Subscription(r.Context(), r.by)
+func getSubscription(r *server.Call) (server.Reply, error) {
+	v, err := r.Payments.Subscription(r.Context(), r.By)
 	return subscriptionReply(v, err)
 }
 
-func updateSubscription(r *request) (command, error) {
-	in, err := decode[openapi.SubscriptionPatch](r)
+func updateSubscription(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SubscriptionPatch](r)
 	if err != nil {
 		return nil, err
 	}
@@ -217,25 +218,27 @@ func updateSubscription(r *request) (command, error) {
 		Code:              in.PromotionCode,
 		Preview:           in.Preview,
 	}
-	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, gatewayKey(r), r.match, changes)
+	v, err := r.Payments.ChangeSubscription(r.Context(), r.By, gatewayKey(r), r.Match, changes)
 	out, err := subscriptionReply(v, err)
-	return respond(out), err
+	return server.Respond(out), err
 }
 
-func subscriptionReply(v *payments.View, err error) (reply, error) {
+func subscriptionReply(v *payments.View, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(toSubscription(v)).withRevision(v.Revision)
+	out := server.OK(toSubscription(v)).WithRevision(v.Revision)
 	if v.Action != nil {
-		out.reveals = string(v.ID)
+		out.Reveals = string(v.ID)
 	}
 	return out, nil
 }
 
-func cancelSubscription(r *request) (command, error) {
+func cancelSubscription(r *server.Call) (server.Command, error) {
 	why := payment.Cancellation{
-		Feedback: payment.Feedback(r.query.Get("cancellation_feedback")), Comment: r.query.Get("cancellation_comment"),
+		Feedback: payment.Feedback(r.Query.Get("cancellation_feedback")), Comment: r.Query.Get("cancellation_comment"),
 	}
-	return respond(noContent), r.Payments.CancelSubscription(r.Context(), r.by, gatewayKey(r), r.match, why)
+	return server.Respond(server.NoContent), r.Payments.CancelSubscription(
+		r.Context(), r.By, gatewayKey(r), r.Match, why,
+	)
 }

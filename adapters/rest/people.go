@@ -5,37 +5,38 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func peopleOperations() []operation {
-	return []operation{
-		getOf("/api/people", query(listPeople)),
-		getOf("/api/people/{user_id}", query(getPerson)),
-		postOf("/api/people/{user_id}/disable", command(disablePerson)),
-		postOf("/api/people/{user_id}/enable", command(enablePerson)),
-		getOf("/api/people/{user_id}/export", exportPerson),
-		getOf("/api/me/export", exportMe),
-		postOf("/api/people/{user_id}/erase", command(erasePerson)),
-		getOf("/api/people/{user_id}/erasure", query(getErasure)),
-		putOf("/api/people/{user_id}/operator", command(setOperator)),
+func peopleOperations() []server.Operation {
+	return []server.Operation{
+		server.Get("/api/people", server.Query(listPeople)),
+		server.Get("/api/people/{user_id}", server.Query(getPerson)),
+		server.Post("/api/people/{user_id}/disable", server.Command(disablePerson)),
+		server.Post("/api/people/{user_id}/enable", server.Command(enablePerson)),
+		server.Get("/api/people/{user_id}/export", exportPerson),
+		server.Get("/api/me/export", exportMe),
+		server.Post("/api/people/{user_id}/erase", server.Command(erasePerson)),
+		server.Get("/api/people/{user_id}/erasure", server.Query(getErasure)),
+		server.Put("/api/people/{user_id}/operator", server.Command(setOperator)),
 	}
 }
 
-func listPeople(r *request) (reply, error) {
-	status := account.PersonStatus(r.query.Get("status"))
-	return listing(r, toPerson, func(q page.Query) (account.PersonPage, error) {
-		return r.Accounts.SearchPeople(r.Context(), r.by, r.query.Get("q"), status, q)
+func listPeople(r *server.Call) (server.Reply, error) {
+	status := account.PersonStatus(r.Query.Get("status"))
+	return server.List(r, toPerson, func(q page.Query) (account.PersonPage, error) {
+		return r.Accounts.SearchPeople(r.Context(), r.By, r.Query.Get("q"), status, q)
 	})
 }
 
-func getPerson(r *request) (reply, error) {
-	p, err := r.Accounts.Person(r.Context(), r.by, memberID(r))
+func getPerson(r *server.Call) (server.Reply, error) {
+	p, err := r.Accounts.Person(r.Context(), r.By, server.MemberID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toPerson(p)).withRevision(p.User.Revision), nil
+	return server.OK(toPerson(p)).WithRevision(p.User.Revision), nil
 }
 
 func toPerson(p *account.PersonSummary) openapi.Person {
@@ -57,45 +58,45 @@ func toPerson(p *account.PersonSummary) openapi.Person {
 	}
 }
 
-func disablePerson(r *request) (reply, error) {
-	in, err := decode[openapi.PersonDisable](r)
+func disablePerson(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PersonDisable](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	keep := account.KeepServiceKeys(in.KeepServiceKeys)
-	return lostReply(r.Accounts.DisablePerson(r.Context(), r.by, memberID(r), in.Reason, keep))
+	return lostReply(r.Accounts.DisablePerson(r.Context(), r.By, server.MemberID(r), in.Reason, keep))
 }
 
-func enablePerson(r *request) (reply, error) {
-	in, err := decode[openapi.PersonEnable](r)
+func enablePerson(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PersonEnable](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return noContent, r.Accounts.EnablePerson(r.Context(), r.by, memberID(r), in.Reason)
+	return server.NoContent, r.Accounts.EnablePerson(r.Context(), r.By, server.MemberID(r), in.Reason)
 }
 
-func setOperator(r *request) (reply, error) {
-	in, err := decode[openapi.OperatorRights](r)
+func setOperator(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.OperatorRights](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return noContent, r.Accounts.SetOperator(r.Context(), r.by, memberID(r), in.Operator)
+	return server.NoContent, r.Accounts.SetOperator(r.Context(), r.By, server.MemberID(r), in.Operator)
 }
 
-func erasePerson(r *request) (reply, error) {
-	e, err := r.Accounts.ErasePerson(r.Context(), r.by, memberID(r))
+func erasePerson(r *server.Call) (server.Reply, error) {
+	e, err := r.Accounts.ErasePerson(r.Context(), r.By, server.MemberID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return reply{status: http.StatusAccepted, body: toErasure(e)}, nil
+	return server.Reply{Status: http.StatusAccepted, Body: toErasure(e)}, nil
 }
 
-func getErasure(r *request) (reply, error) {
-	e, err := r.Accounts.Erasure(r.Context(), r.by, memberID(r))
+func getErasure(r *server.Call) (server.Reply, error) {
+	e, err := r.Accounts.Erasure(r.Context(), r.By, server.MemberID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toErasure(e)), nil
+	return server.OK(toErasure(e)), nil
 }
 
 func toErasure(e *account.Erasure) openapi.Erasure {

@@ -20,6 +20,7 @@ import (
 	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -35,7 +36,7 @@ import (
 // streamEnv is an API with what streams need, on mocked ports that store what they are given. Its callers
 // have keys; they are all in one workspace.
 type streamEnv struct {
-	*API
+	*server.API
 	t   *testing.T
 	log *bytes.Buffer
 
@@ -61,17 +62,17 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		stores := ports.Stores{Keys: h.keys(mock), Sessions: mocks.NewMockSessions(mock), Tickets: h.proofs(mock),
 			Presences: calls{h.presences(mock), h}}
 		bind := application.NewBind(stores, application.External{
-			Notes: notes, Clock: now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
+			Notes: notes, Clock: server.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		})
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-		api := newAPI(t, Config{
-			RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6,
+		api := newAPI(t, server.Config{
+			RequestTimeout: time.Minute, RateLimit: server.RateLimit{PerMinute: 1e6, Burst: 1e6,
 				UnauthenticatedPerMinute: 1e6},
-			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
-			Streams:     Streams{PerWorkspace: 1000, PerAddress: 1000},
-		}, ServerDeps{
+			Concurrency: server.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
+			Streams:     server.Streams{PerWorkspace: 1000, PerAddress: 1000},
+		}, server.Deps{
 			Orgs:     func() *identity.Directory { return directory },
 			Services: services, Bind: bind,
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock),

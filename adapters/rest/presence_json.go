@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
@@ -28,34 +29,34 @@ func (p *presenceBody) AppendJSON(b []byte) []byte {
 		}
 		b = append(b, `],`...)
 	}
-	b = appendText(b, `"emoji":`, p.Claim.Emoji)
+	b = server.AppendText(b, `"emoji":`, p.Claim.Emoji)
 	if isWhole {
-		b = appendTime(b, `,"expires_at":`, p.ExpiresAt)
+		b = server.AppendTime(b, `,"expires_at":`, p.ExpiresAt)
 	}
 	if p.heartbeatAfter != 0 {
 		b = strconv.AppendInt(append(b, `,"heartbeat_after_seconds":`...), p.heartbeatAfter, 10)
 	}
-	b = appendText(b, `,"id":`, string(p.ID))
-	b = appendTime(b, `,"last_active_at":`, p.ActiveAt)
+	b = server.AppendText(b, `,"id":`, string(p.ID))
+	b = server.AppendTime(b, `,"last_active_at":`, p.ActiveAt)
 	if isWhole {
-		b = appendTime(b, `,"last_seen_at":`, p.SeenAt)
+		b = server.AppendTime(b, `,"last_seen_at":`, p.SeenAt)
 		if p.Access == presence.Own {
-			b = appendText(b, `,"manual_status":`, string(claimedStatus(p.Claim.Status)))
+			b = server.AppendText(b, `,"manual_status":`, string(claimedStatus(p.Claim.Status)))
 		}
-		b = appendTime(b, `,"manual_until":`, p.Until)
+		b = server.AppendTime(b, `,"manual_until":`, p.Until)
 		b = strconv.AppendInt(append(b, `,"seq":`...), p.Seq, 10)
-		b = appendText(b, `,"source":`, string(presenceSource(p.Manual)))
+		b = server.AppendText(b, `,"source":`, string(presenceSource(p.Manual)))
 	}
-	b = appendText(b, `,"status":`, string(p.Status))
-	b = appendText(b, `,"text":`, p.Claim.Text)
-	b = appendText(b, `,"user_id":`, string(p.User))
+	b = server.AppendText(b, `,"status":`, string(p.Status))
+	b = server.AppendText(b, `,"text":`, p.Claim.Text)
+	b = server.AppendText(b, `,"user_id":`, string(p.User))
 	return append(b, '}')
 }
 
 func appendDevice(b []byte, d *presence.Device) []byte {
-	b = appendText(b, `{"id":`, d.ID)
-	b = appendText(b, `,"kind":`, string(d.Kind))
+	b = server.AppendText(b, `{"id":`, d.ID)
+	b = server.AppendText(b, `,"kind":`, string(d.Kind))
 	b = openapi.Time(d.SeenAt).AppendJSON(append(b, `,"last_seen_at":`...))
-	b = appendText(b, `,"state":`, string(deviceActivity(d.Idle)))
+	b = server.AppendText(b, `,"state":`, string(deviceActivity(d.Idle)))
 	return append(b, '}')
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
 )
@@ -63,11 +64,11 @@ func claimedStatus(s presence.Manual) openapi.ClaimedStatus {
 }
 
 // presenceFilter reads the filter of a list.
-func presenceFilter(r *request) presence.Filter {
+func presenceFilter(r *server.Call) presence.Filter {
 	return presence.Filter{
-		Status:   presence.Status(r.query.Get("status")),
-		User:     identity.UserID(r.query.Get("user_id")),
-		SinceSeq: int64(r.number("since_seq", 0)),
+		Status:   presence.Status(r.Query.Get("status")),
+		User:     identity.UserID(r.Query.Get("user_id")),
+		SinceSeq: int64(r.Number("since_seq", 0)),
 	}
 }
 

@@ -8,21 +8,22 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 const streamPath = "/api/presence/stream"
 
-var streamPresences = streaming{
-	media:   always(eventStream),
-	reserve: (*openStream).asSubscription,
-	open:    func(s *openStream) streamBody { return &stream{openStream: s} },
+var streamPresences = server.Streaming{
+	Media:   server.Always(server.EventStream),
+	Reserve: (*server.Stream).AsSubscription,
+	Open:    func(s *server.Stream) server.StreamBody { return &stream{Stream: s} },
 }
 
 // stream is one open stream of presences.
 type stream struct {
-	*openStream
+	*server.Stream
 	watch     *presences.Watch
 	reset     bool
 	resumedAt int64  // the last Seq that the reader knew at the beginning
@@ -37,55 +38,55 @@ func (s *stream) Close() { s.watch.Close() }
 func (s *stream) Authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		return s.openStream.Authenticate(w)
+		return s.Stream.Authenticate(w)
 	}
-	at := s.api.now()
-	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
+	at := s.API.Now()
+	if err := s.API.LimitFailedAuth(w.Header(), s.Observation, ticket, at); err != nil {
 		return err
 	}
-	s.receipt = receiptOf(s.api.Digester, s.obs.org.ID, ticket, s.URL.Query().Get("user_id"))
+	s.receipt = receiptOf(s.API.Digester, s.Observation.Org.ID, ticket, s.URL.Query().Get("user_id"))
 	redeem := s.Tickets.Redeem
 	if s.hasReceived() {
 		redeem = s.Tickets.Resume
 	}
-	if s.proof, err = redeem(s.Context(), s.obs.org.ID, ticket, at); err == nil {
-		s.by, err = s.api.resolveProof(s.Context(), s.obs, s.proof, at)
+	if s.Proof, err = redeem(s.Context(), s.Observation.Org.ID, ticket, at); err == nil {
+		s.By, err = s.API.ResolveProof(s.Context(), s.Observation, s.Proof, at)
 	}
-	s.api.measures.authenticated(byTicket, err)
+	s.API.Measures.Authenticated(server.ByTicket, err)
 	if err != nil {
-		return s.api.countFailedAuth(w.Header(), s.obs, ticket, err)
+		return s.API.CountFailedAuth(w.Header(), s.Observation, ticket, err)
 	}
-	s.obs.user, s.obs.key, s.obs.workspace = s.by.User, s.by.Key, s.by.Workspace
-	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
+	s.Observation.User, s.Observation.Key, s.Observation.Workspace = s.By.User, s.By.Key, s.By.Workspace
+	return s.API.Admit(w.Header(), s.By, s.By.Workspace, at)
 }
 
 // Open starts to watch, from the reader's last event if the request names one.
 func (s *stream) Open() error {
 	var users []identity.UserID
-	if named := s.query.Get("user_id"); named != "" {
+	if named := s.Query.Get("user_id"); named != "" {
 		for id := range strings.SplitSeq(named, ",") {
 			users = append(users, identity.UserID(id))
 		}
 	}
-	s.key = streamKey(s.by, s.query.Get("user_id"))
+	s.key = streamKey(s.By, s.Query.Get("user_id"))
 	above, resumes, known := s.resumePoint()
 	var err error
-	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.by, users, above); err != nil {
+	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.By, users, above); err != nil {
 		return err
 	}
 	if s.reset = s.reset || resumes && !known; !s.reset {
 		s.resumedAt = above
 	}
-	if err := s.Presences.Attend(s.Context(), s.by, s.device(), true); err != nil {
+	if err := s.Presences.Attend(s.Context(), s.By, s.device(), true); err != nil {
 		s.watch.Close()
 		return err
 	}
-	setStreamHeaders(s.answer)
+	server.SetStreamHeaders(s.ReplyHeader)
 	return nil
 }
 
 func (s *stream) device() string {
-	if d := s.query.Get("device_id"); d != "" {
+	if d := s.Query.Get("device_id"); d != "" {
 		return d
 	}
 	return "stream"
@@ -93,20 +94,20 @@ func (s *stream) device() string {
 
 // Run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
 func (s *stream) Run(w http.ResponseWriter) error {
-	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return nil
 	}
 	// A reader that is disconnected before the first event can also resume.
-	s.out.WriteString("id: " + eventID{s.key, s.resumedAt, s.receipt}.String() + "\n" + retryStream)
+	s.Out.WriteString("id: " + eventID{s.key, s.resumedAt, s.receipt}.String() + "\n" + server.RetryStream)
 	if s.reset {
-		s.out.WriteString("event: reset\ndata: {}\n\n")
+		s.Out.WriteString("event: reset\ndata: {}\n\n")
 	}
-	comment, attend := time.NewTicker(streamComment), time.NewTicker(presences.StreamEvery)
+	comment, attend := time.NewTicker(server.StreamComment), time.NewTicker(presences.StreamEvery)
 	defer comment.Stop()
 	defer attend.Stop()
 	for {
-		if s.flush(w) != nil {
+		if s.Flush(w) != nil {
 			return nil
 		}
 		select {
@@ -119,12 +120,12 @@ func (s *stream) Run(w http.ResponseWriter) error {
 		case <-s.watch.Regrouped:
 			changed, err := s.watch.Recheck(s.Context())
 			if s.logStreamError(err); changed {
-				s.out.WriteString("event: reset\ndata: {}\n\n")
+				s.Out.WriteString("event: reset\ndata: {}\n\n")
 			}
 		case <-attend.C:
-			s.logStreamError(s.Presences.Attend(s.Context(), s.by, s.device(), false))
+			s.logStreamError(s.Presences.Attend(s.Context(), s.By, s.device(), false))
 		case <-comment.C:
-			s.out.WriteString(":\n\n")
+			s.Out.WriteString(":\n\n")
 		}
 	}
 }
@@ -134,7 +135,9 @@ func (s *stream) next() (goOn bool) {
 	b, err := s.watch.Next(s.Context())
 	if err != nil {
 		if s.Context().Err() == nil && !errors.Is(err, presences.ErrTooSlow) {
-			s.api.Log.WarnContext(s.Context(), "a stream of presences ended", "request_id", s.obs.id, "error", err)
+			s.API.Log.WarnContext(
+				s.Context(), "a stream of presences ended", "request_id", s.Observation.ID, "error", err,
+			)
 		}
 		return false
 	}
@@ -155,36 +158,36 @@ func (s *stream) next() (goOn bool) {
 		data.Gone = append(data.Gone, string(id))
 	}
 	id := eventID{s.key, b.Seq, s.receipt}
-	s.out.WriteString("event: " + kind + "\nid: " + id.String() + "\ndata: ")
-	if err := encode(&s.out, data); err != nil { // which ends the line
+	s.Out.WriteString("event: " + kind + "\nid: " + id.String() + "\ndata: ")
+	if err := server.Encode(&s.Out, data); err != nil { // which ends the line
 		return false
 	}
-	s.out.WriteString("\n")
+	s.Out.WriteString("\n")
 	return true
 }
 
 // logStreamError logs an error without ending the stream.
 func (s *stream) logStreamError(err error) {
 	if err != nil && s.Context().Err() == nil {
-		s.api.Log.WarnContext(
-			s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.obs.id, "error",
-			err,
+		s.API.Log.WarnContext(
+			s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.Observation.ID,
+			"error", err,
 		)
 	}
 }
 
 // issueStreamTicket returns a ticket that replaces the caller's credential in the URL of a stream.
-func issueStreamTicket(r *request) (reply, error) {
-	p, err := r.proof()
+func issueStreamTicket(r *server.Call) (server.Reply, error) {
+	p, err := r.Proof()
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	token, expires, err := r.Tickets.Issue(r.Context(), r.by.Org, p, r.by.At)
+	token, expires, err := r.Tickets.Issue(r.Context(), r.By.Org, p, r.By.At)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	r.api.knownTokens.remember(token.Reveal(), r.by.At)
-	out := ok(openapi.StreamTicket{Ticket: token.Reveal(), ExpiresAt: openapi.Time(expires)})
-	out.reveals = string(r.by.User)
+	r.API.KnownTokens.Remember(token.Reveal(), r.By.At)
+	out := server.OK(openapi.StreamTicket{Ticket: token.Reveal(), ExpiresAt: openapi.Time(expires)})
+	out.Reveals = string(r.By.User)
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -91,9 +92,9 @@ func TestAReaderWhoTakesNothingIsCutAfterTenSeconds(t *testing.T) {
 
 func TestAStreamEndsWithTheCredential(t *testing.T) {
 	for name, how := range map[string]func(*account.Principal){
-		"that is revoked": func(p *account.Principal) { p.Key.RevokedAt = now() },
+		"that is revoked": func(p *account.Principal) { p.Key.RevokedAt = server.Now() },
 		"that expires": func(p *account.Principal) {
-			p.Key.ExpiresAt = now().Add(time.Millisecond)
+			p.Key.ExpiresAt = server.Now().Add(time.Millisecond)
 		},
 		"whose bearer has left":              func(p *account.Principal) { p.Membership.Role = identity.NoRole },
 		"whose bearer is an operator by now": func(p *account.Principal) { p.User.Operator = true },
@@ -134,7 +135,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 			if took := l.after(); took < time.Minute {
 				t.Errorf("it ended after %s", took)
 			}
-			h.change(token, func(p *account.Principal) { p.Key.RevokedAt = now() })
+			h.change(token, func(p *account.Principal) { p.Key.RevokedAt = server.Now() })
 			if took := l.after(); took > time.Second {
 				t.Errorf("it ended after %s", took)
 			}
@@ -170,7 +171,7 @@ func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 			t.Errorf("the store of presences is called %d times for one stream, %d times for 200", calledForOne,
 				calledForMany)
 		}
-		h.change(tokens[123], func(p *account.Principal) { p.Key.RevokedAt = now() })
+		h.change(tokens[123], func(p *account.Principal) { p.Key.RevokedAt = server.Now() })
 		if took := open[123].after(); took > time.Second {
 			t.Errorf("the one whose key was revoked ends after %s", took)
 		}
@@ -208,7 +209,7 @@ func TestATicketOpensAStreamOnce(t *testing.T) {
 	withStreams(t, func(t *testing.T, h *streamEnv) {
 		ann, token := h.caller(1)
 		issued := account.Proof{Key: token.Hash()}
-		ticket, kept := account.NewTicket("org_1", issued, now())
+		ticket, kept := account.NewTicket("org_1", issued, server.Now())
 		h.tickets[kept.Hash] = kept
 		l := h.open(account.Token{}, "?ticket="+ticket.Reveal())
 		l.expect(string(ann), "retry:", "snapshot")
@@ -217,7 +218,7 @@ func TestATicketOpensAStreamOnce(t *testing.T) {
 				t.Errorf("%s: %d", query, again.status)
 			}
 		}
-		h.change(token, func(p *account.Principal) { p.Key.RevokedAt = now() })
+		h.change(token, func(p *account.Principal) { p.Key.RevokedAt = server.Now() })
 		if took := l.after(); took > time.Second {
 			t.Errorf("it ended %s after its credential", took)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
@@ -16,53 +17,55 @@ const (
 	beatsAtOnce    = 30
 )
 
-func (a *presencesArea) presenceOperations() []operation {
+func (a *presencesArea) presenceOperations() []server.Operation {
 	const one = "/api/presence/{presence_id}"
-	return []operation{
-		postOf("/api/presence", command(a.sendHeartbeat)), // first, so that the router finds it soonest
-		getOf("/api/presence", query(listPresences)),
-		getOf(streamPath, streamPresences),
-		postOf("/api/presence/stream-tickets", command(issueStreamTicket)),
-		getOf(one, query(getPresence)),
-		deleteOf(one, command(deletePresence)),
+	return []server.Operation{
+		server.Post("/api/presence", server.Command(a.sendHeartbeat)), // first, so that the router finds it soonest
+		server.Get("/api/presence", server.Query(listPresences)),
+		server.Get(streamPath, streamPresences),
+		server.Post("/api/presence/stream-tickets", server.Command(issueStreamTicket)),
+		server.Get(one, server.Query(getPresence)),
+		server.Delete(one, server.Command(deletePresence)),
 	}
 }
 
 // ownPresence is the alias of the caller's own id in a path.
 const ownPresence = "me"
 
-func presenceID(r *request) (id presence.ID, own bool) {
-	return pathID[presence.ID](r, "presence_id", presence.Prefix), pathVar(r.Request, "presence_id") == ownPresence
+func presenceID(r *server.Call) (id presence.ID, own bool) {
+	return server.PathID[presence.ID](
+		r, "presence_id", presence.Prefix,
+	), server.PathVar(r.Request, "presence_id") == ownPresence
 }
 
-func (a *presencesArea) sendHeartbeat(r *request) (reply, error) {
-	if takeAll(r.answer, r.by.At, 1, allowance{a.heartbeats, string(r.by.User)}) != nil {
-		return reply{}, r.api.refuse("heartbeat_rate", errRateLimited)
+func (a *presencesArea) sendHeartbeat(r *server.Call) (server.Reply, error) {
+	if server.TakeAll(r.ReplyHeader, r.By.At, 1, a.heartbeats.Allowance(string(r.By.User))) != nil {
+		return server.Reply{}, r.API.Refuse("heartbeat_rate", server.ErrRateLimited)
 	}
-	in, err := decode[openapi.Heartbeat](r)
+	in, err := server.Decode[openapi.Heartbeat](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	h := toHeartbeat(in)
-	v, begun, err := r.Presences.Beat(r.Context(), r.by, h)
+	v, begun, err := r.Presences.Beat(r.Context(), r.By, h)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	body := &presenceBody{v, int64(h.Every() / time.Second)}
 	if begun {
-		return created("/api/presence/"+string(v.ID), body), nil
+		return server.Created("/api/presence/"+string(v.ID), body), nil
 	}
-	return ok(body), nil
+	return server.OK(body), nil
 }
 
-func listPresences(r *request) (reply, error) {
+func listPresences(r *server.Call) (server.Reply, error) {
 	var found presences.Listed
-	items, next, err := pageOf(r, toPresence, func(q page.Query) (_ page.Of[presence.View], err error) {
-		found, err = r.Presences.List(r.Context(), r.by, presenceFilter(r), q)
+	items, next, err := server.PageOf(r, toPresence, func(q page.Query) (_ page.Of[presence.View], err error) {
+		found, err = r.Presences.List(r.Context(), r.By, presenceFilter(r), q)
 		return found.Of, err
 	})
 	out := openapi.PresenceList{Data: items, NextCursor: next}
-	if r.by.Operator {
+	if r.By.Operator {
 		out.Seq = &found.Seq
 		out.Counts = &openapi.PresenceCounts{
 			Online:  found.Counts[presence.Online],
@@ -71,42 +74,42 @@ func listPresences(r *request) (reply, error) {
 			Offline: found.Counts[presence.Offline],
 		}
 	}
-	return ok(out), err
+	return server.OK(out), err
 }
 
-func getPresence(r *request) (reply, error) {
+func getPresence(r *server.Call) (server.Reply, error) {
 	id, own := presenceID(r)
 	var v presence.View
 	var err error
 	if own {
-		v, err = r.Presences.Mine(r.Context(), r.by)
+		v, err = r.Presences.Mine(r.Context(), r.By)
 	} else {
-		v, err = r.Presences.Get(r.Context(), r.by, id)
+		v, err = r.Presences.Get(r.Context(), r.By, id)
 	}
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(&presenceBody{View: v}), nil
+	return server.OK(&presenceBody{View: v}), nil
 }
 
-func deletePresence(r *request) (reply, error) {
+func deletePresence(r *server.Call) (server.Reply, error) {
 	id, own := presenceID(r)
 	if own {
-		return noContent, r.Presences.DeleteMine(r.Context(), r.by)
+		return server.NoContent, r.Presences.DeleteMine(r.Context(), r.By)
 	}
-	return noContent, r.Presences.Delete(r.Context(), r.by, id)
+	return server.NoContent, r.Presences.Delete(r.Context(), r.By, id)
 }
 
-func presencesAreaOf() area {
-	return presencesAreaWith(newLimiter(beatsPerMinute, beatsAtOnce))
+func presencesAreaOf() server.Area {
+	return presencesAreaWith(server.NewLimiter(beatsPerMinute, beatsAtOnce))
 }
 
-func presencesAreaWith(heartbeats *limiter) area {
+func presencesAreaWith(heartbeats *server.Limiter) server.Area {
 	a := &presencesArea{heartbeats}
-	return area{name: "presences", operations: a.presenceOperations()}
+	return server.Area{Name: "presences", Operations: a.presenceOperations()}
 }
 
 // presencesArea is who is online.
 type presencesArea struct {
-	heartbeats *limiter // by user
+	heartbeats *server.Limiter // by user
 }

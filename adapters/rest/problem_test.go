@@ -13,6 +13,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -110,7 +111,7 @@ func TestFailures(t *testing.T) {
 		h.call("GET", promptsPath, "")
 	})
 	t.Run("a use case gets no longer than the request may take", func(t *testing.T) {
-		h := newEnv(t, func(c *Config) { c.RequestTimeout = 20 * time.Millisecond })
+		h := newEnv(t, func(c *server.Config) { c.RequestTimeout = 20 * time.Millisecond })
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(ctx context.Context, _ identity.Actor, _ prompt.Filter, _ page.Query) (prompt.Page, error) {
 				<-ctx.Done()

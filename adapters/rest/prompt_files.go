@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/promptfile"
@@ -42,11 +43,11 @@ type promptArchive interface {
 }
 
 // exportFormats are the formats of an export, by their media types.
-var exportFormats = map[string]string{jsonType: "json", linesType: "ndjson", zipType: "zip"}
+var exportFormats = map[string]string{server.JSONType: "json", linesType: "ndjson", zipType: "zip"}
 
 // exportPrompts streams the files of prompts, in the format of the parameter format, or the one that Accept names, or
 // JSON.
-var exportPrompts = downloading(
+var exportPrompts = server.Downloading(
 	func(r *http.Request) string {
 		format := r.URL.Query().Get("format")
 		for media, name := range exportFormats {
@@ -55,18 +56,18 @@ var exportPrompts = downloading(
 			}
 		}
 		offered := func(media string) bool { return exportFormats[media] != "" }
-		return cmp.Or(preferred(r.Header.Get("Accept"), offered), jsonType)
+		return cmp.Or(server.Preferred(r.Header.Get("Accept"), offered), server.JSONType)
 	},
-	func(s *openStream) (func(context.Context, io.Writer) error, error) {
-		media, ref := s.produces, refOr(s.query.Get("ref"), "latest")
-		s.answer.Set("Content-Type", media)
-		s.answer.Set("Content-Disposition", `attachment; filename="prompts.`+exportFormats[media]+`"`)
+	func(s *server.Stream) (func(context.Context, io.Writer) error, error) {
+		media, ref := s.Produces, refOr(s.Query.Get("ref"), "latest")
+		s.ReplyHeader.Set("Content-Type", media)
+		s.ReplyHeader.Set("Content-Disposition", `attachment; filename="prompts.`+exportFormats[media]+`"`)
 		return func(ctx context.Context, w io.Writer) error {
 			var to promptArchive = &jsonArchive{to: w, lines: media == linesType}
 			if media == zipType {
 				to = &zipArchive{zip.NewWriter(w)}
 			}
-			if err := s.Prompts.Export(ctx, s.by, strings.TrimSuffix(s.query.Get("folder"), "/"), ref,
+			if err := s.Prompts.Export(ctx, s.By, strings.TrimSuffix(s.Query.Get("folder"), "/"), ref,
 				func(t *prompt.Template, of *prompt.Reading, v *prompt.Version) error {
 					path, file, err := promptFile(t, of, v)
 					if err != nil {
@@ -112,7 +113,7 @@ func (a *jsonArchive) add(path string, file []byte) error {
 		line.WriteString(map[bool]string{false: `{"files":[`, true: ","}[a.begun])
 	}
 	a.begun = true
-	if err := encode(&line, openapi.PromptFile{Path: path, Content: string(file)}); err != nil {
+	if err := server.Encode(&line, openapi.PromptFile{Path: path, Content: string(file)}); err != nil {
 		return err
 	}
 	_, err := a.to.Write(line.Bytes())
@@ -220,18 +221,18 @@ func isHidden(path string) bool {
 	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") || strings.HasPrefix(path, "__MACOSX/")
 }
 
-func importPrompts(r *request) (reply, error) {
-	in, err := decode[openapi.PromptImport](r)
+func importPrompts(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptImport](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	all, err := importedFiles(r, in)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	results, err := r.Prompts.Import(r.Context(), r.by, all)
+	results, err := r.Prompts.Import(r.Context(), r.By, all)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.PromptImportResult{Data: make([]openapi.ImportedPrompt, len(results))}
 	for i, res := range results {
@@ -242,12 +243,12 @@ func importPrompts(r *request) (reply, error) {
 			Outcome:          openapi.ImportOutcome(res.Outcome),
 		}
 	}
-	return ok(out), nil
+	return server.OK(out), nil
 }
 
 // importedFiles reads the files, or the prompts of Langfuse, of an import.
-func importedFiles(r *request, in openapi.PromptImport) ([]prompt.Imported, error) {
-	activate := r.query.Get("activate") == "true"
+func importedFiles(r *server.Call, in openapi.PromptImport) ([]prompt.Imported, error) {
+	activate := r.Query.Get("activate") == "true"
 	if (len(in.Files) == 0) == (len(in.Langfuse) == 0) {
 		return nil, fault.InField("/files", "required", "Give either files or langfuse.")
 	}
@@ -272,7 +273,7 @@ func importedFiles(r *request, in openapi.PromptImport) ([]prompt.Imported, erro
 	return all, nil
 }
 
-func importedFile(r *request, pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
+func importedFile(r *server.Call, pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
 	name, err := promptfile.Named(f.Path)
 	if err != nil {
 		return prompt.Imported{}, fault.InField(pointer+"/path", "invalid_format",
@@ -297,19 +298,21 @@ func importedFile(r *request, pointer string, f openapi.PromptFile, activate boo
 		Versions: []prompt.VersionDraft{d}}, err
 }
 
-func importedDraft(r *request, name, kind, description string, tags []string) prompt.Draft {
+func importedDraft(r *server.Call, name, kind, description string, tags []string) prompt.Draft {
 	return promptDraft(openapi.PromptTemplateCreate{
 		Name:        name,
 		Type:        openapi.PromptType(kind),
 		Description: description,
 		Tags:        tags,
-		Visibility:  openapi.Visibility(convert.OrDefault(r.query.Get("visibility"), string(openapi.VisibilityPrivate))),
+		Visibility: openapi.Visibility(
+			convert.OrDefault(r.Query.Get("visibility"), string(openapi.VisibilityPrivate)),
+		),
 	})
 }
 
 // importedVersion reads a version, which is checked like the body of a request that creates one.
-func importedVersion(r *request, pointer string, version []byte) (prompt.VersionDraft, error) {
-	create, _ := r.api.contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
+func importedVersion(r *server.Call, pointer string, version []byte) (prompt.VersionDraft, error) {
+	create, _ := r.API.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
 	if err := create.CheckBody(version); err != nil {
 		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
 	}

@@ -55,9 +55,13 @@ func TestArchivesAreUnpackedWithinBounds(t *testing.T) {
 		"a path with a zero byte":             {archive(t, [2]string{"a\x00.md", ""}), fault.ErrInvalid},
 		"an empty path":                       {archive(t, [2]string{"", ""}), fault.ErrInvalid},
 		"a link":                              {archive(t, [2]string{"a.md->", "/etc/passwd"}), fault.ErrInvalid},
-		"a path that leads out of a file that is left out": {archive(t, [2]string{"../readme.txt", ""}), fault.ErrInvalid},
-		"bytes that are no text":                           {archive(t, [2]string{"a.md", "\xff"}), fault.ErrInvalid},
-		"a bomb":                                           {archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked+1)}), errArchiveTooLarge},
+		"a path that leads out of a file that is left out": {
+			archive(t, [2]string{"../readme.txt", ""}), fault.ErrInvalid,
+		},
+		"bytes that are no text": {archive(t, [2]string{"a.md", "\xff"}), fault.ErrInvalid},
+		"a bomb": {
+			archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked+1)}), errArchiveTooLarge,
+		},
 		"a bomb in many parts": {archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked/2)},
 			[2]string{"b.md", strings.Repeat("a", maxUnpacked/2+1)}), errArchiveTooLarge},
 		"too many files": {archive(t, many...), errArchiveTooLarge},

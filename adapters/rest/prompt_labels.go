@@ -3,26 +3,27 @@ package rest
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func moveLabel(r *request) (reply, error) {
-	in, err := decode[openapi.LabelMove](r)
+func moveLabel(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.LabelMove](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	m := prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: in.Reason}
+	m := prompt.LabelMove{Label: server.PathVar(r.Request, "label"), Reason: in.Reason}
 	if in.ExpectedVersion.IsSpecified() {
 		m.Expected = new(prompt.ParseRef(*convert.OrZero(in.ExpectedVersion)))
 	}
-	t, v, err := r.Prompts.MoveLabel(r.Context(), r.by, promptID(r), prompt.ParseRef(in.Version), m)
+	t, v, err := r.Prompts.MoveLabel(r.Context(), r.By, promptID(r), prompt.ParseRef(in.Version), m)
 	return versionReply(t, v, err)
 }
 
-func removeLabel(r *request) (reply, error) {
-	m := prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: r.query.Get("reason")}
-	if expected := r.query.Get("expected_version"); expected != "" {
+func removeLabel(r *server.Call) (server.Reply, error) {
+	m := prompt.LabelMove{Label: server.PathVar(r.Request, "label"), Reason: r.Query.Get("reason")}
+	if expected := r.Query.Get("expected_version"); expected != "" {
 		m.Expected = new(prompt.ParseRef(expected))
 	}
-	return noContent, r.Prompts.RemoveLabel(r.Context(), r.by, promptID(r), r.match, m)
+	return server.NoContent, r.Prompts.RemoveLabel(r.Context(), r.By, promptID(r), r.Match, m)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -38,7 +39,7 @@ type langfuseMessage struct {
 
 // langfusePrompts returns the templates of an export of Langfuse, which has an item for each version. The version that
 // is in production there becomes the active one if activate is set; labels stay, except latest, which is no label here.
-func langfusePrompts(r *request, raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
+func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
 	items, order := make([]langfusePrompt, len(raw)), make([]int, len(raw))
 	for i := range raw {
 		order[i] = i
@@ -74,7 +75,7 @@ func langfusePrompts(r *request, raw []json.RawMessage, activate bool) ([]prompt
 }
 
 // langfuseVersion reads one version.
-func langfuseVersion(r *request, pointer string, item langfusePrompt) (prompt.VersionDraft, error) {
+func langfuseVersion(r *server.Call, pointer string, item langfusePrompt) (prompt.VersionDraft, error) {
 	create := map[string]any{}
 	if item.CommitMessage != "" {
 		create["commit_message"] = item.CommitMessage

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -256,7 +257,9 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 }
 
 // toTemplate returns a template as this caller sees it.
-func toTemplate(r *request, t *prompt.Template) openapi.PromptTemplate { return templateFor(r.by, t) }
+func toTemplate(r *server.Call, t *prompt.Template) openapi.PromptTemplate {
+	return templateFor(r.By, t)
+}
 
 // templateFor returns a template as by sees it.
 func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 )
 
 const (
@@ -11,14 +12,14 @@ const (
 	readDays     = 30 // if the caller names none
 )
 
-func listPromptReads(r *request) (reply, error) {
-	days, err := strconv.Atoi(r.query.Get("days"))
+func listPromptReads(r *server.Call) (server.Reply, error) {
+	days, err := strconv.Atoi(r.Query.Get("days"))
 	if err != nil {
 		days = readDays
 	}
-	reads, complete, err := r.Prompts.Reads(r.Context(), r.by, promptID(r), days, maxReadLines)
+	reads, complete, err := r.Prompts.Reads(r.Context(), r.By, promptID(r), days, maxReadLines)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.PromptReads{Data: make([]openapi.PromptRead, len(reads)), Complete: complete}
 	for i, read := range reads {
@@ -29,5 +30,5 @@ func listPromptReads(r *request) (reply, error) {
 			Reads:         read.Count,
 		}
 	}
-	return ok(out), nil
+	return server.OK(out), nil
 }

@@ -7,110 +7,113 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func activationRequestID(r *request) prompt.RequestID {
-	return pathID[prompt.RequestID](r, "activation_request_id", prompt.RequestPrefix)
+func activationRequestID(r *server.Call) prompt.RequestID {
+	return server.PathID[prompt.RequestID](r, "activation_request_id", prompt.RequestPrefix)
 }
 
 func requestPath(r *prompt.ActivationRequest) string {
 	return promptPath(r.Template) + "/activation-requests/" + string(r.ID)
 }
 
-func activateVersion(r *request) (reply, error) {
-	in, err := decode[openapi.ActivateRequest](r)
+func activateVersion(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ActivateRequest](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	wish := prompt.Activating{
 		Expected: convert.PatchString[prompt.VersionID](in.ExpectedActiveVersionID), Reason: in.Reason,
 		Acknowledged: in.AcknowledgeContractBreak, NotBefore: time.Time(in.ActivateAt), BypassChecks: in.BypassChecks,
 	}
-	t, asked, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, wish)
+	t, asked, err := r.Prompts.ActivateVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match, wish)
 	if err != nil || asked == nil {
 		return templateReply(r, t, err)
 	}
 	body := toTemplate(r, t)
-	body.ActivationRequest = new(toActivationRequest(asked, r.by.At))
-	return reply{status: http.StatusAccepted, body: body, location: requestPath(asked)}.withRevision(t.Revision), nil
+	body.ActivationRequest = new(toActivationRequest(asked, r.By.At))
+	return server.Reply{
+		Status: http.StatusAccepted, Body: body, Location: requestPath(asked),
+	}.WithRevision(t.Revision), nil
 }
 
-func listActivationRequests(r *request) (reply, error) {
-	show := func(v *prompt.ActivationRequest) openapi.ActivationRequest { return toActivationRequest(v, r.by.At) }
-	return listing(r, show, func(q page.Query) (prompt.RequestPage, error) {
-		return r.Prompts.Requests(r.Context(), r.by, promptID(r), prompt.RequestState(r.query.Get("state")), q)
+func listActivationRequests(r *server.Call) (server.Reply, error) {
+	show := func(v *prompt.ActivationRequest) openapi.ActivationRequest { return toActivationRequest(v, r.By.At) }
+	return server.List(r, show, func(q page.Query) (prompt.RequestPage, error) {
+		return r.Prompts.Requests(r.Context(), r.By, promptID(r), prompt.RequestState(r.Query.Get("state")), q)
 	})
 }
 
-func getActivationRequest(r *request) (reply, error) {
-	found, err := r.Prompts.Request(r.Context(), r.by, promptID(r), activationRequestID(r))
+func getActivationRequest(r *server.Call) (server.Reply, error) {
+	found, err := r.Prompts.Request(r.Context(), r.By, promptID(r), activationRequestID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	from, to, d, err := r.Prompts.RequestDiff(r.Context(), r.by, found)
+	from, to, d, err := r.Prompts.RequestDiff(r.Context(), r.By, found)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := toActivationRequest(found, r.by.At)
+	out := toActivationRequest(found, r.By.At)
 	if from != nil && to != nil {
 		out.Diff = new(versionDiff(from, to, d))
 	}
-	return ok(out).withRevision(found.Revision), nil
+	return server.OK(out).WithRevision(found.Revision), nil
 }
 
-func approveActivationRequest(r *request) (reply, error) { return decideRequest(r, true) }
+func approveActivationRequest(r *server.Call) (server.Reply, error) { return decideRequest(r, true) }
 
-func refuseActivationRequest(r *request) (reply, error) { return decideRequest(r, false) }
+func refuseActivationRequest(r *server.Call) (server.Reply, error) { return decideRequest(r, false) }
 
-func decideRequest(r *request, approves bool) (reply, error) {
-	in, err := decode[openapi.ActivationDecisionCreate](r)
+func decideRequest(r *server.Call, approves bool) (server.Reply, error) {
+	in, err := server.Decode[openapi.ActivationDecisionCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	found, err := r.Prompts.Decide(r.Context(), r.by, promptID(r), activationRequestID(r),
+	found, err := r.Prompts.Decide(r.Context(), r.By, promptID(r), activationRequestID(r),
 		prompt.Decision{Approves: approves, Comment: in.Comment})
 	return activationReply(r, found, err)
 }
 
-func cancelActivationRequest(r *request) (reply, error) {
-	found, err := r.Prompts.Withdraw(r.Context(), r.by, promptID(r), activationRequestID(r))
+func cancelActivationRequest(r *server.Call) (server.Reply, error) {
+	found, err := r.Prompts.Withdraw(r.Context(), r.By, promptID(r), activationRequestID(r))
 	return activationReply(r, found, err)
 }
 
-func activationReply(r *request, found *prompt.ActivationRequest, err error) (reply, error) {
+func activationReply(r *server.Call, found *prompt.ActivationRequest, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toActivationRequest(found, r.by.At)).withRevision(found.Revision), nil
+	return server.OK(toActivationRequest(found, r.By.At)).WithRevision(found.Revision), nil
 }
 
-func listVersionChecks(r *request) (reply, error) {
-	v, checks, err := r.Prompts.Checks(r.Context(), r.by, promptID(r), versionRef(r))
+func listVersionChecks(r *server.Call) (server.Reply, error) {
+	v, checks, err := r.Prompts.Checks(r.Context(), r.By, promptID(r), versionRef(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.VersionCheckList{Data: make([]openapi.VersionCheck, len(checks))}
 	for i := range checks {
 		out.Data[i] = toVersionCheck(&checks[i], v.ContentHash)
 	}
-	return ok(out), nil
+	return server.OK(out), nil
 }
 
-func reportVersionCheck(r *request) (reply, error) {
-	in, err := decode[openapi.VersionCheckReport](r)
+func reportVersionCheck(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.VersionCheckReport](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	c, v, err := r.Prompts.Report(r.Context(), r.by, promptID(r), versionRef(r), prompt.Check{
-		Name: pathVar(r.Request, "name"), Conclusion: prompt.Conclusion(in.Conclusion), URL: in.URL,
+	c, v, err := r.Prompts.Report(r.Context(), r.By, promptID(r), versionRef(r), prompt.Check{
+		Name: server.PathVar(r.Request, "name"), Conclusion: prompt.Conclusion(in.Conclusion), URL: in.URL,
 		Summary: in.Summary,
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toVersionCheck(&c, v.ContentHash)), nil
+	return server.OK(toVersionCheck(&c, v.ContentHash)), nil
 }
 
 func toVersionCheck(c *prompt.Check, contentHash string) openapi.VersionCheck {

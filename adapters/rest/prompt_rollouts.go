@@ -9,38 +9,39 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func rollOutLabel(r *request) (reply, error) {
-	in, err := decode[openapi.PromptRolloutStart](r)
+func rollOutLabel(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptRolloutStart](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	d := prompt.RolloutDraft{LabelMove: prompt.LabelMove{Label: pathVar(r.Request, "label"), Reason: in.Reason}}
+	d := prompt.RolloutDraft{LabelMove: prompt.LabelMove{Label: server.PathVar(r.Request, "label"), Reason: in.Reason}}
 	if in.ExpectedVersion.IsSpecified() {
 		d.Expected = new(prompt.ParseRef(*convert.OrZero(in.ExpectedVersion)))
 	}
 	for _, v := range in.Versions {
 		d.Versions = append(d.Versions, prompt.WeightedRef{Ref: prompt.ParseRef(v.Version), Weight: v.Weight})
 	}
-	started, err := r.Prompts.RollOut(r.Context(), r.by, promptID(r), d)
+	started, err := r.Prompts.RollOut(r.Context(), r.By, promptID(r), d)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toRollout(started)), nil
+	return server.OK(toRollout(started)), nil
 }
 
-func listRollouts(r *request) (reply, error) {
-	rollouts, err := r.Prompts.Rollouts(r.Context(), r.by, promptID(r))
+func listRollouts(r *server.Call) (server.Reply, error) {
+	rollouts, err := r.Prompts.Rollouts(r.Context(), r.By, promptID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.PromptRolloutList{Data: make([]openapi.PromptRollout, len(rollouts))}
 	for i := range rollouts {
 		out.Data[i] = toRollout(&rollouts[i])
 	}
-	return ok(out), nil
+	return server.OK(out), nil
 }
 
 func toRollout(r *prompt.Rollout) openapi.PromptRollout {
@@ -67,7 +68,7 @@ func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
 }
 
 // showVersions records which versions the response contains, and which rollouts chose them.
-func showVersions(r *request, versions ...*prompt.Version) {
+func showVersions(r *server.Call, versions ...*prompt.Version) {
 	var ids []prompt.VersionID
 	var rollouts []*prompt.Rollout
 	for _, v := range versions {
@@ -76,17 +77,17 @@ func showVersions(r *request, versions ...*prompt.Version) {
 			rollouts = append(rollouts, v.Choice.Rollout)
 		}
 	}
-	r.delivered = func(to *request) { to.PromptReads.Record(to.by, ids...) }
+	r.Delivered = func(to *server.Call) { to.PromptReads.Record(to.By, ids...) }
 	if len(rollouts) > 0 {
-		r.variant = func(reader string) string { return choices(rollouts, reader) }
+		r.Variant = func(reader string) string { return choices(rollouts, reader) }
 	}
 }
 
 // splitReader takes the key of a reader out of the query or the body of a request.
-func splitReader(r *request) (reader, query, body string) {
-	query, body = r.URL.RawQuery, string(r.body)
-	if r.op.Method == http.MethodGet {
-		if len(r.query["key"]) != 1 {
+func splitReader(r *server.Call) (reader, query, body string) {
+	query, body = r.URL.RawQuery, string(r.Payload)
+	if r.Operation.Method == http.MethodGet {
+		if len(r.Query["key"]) != 1 {
 			return "", "", ""
 		}
 		var rest []string
@@ -95,9 +96,9 @@ func splitReader(r *request) (reader, query, body string) {
 				rest = append(rest, pair)
 			}
 		}
-		reader, query = r.query.Get("key"), strings.Join(rest, "&")
-	} else if bytes.Contains(r.body, []byte(`"key"`)) {
-		reader, body = withoutKey(r.body)
+		reader, query = r.Query.Get("key"), strings.Join(rest, "&")
+	} else if bytes.Contains(r.Payload, []byte(`"key"`)) {
+		reader, body = withoutKey(r.Payload)
 	}
 	if !isReaderKey(reader) {
 		return "", "", ""

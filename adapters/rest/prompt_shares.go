@@ -5,75 +5,76 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func sharedWith(r *request) identity.UserID {
-	return granteeID(r)
+func sharedWith(r *server.Call) identity.UserID {
+	return server.GranteeID(r)
 }
 
-func listShares(r *request) (reply, error) {
-	return listing(r, toShare, func(q page.Query) (prompt.SharePage, error) {
-		return r.Prompts.Shares(r.Context(), r.by, promptID(r), q)
+func listShares(r *server.Call) (server.Reply, error) {
+	return server.List(r, toShare, func(q page.Query) (prompt.SharePage, error) {
+		return r.Prompts.Shares(r.Context(), r.By, promptID(r), q)
 	})
 }
 
-func createShare(r *request) (reply, error) {
-	in, err := decode[openapi.ShareCreate](r)
+func createShare(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ShareCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	s, err := r.Prompts.Share(r.Context(), r.by, promptID(r), prompt.Grant{
+	s, err := r.Prompts.Share(r.Context(), r.By, promptID(r), prompt.Grant{
 		User:      identity.UserID(in.UserID),
 		Email:     in.Email,
 		Role:      access.Parse(string(in.Role)),
 		ExpiresAt: time.Time(in.ExpiresAt),
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created(
+	return server.Created(
 		"/api/prompt-templates/"+string(promptID(r))+"/shares/"+string(s.User), toShare(&s),
-	).withRevision(s.Revision), nil
+	).WithRevision(s.Revision), nil
 }
 
-func getShare(r *request) (reply, error) {
-	s, err := r.Prompts.ShareWith(r.Context(), r.by, promptID(r), sharedWith(r))
+func getShare(r *server.Call) (server.Reply, error) {
+	s, err := r.Prompts.ShareWith(r.Context(), r.By, promptID(r), sharedWith(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toShare(&s)).withRevision(s.Revision), nil
+	return server.OK(toShare(&s)).WithRevision(s.Revision), nil
 }
 
-func updateShare(r *request) (reply, error) {
-	in, err := decode[openapi.SharePatch](r)
+func updateShare(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.SharePatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	s, err := r.Prompts.ChangeShare(r.Context(), r.by, promptID(r), sharedWith(r), r.match, shareChanges(in))
+	s, err := r.Prompts.ChangeShare(r.Context(), r.By, promptID(r), sharedWith(r), r.Match, shareChanges(in))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toShare(&s)).withRevision(s.Revision), nil
+	return server.OK(toShare(&s)).WithRevision(s.Revision), nil
 }
 
-func deleteShare(r *request) (reply, error) {
-	return noContent, r.Prompts.Unshare(r.Context(), r.by, promptID(r), sharedWith(r), r.match)
+func deleteShare(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Prompts.Unshare(r.Context(), r.By, promptID(r), sharedWith(r), r.Match)
 }
 
-func changeShares(r *request) (reply, error) {
-	in, err := decode[openapi.ShareChanges](r)
+func changeShares(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ShareChanges](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	changed, err := r.Prompts.ChangeShares(r.Context(), r.by, promptID(r), convert.Slice(in.Changes, toShareGrant))
+	changed, err := r.Prompts.ChangeShares(r.Context(), r.By, promptID(r), convert.Slice(in.Changes, toShareGrant))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.SharesChanged{Data: convert.Slice(changed, toShareChanged)}), nil
+	return server.OK(openapi.SharesChanged{Data: convert.Slice(changed, toShareChanged)}), nil
 }
 
 func shareChanges(in openapi.SharePatch) (c prompt.ShareChanges) {

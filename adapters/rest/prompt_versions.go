@@ -5,46 +5,49 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func versionRef(r *request) prompt.Ref { return prompt.ParseRef(pathVar(r.Request, "version_id")) }
+func versionRef(r *server.Call) prompt.Ref {
+	return prompt.ParseRef(server.PathVar(r.Request, "version_id"))
+}
 
-func listVersions(r *request) (reply, error) {
+func listVersions(r *server.Call) (server.Reply, error) {
 	var of *prompt.Reading
 	summary := func(v *prompt.VersionSummary) openapi.PromptVersionSummary { return toVersionSummary(of, v) }
-	return listing(r, summary, func(q page.Query) (found prompt.VersionPage, err error) {
-		of, found, err = r.Prompts.Versions(r.Context(), r.by, promptID(r), q)
+	return server.List(r, summary, func(q page.Query) (found prompt.VersionPage, err error) {
+		of, found, err = r.Prompts.Versions(r.Context(), r.By, promptID(r), q)
 		return found, err
 	})
 }
 
-func createVersion(r *request) (reply, error) {
-	in, err := decode[openapi.PromptVersionCreate](r)
+func createVersion(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptVersionCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	t, v, err := r.Prompts.AddVersion(r.Context(), r.by, promptID(r), versionDraft(in))
+	t, v, err := r.Prompts.AddVersion(r.Context(), r.By, promptID(r), versionDraft(in))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	path := promptPath(t.ID) + "/versions/" + string(v.ID)
 	body, err := versionBody(t, v)
-	return created(path, body).withRevision(v.Revision).readableAt(path), err
+	return server.Created(path, body).WithRevision(v.Revision).ReadableAt(path), err
 }
 
-func getVersion(r *request) (reply, error) {
-	r.trackedOnly = true
-	t, v, err := r.Prompts.Version(r.Context(), r.by, promptID(r), versionRef(r))
+func getVersion(r *server.Call) (server.Reply, error) {
+	r.TrackedOnly = true
+	t, v, err := r.Prompts.Version(r.Context(), r.By, promptID(r), versionRef(r))
 	return readingReply(r, t, v, err)
 }
 
-func updateVersion(r *request) (reply, error) {
-	in, err := decode[openapi.PromptVersionPatch](r)
+func updateVersion(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptVersionPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	c := prompt.VersionChanges{CommitMessage: convert.OrZero(in.CommitMessage), Labels: convert.OrZero(in.Labels)}
 	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() ||
@@ -53,22 +56,22 @@ func updateVersion(r *request) (reply, error) {
 		c.InferVariables = in.Variables.IsNull()
 		c.VariablesDeclared = in.Variables.IsSpecified() && !in.Variables.IsNull()
 	}
-	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, c)
+	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match, c)
 	return versionReply(t, v, err)
 }
 
-func deleteVersion(r *request) (reply, error) {
-	return noContent, r.Prompts.DeleteVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match)
+func deleteVersion(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Prompts.DeleteVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match)
 }
 
-func diffVersions(r *request) (reply, error) {
+func diffVersions(r *server.Call) (server.Reply, error) {
 	from, to, d, err := r.Prompts.Diff(
-		r.Context(), r.by, promptID(r), refOr(r.query.Get("against"), "active"), versionRef(r),
+		r.Context(), r.By, promptID(r), refOr(r.Query.Get("against"), "active"), versionRef(r),
 	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(versionDiff(from, to, d)), nil
+	return server.OK(versionDiff(from, to, d)), nil
 }
 
 func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionDiff {
@@ -81,17 +84,17 @@ func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionD
 	}
 }
 
-func renderPrompt(r *request) (reply, error) {
-	r.trackedOnly = true
-	in, err := decode[openapi.RenderRequest](r)
+func renderPrompt(r *server.Call) (server.Reply, error) {
+	r.TrackedOnly = true
+	in, err := server.Decode[openapi.RenderRequest](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out, t, v, err := r.Prompts.Render(
-		r.Context(), r.by, promptID(r), refOr(in.Ref, "active"), in.Key, in.Variables, prompt.Mode(in.Mode),
+		r.Context(), r.By, promptID(r), refOr(in.Ref, "active"), in.Key, in.Variables, prompt.Mode(in.Mode),
 	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	showVersions(r, v)
 	result := openapi.RenderResult{
@@ -106,22 +109,22 @@ func renderPrompt(r *request) (reply, error) {
 	} else {
 		result.Text = &out.Text
 	}
-	return ok(result), nil
+	return server.OK(result), nil
 }
 
-func resolvePrompt(r *request) (reply, error) {
-	r.trackedOnly = true
+func resolvePrompt(r *server.Call) (server.Reply, error) {
+	r.TrackedOnly = true
 	t, v, err := r.Prompts.ResolvedByName(
-		r.Context(), r.by, r.query.Get("name"), refOr(r.query.Get("ref"), "active"), r.query.Get("key"),
+		r.Context(), r.By, r.Query.Get("name"), refOr(r.Query.Get("ref"), "active"), r.Query.Get("key"),
 	)
 	return readingReply(r, t, v, err)
 }
 
-func resolvePrompts(r *request) (reply, error) {
-	r.trackedOnly = true
-	in, err := decode[openapi.ResolveRequest](r)
+func resolvePrompts(r *server.Call) (server.Reply, error) {
+	r.TrackedOnly = true
+	in, err := server.Decode[openapi.ResolveRequest](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	wanted := make([]prompts.Wanted, len(in.Refs))
 	for i, ref := range in.Refs {
@@ -132,9 +135,9 @@ func resolvePrompts(r *request) (reply, error) {
 			Key:  in.Key,
 		}
 	}
-	found, err := r.Prompts.Resolve(r.Context(), r.by, wanted)
+	found, err := r.Prompts.Resolve(r.Context(), r.By, wanted)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	var versions []*prompt.Version
 	for _, f := range found {
@@ -144,7 +147,7 @@ func resolvePrompts(r *request) (reply, error) {
 	}
 	showVersions(r, versions...)
 	body, err := resolveResult(in.Refs, found)
-	return ok(encoded(body)), err
+	return server.OK(server.JSON(body)), err
 }
 
 // resolveResult returns an openapi.ResolveResult as JSON. It encodes each version once, for its ETag and for the
@@ -168,17 +171,17 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) (result 
 			Ref:              convert.OrDefault(refs[i].Ref, "active"),
 		}
 		if f.Err != nil {
-			why := publicError(f.Err)
+			why := server.PublicError(f.Err)
 			said.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
 		} else {
 			if version, err = appendVersion(version[:0], f.Template, f.Version); err != nil {
 				return nil, err
 			}
 			said.PromptTemplateID, said.Name = string(f.Template.ID), f.Template.Name
-			said.ETag = etag(f.Version.Revision, version)
-			said.NotModified = refs[i].IfNoneMatch != "" && noneMatch([]string{refs[i].IfNoneMatch}, said.ETag)
+			said.ETag = server.ETag(f.Version.Revision, version)
+			said.NotModified = refs[i].IfNoneMatch != "" && server.NoneMatch([]string{refs[i].IfNoneMatch}, said.ETag)
 		}
-		if err := encode(&item, said); err != nil {
+		if err := server.Encode(&item, said); err != nil {
 			return nil, err
 		}
 		if i > 0 {
@@ -200,17 +203,17 @@ func refOr(ref, otherwise string) prompt.Ref {
 }
 
 // readingReply is versionReply for an operation that counts as a read of the version.
-func readingReply(r *request, t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
+func readingReply(r *server.Call, t *prompt.Reading, v *prompt.Version, err error) (server.Reply, error) {
 	if err == nil {
 		showVersions(r, v)
 	}
 	return versionReply(t, v, err)
 }
 
-func versionReply(t *prompt.Reading, v *prompt.Version, err error) (reply, error) {
+func versionReply(t *prompt.Reading, v *prompt.Version, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	body, err := versionBody(t, v)
-	return ok(body).withRevision(v.Revision), err
+	return server.OK(body).WithRevision(v.Revision), err
 }

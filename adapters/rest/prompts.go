@@ -2,153 +2,156 @@ package rest
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func promptOperations() []operation {
+func promptOperations() []server.Operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
-	return []operation{
+	return []server.Operation{
 		// First, so that the router finds it soonest: it is the most frequent request.
-		getOf(template+"/versions/{version_id}", prefetching(getVersion)),
-		getOf("/api/prompt-templates", cachedQuery(listPrompts)),
-		postOf("/api/prompt-templates", command(createPrompt)),
-		getOf("/api/prompt-templates/folders", query(listFolders)),
-		postOf("/api/prompt-templates/folders/move", command(moveFolder)),
-		getOf("/api/prompt-templates/folders/shares", query(listFolderShares)),
-		postOf("/api/prompt-templates/folders/shares", command(createFolderShare)),
-		getOf("/api/prompt-templates/folders/shares/{folder_share_id}", query(getFolderShare)),
-		patchOf("/api/prompt-templates/folders/shares/{folder_share_id}", command(updateFolderShare)),
-		deleteOf("/api/prompt-templates/folders/shares/{folder_share_id}", command(deleteFolderShare)),
-		getOf("/api/prompt-templates/export", exportPrompts),
-		postOf("/api/prompt-templates/import", unpacking{command(importPrompts), filesAsJSON}),
-		getOf("/api/prompt-templates/tags", query(listTags)),
-		getOf("/api/prompt-templates/resolve", readerQuery{resolvePrompt, splitReader}),
-		postOf("/api/prompt-templates/resolve", readerQuery{resolvePrompts, splitReader}),
-		getOf(template, cachedQuery(getPrompt)),
-		patchOf(template, command(updatePrompt)),
-		deleteOf(template, command(deletePrompt)),
-		postOf(template+"/restore", command(restorePrompt)),
-		postOf(template+"/copy", command(copyPrompt)),
-		getOf(template+"/versions", cachedQuery(listVersions)),
-		postOf(template+"/versions", command(createVersion)),
-		patchOf(template+"/versions/{version_id}", command(updateVersion)),
-		deleteOf(template+"/versions/{version_id}", command(deleteVersion)),
-		postOf(template+"/versions/{version_id}/activate", command(activateVersion)),
-		getOf(template+"/versions/{version_id}/diff", query(diffVersions)),
-		getOf(template+"/versions/{version_id}/checks", query(listVersionChecks)),
-		postOf(template+"/versions/{version_id}/checks/{name}", command(reportVersionCheck)),
-		getOf(template+"/activations", query(listActivations)),
-		getOf(template+"/reads", query(listPromptReads)),
-		getOf(template+"/activation-requests", query(listActivationRequests)),
-		getOf(template+"/activation-requests/{activation_request_id}", query(getActivationRequest)),
-		postOf(
+		server.Get(template+"/versions/{version_id}", server.Prefetching(getVersion)),
+		server.Get("/api/prompt-templates", server.CachedQuery(listPrompts)),
+		server.Post("/api/prompt-templates", server.Command(createPrompt)),
+		server.Get("/api/prompt-templates/folders", server.Query(listFolders)),
+		server.Post("/api/prompt-templates/folders/move", server.Command(moveFolder)),
+		server.Get("/api/prompt-templates/folders/shares", server.Query(listFolderShares)),
+		server.Post("/api/prompt-templates/folders/shares", server.Command(createFolderShare)),
+		server.Get("/api/prompt-templates/folders/shares/{folder_share_id}", server.Query(getFolderShare)),
+		server.Patch("/api/prompt-templates/folders/shares/{folder_share_id}", server.Command(updateFolderShare)),
+		server.Delete("/api/prompt-templates/folders/shares/{folder_share_id}", server.Command(deleteFolderShare)),
+		server.Get("/api/prompt-templates/export", exportPrompts),
+		server.Post("/api/prompt-templates/import", server.Unpacking{Command: importPrompts, Unpack: filesAsJSON}),
+		server.Get("/api/prompt-templates/tags", server.Query(listTags)),
+		server.Get("/api/prompt-templates/resolve", server.ReaderQuery{CachedQuery: resolvePrompt, Split: splitReader}),
+		server.Post(
+			"/api/prompt-templates/resolve", server.ReaderQuery{CachedQuery: resolvePrompts, Split: splitReader},
+		),
+		server.Get(template, server.CachedQuery(getPrompt)),
+		server.Patch(template, server.Command(updatePrompt)),
+		server.Delete(template, server.Command(deletePrompt)),
+		server.Post(template+"/restore", server.Command(restorePrompt)),
+		server.Post(template+"/copy", server.Command(copyPrompt)),
+		server.Get(template+"/versions", server.CachedQuery(listVersions)),
+		server.Post(template+"/versions", server.Command(createVersion)),
+		server.Patch(template+"/versions/{version_id}", server.Command(updateVersion)),
+		server.Delete(template+"/versions/{version_id}", server.Command(deleteVersion)),
+		server.Post(template+"/versions/{version_id}/activate", server.Command(activateVersion)),
+		server.Get(template+"/versions/{version_id}/diff", server.Query(diffVersions)),
+		server.Get(template+"/versions/{version_id}/checks", server.Query(listVersionChecks)),
+		server.Post(template+"/versions/{version_id}/checks/{name}", server.Command(reportVersionCheck)),
+		server.Get(template+"/activations", server.Query(listActivations)),
+		server.Get(template+"/reads", server.Query(listPromptReads)),
+		server.Get(template+"/activation-requests", server.Query(listActivationRequests)),
+		server.Get(template+"/activation-requests/{activation_request_id}", server.Query(getActivationRequest)),
+		server.Post(
 			template+"/activation-requests/{activation_request_id}/approve",
-			command(approveActivationRequest),
+			server.Command(approveActivationRequest),
 		),
-		postOf(
+		server.Post(
 			template+"/activation-requests/{activation_request_id}/refuse",
-			command(refuseActivationRequest),
+			server.Command(refuseActivationRequest),
 		),
-		postOf(
+		server.Post(
 			template+"/activation-requests/{activation_request_id}/cancel",
-			command(cancelActivationRequest),
+			server.Command(cancelActivationRequest),
 		),
-		putOf(template+"/labels/{label}", command(moveLabel)),
-		deleteOf(template+"/labels/{label}", command(removeLabel)),
-		putOf(template+"/labels/{label}/rollout", command(rollOutLabel)),
-		getOf(template+"/rollouts", query(listRollouts)),
-		postOf(template+"/render", readerQuery{renderPrompt, splitReader}),
-		getOf(template+"/folder-shares", query(listInheritedShares)),
-		getOf(template+"/shares", query(listShares)),
-		postOf(template+"/shares", command(createShare)),
-		postOf(template+"/shares/batch", command(changeShares)),
-		getOf(template+"/shares/{user_id}", query(getShare)),
-		patchOf(template+"/shares/{user_id}", command(updateShare)),
-		deleteOf(template+"/shares/{user_id}", command(deleteShare)),
+		server.Put(template+"/labels/{label}", server.Command(moveLabel)),
+		server.Delete(template+"/labels/{label}", server.Command(removeLabel)),
+		server.Put(template+"/labels/{label}/rollout", server.Command(rollOutLabel)),
+		server.Get(template+"/rollouts", server.Query(listRollouts)),
+		server.Post(template+"/render", server.ReaderQuery{CachedQuery: renderPrompt, Split: splitReader}),
+		server.Get(template+"/folder-shares", server.Query(listInheritedShares)),
+		server.Get(template+"/shares", server.Query(listShares)),
+		server.Post(template+"/shares", server.Command(createShare)),
+		server.Post(template+"/shares/batch", server.Command(changeShares)),
+		server.Get(template+"/shares/{user_id}", server.Query(getShare)),
+		server.Patch(template+"/shares/{user_id}", server.Command(updateShare)),
+		server.Delete(template+"/shares/{user_id}", server.Command(deleteShare)),
 	}
 }
 
-func promptID(r *request) prompt.ID {
-	return pathID[prompt.ID](r, "prompt_template_id", prompt.Prefix)
+func promptID(r *server.Call) prompt.ID {
+	return server.PathID[prompt.ID](r, "prompt_template_id", prompt.Prefix)
 }
 
 func promptPath(id prompt.ID) string { return "/api/prompt-templates/" + string(id) }
 
-func listPrompts(r *request) (reply, error) {
-	f := promptFilter(r.query)
-	return listing(r, mapFor(r, toTemplate), func(q page.Query) (prompt.Page, error) {
-		return r.Prompts.List(r.Context(), r.by, f, q)
+func listPrompts(r *server.Call) (server.Reply, error) {
+	f := promptFilter(r.Query)
+	return server.List(r, server.MapFor(r, toTemplate), func(q page.Query) (prompt.Page, error) {
+		return r.Prompts.List(r.Context(), r.By, f, q)
 	})
 }
 
-func createPrompt(r *request) (reply, error) {
-	in, err := decode[openapi.PromptTemplateCreate](r)
+func createPrompt(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptTemplateCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	var first *prompt.VersionDraft
 	if in.Version != nil {
 		first = new(versionDraft(*in.Version))
 	}
-	t, err := r.Prompts.Create(r.Context(), r.by, promptDraft(in), first)
+	t, err := r.Prompts.Create(r.Context(), r.By, promptDraft(in), first)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created(promptPath(t.ID), toTemplate(r, t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
+	return server.Created(promptPath(t.ID), toTemplate(r, t)).WithRevision(t.Revision).ReadableAt(promptPath(t.ID)), nil
 }
 
-func getPrompt(r *request) (reply, error) {
-	t, err := r.Prompts.Get(r.Context(), r.by, promptID(r))
+func getPrompt(r *server.Call) (server.Reply, error) {
+	t, err := r.Prompts.Get(r.Context(), r.By, promptID(r))
 	return templateReply(r, t, err)
 }
 
-func updatePrompt(r *request) (reply, error) {
-	in, err := decode[openapi.PromptTemplatePatch](r)
+func updatePrompt(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptTemplatePatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, promptChanges(in))
+	t, err := r.Prompts.Change(r.Context(), r.By, promptID(r), r.Match, promptChanges(in))
 	return templateReply(r, t, err)
 }
 
-func deletePrompt(r *request) (reply, error) {
-	return noContent, r.Prompts.Delete(r.Context(), r.by, promptID(r), r.match, r.query.Get("force") == "true")
+func deletePrompt(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Prompts.Delete(r.Context(), r.By, promptID(r), r.Match, r.Query.Get("force") == "true")
 }
 
-func restorePrompt(r *request) (reply, error) {
-	t, err := r.Prompts.Restore(r.Context(), r.by, promptID(r))
+func restorePrompt(r *server.Call) (server.Reply, error) {
+	t, err := r.Prompts.Restore(r.Context(), r.By, promptID(r))
 	return templateReply(r, t, err)
 }
 
-func copyPrompt(r *request) (reply, error) {
-	in, err := decode[openapi.PromptTemplateCopy](r)
+func copyPrompt(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptTemplateCopy](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	by, t, err := r.Prompts.Copy(r.Context(), r.by, promptID(r), prompt.Copying{
+	by, t, err := r.Prompts.Copy(r.Context(), r.By, promptID(r), prompt.Copying{
 		Name: in.Name, Workspace: identity.WorkspaceID(in.WorkspaceID), Visibility: access.Visibility(in.Visibility),
 		Latest: in.History == openapi.PromptCopyHistoryLatest,
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return created(promptPath(t.ID), templateFor(by, t)).withRevision(t.Revision), nil
+	return server.Created(promptPath(t.ID), templateFor(by, t)).WithRevision(t.Revision), nil
 }
 
-func listActivations(r *request) (reply, error) {
-	return listing(r, toActivation, func(q page.Query) (page.Of[prompt.Activation], error) {
-		return r.Prompts.Activations(r.Context(), r.by, promptID(r), r.query.Get("label"), q)
+func listActivations(r *server.Call) (server.Reply, error) {
+	return server.List(r, toActivation, func(q page.Query) (page.Of[prompt.Activation], error) {
+		return r.Prompts.Activations(r.Context(), r.By, promptID(r), r.Query.Get("label"), q)
 	})
 }
 
-func templateReply(r *request, t *prompt.Template, err error) (reply, error) {
+func templateReply(r *server.Call, t *prompt.Template, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toTemplate(r, t)).withRevision(t.Revision).readableAt(promptPath(t.ID)), nil
+	return server.OK(toTemplate(r, t)).WithRevision(t.Revision).ReadableAt(promptPath(t.ID)), nil
 }
 
-func promptsArea() area { return area{name: "prompts", operations: promptOperations()} }
+func promptsArea() server.Area { return server.Area{Name: "prompts", Operations: promptOperations()} }

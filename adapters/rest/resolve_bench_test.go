@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -51,12 +52,14 @@ func encodedAtOnce(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 	for i, f := range found {
 		shown := toVersion(f.Template, f.Version)
 		version.Reset()
-		if err := encode(&version, shown); err != nil {
+		if err := server.Encode(&version, shown); err != nil {
 			return nil, err
 		}
 		all.Data[i] = openapi.ResolvedPrompt{PromptTemplateID: string(f.Template.ID), Name: f.Template.Name,
-			Ref: convert.OrDefault(refs[i].Ref, "active"), ETag: etag(f.Version.Revision, version.Bytes()), Version: &shown}
+			Ref: convert.OrDefault(refs[i].Ref, "active"), ETag: server.ETag(
+				f.Version.Revision, version.Bytes(),
+			), Version: &shown}
 	}
-	err := encode(&body, all)
+	err := server.Encode(&body, all)
 	return body.Bytes(), err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -106,7 +107,7 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 			get(h, path)
 		}, 3},
 		{"for more than a second, by a request that waited before its read", func(h *env) {
-			h.now = func() time.Time { return now().Add(-2 * time.Second) }
+			h.Now = func() time.Time { return server.Now().Add(-2 * time.Second) }
 			cached(h)
 			time.Sleep(time.Second)
 			get(h, path)

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Deps are the dependencies of the API.
 type Deps struct {
-	ServerDeps
+	server.Deps
 	OpenID  ports.OpenIDClient
 	SignIns ports.Sealer // of sign-ins at providers, in cookies
 	Console http.Handler // everything below /console/ that is not a page to sign in
@@ -23,7 +24,7 @@ type Deps struct {
 // Routes are the routes of one API. They need none of its dependencies, and take most of the time that it takes to
 // build an API: so a server builds them while its database is opened.
 type Routes struct {
-	api      *API
+	api      *server.API
 	accounts *accountsArea
 	console  *consoleArea
 	scim     *scimArea
@@ -32,17 +33,17 @@ type Routes struct {
 // NewRoutes returns the routes of an API. It fails if they and openapi.yaml differ.
 func NewRoutes(contract *openapi.Contract) (*Routes, error) {
 	r := newRoutes(contract)
-	return r, cmp.Or(r.api.register(r.areas()...), r.api.checkComplete())
+	return r, cmp.Or(r.api.Register(r.areas()...), r.api.CheckComplete())
 }
 
 func newRoutes(contract *openapi.Contract) *Routes {
-	api := newServer(contract)
+	api := server.New(contract)
 	return &Routes{api: api, accounts: newAccounts(api), console: newConsole(api), scim: newSCIM(api)}
 }
 
 // areas are all areas. The router tries them in this order, so the most frequent requests come first.
-func (r *Routes) areas() []area {
-	return []area{
+func (r *Routes) areas() []server.Area {
+	return []server.Area{
 		promptsArea(),
 		chatsArea(),
 		connectionsArea(),
@@ -61,8 +62,8 @@ func (r *Routes) areas() []area {
 }
 
 // New returns the API of routes as a handler. Routes are for one API: their handlers use it.
-func New(c Config, d Deps, r *Routes) *API {
-	r.api.start(c, d.ServerDeps)
+func New(c server.Config, d Deps, r *Routes) *server.API {
+	r.api.Start(c, d.Deps)
 	r.accounts.start(d.OpenID, d.SignIns, c.RateLimit.SignInsPerMinute)
 	r.scim.serve = d.SCIM
 	r.console.application = d.Console

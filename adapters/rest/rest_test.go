@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -35,7 +36,7 @@ import (
 
 // env is an API on mocked ports, with one caller: an owner whose key is token.
 type env struct {
-	*API
+	*server.API
 	t           *testing.T
 	unchecked   bool // what is behind the API does what no store does: openapi.yaml cannot promise it
 	token       string
@@ -57,16 +58,16 @@ type env struct {
 	log         *bytes.Buffer               // as JSON, from level info on
 }
 
-func newEnv(t *testing.T, change ...func(*Config)) *env {
+func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 	t.Helper()
-	c := Config{
+	c := server.Config{
 		RequestTimeout: time.Minute, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"),
 			netip.MustParsePrefix("fd00::/8")},
-		RateLimit: RateLimit{
+		RateLimit: server.RateLimit{
 			PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, SignInsPerMinute: 10, DownloadsPerMinute: 300,
 		},
-		Concurrency: Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second},
-		Streams:     Streams{PerWorkspace: 200, PerAddress: 1000},
+		Concurrency: server.Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second},
+		Streams:     server.Streams{PerWorkspace: 200, PerAddress: 1000},
 	}
 	for _, f := range change {
 		f(&c)
@@ -131,9 +132,9 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 		SourceOffers: func(identity.OrgID) sources.Offer {
 			return sources.Offer{Types: []source.Type{fixture.People}}
 		},
-		Clock: now,
+		Clock: server.Now,
 	})
-	h.API = newAPI(t, c, ServerDeps{
+	h.API = newAPI(t, c, server.Deps{
 		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: h.changes,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{},
@@ -144,12 +145,12 @@ func newEnv(t *testing.T, change ...func(*Config)) *env {
 }
 
 // newAPI returns an API with every route.
-func newAPI(t testing.TB, c Config, d ServerDeps) *API {
+func newAPI(t testing.TB, c server.Config, d server.Deps) *server.API {
 	routes, err := NewRoutes(conformance.Contract(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(c, Deps{ServerDeps: d}, routes)
+	return New(c, Deps{Deps: d}, routes)
 }
 
 // call answers one request of the caller's, and holds the answer to openapi.yaml.
@@ -190,36 +191,42 @@ func TestRoutesAndContract(t *testing.T) {
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := h.register(area{operations: append(webhooksArea().operations,
-			getOf("/api/secret", query(getWebhook)))})
+		err := h.Register(server.Area{Operations: append(webhooksArea().Operations,
+			server.Get("/api/secret", server.Query(getWebhook)))})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
 		h := newEnv(t)
-		for want, op := range map[string]operation{
-			"createAPIKey is a query":             postOf("/api/api-keys", query(createKey)),
-			"listAPIKeys is outbound in one":      getOf("/api/api-keys", outbound(createConnection)),
-			"verifyConnection is a stream in one": postOf("/api/connections/{connection_id}/verify", outbound(verifyConnection)),
-			"getMe is a stream in one":            getOf("/api/me", exportMe),
-			"exportMe is a stream in one":         getOf("/api/me/export", query(getWebhook)),
-			"copyChatTemplate is outbound in":     postOf("/api/chat-templates/{template_id}/copy", outbound(nil)),
+		for want, op := range map[string]server.Operation{
+			"createAPIKey is a query":        server.Post("/api/api-keys", server.Query(createKey)),
+			"listAPIKeys is outbound in one": server.Get("/api/api-keys", server.Outbound(createConnection)),
+			"verifyConnection is a stream in one": server.Post(
+				"/api/connections/{connection_id}/verify", server.Outbound(verifyConnection),
+			),
+			"getMe is a stream in one":    server.Get("/api/me", exportMe),
+			"exportMe is a stream in one": server.Get("/api/me/export", server.Query(getWebhook)),
+			"copyChatTemplate is outbound in": server.Post(
+				"/api/chat-templates/{template_id}/copy", server.Outbound(nil),
+			),
 		} {
-			if err := h.register(area{operations: []operation{op}}); err == nil || !strings.Contains(err.Error(), want) {
+			if err := h.Register(
+				server.Area{Operations: []server.Operation{op}},
+			); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error = %v, want %q", err, want)
 			}
 		}
 	})
 	t.Run("an operation that has no route is an error", func(t *testing.T) {
 		h := newEnv(t)
-		err := cmp.Or(h.register(webhooksArea()), h.checkComplete())
+		err := cmp.Or(h.Register(webhooksArea()), h.CheckComplete())
 		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
-		if err := newServer(new(openapi.Contract)).register(webhooksArea()); err == nil {
+		if err := server.New(new(openapi.Contract)).Register(webhooksArea()); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -237,7 +244,7 @@ func TestRouterHasTheSpecifiedEndpoints(t *testing.T) {
 			continue
 		}
 		columns := strings.Split(line, "\t")
-		if !h.serves(columns[0], columns[1]) {
+		if !h.Serves(columns[0], columns[1]) {
 			t.Errorf("the router has no %s %s", columns[0], columns[1])
 		}
 	}

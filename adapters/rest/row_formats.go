@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -85,7 +86,7 @@ type ndjson struct {
 }
 
 func (f *ndjson) begin() error {
-	f.to.Grow(rowsWrite + rowsWrite/8)
+	f.to.Grow(server.RowsWrite + server.RowsWrite/8)
 	return nil
 }
 

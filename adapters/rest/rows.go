@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -18,21 +19,21 @@ const (
 	filterBegin = "filter[" // of the parameters filter[field]
 )
 
-func rowOperations() []operation {
+func rowOperations() []server.Operation {
 	const one = "/api/datasources/{source_id}"
-	return []operation{
-		getOf(one+"/rows", rows()),
-		getOf(one+"/validation/failing-rows", failingRows),
+	return []server.Operation{
+		server.Get(one+"/rows", rows()),
+		server.Get(one+"/validation/failing-rows", failingRows),
 	}
 }
 
 // rows returns the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
-func rows() streaming {
-	return streaming{
-		media:   func(r *http.Request) string { return preferred(r.Header.Get("Accept"), isRowFormat) },
-		plain:   query(listRows),
-		reserve: (*openStream).asDownload,
-		open:    func(s *openStream) streamBody { return &rowStream{openStream: s, parse: rowsQuery} },
+func rows() server.Streaming {
+	return server.Streaming{
+		Media:   func(r *http.Request) string { return server.Preferred(r.Header.Get("Accept"), isRowFormat) },
+		Plain:   server.Query(listRows),
+		Reserve: (*server.Stream).AsDownload,
+		Open:    func(s *server.Stream) server.StreamBody { return &rowStream{Stream: s, parse: rowsQuery} },
 	}
 }
 
@@ -41,33 +42,33 @@ func isRowFormat(media string) bool {
 	return ok
 }
 
-func rowsQuery(r *request) (q sources.RowsQuery, err error) {
-	page, err := r.page()
+func rowsQuery(r *server.Call) (q sources.RowsQuery, err error) {
+	page, err := r.Page()
 	if err != nil {
 		return q, err
 	}
-	q = sources.RowsQuery{Limit: r.number("limit", 0), After: page.After, Raw: r.query.Get("raw") == "true",
-		Since: r.query.Get("since"), Removed: r.query.Get("removed") == "true", IDs: r.query.Get("ids") == "true",
-		OnInvalid: sources.OnInvalid(r.query.Get("on_invalid")), Filter: map[string]string{}}
-	if fields := r.query.Get("fields"); fields != "" {
+	q = sources.RowsQuery{Limit: r.Number("limit", 0), After: page.After, Raw: r.Query.Get("raw") == "true",
+		Since: r.Query.Get("since"), Removed: r.Query.Get("removed") == "true", IDs: r.Query.Get("ids") == "true",
+		OnInvalid: sources.OnInvalid(r.Query.Get("on_invalid")), Filter: map[string]string{}}
+	if fields := r.Query.Get("fields"); fields != "" {
 		q.Fields = strings.Split(fields, ",")
 	}
-	if q.Removed && isRowFormat(r.produces) && r.produces != linesOfJSON {
+	if q.Removed && isRowFormat(r.Produces) && r.Produces != linesOfJSON {
 		return q, errRemovedFormat
 	}
-	for name := range r.query {
+	for name := range r.Query {
 		if field, ok := strings.CutPrefix(name, filterBegin); ok {
-			q.Filter[strings.TrimSuffix(field, "]")] = r.query.Get(name)
+			q.Filter[strings.TrimSuffix(field, "]")] = r.Query.Get(name)
 		}
 	}
 	return q, nil
 }
 
 // listRows returns a page of rows.
-func listRows(r *request) (reply, error) {
+func listRows(r *server.Call) (server.Reply, error) {
 	q, err := rowsQuery(r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	if q.Limit == 0 {
 		q.Limit = defaultRows
@@ -80,7 +81,7 @@ func listRows(r *request) (reply, error) {
 		object, removed = newObjectWriter(at.Fields), append(removed, at.Removed...)
 		return nil
 	}
-	end, err := r.Sources.ReadRows(r.Context(), r.by, pathSource(r), q, begin, func(row sources.Row) error {
+	end, err := r.Sources.ReadRows(r.Context(), r.By, pathSource(r), q, begin, func(row sources.Row) error {
 		if data = append(data, ','); len(data) == 1 {
 			data[0] = '['
 		}
@@ -92,11 +93,11 @@ func listRows(r *request) (reply, error) {
 		return nil
 	})
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	next, err := r.next(end.Next)
+	next, err := r.Next(end.Next)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	if data == nil {
 		data = []byte("[")
@@ -108,14 +109,14 @@ func listRows(r *request) (reply, error) {
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
 	}{append(data, ']'), invalid, removed, end.More, next})
-	return ok(encoded(text)), err
+	return server.OK(server.JSON(text)), err
 }
 
 // rowStream is one stream of rows, which are sent as they are read, within the limits of the org. An error after the
 // first byte closes the connection, so that the client notices.
 type rowStream struct {
-	*openStream
-	parse  func(*request) (sources.RowsQuery, error)
+	*server.Stream
+	parse  func(*server.Call) (sources.RowsQuery, error)
 	query  sources.RowsQuery
 	format rowFormat
 	begun  bool // the header is set
@@ -123,13 +124,13 @@ type rowStream struct {
 }
 
 func (s *rowStream) Open() (err error) {
-	s.query, err = s.parse(s.request)
+	s.query, err = s.parse(s.Call)
 	return err
 }
 
 func (s *rowStream) Run(w http.ResponseWriter) error {
 	s.w = w
-	end, err := s.Sources.ReadRows(s.Context(), s.by, pathSource(s.request), s.query, s.begin, s.row)
+	end, err := s.Sources.ReadRows(s.Context(), s.By, pathSource(s.Call), s.query, s.begin, s.row)
 	if err == nil && end.Cut {
 		err = errRowsCut
 	}
@@ -147,10 +148,10 @@ func (s *rowStream) Run(w http.ResponseWriter) error {
 func (s *rowStream) begin(reading context.Context, start sources.RowsStart) error {
 	context.AfterFunc(reading, func() {
 		if cause := context.Cause(reading); !errors.Is(cause, context.Canceled) {
-			s.end(cause)
+			s.End(cause)
 		}
 	})
-	s.format = rowFormats[s.produces](&s.out, start.Fields, rowOptions{
+	s.format = rowFormats[s.Produces](&s.Out, start.Fields, rowOptions{
 		report: s.query.OnInvalid == sources.ReportInvalid || s.query.OnInvalid == sources.OnlyInvalid,
 		number: s.query.OnInvalid == sources.OnlyInvalid, raw: s.query.Raw})
 	if err := s.format.begin(); err != nil {
@@ -169,7 +170,7 @@ func (s *rowStream) row(row sources.Row) error {
 // removed writes the ids of removed rows, as lines of JSON.
 func (s *rowStream) removed(ids []string) error {
 	for _, id := range ids {
-		s.out.WriteString(`{"` + removedMember + `":"` + id + `"}` + "\n") // ids are base64url
+		s.Out.WriteString(`{"` + removedMember + `":"` + id + `"}` + "\n") // ids are base64url
 		if err := s.sendFull(); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (s *rowStream) removed(ids []string) error {
 }
 
 func (s *rowStream) sendFull() error {
-	if s.out.Len() < rowsWrite {
+	if s.Out.Len() < server.RowsWrite {
 		return nil
 	}
 	return s.send()
@@ -188,31 +189,33 @@ func (s *rowStream) sendFull() error {
 func (s *rowStream) send() error {
 	if !s.begun {
 		s.begun = true
-		s.answer.Set("Content-Type", s.produces)
-		s.answer.Set("Cache-Control", "no-store")
-		s.answer.Set("X-Accel-Buffering", "no") // nginx would keep parts of it
+		s.ReplyHeader.Set("Content-Type", s.Produces)
+		s.ReplyHeader.Set("Cache-Control", "no-store")
+		s.ReplyHeader.Set("X-Accel-Buffering", "no") // nginx would keep parts of it
 		s.w.WriteHeader(http.StatusOK)
 	}
 	if s.Method == http.MethodHead {
-		s.out.Reset()
-		return s.endedBy()
+		s.Out.Reset()
+		return s.EndedBy()
 	}
-	return s.flush(s.w)
+	return s.Flush(s.w)
 }
 
 // failingRows returns the rows that fail, which are read as they are sent.
-var failingRows = streaming{
-	media:   always(csvMedia),
-	reserve: (*openStream).asDownload,
-	open: func(s *openStream) streamBody {
-		return &rowStream{openStream: s, parse: func(*request) (sources.RowsQuery, error) {
+var failingRows = server.Streaming{
+	Media:   server.Always(csvMedia),
+	Reserve: (*server.Stream).AsDownload,
+	Open: func(s *server.Stream) server.StreamBody {
+		return &rowStream{Stream: s, parse: func(*server.Call) (sources.RowsQuery, error) {
 			return sources.RowsQuery{OnInvalid: sources.OnlyInvalid, Distinct: true}, nil
 		}}
 	},
 }
 
-func pathSource(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
+func pathSource(r *server.Call) source.ID {
+	return server.PathID[source.ID](r, "source_id", source.Prefix)
+}
 
 const csvMedia = "text/csv"
 
-func rowsArea() area { return area{name: "rows", operations: rowOperations()} }
+func rowsArea() server.Area { return server.Area{Name: "rows", Operations: rowOperations()} }

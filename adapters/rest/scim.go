@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -20,63 +21,67 @@ const maxSCIMBody = 2 << 20
 
 // scimArea is SCIM, where an org has configured tokens of its directory.
 type scimArea struct {
-	*API
+	*server.API
 	serve ServeDirectory
 }
 
-func newSCIM(api *API) *scimArea { return &scimArea{API: api} }
+func newSCIM(api *server.API) *scimArea { return &scimArea{API: api} }
 
-func (a *scimArea) area() area {
-	return area{name: "scim", below: []route{newRoute("", scimPath, withRoute(scimPath, a.handleDirectory))}}
+func (a *scimArea) area() server.Area {
+	return server.Area{
+		Name: "scim", Below: []server.Route{
+			server.NewRoute("", scimPath, server.WithRoute(scimPath, a.handleDirectory)),
+		},
+	}
 }
 
 func (a *scimArea) handleDirectory(w http.ResponseWriter, r *http.Request) {
-	obs := observation(r)
-	if obs.org.SCIM == nil {
-		a.problem(w, r, errNoSuchPath)
+	obs := server.Observed(r)
+	if obs.Org.SCIM == nil {
+		a.Problem(w, r, server.ErrNoSuchPath)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	if err := a.admitDirectory(w.Header(), r, obs); err != nil {
 		a.refuseDirectory(w, r, err)
 		return
 	}
-	leave, err := a.enterAs(ctx, directoryOf(obs.org))
+	leave, err := a.EnterAs(ctx, directoryOf(obs.Org))
 	if err != nil {
 		a.refuseDirectory(w, r, err)
 		return
 	}
 	defer leave()
 	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
-	a.serve(w, r, identity.System(obs.org.ID, "", obs.id, a.now()), obs.org)
+	a.serve(w, r, identity.System(obs.Org.ID, "", obs.ID, a.Now()), obs.Org)
 }
 
 // directoryOf names the directory of an org among the callers.
 func directoryOf(org *identity.Org) string { return "scim " + string(org.ID) }
 
 // admitDirectory checks the token of a directory, and counts its request.
-func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *observed) error {
-	at, token := a.now(), bearer(r.Header.Get("Authorization"))
-	if err := a.limitFailedAuth(h, obs, token, at); err != nil {
+func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
+	at, token := a.Now(), server.Bearer(r.Header.Get("Authorization"))
+	if err := a.LimitFailedAuth(h, obs, token, at); err != nil {
 		return err
 	}
-	if !obs.org.SCIM.Accepts(token) {
-		a.measures.authenticated("directory", identity.ErrUnauthenticated)
-		return a.countFailedAuth(h, obs, token, identity.ErrUnauthenticated)
+	if !obs.Org.SCIM.Accepts(token) {
+		a.Measures.Authenticated("directory", identity.ErrUnauthenticated)
+		return a.CountFailedAuth(h, obs, token, identity.ErrUnauthenticated)
 	}
-	a.measures.authenticated("directory", nil)
-	a.knownTokens.remember(token, at)
-	return a.admitAs(h, directoryOf(obs.org), at)
+	a.Measures.Authenticated("directory", nil)
+	a.KnownTokens.Remember(token, at)
+	return a.AdmitAs(h, directoryOf(obs.Org), at)
 }
 
 // refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).
 func (a *scimArea) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
-	f := publicError(err)
-	status := statuses[f.Kind]
-	a.setProblemHeaders(w, r, f, err)
-	observation(r).code = f.Code
+	f := server.PublicError(err)
+	status := server.Statuses[f.Kind]
+	a.SetProblemHeaders(w, r, f, err)
+	server.Observed(r).Code = f.Code
 	w.Header().Set("Content-Type", "application/scim+json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{

@@ -4,6 +4,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -53,10 +54,10 @@ func toTransform(t column.Transform) openapi.SourceTransform {
 }
 
 // previewTransforms applies transformations to rows of the request.
-func previewTransforms(r *request) (reply, error) {
-	in, err := decode[openapi.SourceTransformPreview](r)
+func previewTransforms(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.SourceTransformPreview](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	columns := convert.Slice(in.Columns, func(name *string) column.Header { return column.Header{Name: *name} })
 	rows := convert.Slice(in.Rows, func(row *[]nullable.Nullable[string]) []*string {
@@ -69,12 +70,12 @@ func previewTransforms(r *request) (reply, error) {
 		})
 	})
 	found, err := r.Sources.PreviewTransforms(
-		r.by, source.TypeKey(in.Type), source.Backend(in.Backend), columns, fromPairs(in.Mapping), rows,
+		r.By, source.TypeKey(in.Type), source.Backend(in.Backend), columns, fromPairs(in.Mapping), rows,
 	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(openapi.SourceTransformedRows{
+	return server.OK(openapi.SourceTransformedRows{
 		Rows: convert.Slice(found, func(row *[]source.Transformed) []openapi.SourceTransformedValue {
 			return convert.Slice(*row, toTransformed)
 		}),

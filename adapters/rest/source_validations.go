@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -16,64 +17,64 @@ const (
 	noValidation   = "none"                 // the state of a source that was not validated yet
 )
 
-func validateSource(r *request) (reply, error) {
-	v, err := r.Sources.Validate(r.Context(), r.by, sourceID(r))
+func validateSource(r *server.Call) (server.Reply, error) {
+	v, err := r.Sources.Validate(r.Context(), r.By, sourceID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(toValidation(&v, v.Of))
-	out.status = http.StatusAccepted
+	out := server.OK(toValidation(&v, v.Of))
+	out.Status = http.StatusAccepted
 	return out, nil
 }
 
 // validation returns the last validation: as JSON, or as a stream of its progress.
-func validation() streaming {
-	return streaming{
-		media:   eventsWanted,
-		plain:   query(getValidation),
-		reserve: (*openStream).asSubscription,
-		open:    func(s *openStream) streamBody { return &followedValidation{openStream: s} },
+func validation() server.Streaming {
+	return server.Streaming{
+		Media:   server.EventsWanted,
+		Plain:   server.Query(getValidation),
+		Reserve: (*server.Stream).AsSubscription,
+		Open:    func(s *server.Stream) server.StreamBody { return &followedValidation{Stream: s} },
 	}
 }
 
-func getValidation(r *request) (reply, error) {
-	v, revision, err := r.Sources.Validation(r.Context(), r.by, sourceID(r))
+func getValidation(r *server.Call) (server.Reply, error) {
+	v, revision, err := r.Sources.Validation(r.Context(), r.By, sourceID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toValidation(&v, revision)), nil
+	return server.OK(toValidation(&v, revision)), nil
 }
 
 // followedValidation is one open stream of the progress of a validation, which ends with its report.
 type followedValidation struct {
-	*openStream
+	*server.Stream
 	last     source.Validation
 	revision int64
 }
 
 // Open finds the validation.
 func (s *followedValidation) Open() (err error) {
-	s.last, s.revision, err = s.Sources.Validation(s.Context(), s.by, sourceID(s.request))
+	s.last, s.revision, err = s.Sources.Validation(s.Context(), s.By, sourceID(s.Call))
 	if err == nil {
-		setStreamHeaders(s.answer)
+		server.SetStreamHeaders(s.ReplyHeader)
 	}
 	return err
 }
 
 // Run sends each progress until the report, or until the caller can no longer read it.
 func (s *followedValidation) Run(w http.ResponseWriter) error {
-	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
 		return nil
 	}
-	poll, comment := time.NewTicker(validationPoll), time.NewTicker(streamComment)
+	poll, comment := time.NewTicker(validationPoll), time.NewTicker(server.StreamComment)
 	defer poll.Stop()
 	defer comment.Stop()
 	for isNew := true; ; {
 		if isNew {
-			s.event("validation", toValidation(&s.last, s.revision))
+			s.Event("validation", toValidation(&s.last, s.revision))
 		}
-		if s.flush(w) != nil || s.last.HasEnded() {
+		if s.Flush(w) != nil || s.last.HasEnded() {
 			return nil
 		}
 		isNew = false
@@ -81,9 +82,9 @@ func (s *followedValidation) Run(w http.ResponseWriter) error {
 		case <-s.Context().Done():
 			return nil
 		case <-comment.C:
-			s.out.WriteString(":\n\n")
+			s.Out.WriteString(":\n\n")
 		case <-poll.C:
-			latest, revision, err := s.Sources.Validation(s.Context(), s.current(), sourceID(s.request))
+			latest, revision, err := s.Sources.Validation(s.Context(), s.Current(), sourceID(s.Call))
 			if err != nil {
 				return nil //nolint:nilerr // the stream ends, as when its reader is gone
 			}

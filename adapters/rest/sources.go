@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -14,80 +15,80 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-func sourceOperations() []operation {
+func sourceOperations() []server.Operation {
 	const one = "/api/datasources/{source_id}"
-	return []operation{
-		getOf("/api/datasources", cachedQuery(listSources)),
-		postOf("/api/datasources", outbound(attachSource)),
-		getOf("/api/datasources/types", query(listSourceTypes)), // before what an id could be
-		getOf("/api/datasources/sheet-preview", query(previewSheet)),
-		getOf("/api/datasources/warehouse-preview", query(previewWarehouse)),
-		postOf("/api/datasources/transform-preview", query(previewTransforms)),
-		getOf(one, cachedQuery(getSource)),
-		patchOf(one, command(updateSource)),
-		deleteOf(one, command(detachSource)),
-		putOf(one, outbound(mapSource)),
-		postOf(one+"/refresh", command(refreshSource)),
-		getOf(one+"/jobs", query(listSourceJobs)),
-		getOf(one+"/changes", query(listSourceChanges)),
-		postOf(one+"/validate", command(validateSource)),
-		getOf(one+"/validation", validation()),
+	return []server.Operation{
+		server.Get("/api/datasources", server.CachedQuery(listSources)),
+		server.Post("/api/datasources", server.Outbound(attachSource)),
+		server.Get("/api/datasources/types", server.Query(listSourceTypes)), // before what an id could be
+		server.Get("/api/datasources/sheet-preview", server.Query(previewSheet)),
+		server.Get("/api/datasources/warehouse-preview", server.Query(previewWarehouse)),
+		server.Post("/api/datasources/transform-preview", server.Query(previewTransforms)),
+		server.Get(one, server.CachedQuery(getSource)),
+		server.Patch(one, server.Command(updateSource)),
+		server.Delete(one, server.Command(detachSource)),
+		server.Put(one, server.Outbound(mapSource)),
+		server.Post(one+"/refresh", server.Command(refreshSource)),
+		server.Get(one+"/jobs", server.Query(listSourceJobs)),
+		server.Get(one+"/changes", server.Query(listSourceChanges)),
+		server.Post(one+"/validate", server.Command(validateSource)),
+		server.Get(one+"/validation", validation()),
 	}
 }
 
 func sourcePath(s *sources.Seen) string { return "/api/datasources/" + string(s.ID) }
 
-func listSources(r *request) (reply, error) {
-	return listing(r, toSource, func(q page.Query) (page.Of[sources.Seen], error) {
-		return r.Sources.List(r.Context(), r.by, q)
+func listSources(r *server.Call) (server.Reply, error) {
+	return server.List(r, toSource, func(q page.Query) (page.Of[sources.Seen], error) {
+		return r.Sources.List(r.Context(), r.By, q)
 	})
 }
 
-func updateSource(r *request) (reply, error) {
-	in, err := decode[openapi.SourcePatch](r)
+func updateSource(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.SourcePatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	p := sources.Patch{ChangeKey: convert.OrZero(in.ChangeKey), Locale: (*string)(convert.OrZero(in.Locale))}
 	if in.Name != "" {
 		p.Name = &in.Name
 	}
-	s, err := r.Sources.Change(r.Context(), r.by, sourceID(r), r.match, p)
+	s, err := r.Sources.Change(r.Context(), r.By, sourceID(r), r.Match, p)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toSource(&s)).withRevision(s.Revision), nil
+	return server.OK(toSource(&s)).WithRevision(s.Revision), nil
 }
 
-func listSourceTypes(r *request) (reply, error) {
-	return ok(openapi.SourceTypeList{
-		Data:       convert.Slice(r.Sources.Types(r.by), toSourceType),
+func listSourceTypes(r *server.Call) (server.Reply, error) {
+	return server.OK(openapi.SourceTypeList{
+		Data:       convert.Slice(r.Sources.Types(r.By), toSourceType),
 		NextCursor: openapi.OrNull(""),
 	}), nil
 }
 
 var errOneSheet = openapi.ErrInvalidParameter.Because("Give either url or source_id.")
 
-func previewSheet(r *request) (reply, error) {
-	if r.query.Has("url") == r.query.Has("source_id") {
-		return reply{}, errOneSheet
+func previewSheet(r *server.Call) (server.Reply, error) {
+	if r.Query.Has("url") == r.Query.Has("source_id") {
+		return server.Reply{}, errOneSheet
 	}
 	var of source.ID
-	if r.query.Has("source_id") {
-		of = queryID[source.ID](r, "source_id", source.Prefix)
+	if r.Query.Has("source_id") {
+		of = server.QueryID[source.ID](r, "source_id", source.Prefix)
 	}
-	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab"),
-		Charset: r.query.Get("charset"), Delimiter: r.query.Get("delimiter"), Locale: r.query.Get("locale")}
-	if r.query.Has("header_row") {
-		at.HeaderRow = fromHeaderRow(new(r.number("header_row", 0)))
+	at := source.SheetLocation{URL: r.Query.Get("url"), Tab: r.Query.Get("tab"),
+		Charset: r.Query.Get("charset"), Delimiter: r.Query.Get("delimiter"), Locale: r.Query.Get("locale")}
+	if r.Query.Has("header_row") {
+		at.HeaderRow = fromHeaderRow(new(r.Number("header_row", 0)))
 	}
 	p, err := r.Sources.PreviewSheet(
-		r.Context(), r.by, of, at, r.number("sample_rows", column.ShownRows), source.TypeKey(r.query.Get("type")),
+		r.Context(), r.By, of, at, r.Number("sample_rows", column.ShownRows), source.TypeKey(r.Query.Get("type")),
 	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toSheetPreview(p)), nil
+	return server.OK(toSheetPreview(p)), nil
 }
 
 var (
@@ -97,41 +98,41 @@ var (
 	)
 )
 
-func previewWarehouse(r *request) (reply, error) {
-	if !r.query.Has("connection_id") {
-		return reply{}, errNoConnection
+func previewWarehouse(r *server.Call) (server.Reply, error) {
+	if !r.Query.Has("connection_id") {
+		return server.Reply{}, errNoConnection
 	}
-	if r.query.Has("schema") != r.query.Has("table") {
-		return reply{}, errHalfATable
+	if r.Query.Has("schema") != r.Query.Has("table") {
+		return server.Reply{}, errHalfATable
 	}
-	through := queryID[connection.ID](r, "connection_id", connection.Prefix)
-	if !r.query.Has("table") {
+	through := server.QueryID[connection.ID](r, "connection_id", connection.Prefix)
+	if !r.Query.Has("table") {
 		return listTables(r, through)
 	}
-	p, err := r.Sources.PreviewTable(r.Context(), r.by, through, connection.PreviewQuery{
-		Table: connection.TableRef{Schema: r.query.Get("schema"), Name: r.query.Get("table")},
-		Rows:  r.number("sample_rows", 3),
-		Match: r.query.Get("column_query"),
-	}, source.TypeKey(r.query.Get("type")))
+	p, err := r.Sources.PreviewTable(r.Context(), r.By, through, connection.PreviewQuery{
+		Table: connection.TableRef{Schema: r.Query.Get("schema"), Name: r.Query.Get("table")},
+		Rows:  r.Number("sample_rows", 3),
+		Match: r.Query.Get("column_query"),
+	}, source.TypeKey(r.Query.Get("type")))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toTablePreview(p)), nil
+	return server.OK(toTablePreview(p)), nil
 }
 
 // listTables returns a page of a warehouse's tables. Its cursors hold names of tables.
-func listTables(r *request, through connection.ID) (reply, error) {
-	return listing(r, toWarehouseTable, func(q page.Query) (page.Of[connection.Table], error) {
+func listTables(r *server.Call, through connection.ID) (server.Reply, error) {
+	return server.List(r, toWarehouseTable, func(q page.Query) (page.Of[connection.Table], error) {
 		var after connection.TableRef
 		if q.After != "" {
 			if err := json.Unmarshal([]byte(q.After), &after); err != nil {
 				return page.Of[connection.Table]{}, openapi.ErrInvalidCursor
 			}
 		}
-		tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{
+		tables, err := r.Sources.Tables(r.Context(), r.By, through, connection.TableQuery{
 			After: after,
 			Limit: q.Limit + 1,
-			Match: r.query.Get("table_query"),
+			Match: r.Query.Get("table_query"),
 		})
 		if err != nil || len(tables) <= q.Limit {
 			return page.Of[connection.Table]{Items: tables}, err
@@ -142,8 +143,8 @@ func listTables(r *request, through connection.ID) (reply, error) {
 }
 
 // attachSource reads the table, and returns the command that stores the source.
-func attachSource(r *request) (command, error) {
-	in, err := decode[openapi.SourceAttach](r)
+func attachSource(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SourceAttach](r)
 	if err != nil {
 		return nil, err
 	}
@@ -153,75 +154,77 @@ func attachSource(r *request) (command, error) {
 		Location: fromLocation(in.Location),
 		Mapping:  fromPairs(in.Mapping),
 	}
-	reading, err := r.Sources.Read(r.Context(), r.by, d)
+	reading, err := r.Sources.Read(r.Context(), r.By, d)
 	if err != nil {
 		return nil, err
 	}
-	return func(r *request) (reply, error) {
-		s, err := r.Sources.Attach(r.Context(), r.by, d, reading)
+	return func(r *server.Call) (server.Reply, error) {
+		s, err := r.Sources.Attach(r.Context(), r.By, d, reading)
 		if err != nil {
-			return reply{}, err
+			return server.Reply{}, err
 		}
-		return created(sourcePath(&s), toSource(&s)).withRevision(s.Revision).readableAt(sourcePath(&s)), nil
+		return server.Created(sourcePath(&s), toSource(&s)).WithRevision(s.Revision).ReadableAt(sourcePath(&s)), nil
 	}, nil
 }
 
-func getSource(r *request) (reply, error) {
-	s, err := r.Sources.Get(r.Context(), r.by, sourceID(r))
+func getSource(r *server.Call) (server.Reply, error) {
+	s, err := r.Sources.Get(r.Context(), r.By, sourceID(r))
 	return sourceReply(s, err)
 }
 
-func sourceReply(s sources.Seen, err error) (reply, error) {
+func sourceReply(s sources.Seen, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toSource(&s)).withRevision(s.Revision).readableAt(sourcePath(&s)), nil
+	return server.OK(toSource(&s)).WithRevision(s.Revision).ReadableAt(sourcePath(&s)), nil
 }
 
-func detachSource(r *request) (reply, error) {
-	return noContent, r.Sources.DetachSource(r.Context(), r.by, sourceID(r), r.match)
+func detachSource(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Sources.DetachSource(r.Context(), r.By, sourceID(r), r.Match)
 }
 
 // mapSource reads the table again, and returns the command that stores the mapping.
-func mapSource(r *request) (command, error) {
-	in, err := decode[openapi.SourceMap](r)
+func mapSource(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SourceMap](r)
 	if err != nil {
 		return nil, err
 	}
 	pairs := fromPairs(in.Mapping)
-	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, pairs, fromHeaderRow(in.HeaderRow))
+	reading, err := r.Sources.Reread(r.Context(), r.By, sourceID(r), r.Match, pairs, fromHeaderRow(in.HeaderRow))
 	if err != nil {
 		return nil, err
 	}
-	return func(r *request) (reply, error) {
-		s, rows, err := r.Sources.Map(r.Context(), r.by, sourceID(r), r.match, pairs, reading)
+	return func(r *server.Call) (server.Reply, error) {
+		s, rows, err := r.Sources.Map(r.Context(), r.By, sourceID(r), r.Match, pairs, reading)
 		if err != nil {
-			return reply{}, err
+			return server.Reply{}, err
 		}
-		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows,
-			SampleError: openapi.OrNull(reading.SampleError)}).withRevision(s.Revision), nil
+		return server.OK(openapi.SourceMapped{Source: toSource(&s), Rows: rows,
+			SampleError: openapi.OrNull(reading.SampleError)}).WithRevision(s.Revision), nil
 	}, nil
 }
 
-func refreshSource(r *request) (reply, error) {
-	s, err := r.Sources.RequestRefresh(r.Context(), r.by, sourceID(r))
+func refreshSource(r *server.Call) (server.Reply, error) {
+	s, err := r.Sources.RequestRefresh(r.Context(), r.By, sourceID(r))
 	out, err := sourceReply(s, err)
-	out.status = http.StatusAccepted
+	out.Status = http.StatusAccepted
 	return out, err
 }
 
-func listSourceChanges(r *request) (reply, error) {
-	return listing(r, toSourceChanges, func(q page.Query) (page.Of[source.Changes], error) {
-		return r.Sources.Changes(r.Context(), r.by, sourceID(r), q)
+func listSourceChanges(r *server.Call) (server.Reply, error) {
+	return server.List(r, toSourceChanges, func(q page.Query) (page.Of[source.Changes], error) {
+		return r.Sources.Changes(r.Context(), r.By, sourceID(r), q)
 	})
 }
 
-func listSourceJobs(r *request) (reply, error) {
-	return listing(r, toSourceJob, func(q page.Query) (page.Of[job.Entry], error) {
-		return r.Sources.Jobs(r.Context(), r.by, sourceID(r), q)
+func listSourceJobs(r *server.Call) (server.Reply, error) {
+	return server.List(r, toSourceJob, func(q page.Query) (page.Of[job.Entry], error) {
+		return r.Sources.Jobs(r.Context(), r.By, sourceID(r), q)
 	})
 }
 
-func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
+func sourceID(r *server.Call) source.ID {
+	return server.PathID[source.ID](r, "source_id", source.Prefix)
+}
 
-func sourcesArea() area { return area{name: "sources", operations: sourceOperations()} }
+func sourcesArea() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }

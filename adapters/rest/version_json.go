@@ -6,11 +6,12 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // versionBody returns a version as JSON.
-func versionBody(t *prompt.Reading, v *prompt.Version) (encoded, error) {
+func versionBody(t *prompt.Reading, v *prompt.Version) (server.JSON, error) {
 	return appendVersion(make([]byte, 0, 1<<10+len(v.Content.Text)), t, v)
 }
 
@@ -18,13 +19,13 @@ func versionBody(t *prompt.Reading, v *prompt.Version) (encoded, error) {
 // most frequent read returns it.
 func appendVersion(b []byte, t *prompt.Reading, v *prompt.Version) ([]byte, error) {
 	c, j := &v.Content, versionJSON{b: b}
-	j.b = appendText(j.b, `{"commit_message":`, v.CommitMessage)
-	j.b = appendText(j.b, `,"content_hash":`, v.ContentHash)
+	j.b = server.AppendText(j.b, `{"commit_message":`, v.CommitMessage)
+	j.b = server.AppendText(j.b, `,"content_hash":`, v.ContentHash)
 	j.b = openapi.Time(v.CreatedAt).AppendJSON(append(j.b, `,"created_at":`...))
-	j.b = appendText(j.b, `,"created_by":`, string(v.CreatedBy))
-	j.b = appendTime(j.b, `,"first_activated_at":`, v.FirstActivatedAt)
-	j.b = appendText(j.b, `,"format":`, string(c.Format))
-	j.b = appendText(j.b, `,"id":`, string(v.ID))
+	j.b = server.AppendText(j.b, `,"created_by":`, string(v.CreatedBy))
+	j.b = server.AppendTime(j.b, `,"first_activated_at":`, v.FirstActivatedAt)
+	j.b = server.AppendText(j.b, `,"format":`, string(c.Format))
+	j.b = server.AppendText(j.b, `,"id":`, string(v.ID))
 	if includes := toIncludes(v); len(includes) > 0 {
 		j.encode(`,"includes":`, includes)
 	}
@@ -35,7 +36,7 @@ func appendVersion(b []byte, t *prompt.Reading, v *prompt.Version) ([]byte, erro
 	}
 	j.model(c.Model)
 	j.b = strconv.AppendInt(append(j.b, `,"number":`...), int64(v.Number), 10)
-	j.b = appendText(j.b, `,"prompt_template_id":`, string(v.Template))
+	j.b = server.AppendText(j.b, `,"prompt_template_id":`, string(v.Template))
 	if c.ResponseFormat == nil {
 		j.b = append(j.b, `,"response_format":null`...)
 	} else {
@@ -45,9 +46,9 @@ func appendVersion(b []byte, t *prompt.Reading, v *prompt.Version) ([]byte, erro
 	if v.Choice != nil {
 		j.encode(`,"rollout":`, toChoice(v.Choice))
 	}
-	j.b = appendText(j.b, `,"state":`, string(versionState(v.Frozen)))
+	j.b = server.AppendText(j.b, `,"state":`, string(versionState(v.Frozen)))
 	if t.Type != prompt.Chat && c.Text != "" {
-		j.b = appendText(j.b, `,"text":`, c.Text)
+		j.b = server.AppendText(j.b, `,"text":`, c.Text)
 	}
 	if c.Tools == nil {
 		j.b = append(j.b, `,"tools":[]`...)
@@ -68,7 +69,7 @@ type versionJSON struct {
 // encode appends a member by reflection.
 func (j *versionJSON) encode(name string, v any) {
 	var value bytes.Buffer
-	if err := encode(&value, v); err != nil && j.err == nil {
+	if err := server.Encode(&value, v); err != nil && j.err == nil {
 		j.err = err
 	}
 	j.b = append(append(j.b, name...), bytes.TrimSuffix(value.Bytes(), []byte("\n"))...)
@@ -85,7 +86,7 @@ func (j *versionJSON) end(bracket byte) {
 func (j *versionJSON) labels(labels []string) {
 	j.b = append(j.b, `,"labels":[`...)
 	for _, l := range labels {
-		j.b = append(appendText(j.b, "", l), ',')
+		j.b = append(server.AppendText(j.b, "", l), ',')
 	}
 	j.end(']')
 }
@@ -97,8 +98,8 @@ func (j *versionJSON) messages(messages []prompt.Message) {
 		case m.Placeholder != "" || m.Role == "":
 			j.encode("", fromMessages(messages[i : i+1])[0])
 		default:
-			j.b = appendText(j.b, `{"content":`, m.Content)
-			j.b = append(appendText(j.b, `,"role":`, m.Role), '}')
+			j.b = server.AppendText(j.b, `{"content":`, m.Content)
+			j.b = append(server.AppendText(j.b, `,"role":`, m.Role), '}')
 		}
 		j.b = append(j.b, ',')
 	}
@@ -134,7 +135,7 @@ func (j *versionJSON) variables(variables []prompt.Variable) {
 		default:
 			j.b = append(j.b, '{')
 			j.text(`"description":`, v.Description)
-			j.b = appendText(j.b, `"name":`, v.Name)
+			j.b = server.AppendText(j.b, `"name":`, v.Name)
 			j.b = append(strconv.AppendBool(append(j.b, `,"required":`...), v.Required), ',')
 			if v.Sensitive {
 				j.b = append(j.b, `"sensitive":true,`...)
@@ -150,7 +151,7 @@ func (j *versionJSON) variables(variables []prompt.Variable) {
 // text, whole and fraction append a member, unless it is empty, and a comma.
 func (j *versionJSON) text(name, s string) {
 	if s != "" {
-		j.b = append(appendText(j.b, name, s), ',')
+		j.b = append(server.AppendText(j.b, name, s), ',')
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -24,7 +25,7 @@ func TestAVersionIsEncodedAsTheContractsTypeIs(t *testing.T) {
 		same := func(v prompt.Version) {
 			t.Helper()
 			var want bytes.Buffer
-			if err := encode(&want, toVersion(of, &v)); err != nil {
+			if err := server.Encode(&want, toVersion(of, &v)); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := versionBody(of, &v); err != nil || !bytes.Equal(got, want.Bytes()) {

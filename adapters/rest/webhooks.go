@@ -8,146 +8,149 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-func endpointOperations() []operation {
+func endpointOperations() []server.Operation {
 	const path = "/api/webhooks/{webhook_id}"
-	return []operation{
-		getOf("/api/webhooks", query(listWebhooks)),
-		postOf("/api/webhooks", command(createWebhook)),
-		getOf(path, query(getWebhook)),
-		patchOf(path, command(updateWebhook)),
-		deleteOf(path, command(deleteWebhook)),
-		postOf(path+"/confirm", command(confirmWebhook)),
-		postOf(path+"/rotate", command(rotateWebhook)),
-		postOf(path+"/test", outbound(testWebhook)),
-		postOf(path+"/replay", command(replayWebhook)),
-		getOf(path+"/deliveries", query(listWebhookDeliveries)),
-		postOf(path+"/deliveries/{delivery_id}/retry", command(retryWebhookDelivery)),
+	return []server.Operation{
+		server.Get("/api/webhooks", server.Query(listWebhooks)),
+		server.Post("/api/webhooks", server.Command(createWebhook)),
+		server.Get(path, server.Query(getWebhook)),
+		server.Patch(path, server.Command(updateWebhook)),
+		server.Delete(path, server.Command(deleteWebhook)),
+		server.Post(path+"/confirm", server.Command(confirmWebhook)),
+		server.Post(path+"/rotate", server.Command(rotateWebhook)),
+		server.Post(path+"/test", server.Outbound(testWebhook)),
+		server.Post(path+"/replay", server.Command(replayWebhook)),
+		server.Get(path+"/deliveries", server.Query(listWebhookDeliveries)),
+		server.Post(path+"/deliveries/{delivery_id}/retry", server.Command(retryWebhookDelivery)),
 	}
 }
 
-func webhookID(r *request) webhook.ID { return pathID[webhook.ID](r, "webhook_id", webhook.Prefix) }
+func webhookID(r *server.Call) webhook.ID {
+	return server.PathID[webhook.ID](r, "webhook_id", webhook.Prefix)
+}
 
-func listWebhooks(r *request) (reply, error) {
-	return listing(r, toWebhook, func(page.Query) (found page.Of[webhook.Endpoint], err error) {
-		found.Items, err = r.Webhooks.List(r.Context(), r.by) // a workspace has few
+func listWebhooks(r *server.Call) (server.Reply, error) {
+	return server.List(r, toWebhook, func(page.Query) (found page.Of[webhook.Endpoint], err error) {
+		found.Items, err = r.Webhooks.List(r.Context(), r.By) // a workspace has few
 		return found, err
 	})
 }
 
-func createWebhook(r *request) (reply, error) {
-	in, err := decode[openapi.WebhookCreate](r)
+func createWebhook(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WebhookCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	e, key, err := r.Webhooks.Create(r.Context(), r.by, webhook.Draft{URL: in.URL, Description: in.Description,
+	e, key, err := r.Webhooks.Create(r.Context(), r.By, webhook.Draft{URL: in.URL, Description: in.Description,
 		Events: in.Events, Disabled: in.Enabled != nil && !*in.Enabled}, in.Headers)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := created("/api/webhooks/"+string(e.ID), toWebhookCreated(e, key)).withRevision(e.Revision)
-	out.reveals, out.brought = string(e.ID), string(e.ID)
+	out := server.Created("/api/webhooks/"+string(e.ID), toWebhookCreated(e, key)).WithRevision(e.Revision)
+	out.Reveals, out.Brought = string(e.ID), string(e.ID)
 	return out, nil
 }
 
-func getWebhook(r *request) (reply, error) {
-	e, err := r.Webhooks.Get(r.Context(), r.by, webhookID(r))
+func getWebhook(r *server.Call) (server.Reply, error) {
+	e, err := r.Webhooks.Get(r.Context(), r.By, webhookID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toWebhook(e)).withRevision(e.Revision), nil
+	return server.OK(toWebhook(e)).WithRevision(e.Revision), nil
 }
 
-func updateWebhook(r *request) (reply, error) {
-	in, err := decode[openapi.WebhookPatch](r)
+func updateWebhook(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WebhookPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	e, err := r.Webhooks.Change(r.Context(), r.by, webhookID(r), r.match, webhook.Changes{URL: in.URL,
+	e, err := r.Webhooks.Change(r.Context(), r.By, webhookID(r), r.Match, webhook.Changes{URL: in.URL,
 		Description: in.Description, Events: in.Events, Enabled: in.Enabled}, in.Headers)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toWebhook(e)).withRevision(e.Revision), nil
+	return server.OK(toWebhook(e)).WithRevision(e.Revision), nil
 }
 
-func confirmWebhook(r *request) (reply, error) {
-	e, err := r.Webhooks.Confirm(r.Context(), r.by, webhookID(r), r.match)
+func confirmWebhook(r *server.Call) (server.Reply, error) {
+	e, err := r.Webhooks.Confirm(r.Context(), r.By, webhookID(r), r.Match)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toWebhook(e)).withRevision(e.Revision), nil
+	return server.OK(toWebhook(e)).WithRevision(e.Revision), nil
 }
 
-func deleteWebhook(r *request) (reply, error) {
-	return noContent, r.Webhooks.Delete(r.Context(), r.by, webhookID(r), r.match)
+func deleteWebhook(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Webhooks.Delete(r.Context(), r.By, webhookID(r), r.Match)
 }
 
-func rotateWebhook(r *request) (reply, error) {
-	in, err := decode[openapi.WebhookRotate](r)
+func rotateWebhook(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WebhookRotate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	e, key, err := r.Webhooks.Rotate(r.Context(), r.by, webhookID(r), r.match,
+	e, key, err := r.Webhooks.Rotate(r.Context(), r.By, webhookID(r), r.Match,
 		time.Duration(in.GraceSeconds)*time.Second)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	out := ok(toWebhookCreated(e, key)).withRevision(e.Revision)
-	out.reveals = string(e.ID)
+	out := server.OK(toWebhookCreated(e, key)).WithRevision(e.Revision)
+	out.Reveals = string(e.ID)
 	return out, nil
 }
 
 // testWebhook sends the example of a type that the contract has.
-func testWebhook(r *request) (command, error) {
-	in, err := decode[openapi.WebhookTest](r)
+func testWebhook(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.WebhookTest](r)
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range r.api.contract.EventTypes() {
+	for _, kind := range r.API.Contract.EventTypes() {
 		if kind.Type != in.Type {
 			continue
 		}
-		o, err := r.Webhooks.Test(r.Context(), r.by, webhookID(r), kind.Type, "example", kind.Sample)
+		o, err := r.Webhooks.Test(r.Context(), r.By, webhookID(r), kind.Type, "example", kind.Sample)
 		if err != nil {
 			return nil, err
 		}
-		return respond(ok(toAttempt(o))), nil
+		return server.Respond(server.OK(toAttempt(o))), nil
 	}
 	return nil, fault.InField("/type", "not_allowed_value", "Must be a type of event: GET /api/event-types lists them.")
 }
 
-func replayWebhook(r *request) (reply, error) {
-	in, err := decode[openapi.WebhookReplay](r)
+func replayWebhook(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WebhookReplay](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	queued, next, err := r.Webhooks.Replay(r.Context(), r.by, webhookID(r), in.From, in.To, in.OnlyFailed)
+	queued, next, err := r.Webhooks.Replay(r.Context(), r.By, webhookID(r), in.From, in.To, in.OnlyFailed)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := openapi.WebhookReplayed{Queued: queued, Next: openapi.OrNull(next)}
-	return reply{status: http.StatusAccepted, body: out}, nil
+	return server.Reply{Status: http.StatusAccepted, Body: out}, nil
 }
 
-func listWebhookDeliveries(r *request) (reply, error) {
-	f := webhook.DeliveryFilter{State: webhook.State(r.query.Get("state")), Type: r.query.Get("type")}
-	return listing(r, toDelivery, func(q page.Query) (webhook.DeliveryPage, error) {
-		return r.Webhooks.Deliveries(r.Context(), r.by, webhookID(r), f, q)
+func listWebhookDeliveries(r *server.Call) (server.Reply, error) {
+	f := webhook.DeliveryFilter{State: webhook.State(r.Query.Get("state")), Type: r.Query.Get("type")}
+	return server.List(r, toDelivery, func(q page.Query) (webhook.DeliveryPage, error) {
+		return r.Webhooks.Deliveries(r.Context(), r.By, webhookID(r), f, q)
 	})
 }
 
-func retryWebhookDelivery(r *request) (reply, error) {
-	d, err := r.Webhooks.Retry(r.Context(), r.by, webhookID(r),
-		pathID[webhook.DeliveryID](r, "delivery_id", webhook.DeliveryPrefix))
+func retryWebhookDelivery(r *server.Call) (server.Reply, error) {
+	d, err := r.Webhooks.Retry(r.Context(), r.By, webhookID(r),
+		server.PathID[webhook.DeliveryID](r, "delivery_id", webhook.DeliveryPrefix))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return reply{status: http.StatusAccepted, body: toDelivery(d)}, nil
+	return server.Reply{Status: http.StatusAccepted, Body: toDelivery(d)}, nil
 }
 
 func toWebhook(e *webhook.Endpoint) openapi.Webhook {
@@ -212,4 +215,6 @@ func toDelivery(d *webhook.Delivery) openapi.WebhookDelivery {
 	return out
 }
 
-func webhooksArea() area { return area{name: "webhooks", operations: endpointOperations()} }
+func webhooksArea() server.Area {
+	return server.Area{Name: "webhooks", Operations: endpointOperations()}
+}

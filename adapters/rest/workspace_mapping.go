@@ -5,18 +5,19 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
 // toMembership is a workspace as the caller sees it.
-func toMembership(r *request, m *account.Membership) openapi.Workspace {
+func toMembership(r *server.Call, m *account.Membership) openapi.Workspace {
 	w := m.Workspace
 	return openapi.Workspace{
 		ID:        string(w.ID),
 		Slug:      w.Slug,
 		Name:      w.Name,
-		MyRole:    openapi.WorkspaceRole(min(m.Role, r.by.Ceiling).String()),
+		MyRole:    openapi.WorkspaceRole(min(m.Role, r.By.Ceiling).String()),
 		Revision:  w.Revision,
 		CreatedAt: openapi.Time(w.CreatedAt),
 		UpdatedAt: openapi.Time(w.UpdatedAt),

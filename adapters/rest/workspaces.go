@@ -4,189 +4,198 @@ import (
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func workspaceOperations() []operation {
+func workspaceOperations() []server.Operation {
 	const workspace = "/api/workspaces/{workspace_id}"
-	return []operation{
-		getOf("/api/workspaces", query(listWorkspaces)),
-		postOf("/api/workspaces", command(createWorkspace)),
-		getOf(workspace, query(getWorkspace)),
-		patchOf(workspace, command(updateWorkspace)),
-		deleteOf(workspace, command(deleteWorkspace)),
-		postOf(workspace+"/transfer", command(transferWorkspace)),
-		getOf(workspace+"/members", query(listMembers)),
-		getOf(workspace+"/members/{user_id}", query(getMember)),
-		patchOf(workspace+"/members/{user_id}", command(updateMember)),
-		deleteOf(workspace+"/members/{user_id}", command(removeMember)),
-		getOf(workspace+"/invitations", query(listInvitations)),
-		postOf(workspace+"/invitations", command(createInvitation)),
-		getOf(workspace+"/invitations/{invitation_id}", query(getInvitation)),
-		deleteOf(workspace+"/invitations/{invitation_id}", command(deleteInvitation)),
-		postOf("/api/invitations/accept", command(acceptInvitation)),
+	return []server.Operation{
+		server.Get("/api/workspaces", server.Query(listWorkspaces)),
+		server.Post("/api/workspaces", server.Command(createWorkspace)),
+		server.Get(workspace, server.Query(getWorkspace)),
+		server.Patch(workspace, server.Command(updateWorkspace)),
+		server.Delete(workspace, server.Command(deleteWorkspace)),
+		server.Post(workspace+"/transfer", server.Command(transferWorkspace)),
+		server.Get(workspace+"/members", server.Query(listMembers)),
+		server.Get(workspace+"/members/{user_id}", server.Query(getMember)),
+		server.Patch(workspace+"/members/{user_id}", server.Command(updateMember)),
+		server.Delete(workspace+"/members/{user_id}", server.Command(removeMember)),
+		server.Get(workspace+"/invitations", server.Query(listInvitations)),
+		server.Post(workspace+"/invitations", server.Command(createInvitation)),
+		server.Get(workspace+"/invitations/{invitation_id}", server.Query(getInvitation)),
+		server.Delete(workspace+"/invitations/{invitation_id}", server.Command(deleteInvitation)),
+		server.Post("/api/invitations/accept", server.Command(acceptInvitation)),
 	}
 }
 
-func listWorkspaces(r *request) (reply, error) {
-	return listing(r, mapFor(r, toMembership), func(q page.Query) (account.MembershipPage, error) {
-		return r.Accounts.Memberships(r.Context(), r.by, q)
+func listWorkspaces(r *server.Call) (server.Reply, error) {
+	return server.List(r, server.MapFor(r, toMembership), func(q page.Query) (account.MembershipPage, error) {
+		return r.Accounts.Memberships(r.Context(), r.By, q)
 	})
 }
 
-func createWorkspace(r *request) (reply, error) {
-	in, err := decode[openapi.WorkspaceCreate](r)
+func createWorkspace(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WorkspaceCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	w, err := r.Accounts.CreateWorkspace(r.Context(), r.by, observation(r.Request).org, in.Slug, in.Name)
+	w, err := r.Accounts.CreateWorkspace(r.Context(), r.By, server.Observed(r.Request).Org, in.Slug, in.Name)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	// The key that made it does not open it; the person does, who owns it.
 	out := toMembership(r, &account.Membership{Workspace: *w, Role: identity.Owner})
-	return created("/api/workspaces/"+string(w.ID), out).withRevision(w.Revision), nil
+	return server.Created("/api/workspaces/"+string(w.ID), out).WithRevision(w.Revision), nil
 }
 
-func getWorkspace(r *request) (reply, error) {
-	w, err := r.Accounts.Workspace(r.Context(), r.by, workspaceID(r))
+func getWorkspace(r *server.Call) (server.Reply, error) {
+	w, err := r.Accounts.Workspace(r.Context(), r.By, server.WorkspaceID(r))
 	return workspaceReply(r, w, err)
 }
 
-func updateWorkspace(r *request) (reply, error) {
-	in, err := decode[openapi.WorkspacePatch](r)
+func updateWorkspace(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WorkspacePatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	org, changes := observation(r.Request).org, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name}
-	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, org, workspaceID(r), r.match, changes)
+	org, changes := server.Observed(r.Request).Org, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name}
+	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.By, org, server.WorkspaceID(r), r.Match, changes)
 	return workspaceReply(r, w, err)
 }
 
-func deleteWorkspace(r *request) (reply, error) {
-	return noContent, r.Accounts.DeleteWorkspace(r.Context(), r.by, workspaceID(r), r.match)
+func deleteWorkspace(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Accounts.DeleteWorkspace(r.Context(), r.By, server.WorkspaceID(r), r.Match)
 }
 
-func transferWorkspace(r *request) (reply, error) {
-	in, err := decode[openapi.WorkspaceTransfer](r)
+func transferWorkspace(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.WorkspaceTransfer](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	to, keep := identity.UserID(in.UserID), account.KeepServiceKeys(in.KeepServiceKeys)
-	m, lost, err := r.Accounts.TransferWorkspace(r.Context(), r.by, workspaceID(r), r.match, to, keep)
+	m, lost, err := r.Accounts.TransferWorkspace(r.Context(), r.By, server.WorkspaceID(r), r.Match, to, keep)
 	return changedMember(&m, lost, err)
 }
 
-func workspaceReply(r *request, w *account.Workspace, err error) (reply, error) {
+func workspaceReply(r *server.Call, w *account.Workspace, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toMembership(r, &account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).withRevision(w.Revision), nil
+	return server.OK(
+		toMembership(r, &account.Membership{Workspace: *w, Role: w.RoleOf(r.By)}),
+	).WithRevision(w.Revision), nil
 }
 
-func listMembers(r *request) (reply, error) {
-	return listing(r, toMember, func(q page.Query) (account.MemberPage, error) {
-		return r.Accounts.Members(r.Context(), r.by, workspaceID(r), q)
+func listMembers(r *server.Call) (server.Reply, error) {
+	return server.List(r, toMember, func(q page.Query) (account.MemberPage, error) {
+		return r.Accounts.Members(r.Context(), r.By, server.WorkspaceID(r), q)
 	})
 }
 
-func getMember(r *request) (reply, error) {
-	m, err := r.Accounts.Member(r.Context(), r.by, workspaceID(r), memberID(r))
+func getMember(r *server.Call) (server.Reply, error) {
+	m, err := r.Accounts.Member(r.Context(), r.By, server.WorkspaceID(r), server.MemberID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toMember(&m)).withRevision(m.Revision), nil
+	return server.OK(toMember(&m)).WithRevision(m.Revision), nil
 }
 
-func updateMember(r *request) (reply, error) {
-	in, err := decode[openapi.MemberPatch](r)
+func updateMember(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.MemberPatch](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	role, keep := identity.ParseRole(string(in.Role)), account.KeepServiceKeys(in.KeepServiceKeys)
-	m, lost, err := r.Accounts.ChangeMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, role, keep)
+	m, lost, err := r.Accounts.ChangeMember(
+		r.Context(), r.By, server.WorkspaceID(r), server.MemberID(r), r.Match, role, keep,
+	)
 	return changedMember(&m, lost, err)
 }
 
 // changedMember returns the reply of a change after which someone may have a lower role.
-func changedMember(m *account.Member, lost account.Loss, err error) (reply, error) {
+func changedMember(m *account.Member, lost account.Loss, err error) (server.Reply, error) {
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	out := toMember(m)
 	if !lost.IsZero() {
 		out.Lost = toRoleLoss(lost)
 	}
-	return ok(out).withRevision(m.Revision), nil
+	return server.OK(out).WithRevision(m.Revision), nil
 }
 
 // lostReply returns the reply of a change that leaves nothing to show but what someone lost.
-func lostReply(lost account.Loss, err error) (reply, error) {
+func lostReply(lost account.Loss, err error) (server.Reply, error) {
 	if err != nil || lost.IsZero() {
-		return noContent, err
+		return server.NoContent, err
 	}
-	return ok(toRoleLoss(lost)), nil
+	return server.OK(toRoleLoss(lost)), nil
 }
 
-func removeMember(r *request) (reply, error) {
-	keep := account.KeepServiceKeys(r.query.Get("keep_service_keys") == "true")
-	return lostReply(r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, keep))
+func removeMember(r *server.Call) (server.Reply, error) {
+	keep := account.KeepServiceKeys(r.Query.Get("keep_service_keys") == "true")
+	return lostReply(
+		r.Accounts.RemoveMember(r.Context(), r.By, server.WorkspaceID(r), server.MemberID(r), r.Match, keep),
+	)
 }
 
-func listInvitations(r *request) (reply, error) {
-	invitation := func(i *account.Invitation) openapi.Invitation { return toInvitation(i, r.by.At) }
-	return listing(r, invitation, func(q page.Query) (account.InvitationPage, error) {
-		return r.Accounts.Invitations(r.Context(), r.by, workspaceID(r), q)
+func listInvitations(r *server.Call) (server.Reply, error) {
+	invitation := func(i *account.Invitation) openapi.Invitation { return toInvitation(i, r.By.At) }
+	return server.List(r, invitation, func(q page.Query) (account.InvitationPage, error) {
+		return r.Accounts.Invitations(r.Context(), r.By, server.WorkspaceID(r), q)
 	})
 }
 
-func createInvitation(r *request) (reply, error) {
-	in, err := decode[openapi.InvitationCreate](r)
+func createInvitation(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.InvitationCreate](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	org, role := observation(r.Request).org, identity.ParseRole(string(in.Role))
-	made, err := r.Accounts.Invite(r.Context(), r.by, org, workspaceID(r), in.Email, role, toGroupIDs(in.GroupIds)...)
+	org, role := server.Observed(r.Request).Org, identity.ParseRole(string(in.Role))
+	made, err := r.Accounts.Invite(
+		r.Context(), r.By, org, server.WorkspaceID(r), in.Email, role, toGroupIDs(in.GroupIds)...,
+	)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	body := deferred(func() any { return toInvitationCreated(made, r.by.At) })
+	body := server.Deferred(func() any { return toInvitationCreated(made, r.By.At) })
 	id := string(made.Invitation.ID)
 	path := "/api/workspaces/" + string(made.Workspace.ID) + "/invitations/" + id
-	out := created(path, body).withRevision(made.Invitation.Revision)
+	out := server.Created(path, body).WithRevision(made.Invitation.Revision)
 	if made.Renewed {
-		out.status, out.location = http.StatusOK, ""
+		out.Status, out.Location = http.StatusOK, ""
 	}
-	out.reveals = id
+	out.Reveals = id
 	return out, nil
 }
 
-func invitationID(r *request) account.InvitationID {
-	return pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix)
+func invitationID(r *server.Call) account.InvitationID {
+	return server.PathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix)
 }
 
-func getInvitation(r *request) (reply, error) {
-	i, err := r.Accounts.Invitation(r.Context(), r.by, workspaceID(r), invitationID(r))
+func getInvitation(r *server.Call) (server.Reply, error) {
+	i, err := r.Accounts.Invitation(r.Context(), r.By, server.WorkspaceID(r), invitationID(r))
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	return ok(toInvitation(i, r.by.At)).withRevision(i.Revision), nil
+	return server.OK(toInvitation(i, r.By.At)).WithRevision(i.Revision), nil
 }
 
-func deleteInvitation(r *request) (reply, error) {
-	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), invitationID(r), r.match)
+func deleteInvitation(r *server.Call) (server.Reply, error) {
+	return server.NoContent, r.Accounts.Withdraw(r.Context(), r.By, server.WorkspaceID(r), invitationID(r), r.Match)
 }
 
-func acceptInvitation(r *request) (reply, error) {
-	in, err := decode[openapi.InvitationAccept](r)
+func acceptInvitation(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.InvitationAccept](r)
 	if err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
 	if err := mayAccept(r); err != nil {
-		return reply{}, err
+		return server.Reply{}, err
 	}
-	w, err := r.Accounts.AcceptInvitation(r.Context(), r.by, in.Token)
+	w, err := r.Accounts.AcceptInvitation(r.Context(), r.By, in.Token)
 	return workspaceReply(r, w, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/console"
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/scim"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
@@ -22,7 +23,7 @@ func newDeps(
 	metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
-		ServerDeps: rest.ServerDeps{
+		Deps: server.Deps{
 			Orgs:        c.Orgs.Directory,
 			Services:    c.Services,
 			Bind:        c.Bind,
@@ -54,4 +55,4 @@ func newSCIM(c *node.Core, log *slog.Logger) (*scim.Handler, error) {
 	return scim.New(c.Services.Directory, log)
 }
 
-func serverConfig(c configs.Config) rest.Config { return c.Server }
+func serverConfig(c configs.Config) server.Config { return c.Server }

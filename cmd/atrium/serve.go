@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/demo"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
@@ -66,7 +67,7 @@ func (s *serveCommand) Run(p *process) error {
 	go func() { _, _ = routes() }() // while the database is opened
 	return p.runNode(load, true, func(ctx context.Context, n *node.Node) error {
 		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })
-		var api *rest.API
+		var api *server.API
 		var apiErr error
 		var building sync.WaitGroup
 		building.Go(func() {
@@ -122,7 +123,7 @@ func (s *serveCommand) Run(p *process) error {
 			return err
 		}
 		server := &httpServer{
-			Server: rest.Server(n.Config.Server, handler, n.Log), api: api, listener: n.API,
+			Server: server.HTTPServer(n.Config.Server, handler, n.Log), api: api, listener: n.API,
 			drain: n.Config.Server.Drain, timeout: n.Config.Server.ShutdownTimeout, log: n.Log,
 		}
 		if p.atTerminal() {

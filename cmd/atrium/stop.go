@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
 
@@ -19,7 +19,7 @@ const newcomersWait = 100 * time.Millisecond
 // httpServer serves the API on a listener.
 type httpServer struct {
 	*http.Server
-	api      *rest.API
+	api      *server.API
 	listener net.Listener
 	drain    time.Duration
 	timeout  time.Duration // for running requests, after the drain
@@ -34,7 +34,7 @@ func (s *httpServer) serveUntil(ctx context.Context) error {
 		stopped <- s.stop(context.WithoutCancel(ctx))
 	}()
 	s.log.Info("serving", "addr", s.listener.Addr().String(), "version", version)
-	if err := s.Serve(rest.Listener(s.listener)); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.Serve(server.Listener(s.listener)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	if err := <-stopped; err != nil {

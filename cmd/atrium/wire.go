@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 )
@@ -22,6 +23,6 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 // buildAPI puts the HTTP API on a core.
 func buildAPI(
 	c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger,
-) (*rest.API, error) {
+) (*server.API, error) {
 	panic(wire.Build(serving))
 }

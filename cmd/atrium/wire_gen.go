@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
@@ -80,7 +81,7 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger) (*server.API, error) {
 	config := c.Config
 	restConfig := serverConfig(config)
 	db := c.DB

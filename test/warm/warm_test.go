@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
@@ -83,7 +84,7 @@ func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 
 // api is an API with its database.
 type api struct {
-	*rest.API
+	*server.API
 	stores ports.Stores
 	team   *fixture.Team
 }
@@ -124,11 +125,11 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := rest.New(rest.Config{
+	handler := rest.New(server.Config{
 		RequestTimeout: proof.Patience,
-		RateLimit:      rest.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
-		Concurrency:    rest.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
-	}, rest.Deps{ServerDeps: rest.ServerDeps{
+		RateLimit:      server.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
+		Concurrency:    server.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
+	}, rest.Deps{Deps: server.Deps{
 		Orgs:     func() *identity.Directory { return directory },
 		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.Sealer(seal.Cursors),
 		Digester: fixture.Digester{},

@@ -1,0 +1,340 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// ErrRateLimited is returned if a limit of requests in a time is reached.
+var ErrRateLimited = &fault.Error{
+	Kind:   fault.RateLimited,
+	Code:   "rate_limited",
+	Detail: "Too many requests. Wait for the number of seconds in Retry-After.",
+}
+
+// The errors of requests without a valid credential. They differ only by what the request itself shows, such as a wrong
+// checksum: whether a key or a session ever existed is told to no one.
+var (
+	errNoCredential = identity.ErrUnauthenticated.Because(
+		"The request has no credential. Send an API key (atk_...), or a token of an identity provider of the " +
+			"organisation, in the Authorization header after the word Bearer. A browser can sign in instead, and " +
+			"send the cookie of its session.",
+	)
+	errNotBearer = identity.ErrUnauthenticated.Because(
+		"The Authorization header must be the word Bearer, a space, and an API key (atk_...) or a token of an " +
+			"identity provider of the organisation.",
+	)
+	errKeyMalformed = identity.ErrUnauthenticated.Because(
+		"The API key in the Authorization header is incomplete or mistyped: its length or its checksum is wrong.",
+	)
+	errKeyInvalid = identity.ErrUnauthenticated.Because(
+		"The API key in the Authorization header is not valid here: it is unknown, was revoked or has expired, or " +
+			"its user is disabled.",
+	)
+	errTokenInvalid = identity.ErrUnauthenticated.Because(
+		"The token in the Authorization header is neither an API key (atk_...) nor a valid token of an identity " +
+			"provider of the organisation.",
+	)
+	errSessionInvalid = identity.ErrUnauthenticated.Because(
+		"The session of the cookie is not valid: it is unknown or has ended, or the request lacks its proof or comes " +
+			"from a page of another origin. Sign in again, or send an API key in the Authorization header.",
+	)
+)
+
+// refusalOf returns the error of a request whose credential is not valid.
+func refusalOf(r *http.Request, token string) error {
+	switch {
+	case token == "" && r.Header.Get("Authorization") == "":
+		return errNoCredential
+	case token == "":
+		return errNotBearer
+	case r.Header.Get("Authorization") == "":
+		return errSessionInvalid
+	case !strings.HasPrefix(token, account.KeyTokenPrefix):
+		return errTokenInvalid
+	}
+	if _, ok := account.ParseToken(token); !ok {
+		return errKeyMalformed
+	}
+	return errKeyInvalid
+}
+
+// authenticate returns the caller of a request, and who the credential belongs to. It verifies the credential, then
+// applies the rate limits, then selects the workspace. If workspaceOptional is true, the request need not name one.
+func (a *API) authenticate(
+	w http.ResponseWriter, r *http.Request, obs *Observation, op *openapi.Operation, workspaceOptional bool,
+) (identity.Actor, owner, error) {
+	at := a.Now()
+	token, prove, stored := a.credential(r, obs.Org)
+	if stored {
+		if err := a.LimitFailedAuth(w.Header(), obs, token, at); err != nil {
+			return identity.Actor{}, nil, err
+		}
+	}
+	by, proved, selectMembership, err := prove(a, r, obs, token, at)
+	if token != "" {
+		a.Measures.Authenticated(credentialKind(token, stored), err)
+	}
+	if err != nil {
+		if errors.Is(err, identity.ErrUnauthenticated) {
+			err = refusalOf(r, token)
+		}
+		if errors.Is(err, identity.ErrAddressNotAllowed) {
+			a.Services.Accounts.NoteRefusal(r.Context(), by, op.ID, r.Method == http.MethodDelete, err)
+		}
+		return identity.Actor{}, nil, a.CountFailedAuth(w.Header(), obs, token, err)
+	}
+	obs.User, obs.Key, obs.session = by.User, by.Key, by.Session
+	m, err := selectMembership(r.Header.Get("Workspace-Id"))
+	if refused := a.Admit(w.Header(), by, m.Workspace.ID, at); refused != nil {
+		return identity.Actor{}, nil, refused
+	}
+	if err != nil && !(workspaceOptional && errors.Is(err, identity.ErrWorkspaceRequired)) {
+		return identity.Actor{}, nil, err
+	}
+	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
+	if by.Workspace != "" {
+		x := exchangeOf(r)
+		x.fields[1] = string(by.Workspace)
+		w.Header()["Workspace-Id"] = x.fields[1:2:2]
+		obs.Workspace = by.Workspace
+	}
+	return by, proved, nil
+}
+
+// owner is who a verified credential belongs to. Most operations need only the actor, so that person copies what it
+// returns only when an operation asks for it.
+type owner interface{ person() *account.Person }
+
+type (
+	keyOwner  account.Principal
+	userOwner account.Person
+)
+
+func (b *keyOwner) person() *account.Person {
+	return &account.Person{User: b.User, Memberships: []account.Membership{b.Membership}}
+}
+
+func (b *userOwner) person() *account.Person { return (*account.Person)(b) }
+
+// prover authenticates the caller by a credential of one kind.
+type prover func(
+	a *API, r *http.Request, obs *Observation, token string, at time.Time,
+) (identity.Actor, owner, selectMembership, error)
+
+// credential returns the credential of a request and the function that verifies it. A cookie counts only if there is no
+// Authorization header. stored reports whether the verification reads the database.
+func (a *API) credential(r *http.Request, org *identity.Org) (token string, prove prover, stored bool) {
+	authorization := r.Header.Get("Authorization")
+	if authorization == "" {
+		if cookie := a.cookieOf(r, org); cookie != "" {
+			return cookie, (*API).bySession, true
+		}
+	}
+	token = Bearer(authorization)
+	if strings.HasPrefix(token, account.KeyTokenPrefix) {
+		return token, (*API).byKey, true
+	}
+	return token, (*API).byToken, false
+}
+
+// Admit counts a request against the rate limits of its credential, its user and, if any, its workspace.
+func (a *API) Admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, at time.Time) error {
+	credential := string(by.User)
+	if by.Key != "" {
+		credential = string(by.Key)
+	}
+	allowances := [3]Allowance{{a.callers, credential}, {a.users, string(by.User)}, {a.workspaces, string(ws)}}
+	n := len(allowances)
+	if ws == "" {
+		n--
+	}
+	if refused := TakeAll(h, at, 1, allowances[:n]...); refused != nil {
+		return a.Refuse(refused.name+"_rate", ErrRateLimited)
+	}
+	return nil
+}
+
+// Bearer returns the token of an Authorization header; empty if the scheme is not Bearer. Schemes are not
+// case-sensitive (RFC 9110, section 11.1).
+func Bearer(authorization string) string {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return token
+}
+
+// selectMembership returns the caller's membership in the workspace that a request names.
+type selectMembership func(named string) (account.Membership, error)
+
+// byKey authenticates a caller by an API key, which is bound to one workspace.
+func (a *API) byKey(
+	r *http.Request, obs *Observation, token string, at time.Time,
+) (identity.Actor, owner, selectMembership, error) {
+	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.Org, token, at)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	by := keyActor(p, obs, at)
+	by.Workspace = p.Membership.Workspace.ID
+	if err := by.CheckAddress(); err != nil {
+		return by, nil, nil, err
+	}
+	if !obs.noted {
+		a.KnownTokens.Remember(token, at)
+	}
+	a.Services.KeyUsage.Record(&p.Key, at, obs.Address)
+	return by, (*keyOwner)(p), p.Select, nil
+}
+
+// bySession authenticates a caller by the cookie and the proof of a session. It refuses a request from a page of
+// another origin.
+func (a *API) bySession(
+	r *http.Request, obs *Observation, cookie string, at time.Time,
+) (identity.Actor, owner, selectMembership, error) {
+	if !a.SameOrigin(r) {
+		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
+	}
+	p, err := a.Services.Sessions.Authenticate(r.Context(), obs.Org, cookie, r.Header.Get(proofHeader), at)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	by := sessionActor(p.Principal(), obs, at)
+	if err := by.CheckAddress(); err != nil {
+		by.Workspace = p.Session.Workspace
+		return by, nil, nil, err
+	}
+	if !obs.noted {
+		a.KnownTokens.Remember(cookie, at)
+	}
+	a.Services.SessionUsage.Record(&p.Session, at)
+	if p.Key.ID != "" {
+		a.Services.KeyUsage.Record(&p.Key, at, obs.Address)
+	}
+	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
+	return by, (*userOwner)(&p.Person), selected, nil
+}
+
+// isSafe reports whether a request changes nothing (RFC 9110, section 9.2.1).
+func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// byToken authenticates a caller by a token that one of the org's issuers signed.
+func (a *API) byToken(
+	r *http.Request, obs *Observation, token string, at time.Time,
+) (identity.Actor, owner, selectMembership, error) {
+	if token == "" || len(obs.Org.Issuers) == 0 {
+		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
+	}
+	claims, err := a.Verifier.Verify(r.Context(), obs.Org.Issuers, token, at)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	by := identity.System(obs.Org.ID, "", "sign-in", at)
+	by.Request = identity.Request{ID: obs.ID, Address: obs.Address}
+	p, err := a.SignIn(r.Context(), by, obs.Org, claims)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
+	return userActor(&p.User, obs, at), (*userOwner)(p), selected, nil
+}
+
+// SignIn returns the person that verified claims belong to. by is the system, in the request of the sign-in.
+func (a *API) SignIn(
+	ctx context.Context, by identity.Actor, org *identity.Org, claims *account.Claims,
+) (*account.Person, error) {
+	p, apart, err := a.Services.Accounts.SignIn(ctx, by, org, *claims)
+	if err == nil && apart != nil {
+		a.Log.WarnContext(
+			ctx, "a user signed in with the e-mail address of an account that could not be joined, "+
+				"and got a separate account",
+			"issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID,
+		)
+	}
+	return p, err
+}
+
+// userActor returns the caller for a user whose credential sets no ceiling, in no workspace yet.
+func userActor(u *account.User, obs *Observation, at time.Time) identity.Actor {
+	return identity.Actor{
+		Org:      u.Org,
+		User:     u.ID,
+		Service:  u.Service,
+		Ceiling:  identity.Owner,
+		Operator: u.Operator,
+		At:       at,
+		Request:  identity.Request{ID: obs.ID, Address: obs.Address},
+	}
+}
+
+// keyActor returns the caller for a key.
+func keyActor(p *account.Principal, obs *Observation, at time.Time) identity.Actor {
+	by := userActor(&p.User, obs, at)
+	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
+	by.Scopes, by.Networks = p.Key.Scopes, p.Key.Networks
+	return by
+}
+
+// sessionActor returns the caller for a session, with the limits of the key that opened it, if one did.
+func sessionActor(p *account.Principal, obs *Observation, at time.Time) identity.Actor {
+	by := userActor(&p.User, obs, at)
+	if p.Key.ID != "" {
+		by = keyActor(p, obs, at)
+	}
+	by.Session, by.SignedInAt = p.Session.ID, p.Session.SignedInAt()
+	return by
+}
+
+// Proof returns what identifies the valid credential of a request, and the workspace of the request.
+func (r *Call) Proof() (account.Proof, error) {
+	org := Observed(r.Request).Org
+	token, _, _ := r.API.credential(r.Request, org)
+	if key, ok := account.ParseToken(token); ok {
+		return account.Proof{Key: key.Hash(), Workspace: r.By.Workspace}, nil
+	}
+	if cookie, ok := account.ParseSessionCookie(token); ok {
+		return account.Proof{Session: cookie.Hash(), Workspace: r.By.Workspace}, nil
+	}
+	c, err := r.API.Verifier.Verify(r.Context(), org.Issuers, token, r.By.At)
+	if err != nil {
+		return account.Proof{}, err
+	}
+	return account.Proof{
+		Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt.Add(account.ClockSkew), Workspace: r.By.Workspace,
+	}, nil
+}
+
+// ResolveProof returns the caller behind a proof, if the proof is still valid in the org as it is configured
+// now, and ErrUnauthenticated otherwise.
+func (a *API) ResolveProof(
+	ctx context.Context, obs *Observation, p account.Proof, at time.Time,
+) (identity.Actor, error) {
+	org, ok := a.Orgs().ByID(obs.Org.ID)
+	if !ok {
+		return identity.Actor{}, identity.ErrUnauthenticated
+	}
+	found, err := a.Services.Tickets.ResolveProofs(ctx, org, []account.Proof{p}, at)
+	if err != nil {
+		return identity.Actor{}, err
+	}
+	return actorOf(found[0], obs, at)
+}
+
+// actorOf returns the caller of a resolved proof, whose principal is nil if the proof is no longer valid.
+func actorOf(principal *account.Principal, obs *Observation, at time.Time) (identity.Actor, error) {
+	if principal == nil {
+		return identity.Actor{}, identity.ErrUnauthenticated
+	}
+	by, m := sessionActor(principal, obs, at), principal.Membership
+	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
+	return by, by.CheckAddress()
+}

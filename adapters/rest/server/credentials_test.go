@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestGuesses(t *testing.T) {
+	a := &API{Now: Now, Unauthenticated: NewLimiter(2, 2), KnownTokens: newKnownTokens(),
+		Measures: newMeasures(prometheus.NewRegistry(), &openStreams{})}
+	obs, at := &Observation{Address: "192.0.2.1"}, Now()
+	may := func(token string) error { return a.LimitFailedAuth(http.Header{}, obs, token, at) }
+	a.KnownTokens.Remember("proven", at)
+	for range 2 {
+		if err := may("unknown"); err != nil {
+			t.Fatalf("refused with guesses left: %v", err)
+		}
+		if err := a.CountFailedAuth(http.Header{}, obs, "unknown",
+			identity.ErrUnauthenticated); PublicError(err).Code != "unauthenticated" {
+			t.Fatalf("a guess within the limit: %v", err)
+		}
+	}
+	h := http.Header{}
+	if err := a.LimitFailedAuth(h, obs, "unknown", at); err != ErrRateLimited || h.Get("Retry-After") == "" ||
+		h.Get("Ratelimit") == "" {
+		t.Errorf("with no guesses left: %v, %v", err, h)
+	}
+	if err := may("proven"); err != nil {
+		t.Errorf("a token that proved something lately: %v", err)
+	}
+	if err := a.LimitFailedAuth(http.Header{}, &Observation{Address: "192.0.2.2"}, "unknown", at); err != nil {
+		t.Errorf("from another address: %v", err)
+	}
+	if err := a.CountFailedAuth(http.Header{}, obs, "proven", identity.ErrUnauthenticated); err != ErrRateLimited {
+		t.Errorf("a token that proves nothing any more: %v", err)
+	}
+	if err := may("proven"); err != ErrRateLimited {
+		t.Errorf("the same token again: %v, want a refusal before it is looked up", err)
+	}
+}
+
+func TestProvenTokens(t *testing.T) {
+	p, at := newKnownTokens(), Now()
+	p.Remember("a", at)
+	for after, want := range map[time.Duration]bool{0: true, knownFor - 1: true, knownFor: false} {
+		if got, _ := p.has("a", at.Add(after)); got != want {
+			t.Errorf("after %v: %v, want %v", after, got, want)
+		}
+	}
+	for i := range maxKnownTokens + 10 {
+		p.Remember(strconv.Itoa(i), at)
+	}
+	if len(p.seenAt) > maxKnownTokens {
+		t.Errorf("%d notes are kept, want %d at most", len(p.seenAt), maxKnownTokens)
+	}
+}
+
+func TestTakeAll(t *testing.T) {
+	at := Now()
+	key, user := NewLimiter(60, 3), newNamedLimiter("user", 60, 4)
+	take := func(k string) (*Limiter, http.Header) {
+		h := http.Header{}
+		return TakeAll(h, at, 1, Allowance{key, k}, Allowance{user, "u"}), h
+	}
+	for i, want := range []struct {
+		key       string
+		refused   *Limiter
+		ratelimit string
+	}{
+		{"k1", nil, `"default";r=2;t=1`},
+		{"k1", nil, `"default";r=1;t=2`},
+		{"k1", nil, `"default";r=0;t=3`},
+		{"k1", key, `"default";r=0;t=3`}, // takes nothing of the user's
+		{"k2", nil, `"user";r=0;t=4`},
+		{"k2", user, `"user";r=0;t=4`},
+		{"k3", user, `"user";r=0;t=4`},
+	} {
+		refused, h := take(want.key)
+		if refused != want.refused || h.Get("Ratelimit") != want.ratelimit ||
+			(h.Get("Retry-After") != "") != (refused != nil) {
+			t.Errorf("%d. refused by %v, %v; want %v %s", i, refused, h, want.refused, want.ratelimit)
+		}
+	}
+	if left := key.left("k3", at); left != 3 {
+		t.Errorf("a key has %v tokens after its user was refused, want 3", left)
+	}
+}
+
+// BenchmarkAdmit is what the limits of key, user and workspace, and the memory of tokens cost a request.
+func BenchmarkAdmit(b *testing.B) {
+	a := &API{Now: Now, KnownTokens: newKnownTokens(), Unauthenticated: NewLimiter(60, 60)}
+	a.callers, a.users, a.workspaces = RateLimit{PerMinute: 1_000_000, Burst: 1_000_000}.limiters()
+	by := identity.Actor{User: "usr_01jb4rqnx1e5btz2s1v2j9k3mn", Key: "key_01jb4rqnx1e5btz2s1v2j9k3mn"}
+	obs, token := &Observation{Address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"
+	b.ReportAllocs()
+	for b.Loop() {
+		at, h := Now(), http.Header{}
+		if a.LimitFailedAuth(h, obs, token, at) != nil || a.Admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn", at) != nil {
+			b.Fatal("refused")
+		}
+		a.KnownTokens.Remember(token, at)
+	}
+}
+
+// BenchmarkOneLimit is what one limit costs, for comparison.
+func BenchmarkOneLimit(b *testing.B) {
+	l, w := NewLimiter(1_000_000, 1_000_000), httptest.NewRecorder()
+	b.ReportAllocs()
+	for b.Loop() {
+		if !l.Allow(w, "key_01jb4rqnx1e5btz2s1v2j9k3mn", Now()) {
+			b.Fatal("refused")
+		}
+	}
+}
+
+func TestRefusedSignUpsCountAgainstTheirAddress(t *testing.T) {
+	for _, refusal := range []error{account.ErrSignUpClosed, account.ErrClaimMissing, identity.ErrUnauthenticated} {
+		if !hasNoAccount(refusal) {
+			t.Errorf("%v does not count", refusal)
+		}
+	}
+	for _, other := range []error{identity.ErrForbidden, ports.ErrUnavailable, context.Canceled} {
+		if hasNoAccount(other) {
+			t.Errorf("%v counts", other)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+)
+
+// Encode adds the JSON of v and a line break. Version 2 of encoding/json allocates no memory for most values; version 1
+// does for each time and for each member that can be null.
+func Encode(into *bytes.Buffer, v any) error {
+	options := asVersion1
+	if holdsNumbers(reflect.TypeOf(v)) {
+		options = withNumbers
+	}
+	if err := jsonv2.MarshalWrite(into, v, options); err != nil {
+		return err
+	}
+	return into.WriteByte('\n')
+}
+
+// The options of encode.
+var (
+	// asVersion1 encodes as version 1, but leaves <, > and & as they are, of which prompts are full.
+	asVersion1 = jsonv2.JoinOptions(
+		jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsonv1.CallMethodsWithLegacySemantics(false),
+	)
+
+	// withNumbers is for values that can hold a json.Number, which version 2 does not know. It takes longer.
+	withNumbers = jsonv2.JoinOptions(asVersion1, jsonv2.WithMarshalers(jsonv2.MarshalToFunc(
+		func(into *jsontext.Encoder, n json.Number) error { return into.WriteValue(jsontext.Value(n)) },
+	)))
+)
+
+// holdsNumbers reports whether values of a type can hold a json.Number.
+func holdsNumbers(t reflect.Type) bool {
+	known, ok := typesWithNumbers.Load(t)
+	if !ok {
+		known = canHoldNumbers(t, map[reflect.Type]bool{})
+		typesWithNumbers.Store(t, known)
+	}
+	return known.(bool) //nolint:errcheck // the map holds nothing else
+}
+
+var typesWithNumbers sync.Map // reflect.Type → bool
+
+// canHoldNumbers is holdsNumbers for a type of which other parts have been examined.
+func canHoldNumbers(t reflect.Type, examined map[reflect.Type]bool) bool {
+	switch {
+	case t == nil || t.Kind() == reflect.Interface || t == reflect.TypeFor[json.Number]():
+		return true
+	case examined[t]:
+		return false
+	}
+	examined[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return canHoldNumbers(t.Elem(), examined)
+	case reflect.Map:
+		return canHoldNumbers(t.Key(), examined) || canHoldNumbers(t.Elem(), examined)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if canHoldNumbers(t.Field(i).Type, examined) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// AppendTime appends a member that is null for the zero time.
+func AppendTime(b []byte, name string, t time.Time) []byte {
+	if b = append(b, name...); t.IsZero() {
+		return append(b, "null"...)
+	}
+	return openapi.Time(t).AppendJSON(b)
+}
+
+// AppendText appends a member, with the same escapes as encode. A text that is not UTF-8, which no text of Atrium is,
+// gets replacement characters.
+func AppendText(b []byte, name, s string) []byte {
+	b = append(b, name...)
+	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") { // version 1 escapes them
+		quoted, _ := jsonv2.Marshal(s, asVersion1)
+		return append(b, quoted...)
+	}
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}

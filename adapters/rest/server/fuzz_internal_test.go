@@ -1,0 +1,89 @@
+package server
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// sealer is AES-GCM under a key of this process: a stand-in for the keyring.
+type sealer struct{ cipher.AEAD }
+
+func newSealer(f *testing.F) sealer {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return sealer{aead}
+}
+
+func (s sealer) Seal(plain, associated []byte) ([]byte, error) {
+	nonce := make([]byte, s.NonceSize())
+	_, _ = rand.Read(nonce)
+	return s.AEAD.Seal(nonce, nonce, plain, associated), nil
+}
+
+func (s sealer) Open(sealed, associated []byte) ([]byte, error) {
+	if len(sealed) < s.NonceSize() {
+		return nil, errors.New("too short")
+	}
+	return s.AEAD.Open(nil, sealed[:s.NonceSize()], sealed[s.NonceSize():], associated)
+}
+
+// FuzzCursor looks for forged cursors that a list accepts. It also checks that a list accepts the cursors
+// that it made, and that no other list does.
+func FuzzCursor(f *testing.F) {
+	a := &API{Now: Now, Deps: Deps{Sealer: newSealer(f)}}
+	list := func(workspace identity.WorkspaceID, query url.Values) *Call {
+		return &Call{Request: httptest.NewRequest(http.MethodGet, "/api/events", nil), API: a,
+			By: identity.Actor{Org: "org_1", Workspace: workspace}, Query: query}
+	}
+	made, err := list("wsp_1", nil).Next("position")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, cursor := range []string{made.MustGet(), "", "A", "AAAA", made.MustGet() + "A", made.MustGet()[1:], "....",
+		"\x00", "a=b&c"} {
+		f.Add(cursor, "position", "type", "x")
+	}
+	f.Fuzz(func(t *testing.T, cursor, position, name, value string) {
+		if _, err := list("wsp_1", url.Values{"cursor": {cursor}}).Page(); cursor != "" && cursor != made.MustGet() &&
+			err == nil {
+			t.Errorf("%q, which no list has made, is taken", cursor)
+		} else if err != nil && !errors.Is(err, openapi.ErrInvalidCursor) {
+			t.Errorf("%q: %v", cursor, err)
+		}
+		if position == "" || name == "cursor" || name == "limit" {
+			return
+		}
+		filter := url.Values{name: {value}}
+		sealed, err := list("wsp_1", filter).Next(position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := url.Values{name: {value}, "cursor": {sealed.MustGet()}, "limit": {"7"}}
+		if q, err := list("wsp_1", own).Page(); err != nil || q.After != position {
+			t.Errorf("its own list reads %q as %q, %v", position, q.After, err)
+		}
+		for _, other := range []*Call{list("wsp_2", own), list("wsp_1", url.Values{"cursor": {sealed.MustGet()}}),
+			list("wsp_1", url.Values{name: {value + "x"}, "cursor": {sealed.MustGet()}})} {
+			if q, err := other.Page(); err == nil {
+				t.Errorf("another list takes it: %+v", q)
+			}
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
+	contract, err := openapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &API{Contract: contract}
+	for n, want := range map[int]bool{1: true, 20: true, 500: false} {
+		var wrong fault.Fields
+		for i := range n {
+			wrong.Add(fmt.Sprintf("/variables/%d", i), "invalid_format", "Must begin with a letter.")
+		}
+		answer, kept := a.outcome(httptest.NewRequest(http.MethodPost, "/api/prompt-templates", nil),
+			fault.ErrInvalid.WithFields(wrong...))
+		if kept != want {
+			t.Errorf("kept = %v for %d fields in %d bytes", kept, n, len(answer.Body))
+		}
+	}
+}
+
+func TestAResponseThatAsksToWaitIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
+	contract, err := openapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &API{Contract: contract}
+	for _, kind := range []fault.Kind{fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired} {
+		for wait, want := range map[time.Duration]bool{0: true, time.Second: false} {
+			refusal := &fault.Error{Kind: kind, Code: "payment_pending", Detail: "Wait.", RetryAfter: wait}
+			_, kept := a.outcome(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil), refusal)
+			if kept != want {
+				t.Errorf("kept = %v for a refusal of kind %d that asks to wait for %s", kept, kind, wait)
+			}
+		}
+	}
+}

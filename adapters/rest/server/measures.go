@@ -1,0 +1,83 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+// measures are the metrics of the API for Prometheus: rate, errors and duration by route template, what was refused,
+// and the open streams.
+type measures struct {
+	requests        *prometheus.HistogramVec
+	refusals        *prometheus.CounterVec
+	problems        *prometheus.CounterVec
+	authentications *prometheus.CounterVec
+	acceptedKeys    prometheus.Counter // of authentications: the most frequent one
+}
+
+func newMeasures(reg prometheus.Registerer, streams *openStreams) *measures {
+	m := &measures{
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_refusals_total",
+			Help: "Requests that a limit refused, by the limit.",
+		}, []string{"reason"}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_problems_total",
+			Help: "Requests that were answered with a problem, by its code.",
+		}, []string{"code"}),
+		authentications: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_authentications_total",
+			Help: "Credentials that were checked: api_key, token (of an issuer), session or ticket (of a stream), " +
+				"and the outcome: accepted, refused, or failed if it could not be checked.",
+		}, []string{"credential", "outcome"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "http_server_request_duration_seconds",
+			Help:    "How long requests took, by method, route template and status, without streams.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method", "route", "status"}),
+	}
+	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "atrium_presence_streams",
+		Help: "How many streams of presences are open at this node.",
+	}, func() float64 { return float64(streams.count()) })
+	m.acceptedKeys = m.authentications.WithLabelValues(byAPIKey, "accepted")
+	reg.MustRegister(m.requests, m.refusals, m.problems, m.authentications, open)
+	return m
+}
+
+// byTicket is the kind of a ticket; credentialKind returns that of other credentials.
+const (
+	ByTicket = "ticket"
+	byAPIKey = "api_key"
+)
+
+// credentialKind returns the kind of a request's credential. stored reports whether it was looked up.
+func credentialKind(token string, stored bool) string {
+	switch {
+	case strings.HasPrefix(token, account.KeyTokenPrefix):
+		return byAPIKey
+	case stored:
+		return "session"
+	}
+	return "token"
+}
+
+// Authenticated counts a credential that was checked.
+func (m *measures) Authenticated(credential string, err error) {
+	if err == nil && credential == byAPIKey {
+		m.acceptedKeys.Inc()
+		return
+	}
+	outcome := "accepted"
+	switch {
+	case err == nil:
+	case hasNoAccount(err):
+		outcome = "refused"
+	default:
+		outcome = "failed"
+	}
+	m.authentications.WithLabelValues(credential, outcome).Inc()
+}

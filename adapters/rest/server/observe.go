@@ -1,0 +1,250 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Observation has what the log and the metrics say about one request; it is filled in while the request runs.
+type Observation struct {
+	ID      string // the Request-Id
+	Route   string // the template, never the path itself: paths hold identifiers
+	Address string // of the client
+	Org     *identity.Org
+	User    identity.UserID // empty until the credential is verified, as Key
+	Key     identity.KeyID
+	session identity.SessionID
+	status  int
+	bytes   int
+
+	Workspace identity.WorkspaceID
+	Code      string // of the problem that was returned; empty for none
+	noted     bool   // the credential is in knownTokens, as one that was valid lately
+	trace     string // the id of the client's trace, or of the server's own; empty for none
+	streaming bool   // a stream, whose duration says nothing about the server
+	tracked   bool   // a Stream, which ends with the access of its reader
+}
+
+// observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
+// logs and measures every response.
+func (a *API) observe(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	x := &exchange{parent: r.Context(), begun: start}
+	o := &x.observed
+	*o = Observation{
+		ID: requestID(r.Header.Get("Request-Id")), Address: a.address(r), Route: "unmatched", trace: traceID(r),
+	}
+	x.recorder = recorder{ResponseWriter: w, obs: o}
+	rec := &x.recorder
+	r = r.WithContext(x)
+	x.fields[0] = o.ID
+	w.Header()["Request-Id"] = x.fields[:1:1]
+	w.Header()["X-Content-Type-Options"] = noSniff
+	if a.draining.Load() { // a proxy must not reuse a connection that the server is about to close
+		w.Header().Set("Connection", "close")
+	}
+	defer func() {
+		p := recover()
+		isAborted := p == http.ErrAbortHandler //nolint:errorlint // net/http also compares it directly
+		if p != nil && !isAborted {
+			a.Log.ErrorContext(
+				r.Context(), "panic", "request_id", o.ID, "route", o.Route, "panic", p, "stack", string(debug.Stack()),
+			)
+			if o.status == 0 {
+				a.Problem(rec, r, errInternal)
+			}
+		}
+		a.logRequest(r, x)
+		if isAborted {
+			panic(p)
+		}
+	}()
+	a.dispatch(rec, r)
+}
+
+// dispatch finds the org of the host and hands the request to the router.
+func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
+	o := Observed(r)
+	if a.servesAnyHost(r.URL.Path) {
+		a.routePath(w, r)
+		return
+	}
+	if len(r.Header.Values("X-Forwarded-Host")) > 1 && a.trusted(r.RemoteAddr) {
+		a.Problem(w, r, errAmbiguousHost)
+		return
+	}
+	org, err := a.Orgs().ByHost(a.Host(r))
+	if err != nil {
+		a.Problem(w, r, err)
+		return
+	}
+	o.Org = org
+	if !a.handleCORS(w, r, org) {
+		a.routePath(w, r)
+	}
+}
+
+// handleCORS handles preflights (done), and adds the headers that let pages of other origins read responses.
+func (a *API) handleCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
+	for _, c := range a.cors {
+		if strings.HasPrefix(r.URL.Path, c.Prefix) {
+			return c.Handle(w, r)
+		}
+	}
+	return orgCORS(w, r, org)
+}
+
+// routePath refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2): the router would
+// treat it as the end of the segment, and find another resource than the requested one.
+func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") {
+		a.Problem(w, r, ErrNoSuchPath)
+		return
+	}
+	// Not by the router's ServeHTTP, which would copy the request twice to pass on the variables of the path.
+	x := exchangeOf(r)
+	if known, ok := a.fixed[endpoint{r.Method, r.URL.Path}]; ok {
+		x.match = known
+	} else {
+		a.router.Match(r, &x.match) // there is always one: unrouted
+	}
+	x.match.Handler.ServeHTTP(w, r)
+}
+
+func (a *API) logRequest(r *http.Request, x *exchange) {
+	o := &x.observed
+	took := time.Since(x.begun)
+	if !o.streaming {
+		durations := a.Measures.requests.WithLabelValues(methodLabel(r.Method), o.Route, statusLabel(o.status))
+		durations.Observe(took.Seconds())
+	}
+	if o.Code != "" {
+		a.Measures.problems.WithLabelValues(o.Code).Inc()
+	}
+	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
+		span.SetName(r.Method + " " + o.Route)
+	}
+	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	attrs := append(x.line[:0],
+		slog.String("request_id", o.ID),
+		slog.String("method", r.Method),
+		slog.String("route", o.Route),
+		slog.Int("status", o.status),
+		slog.Int("bytes", o.bytes),
+		slog.Float64("ms", float64(took.Microseconds())/1000),
+		slog.String("address", o.Address),
+	)
+	if o.Org != nil {
+		attrs = append(attrs, slog.String("org", o.Org.Slug))
+	}
+	if o.User != "" {
+		attrs = append(attrs, slog.String("user_id", string(o.User)), slog.String("api_key_id", string(o.Key)))
+	}
+	if o.session != "" {
+		attrs = append(attrs, slog.String("session_id", string(o.session)))
+	}
+	if o.Workspace != "" {
+		attrs = append(attrs, slog.String("workspace_id", string(o.Workspace)))
+	}
+	if o.Code != "" {
+		attrs = append(attrs, slog.String("code", o.Code))
+	}
+	if o.trace != "" {
+		attrs = append(attrs, slog.String("trace_id", o.trace))
+	}
+	// Not by LogAttrs, which would also find out from which line of the code it is called.
+	line := slog.NewRecord(x.begun.Add(took), slog.LevelInfo, "request", 0)
+	// A group without a key is printed as its members are. A record needs an allocation for more than five of them.
+	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
+	_ = a.Log.Handler().Handle(r.Context(), line) // a log that cannot be written cannot say so either
+}
+
+// traceID returns the id of the trace that a request belongs to: of the server's span, or, if the server sends no
+// traces, of the client's (W3C Trace Context).
+func traceID(r *http.Request) string {
+	ctx := r.Context()
+	if !trace.SpanContextFromContext(ctx).IsValid() && r.Header["Traceparent"] != nil {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		return span.TraceID().String()
+	}
+	return ""
+}
+
+// statusLabel is a status as a label. That of most responses is a constant, which costs no allocation.
+func statusLabel(status int) string {
+	if status == http.StatusOK {
+		return "200"
+	}
+	return strconv.Itoa(status)
+}
+
+// methodLabel limits the values that clients can give to a label.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodOptions, http.MethodGet, http.MethodHead,
+		http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return method
+	}
+	return "other"
+}
+
+// requestID returns the client's Request-Id if it is safe for a log line, and a new one otherwise.
+func requestID(given string) string {
+	if isPrintable(given) && len(given) <= 128 {
+		return given
+	}
+	return id.New("req")
+}
+
+// recorder records the response.
+type recorder struct {
+	http.ResponseWriter
+	obs *Observation
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.obs.status == 0 {
+		r.obs.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.obs.status == 0 {
+		r.obs.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.obs.bytes += n
+	return n, err
+}
+
+// FlushError serves http.ResponseController. Only a stream that ends with the access of its reader can be sent in
+// parts.
+func (r *recorder) FlushError() error {
+	if !r.obs.tracked {
+		return errUntracked
+	}
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+var errUntracked = errors.New("rest: a response is sent in parts, and is no tracked stream")
+
+// Unwrap serves http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

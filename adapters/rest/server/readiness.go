@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	readyFor     = time.Second     // how long a good result is reused
+	readyTimeout = 2 * time.Second // of a check
+)
+
+// readiness serves everyone, without a credential and without a rate limit. So one check runs at a time, and
+// concurrent requests share its result. A failure is not cached, since a node should get requests again as
+// soon as it can serve them.
+type readiness struct {
+	check  func(context.Context) error
+	log    *slog.Logger
+	checks singleflight.Group
+	until  atomic.Pointer[time.Time] // until then the last good result is used; nil after a bad one, and at first
+	bad    atomic.Bool               // as the last check found
+}
+
+func (r *readiness) isReady(ctx context.Context) error {
+	if until := r.until.Load(); until != nil && time.Now().Before(*until) {
+		return nil
+	}
+	_, err, _ := r.checks.Do("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // the first caller may go away
+		defer cancel()
+		err := r.check(ctx)
+		r.record(ctx, err)
+		return nil, err
+	})
+	return err
+}
+
+// record stores the result of a check, and logs it if it has changed.
+func (r *readiness) record(ctx context.Context, err error) {
+	was := r.bad.Swap(err != nil)
+	if err != nil {
+		r.until.Store(nil)
+		if !was {
+			r.log.WarnContext(ctx, "not ready", "error", err)
+		}
+		return
+	}
+	until := time.Now().Add(readyFor)
+	r.until.Store(&until)
+	if was {
+		r.log.InfoContext(ctx, "ready again")
+	}
+}
+
+// ready reports whether this node should get requests: 503 while the database cannot be reached or
+// has an older schema than this node, and while the node drains.
+func (a *API) ready(w http.ResponseWriter, r *http.Request) {
+	err := errDraining
+	if !a.draining.Load() {
+		err = a.readiness.isReady(r.Context())
+	}
+	if err != nil {
+		w.Header().Set("Retry-After", "1")
+		Write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log every one
+		return
+	}
+	a.Send(w, r, OK(openapi.Health{Status: openapi.HealthStatusOk}))
+}

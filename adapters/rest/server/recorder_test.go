@@ -1,0 +1,21 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestOnlyTrackedStreamsCanBeSentInParts(t *testing.T) {
+	w := httptest.NewRecorder()
+	obs := &Observation{}
+	to := http.NewResponseController(&recorder{ResponseWriter: w, obs: obs})
+	if err := to.Flush(); !errors.Is(err, errUntracked) || w.Flushed {
+		t.Errorf("a response that no one tracks is flushed: %v", err)
+	}
+	obs.tracked = true
+	if err := to.Flush(); err != nil || !w.Flushed {
+		t.Errorf("a stream is not flushed: %v", err)
+	}
+}

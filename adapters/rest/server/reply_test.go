@@ -1,0 +1,174 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestIfMatch(t *testing.T) {
+	for name, tt := range map[string]struct {
+		headers []string
+		want    revision.Match // nil sets no condition
+		weak    bool
+	}{
+		"no header sets no condition":      {nil, nil, false},
+		"* sets none":                      {[]string{"*"}, nil, false},
+		"* among others sets none":         {[]string{`"1-a"`, ` * `}, nil, false},
+		"one of our tags names a revision": {[]string{`"12-abc"`}, revision.Match{12}, false},
+		"a list names several":             {[]string{`"1-a", "2-b"`, `"3-c"`}, revision.Match{1, 2, 3}, false},
+		"the hash is not compared":         {[]string{`"7-"`}, revision.Match{7}, false},
+		"a hash may hold dashes":           {[]string{`"7-a-b_c"`}, revision.Match{7}, false},
+		"a weak tag matches nothing":       {[]string{`W/"1-a"`}, revision.Match{}, true},
+		"a strong one counts beside it":    {[]string{`W/"1-a", "2-b"`}, revision.Match{2}, true},
+		"a foreign tag matches nothing":    {[]string{`"x", "2", "", "-1", "0-a", "99999999999999999999-a"`}, revision.Match{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, weak, err := ifMatch(tt.headers)
+			if err != nil || weak != tt.weak || (got == nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
+				t.Errorf("ifMatch = %v, %v, %v; want %v, %v", got, weak, err, tt.want, tt.weak)
+			}
+		})
+	}
+	for _, header := range []string{"", "2", "1-a", `"1-a`, `1-a"`, `"`, `"1"a"`, `"1-a",`, `"1-a", abc`, `w/"1-a"`, "W/"} {
+		t.Run("refused is "+header, func(t *testing.T) {
+			if got, _, err := ifMatch([]string{header}); !errors.Is(err, openapi.ErrInvalidParameter) {
+				t.Errorf("ifMatch = %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestNoneMatch(t *testing.T) {
+	const tag = `"3-abc"`
+	for name, tt := range map[string]struct {
+		headers []string
+		want    bool
+	}{
+		"no header":               {nil, false},
+		"the tag":                 {[]string{tag}, true},
+		"the tag, weak":           {[]string{"W/" + tag}, true},
+		"*":                       {[]string{"*"}, true},
+		"in a list":               {[]string{`"1-a" , ` + tag}, true},
+		"in a second header":      {[]string{`"1-a"`, tag}, true},
+		"another hash":            {[]string{`"3-abd"`}, false},
+		"the tag without quotes":  {[]string{"3-abc"}, false},
+		"another letter for weak": {[]string{"w/" + tag}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := NoneMatch(tt.headers, tag); got != tt.want {
+				t.Errorf("noneMatch = %v", got)
+			}
+		})
+	}
+}
+
+func TestEncode(t *testing.T) {
+	encode := func(t *testing.T, r Reply) (map[string]string, string) {
+		t.Helper()
+		a, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Header, string(a.Body)
+	}
+	t.Run("the tag holds the revision, and changes with the body", func(t *testing.T) {
+		h, _ := encode(t, OK("a").WithRevision(7))
+		same, _ := encode(t, OK("a").WithRevision(7))
+		other, _ := encode(t, OK("b").WithRevision(7))
+		if !strings.HasPrefix(h["Etag"], `"7-`) || !strings.HasSuffix(h["Etag"], `"`) || h["Etag"] != same["Etag"] ||
+			h["Etag"] == other["Etag"] {
+			t.Errorf("tags are %s, %s and %s", h["Etag"], same["Etag"], other["Etag"])
+		}
+		if got, _, _ := ifMatch([]string{h["Etag"]}); !slices.Equal(got, revision.Match{7}) {
+			t.Errorf("ifMatch reads %v of it", got)
+		}
+	})
+	t.Run("what has no revision has no tag", func(t *testing.T) {
+		if h, _ := encode(t, OK("a")); h["Etag"] != "" {
+			t.Errorf("Etag is %s", h["Etag"])
+		}
+	})
+	t.Run("prompts are not escaped as HTML", func(t *testing.T) {
+		if _, body := encode(t, OK("<a & b>")); body != "\"<a & b>\"\n" {
+			t.Errorf("body is %s", body)
+		}
+	})
+	t.Run("what shows a secret is cached nowhere", func(t *testing.T) {
+		r := Created("/x", "a")
+		r.Reveals = "key_1"
+		if h, _ := encode(t, r); h["Cache-Control"] != "no-store" || h["Location"] != "/x" {
+			t.Errorf("headers are %v", h)
+		}
+	})
+	t.Run("no content has no type", func(t *testing.T) {
+		if h, body := encode(t, NoContent); len(h) != 0 || body != "" {
+			t.Errorf("%v %q", h, body)
+		}
+	})
+	t.Run("what cannot be encoded is an error", func(t *testing.T) {
+		if _, err := OK(func() {}).encode(); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestAccepts(t *testing.T) {
+	for header, want := range map[string]bool{
+		"":                                  true,
+		"*/*":                               true,
+		"application/json":                  true,
+		"application/*":                     true,
+		"APPLICATION/JSON; charset=utf-8":   true,
+		"text/html, application/json;q=0.1": true,
+		"application/problem+json":          true,
+		"text/html":                         false,
+		"application/xml, text/*":           false,
+		"application/json;q=0":              false,
+		"garbage":                           false,
+		",":                                 false,
+		"text/html, */*;q=0.8":              true,
+	} {
+		t.Run("Accept: "+header, func(t *testing.T) {
+			if got := accepts(header, ""); got != want {
+				t.Errorf("accepts = %v", got)
+			}
+		})
+	}
+}
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"Bearer t": "t", "bearer t": "t", "BEARER t": "t", "": "", "t": "", "Bearer": "", "Basic t": "",
+		"Bearer  t": " t", "Bearer t u": "t u", " Bearer t": "",
+	} {
+		t.Run("Authorization: "+header, func(t *testing.T) {
+			if got := Bearer(header); got != want {
+				t.Errorf("bearer = %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	for given, kept := range map[string]bool{"a": true, "a b-c": true, strings.Repeat("a", 128): true, "": false,
+		strings.Repeat("a", 129): false, "a\nb": false, "é": false, "\x7f": false} {
+		if got := requestID(given); (got == given) != kept {
+			t.Errorf("%q became %q", given, got)
+		}
+	}
+	if first, second := requestID(""), requestID(""); first == second {
+		t.Error("two requests have one id")
+	}
+}
+
+func TestMethodLabel(t *testing.T) {
+	if methodLabel(http.MethodPatch) != "PATCH" || methodLabel("X-MADE-UP") != "other" {
+		t.Error("clients can make labels, or a known method has none")
+	}
+}

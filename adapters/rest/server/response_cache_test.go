@@ -1,0 +1,78 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestAnswersInMemoryAreBounded(t *testing.T) {
+	var s responseCache
+	now := time.Now()
+	body := make([]byte, maxCachedResponseBytes)
+	for i := range 1000 {
+		s.put(cacheKey{path: strings.Repeat("x", i)},
+			cachedResponse{answer: ports.Answer{Body: body}, at: version{generation: 1}, read: now})
+		held := 0
+		for _, half := range []map[cacheKey]cachedResponse{s.young, s.old} {
+			for key, k := range half {
+				held += key.size() + len(k.answer.Body)
+			}
+		}
+		if held > maxCacheBytes {
+			t.Fatalf("%d bytes are held", held)
+		}
+	}
+	key := cacheKey{path: strings.Repeat("x", 999)}
+	if _, known := s.get(&key, version{generation: 1}, now); !known {
+		t.Error("the newest response is not cached")
+	}
+	key.path = ""
+	if _, known := s.get(&key, version{generation: 1}, now); known {
+		t.Error("the oldest response is still cached")
+	}
+	tooLarge := ports.Answer{Body: make([]byte, maxCachedResponseBytes+1)}
+	s.put(key, cachedResponse{answer: tooLarge, at: version{generation: 1}, read: now})
+	if _, known := s.get(&key, version{generation: 1}, now); known {
+		t.Error("a response that is too large is cached")
+	}
+}
+
+func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
+	var s responseCache
+	now := time.Now()
+	for second := range 100 {
+		for i := range 10 {
+			at := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
+			key := cacheKey{path: strings.Repeat("x", 10*second+i)}
+			s.put(key, cachedResponse{answer: ports.Answer{Body: []byte("{}")}, at: version{generation: 1}, read: at})
+			if held := len(s.young) + len(s.old); held > 20 {
+				t.Fatalf("%d answers are held, 10 of which can be used", held)
+			}
+			if _, known := s.get(&key, version{generation: 1}, at.Add(cacheFresh-1)); !known {
+				t.Fatal("an answer is forgotten before its time")
+			}
+		}
+	}
+}
+
+func TestAnAnswerOfAnOlderGenerationDoesNotReplaceALaterOne(t *testing.T) {
+	s, at := responseCache{}, time.Now()
+	store := func(generation uint64, body string) {
+		s.put(cacheKey{path: "/"}, cachedResponse{answer: ports.Answer{Body: []byte(body)},
+			at: version{generation: generation}, read: at})
+	}
+	store(2, "after the change")
+	store(1, "before the change")
+	known, ok := s.get(&cacheKey{path: "/"}, version{generation: 2}, at)
+	if !ok || string(known.answer.Body) != "after the change" {
+		t.Errorf("%q is cached, %v", known.answer.Body, ok)
+	}
+	store(3, "after another one")
+	known, _ = s.get(&cacheKey{path: "/"}, version{generation: 3}, at)
+	if string(known.answer.Body) != "after another one" {
+		t.Errorf("%q is cached", known.answer.Body)
+	}
+}

@@ -1,0 +1,34 @@
+package server
+
+import (
+	"net/http"
+	"time"
+)
+
+// What streams of server-sent events have in common.
+const (
+	EventStream   = "text/event-stream"
+	RetryStream   = "retry: 1000\n\n" // EventSource reconnects after a second
+	StreamComment = 15 * time.Second  // between comments, which keep proxies from closing the stream
+)
+
+// EventsWanted is the media of a streaming operation whose stream has server-sent events.
+func EventsWanted(r *http.Request) string {
+	return Preferred(r.Header.Get("Accept"), func(media string) bool { return media == EventStream })
+}
+
+// SetStreamHeaders sets the headers of server-sent events.
+func SetStreamHeaders(h http.Header) {
+	h.Set("Content-Type", EventStream)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
+}
+
+// Event collects an event. Its data is in one line.
+func (s *Stream) Event(name string, data any) {
+	s.Out.WriteString("event: " + name + "\ndata: ")
+	if err := Encode(&s.Out, data); err != nil { // texts always encode
+		panic(err)
+	}
+	s.Out.WriteString("\n")
+}
