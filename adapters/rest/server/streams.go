@@ -5,22 +5,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
-	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 const (
-	// accessCheck is the interval at which the access of the readers of open streams is checked. A stream ends within
-	// a second after its reader has lost it, and the check itself takes a part of that.
-	accessCheck = 500 * time.Millisecond
-
 	streamWrite = 10 * time.Second // a client that reads nothing for this long is disconnected
 )
 
@@ -99,179 +93,6 @@ func (s *Stream) Flush(w http.ResponseWriter) error {
 		s.Out = bytes.Buffer{}
 	}
 	return err
-}
-
-// openStreams are the open streams of the node. All of their readers are checked in a few look-ups: some for each
-// stream would be thousands per second, with hardly any change found.
-type openStreams struct {
-	mu   sync.Mutex
-	all  map[*Stream]bool
-	stop context.CancelFunc // of recheckLoop, which runs as long as any is open
-}
-
-// TrackStream ends s when its reader loses the access, or the server drains and s is not Finite, until done is called.
-func (a *API) TrackStream(s *Stream) (done func()) {
-	s.caller, s.Observation.tracked = s.By, true
-	o := &a.openStreams
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.all) == 0 {
-		o.all = map[*Stream]bool{}
-		ctx, stop := context.WithCancel(context.Background()) // also while the server drains
-		o.stop = stop
-		go a.recheckLoop(ctx)
-	}
-	o.all[s] = true
-	stop := func() bool { return false }
-	if !s.Finite {
-		stop = context.AfterFunc(a.streams, func() { s.End(context.Canceled) })
-	}
-	return func() {
-		stop()
-		s.mu.Lock()
-		s.finished = true
-		if s.ended != nil && !s.broken {
-			_ = s.Controller.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end of the response
-		}
-		if lost, ok := errors.AsType[*fault.Error](s.ended); ok {
-			s.Observation.Code = lost.Code // in the log of the request, whose status tells nothing of it
-		}
-		s.mu.Unlock()
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if delete(o.all, s); len(o.all) == 0 {
-			o.stop()
-		}
-	}
-}
-
-// recheckLoop checks the readers of all streams until the context ends.
-func (a *API) recheckLoop(ctx context.Context) {
-	check := time.NewTicker(accessCheck)
-	defer check.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-check.C:
-		}
-		if err := a.Services.Seats.Keep(ctx, a.Now()); err != nil && ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "the node could not store that it is alive; it tries again", "error", err)
-		}
-		for id, streams := range a.openStreams.byOrg() {
-			if err := a.recheckOrg(ctx, id, streams); err != nil && ctx.Err() == nil {
-				a.Log.WarnContext(ctx, "the readers of streams could not be checked; it is tried again",
-					"streams", len(streams), "error", err)
-			}
-		}
-	}
-}
-
-// count returns how many streams are open.
-func (o *openStreams) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.all)
-}
-
-// byOrg returns the open streams by org.
-func (o *openStreams) byOrg() map[identity.OrgID][]*Stream {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	out := map[identity.OrgID][]*Stream{}
-	for s := range o.all {
-		out[s.Observation.Org.ID] = append(out[s.Observation.Org.ID], s)
-	}
-	return out
-}
-
-// recheckOrg ends the streams of an org whose readers have lost the access. An outage ends no stream.
-func (a *API) recheckOrg(ctx context.Context, id identity.OrgID, streams []*Stream) error {
-	ctx, cancel := context.WithTimeout(ctx, a.Config.RequestTimeout)
-	defer cancel()
-	org, ok := a.Orgs().ByID(id)
-	if !ok {
-		for _, s := range streams {
-			s.End(identity.ErrUnauthenticated)
-		}
-		return nil
-	}
-	isVisit := func(s *Stream) bool { return s.Proof == account.Proof{} }
-	visits := slices.DeleteFunc(slices.Clone(streams), func(s *Stream) bool { return !isVisit(s) })
-	return errors.Join(a.recheckCallers(ctx, org, slices.DeleteFunc(streams, isVisit)),
-		a.recheckVisits(ctx, org, visits))
-}
-
-// recheckCallers checks the streams of callers with a credential, and previews, which depend on one.
-func (a *API) recheckCallers(ctx context.Context, org *identity.Org, streams []*Stream) error {
-	if len(streams) == 0 {
-		return nil
-	}
-	proofs := make([]account.Proof, len(streams))
-	for i, s := range streams {
-		proofs[i] = s.Proof
-	}
-	now := a.Now()
-	principals, err := a.Services.Tickets.ResolveProofs(ctx, org, proofs, now)
-	if err != nil {
-		return err
-	}
-	for i, s := range streams {
-		by, err := actorOf(principals[i], s.Observation, now)
-		if err == nil {
-			err = s.recheck(ctx, by)
-		}
-		if err != nil && !IsOutage(err) {
-			s.End(err)
-		}
-	}
-	return nil
-}
-
-// recheck returns the error that the operation would return to its caller, who is now by.
-func (s *Stream) recheck(ctx context.Context, by identity.Actor) error {
-	if s.Pass != nil {
-		return s.Embeds.MayPreview(ctx, by, *s.Pass)
-	}
-	if by.User != s.By.User || by.Operator != s.By.Operator {
-		return identity.ErrUnauthenticated
-	}
-	if needed := identity.ParseRole(
-		s.Operation.Access.Needs,
-	); s.Operation.Access.Area == "workspace" && by.Role < needed {
-		return identity.Needs(needed)
-	}
-	s.mu.Lock()
-	s.caller = by
-	s.mu.Unlock()
-	return by.RequireScope(s.Operation.Scope)
-}
-
-// recheckVisits checks the streams of visitors.
-func (a *API) recheckVisits(ctx context.Context, org *identity.Org, streams []*Stream) error {
-	if len(streams) == 0 {
-		return nil
-	}
-	passes := make([]chat.EmbedPass, len(streams))
-	for i, s := range streams {
-		passes[i] = *s.Pass
-	}
-	continues, err := a.Services.Embeds.Continue(ctx, org.ID, passes, a.Now())
-	if err != nil {
-		return err
-	}
-	for i, s := range streams {
-		if !continues[i] {
-			s.End(chat.ErrEmbedSessionInvalid)
-		}
-	}
-	return nil
-}
-
-// IsOutage reports whether an error says nothing about a caller's access.
-func IsOutage(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return !ok || f.Kind == fault.Unavailable
 }
 
 // StreamBody is the response of a stream.
