@@ -36,16 +36,16 @@ func (c *Config) validateConnections(found *problems) {
 	inRange(found, "connections.preview_limits.workspace_per_minute", p.WorkspacePerMinute, 1, 100_000, "1 to 100000")
 	inRange(found, "connections.preview_limits.target_per_hour", p.TargetPerHour, 1, 100_000, "1 to 100000")
 	inRange(found, "connections.refresh_interval", c.Connections.RefreshInterval, 0, time.Hour, "0s to 1h")
-	var known []string
+	var kinds []string
 	for _, d := range connection.Kinds() {
-		known = append(known, string(d.Kind))
+		kinds = append(kinds, string(d.Kind))
 	}
 	for i, o := range c.Orgs {
-		listed := map[string]string{}
+		lines := map[string]string{}
 		for j, kind := range o.ConnectionKinds {
 			key := fmt.Sprintf("orgs[%d].connection_kinds[%d]", i, j)
-			oneOf(found, key, kind, known...)
-			noteTaken(found, listed, kind, key)
+			oneOf(found, key, kind, kinds...)
+			noteTaken(found, lines, kind, key)
 			if connection.Kind(kind) == connection.SQLite && !c.readsTenantFiles() {
 				found.add(key, "must not be sqlite: that is for a single org whose own database is SQLite, since its "+
 					"files are every workspace's to read")

@@ -21,21 +21,21 @@ type layer map[string]any
 
 // applyLayers applies the layers to c, later ones over earlier ones.
 func applyLayers(layers []layer, c *Config, found *problems) {
-	merged := koanf.New(".")
+	merge := koanf.New(".")
 	for _, l := range layers {
 		for key, value := range l {
-			_ = merged.Set(key, value) // fails only under StrictMerge
+			_ = merge.Set(key, value) // fails only under StrictMerge
 		}
 	}
-	err := merged.UnmarshalWithConf("", c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
+	err := merge.UnmarshalWithConf("", c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		DecodeHook:   mapstructure.DecodeHookFuncValue(convert),
 		ErrorUnused:  true, // the sources refuse unknown keys before, with their lines
 		MapFieldName: snakeCase,
 		MatchName:    func(key, field string) bool { return key == field },
 	}})
-	wrong := decodeErrors(err)
-	slices.SortFunc(wrong, func(a, b *mapstructure.DecodeError) int { return strings.Compare(a.Name(), b.Name()) })
-	for _, e := range wrong {
+	failures := decodeErrors(err)
+	slices.SortFunc(failures, func(a, b *mapstructure.DecodeError) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range failures {
 		found.add(e.Name(), "%w", e.Unwrap())
 	}
 }

@@ -75,9 +75,9 @@ func readEnvironment(env map[string]string, found *problems) layer {
 
 // readFlags reads dotted keys.
 func readFlags(flags map[string]string, found *problems) layer {
-	known, values := keyTypes(), layer{}
+	types, values := keyTypes(), layer{}
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
-		if _, ok := known[key]; !ok {
+		if _, ok := types[key]; !ok {
 			found.refuse("flag", "%s: unknown key", key)
 			continue
 		}

@@ -145,11 +145,11 @@ func (o Org) groupClaim() identity.GroupClaim {
 }
 
 // ruleIssuer returns the issuer that a rule names, or the only one if it names none.
-func (o Org) ruleIssuer(named string) string {
-	if named == "" && len(o.Issuers) == 1 {
+func (o Org) ruleIssuer(name string) string {
+	if name == "" && len(o.Issuers) == 1 {
 		return o.Issuers[0].URL
 	}
-	return named
+	return name
 }
 
 // captures returns o's rules about the domains of addresses.
@@ -224,11 +224,11 @@ func (o Org) validateIssuers(found *problems, key string) {
 
 // validateRuleIssuer checks that a rule says to whose tokens it applies.
 func (o Org) validateRuleIssuer(found *problems, key, issuer string) {
-	switch named := func(i Issuer) bool { return i.URL == issuer }; {
+	switch matches := func(i Issuer) bool { return i.URL == issuer }; {
 	case issuer == "" && len(o.Issuers) > 1:
 		found.add(key+".issuer", "must be set where an org has several issuers: each of them could sign the claim")
 	case issuer == identity.SCIMIssuer && len(o.SCIM.Tokens) > 0:
-	case issuer != "" && !slices.ContainsFunc(o.Issuers, named):
+	case issuer != "" && !slices.ContainsFunc(o.Issuers, matches):
 		found.add(key+".issuer", "must be the url of one of the org's issuers, to the letter, or scim where "+
 			"scim.tokens are set")
 	}

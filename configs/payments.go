@@ -72,13 +72,13 @@ var errSecretRef = errors.New("must be env:NAME or file:PATH, where the secret i
 
 // Resolve reads the secret. Its error never quotes the reference, which may be a secret by mistake.
 func (r SecretRef) Resolve() (secret.String, error) {
-	kind, where, _ := strings.Cut(string(r), ":")
+	kind, place, _ := strings.Cut(string(r), ":")
 	var value string
 	switch kind {
 	case "env":
-		value = os.Getenv(where)
+		value = os.Getenv(place)
 	case "file":
-		text, err := os.ReadFile(where)
+		text, err := os.ReadFile(place)
 		if err != nil {
 			return secret.String{}, errors.New("the file cannot be read")
 		}

@@ -63,24 +63,25 @@ var errNoDocument = errors.New(
 
 // domain returns the registry with its schemas compiled, and all errors in it.
 func (r Registry) domain() (*chat.Registry, []error) {
-	configured := func(items []ConfiguredItem) []chat.Item {
+	convert := func(items []ConfiguredItem) []chat.Item {
 		out := make([]chat.Item, len(items))
-		for i, it := range items {
-			out[i] = RegistryItem{it.ID, it.Name, it.Description, it.Version, it.Status, it.Requires, it.Effects,
-				it.EmbedSafe}.domain()
-			out[i].ConfigSchema = json.RawMessage(it.ConfigSchema)
+		for i, item := range items {
+			out[i] = RegistryItem{item.ID, item.Name, item.Description, item.Version, item.Status, item.Requires,
+				item.Effects,
+				item.EmbedSafe}.domain()
+			out[i].ConfigSchema = json.RawMessage(item.ConfigSchema)
 		}
 		return out
 	}
 	plain := func(items []RegistryItem) []chat.Item {
 		out := make([]chat.Item, len(items))
-		for i, it := range items {
-			out[i] = it.domain()
+		for i, item := range items {
+			out[i] = item.domain()
 		}
 		return out
 	}
 	return chat.NewRegistry(chat.Registry{
-		Agents: configured(r.Agents), Tools: configured(r.Tools), Capabilities: plain(r.Capabilities),
+		Agents: convert(r.Agents), Tools: convert(r.Tools), Capabilities: plain(r.Capabilities),
 		Workflows: plain(r.Workflows),
 	})
 }
@@ -93,8 +94,8 @@ func (i RegistryItem) domain() chat.Item {
 }
 
 func (r Registry) validate(found *problems, key string) {
-	_, wrong := r.domain()
-	for _, err := range wrong {
+	_, errs := r.domain()
+	for _, err := range errs {
 		item, ok := errors.AsType[*chat.ItemError](err)
 		if !ok {
 			found.add(key, "cannot be read")

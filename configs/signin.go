@@ -45,14 +45,14 @@ const maxRuledWorkspaces = 100
 
 // boundRules checks that the rules name at most maxRuledWorkspaces workspaces.
 func (o Org) boundRules(found *problems, key string) {
-	named := map[string]bool{}
+	names := map[string]bool{}
 	for _, r := range o.ClaimRules {
-		named[r.Workspace] = true
+		names[r.Workspace] = true
 	}
 	for _, d := range o.EmailDomains {
-		named[d.Workspace] = true
+		names[d.Workspace] = true
 	}
-	if delete(named, ""); len(named) > maxRuledWorkspaces {
+	if delete(names, ""); len(names) > maxRuledWorkspaces {
 		found.add(key+".claim_rules", "must name at most %d workspaces, together with email_domains",
 			maxRuledWorkspaces)
 	}

@@ -133,7 +133,7 @@ func (o Org) validateGoogleConsent(found *problems, key string) {
 }
 
 func (o Org) validateSourceTypes(found *problems, key string) {
-	for _, wrong := range source.CheckTypes(o.sourceTypes()) {
-		found.add(key+".source_types"+wrong.Key, "%s", wrong.Reason)
+	for _, problem := range source.CheckTypes(o.sourceTypes()) {
+		found.add(key+".source_types"+problem.Key, "%s", problem.Reason)
 	}
 }

@@ -112,8 +112,8 @@ func (c *Config) validateDatabase(found *problems) {
 	oneOf(found, "database.synchronous", d.Synchronous, "full", "normal")
 }
 
-func inRange[T int | time.Duration](found *problems, key string, value, least, most T, legal string) {
-	if value < least || value > most {
+func inRange[T int | time.Duration](found *problems, key string, value, lowest, highest T, legal string) {
+	if value < lowest || value > highest {
 		found.add(key, "must be %s", legal)
 	}
 }

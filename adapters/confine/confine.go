@@ -80,7 +80,7 @@ func eachWorkspace(_ context.Context, ws identity.WorkspaceID) (Tenant, error) {
 }
 
 // SetTenantOf sets the function that finds tenants. It must be called before the first job.
-func (r *Runner) SetTenantOf(of TenantOf) { r.tenant = of }
+func (r *Runner) SetTenantOf(tenantOf TenantOf) { r.tenant = tenantOf }
 
 // Close ends the children that wait for a job. Running jobs end with their contexts.
 func (r *Runner) Close() error {
@@ -118,18 +118,18 @@ type jobRequest struct {
 
 // Run is ports.Confined. The input reaches the child through a pipe and is written nowhere.
 func (r *Runner) Run(
-	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any,
+	ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in, out any,
 ) error {
-	text, err := r.request(jobRequest{Job: job, Limits: r.limits, Within: within}, in)
+	text, err := r.request(jobRequest{Job: job, Limits: r.limits, Within: timeout}, in)
 	if err != nil {
 		return err
 	}
-	timed, release, err := r.hold(ctx, ws, within)
+	callCtx, release, err := r.hold(ctx, ws, timeout)
 	if err != nil {
 		return err
 	}
-	answer, used, err := r.do(timed, text)
-	r.finish(used, release)
+	answer, child, err := r.do(callCtx, text)
+	r.finish(child, release)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -144,12 +144,12 @@ func (r *Runner) Run(
 
 // finish ends the child of a job, if it has not ended, and then calls release. It does so in the background: the end of
 // a process takes a millisecond or two, for which no caller waits.
-func (r *Runner) finish(used *child, release func()) {
+func (r *Runner) finish(process *child, release func()) {
 	r.refill()
 	r.filled.Go(func() {
 		defer release()
-		if used != nil {
-			used.end()
+		if process != nil {
+			process.end()
 		}
 	})
 }
@@ -164,23 +164,23 @@ func (r *Runner) request(o jobRequest, in any) (text []byte, err error) {
 
 // hold waits for a slot of ws's tenant. The job ends with the context that hold returns, and then calls release.
 func (r *Runner) hold(
-	ctx context.Context, ws identity.WorkspaceID, within time.Duration,
-) (timed context.Context, release func(), err error) {
+	ctx context.Context, ws identity.WorkspaceID, timeout time.Duration,
+) (callCtx context.Context, release func(), err error) {
 	tenant, err := r.tenant(ctx, ws)
 	if err != nil {
 		return nil, nil, fmt.Errorf("confine: find the tenant of %s: %w", ws, err)
 	}
-	held, free, err := r.limiter.acquire(ctx, tenant, ports.MayWait(ctx))
+	holding, free, err := r.limiter.acquire(ctx, tenant, ports.MayWait(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
-	timed, cancel := context.WithTimeoutCause(held, within+grace, ports.ErrJobTimeout)
-	return timed, func() { cancel(); free() }, nil
+	callCtx, cancel := context.WithTimeoutCause(holding, timeout+grace, ports.ErrJobTimeout)
+	return callCtx, func() { cancel(); free() }, nil
 }
 
 // do sends the request to a child: to a waiting one if it still exists, else to a new one. If it has answered,
 // the caller ends the child.
-func (r *Runner) do(ctx context.Context, text []byte) (answer []byte, used *child, err error) {
+func (r *Runner) do(ctx context.Context, text []byte) (answer []byte, process *child, err error) {
 	for {
 		c, ahead, err := r.take()
 		if err != nil {
@@ -323,7 +323,7 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 		return nil, errGone
 	}
 	_ = c.in.Close()
-	begun, answer, err := readAnswer(c.out)
+	hasBegun, answer, err := readAnswer(c.out)
 	if err == nil && ctx.Err() == nil {
 		return answer, nil
 	}
@@ -336,7 +336,7 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 		return nil, context.Cause(ctx)
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return nil, err
-	case !begun:
+	case !hasBegun:
 		return nil, errGone
 	default:
 		return nil, exitError(c.cmd.ProcessState, limits)
@@ -344,7 +344,7 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 }
 
 // readAnswer reads what a child writes: ack, and its answer with the length before it.
-func readAnswer(from io.Reader) (begun bool, answer []byte, err error) {
+func readAnswer(from io.Reader) (hasBegun bool, answer []byte, err error) {
 	var head [1 + partLength]byte
 	if n, err := io.ReadFull(from, head[:]); err != nil {
 		return n > 0, nil, err

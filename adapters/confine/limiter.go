@@ -58,8 +58,8 @@ type slot struct {
 	victim  *slot // was evicted so that this one may run
 }
 
-func newTenantLimiter(most int) *tenantLimiter {
-	return &tenantLimiter{most: most, perOrg: max(1, most-most/4), perTenant: max(1, most/2),
+func newTenantLimiter(limit int) *tenantLimiter {
+	return &tenantLimiter{most: limit, perOrg: max(1, limit-limit/4), perTenant: max(1, limit/2),
 		served: map[Tenant]uint64{}}
 }
 
@@ -68,8 +68,8 @@ func newTenantLimiter(most int) *tenantLimiter {
 // jobs of t or its org are waiting, or if wait is false and no slot is free.
 func (s *tenantLimiter) acquire(
 	ctx context.Context, t Tenant, wait bool,
-) (held context.Context, release func(), err error) {
-	held, cancel := context.WithCancelCause(ctx)
+) (holding context.Context, release func(), err error) {
+	holding, cancel := context.WithCancelCause(ctx)
 	p := &slot{tenant: t, granted: make(chan struct{}), evict: cancel}
 	if !s.enqueue(p, wait) {
 		cancel(nil)
@@ -80,7 +80,7 @@ func (s *tenantLimiter) acquire(
 	for {
 		select {
 		case <-p.granted:
-			return held, func() { s.free(p); cancel(nil) }, nil
+			return holding, func() { s.free(p); cancel(nil) }, nil
 		case <-ctx.Done():
 			s.free(p)
 			cancel(nil)
@@ -118,8 +118,8 @@ func (s *tenantLimiter) free(p *slot) {
 }
 
 func (s *tenantLimiter) remove(p *slot) {
-	is := func(other *slot) bool { return other == p }
-	s.running, s.waiting = slices.DeleteFunc(s.running, is), slices.DeleteFunc(s.waiting, is)
+	isSame := func(other *slot) bool { return other == p }
+	s.running, s.waiting = slices.DeleteFunc(s.running, isSame), slices.DeleteFunc(s.waiting, isSame)
 	if count(s.running, isTenant(p.tenant))+count(s.waiting, isTenant(p.tenant)) == 0 {
 		delete(s.served, p.tenant)
 	}
@@ -167,15 +167,16 @@ func (s *tenantLimiter) isServedBefore(a, b Tenant) bool {
 func (s *tenantLimiter) evictFor(p *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := count(s.running, isTenant(p.tenant))
-	if own >= s.perTenant || !slices.Contains(s.waiting, p) || p.victim != nil && slices.Contains(s.running, p.victim) {
+	running := count(s.running, isTenant(p.tenant))
+	if running >= s.perTenant || !slices.Contains(s.waiting, p) || p.victim != nil && slices.Contains(s.running,
+		p.victim) {
 		return
 	}
 	orgFull := count(s.running, isOrg(p.tenant)) >= s.perOrg
 	var victim *slot
 	for _, r := range s.running { // the oldest first
 		if r.evicted || time.Since(r.begun) < evictAfter || orgFull && r.tenant.Org != p.tenant.Org ||
-			count(s.running, isTenant(r.tenant)) <= own {
+			count(s.running, isTenant(r.tenant)) <= running {
 			continue
 		}
 		if victim == nil || s.isServedBefore(victim.tenant, r.tenant) {
@@ -190,9 +191,9 @@ func (s *tenantLimiter) evictFor(p *slot) {
 	victim.evict(ports.ErrJobTimeout)
 }
 
-func count(all []*slot, which func(*slot) bool) (n int) {
+func count(all []*slot, matches func(*slot) bool) (n int) {
 	for _, p := range all {
-		if which(p) {
+		if matches(p) {
 			n++
 		}
 	}

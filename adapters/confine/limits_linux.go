@@ -94,11 +94,11 @@ func bind(l Limits, needs ports.JobNeeds) error {
 // Go reserves, and end the process early. RLIMIT_DATA also counts memory that is never used: tables of Go's runtime and
 // of packages, some 70 MiB of this program. They are mapped before the job, so that they can be left out.
 func limit(l Limits) error {
-	unused, err := unusedData()
+	reserve, err := unusedData()
 	if err != nil {
 		return fmt.Errorf("limit memory: %w", err)
 	}
-	cpu, data := uint64(max(l.CPU, 1)*slower), uint64(l.Memory+unused+threadStacks) //nolint:gosec // from constants
+	cpu, data := uint64(max(l.CPU, 1)*slower), uint64(l.Memory+reserve+threadStacks) //nolint:gosec // from constants
 	limits := []struct {
 		name      string
 		resource  int
@@ -123,12 +123,12 @@ func limit(l Limits) error {
 		if raceDetector && limit.resource == unix.RLIMIT_DATA {
 			continue
 		}
-		var has unix.Rlimit
-		if err := unix.Getrlimit(limit.resource, &has); err != nil {
+		var previous unix.Rlimit
+		if err := unix.Getrlimit(limit.resource, &previous); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
-		to := unix.Rlimit{Cur: min(limit.soft, has.Max), Max: min(limit.max, has.Max)}
-		if err := unix.Setrlimit(limit.resource, &to); err != nil {
+		next := unix.Rlimit{Cur: min(limit.soft, previous.Max), Max: min(limit.max, previous.Max)}
+		if err := unix.Setrlimit(limit.resource, &next); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
 	}
@@ -145,14 +145,14 @@ func unusedData() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	used, err := sizeIn(status, "RssAnon")
-	return max(data-used, 0), err
+	usage, err := sizeIn(status, "RssAnon")
+	return max(data-usage, 0), err
 }
 
 // sizeIn returns a size in a process's status, in bytes (proc_pid_status(5)).
 func sizeIn(status []byte, name string) (int64, error) {
-	_, after, _ := bytes.Cut(status, []byte("\n"+name+":"))
-	fields := bytes.Fields(after)
+	_, rest, _ := bytes.Cut(status, []byte("\n"+name+":"))
+	fields := bytes.Fields(rest)
 	if len(fields) == 0 {
 		return 0, errors.New("there is no " + name)
 	}

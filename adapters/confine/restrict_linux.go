@@ -99,18 +99,18 @@ func present(paths []string, folder bool) (found []string) {
 // directory may belong to another user.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var has [2]unix.CapUserData
-	if err := unix.Capget(&header, &has[0]); err != nil {
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
 		return err
 	}
 	const keep = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
-	if has[0].Permitted&^keep == 0 && has[1].Permitted == 0 {
+	if data[0].Permitted&^keep == 0 && data[1].Permitted == 0 {
 		return nil
 	}
-	kept := has[0].Permitted & keep
-	to := [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+	permitted := data[0].Permitted & keep
+	data = [2]unix.CapUserData{{Effective: permitted, Permitted: permitted}}
 	// unix.Capset affects only one thread.
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&to[0])), 0) //nolint:gosec // the kernel's interface
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0) //nolint:gosec // the kernel's interface
 	if errno != 0 && !errors.Is(errno, syscall.ENOSYS) {
 		return errno
 	}

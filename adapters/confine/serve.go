@@ -72,8 +72,8 @@ func Serve(jobs map[string]Job, in *os.File, out io.Writer) (code int) {
 	if !ok {
 		return exitFailed
 	}
-	asked, unasked := signal.NotifyContext(context.Background(), syscall.SIGTERM) // before the filter refuses it
-	defer unasked()
+	running, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // before the filter refuses it
+	defer stop()
 	var needs ports.JobNeeds
 	if job.Needs != nil {
 		needs = job.Needs(o.Input)
@@ -86,7 +86,7 @@ func Serve(jobs map[string]Job, in *os.File, out io.Writer) (code int) {
 	// collected still more often: the kernel would end the process.
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(runtimeTables() + max(o.Limits.Memory/2, o.Limits.Memory-room))
-	ctx, cancel := context.WithTimeout(asked, o.Within)
+	ctx, cancel := context.WithTimeout(running, o.Within)
 	defer cancel()
 	if o.Stream {
 		if stream(ctx, job, o.Input, out) != nil {

@@ -23,31 +23,31 @@ const partLength = 4
 // Stream is ports.ConfinedStream. The child waits while each handles a part, so no more than the content of a pipe is
 // in memory. Its CPU time is limited only by its running time.
 func (r *Runner) Stream(
-	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in any,
-	each func(part json.RawMessage) error,
+	ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in any,
+	handle func(part json.RawMessage) error,
 ) error {
 	limits := r.limits
-	limits.CPU = max(limits.CPU, int(math.Ceil(within.Seconds())))
-	text, err := r.request(jobRequest{Job: job, Limits: limits, Within: within, Stream: true}, in)
+	limits.CPU = max(limits.CPU, int(math.Ceil(timeout.Seconds())))
+	text, err := r.request(jobRequest{Job: job, Limits: limits, Within: timeout, Stream: true}, in)
 	if err != nil {
 		return err
 	}
-	timed, release, err := r.hold(ctx, ws, within)
+	callCtx, release, err := r.hold(ctx, ws, timeout)
 	if err != nil {
 		return err
 	}
-	var used *child
-	defer func() { r.finish(used, release) }()
+	var process *child
+	defer func() { r.finish(process, release) }()
 	for {
 		c, ahead, err := r.take()
 		if err != nil {
 			return err
 		}
-		err = c.stream(timed, text, limits, each)
+		err = c.stream(callCtx, text, limits, handle)
 		switch {
 		case err == nil:
-			used = c
-		case ahead && errors.Is(err, errGone) && timed.Err() == nil:
+			process = c
+		case ahead && errors.Is(err, errGone) && callCtx.Err() == nil:
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -59,7 +59,7 @@ func (r *Runner) Stream(
 // stream sends the child its request, and each part of its answer to each. If the answer is complete, the caller ends
 // the child; otherwise it is gone.
 func (c *child) stream(
-	ctx context.Context, text []byte, limits Limits, each func(json.RawMessage) error,
+	ctx context.Context, text []byte, limits Limits, handle func(json.RawMessage) error,
 ) error {
 	defer context.AfterFunc(ctx, c.stop)()
 	if _, err := c.in.Write(text); err != nil {
@@ -70,11 +70,11 @@ func (c *child) stream(
 		return errGone
 	}
 	_ = c.in.Close()
-	begun, handled, err := parts(c.out, func(part json.RawMessage) error {
+	hasBegun, handleErr, err := parts(c.out, func(part json.RawMessage) error {
 		if ctx.Err() != nil {
 			return nil // the child is told to stop, and may be writing
 		}
-		return each(part)
+		return handle(part)
 	})
 	if err == nil && ctx.Err() == nil {
 		return nil
@@ -82,11 +82,11 @@ func (c *child) stream(
 	c.kill()
 	_ = c.wait()
 	switch {
-	case handled != nil:
-		return handled
+	case handleErr != nil:
+		return handleErr
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case !begun:
+	case !hasBegun:
 		return errGone
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return err
@@ -96,7 +96,7 @@ func (c *child) stream(
 
 // parts reads the parts of an answer, up to the empty one at its end. It returns whether the child has begun, the error
 // of each, and the error of reading.
-func parts(from io.Reader, each func(json.RawMessage) error) (begun bool, handled, err error) {
+func parts(from io.Reader, handle func(json.RawMessage) error) (hasBegun bool, handleErr, err error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	if _, err := in.ReadByte(); err != nil { // ack
 		return false, nil, err
@@ -117,7 +117,7 @@ func parts(from io.Reader, each func(json.RawMessage) error) (begun bool, handle
 		if _, err := io.ReadFull(in, part); err != nil {
 			return true, nil, err
 		}
-		if err := each(part); err != nil {
+		if err := handle(part); err != nil {
 			return true, err, err
 		}
 	}

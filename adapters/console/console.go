@@ -164,11 +164,11 @@ func (c *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // servePage serves the page. Its base is relative, so that it works below any path of a proxy.
 func (b *build) servePage(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
-	up := strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, Prefix), "/"))
-	if up == "" {
-		up = "./"
+	root := strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, Prefix), "/"))
+	if root == "" {
+		root = "./"
 	}
-	page := strings.NewReplacer("__NONCE__", nonce, `<base href="/console/"`, `<base href="`+up+`"`).Replace(b.page)
+	page := strings.NewReplacer("__NONCE__", nonce, `<base href="/console/"`, `<base href="`+root+`"`).Replace(b.page)
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy(nonce))
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -194,9 +194,9 @@ func serve(w http.ResponseWriter, r *http.Request, f *file) {
 		if !accepts(r.Header.Values("Accept-Encoding"), p.encoding) {
 			continue
 		}
-		if packed := p.body(); packed != nil {
+		if content := p.body(); content != nil {
 			h.Set("Content-Encoding", p.encoding)
-			body = packed
+			body = content
 			break
 		}
 	}

@@ -76,11 +76,11 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	}
 	ctx, cancel := d.withDeadline(ctx)
 	defer cancel()
-	asked := h.name
+	hostname := h.name
 	if len(d.rules.Allow) == 0 {
-		asked += "." // fully qualified: the machine's hosts file and search list have no effect
+		hostname += "." // fully qualified: the machine's hosts file and search list have no effect
 	}
-	found, err := d.rules.Resolve(ctx, asked)
+	found, err := d.rules.Resolve(ctx, hostname)
 	if err != nil {
 		if h.internal {
 			return nil, connection.NetworkNotAllowed
@@ -123,8 +123,8 @@ func (d *Dialer) Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn
 	return nil, first
 }
 
-func (d *Dialer) dial(ctx context.Context, a netip.AddrPort, within time.Duration) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: within, ControlContext: d.control}
+func (d *Dialer) dial(ctx context.Context, a netip.AddrPort, timeout time.Duration) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: timeout, ControlContext: d.control}
 	c, err := dialer.DialContext(ctx, "tcp", a.String())
 	if err != nil {
 		return nil, err
@@ -203,12 +203,12 @@ type conn struct {
 }
 
 func (c *conn) Read(b []byte) (int, error) {
-	left := c.dialer.left.Load()
-	if left < 0 {
+	remaining := c.dialer.left.Load()
+	if remaining < 0 {
 		return 0, connection.ResponseTooLarge
 	}
 	// Reading one byte more than is left distinguishes the end from too much data.
-	n, err := c.Conn.Read(b[:min(int64(len(b)), left+1)])
+	n, err := c.Conn.Read(b[:min(int64(len(b)), remaining+1)])
 	if c.dialer.left.Add(-int64(n)) < 0 {
 		return 0, errors.Join(connection.ResponseTooLarge, c.Close())
 	}

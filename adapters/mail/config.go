@@ -33,41 +33,41 @@ const maxMails = 10_000
 
 // Check calls wrong for every invalid setting, with its key, such as smtp.addr, and the reason. It opens no
 // connection.
-func (c Config) Check(wrong func(key, reason string)) {
+func (c Config) Check(report func(key, reason string)) {
 	s := c.SMTP
 	for key, n := range map[string]int{
 		"workspace_per_day": c.Limits.WorkspacePerDay, "user_per_hour": c.Limits.UserPerHour,
 		"address_per_day": c.Limits.AddressPerDay,
 	} {
 		if n < 0 || n > maxMails {
-			wrong("limits."+key, "must be 0 to 10000")
+			report("limits."+key, "must be 0 to 10000")
 		}
 	}
 	switch s.TLS {
 	case "", "starttls", "implicit", "none":
 	default:
-		wrong("smtp.tls", "must be starttls, implicit or none")
+		report("smtp.tls", "must be starttls, implicit or none")
 	}
 	if s.Addr == "" {
 		if s.User != "" || s.From != "" || !s.Password.IsZero() {
-			wrong("smtp.addr", "must be set where smtp.from, smtp.user or smtp.password is")
+			report("smtp.addr", "must be set where smtp.from, smtp.user or smtp.password is")
 		}
 		return
 	}
 	host, port, err := net.SplitHostPort(s.Addr)
 	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || n == 0 || host == "" {
-		wrong("smtp.addr", "must be host:port, such as smtp.example.com:587")
+		report("smtp.addr", "must be host:port, such as smtp.example.com:587")
 	} else if s.TLS == "none" && !isLoopback(host) {
-		wrong("smtp.tls", "must be starttls or implicit: without TLS mail can only go to loopback")
+		report("smtp.tls", "must be starttls or implicit: without TLS mail can only go to loopback")
 	}
 	if _, err := mail.ParseAddress(s.From); err != nil {
-		wrong("smtp.from", "must be an address, such as Atrium <atrium@example.com>")
+		report("smtp.from", "must be an address, such as Atrium <atrium@example.com>")
 	}
 	if s.User != "" && s.Password.IsZero() {
-		wrong("smtp.password", "must be set where smtp.user is")
+		report("smtp.password", "must be set where smtp.user is")
 	}
 	if s.User == "" && !s.Password.IsZero() {
-		wrong("smtp.user", "must be set where smtp.password is")
+		report("smtp.user", "must be set where smtp.password is")
 	}
 }
 

@@ -130,8 +130,8 @@ func (s *smtp) dial(ctx context.Context) gomail.DialContextFunc {
 		if s.TLS != "implicit" {
 			return conn, nil
 		}
-		encrypted := tls.Client(conn, s.tls())
-		return encrypted, encrypted.HandshakeContext(ctx)
+		secure := tls.Client(conn, s.tls())
+		return secure, secure.HandshakeContext(ctx)
 	}
 }
 

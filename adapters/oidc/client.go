@@ -57,11 +57,11 @@ func (c *Client) document(ctx context.Context, issuer string) (*document, error)
 	c.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	kept := documentKept
+	age := documentKept
 	if d.failed != nil {
-		kept = failureKept
+		age = failureKept
 	}
-	if time.Since(d.at) < kept {
+	if time.Since(d.at) < age {
 		return d.document, d.failed
 	}
 	// Others wait for it too, so it outlives the caller, though not its own deadline.
@@ -136,9 +136,9 @@ func (c *Client) exchange(
 	defer cancel()
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, c.verifier.provider.client)
 	got, err := config.Exchange(ctx, r.Code, oauth2.VerifierOption(r.Verifier))
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		// The body may hold secrets, and is not quoted. An error code is one word (RFC 6749, section 5.2).
-		return "", "", fmt.Errorf("it answered %d %s", refused.Response.StatusCode, word(refused.ErrorCode))
+		return "", "", fmt.Errorf("it answered %d %s", refusal.Response.StatusCode, word(refusal.ErrorCode))
 	}
 	if _, isURL := errors.AsType[*url.Error](err); err != nil && !isURL && ctx.Err() == nil {
 		return "", "", errors.New("its response is no token response")
@@ -161,8 +161,8 @@ func word(s string) string {
 	return s
 }
 
-func failure(of string, err error) error {
-	return fmt.Errorf("%w: %s: %w", account.ErrProviderFailed, of, err)
+func failure(step string, err error) error {
+	return fmt.Errorf("%w: %s: %w", account.ErrProviderFailed, step, err)
 }
 
 // document is the part of a discovery document that Atrium uses (OpenID Connect Discovery, section 3; RFC 8414).

@@ -59,8 +59,8 @@ func parseKeySet(document []byte) (*keySet, error) {
 	}
 	set := &keySet{}
 	for i := range parsed.Len() {
-		published, _ := parsed.Key(i)
-		k, err := usable(published)
+		member, _ := parsed.Key(i)
+		k, err := usable(member)
 		if err != nil {
 			set.refused = append(set.refused, fmt.Errorf("key %d: %w", i, err))
 			continue
@@ -71,31 +71,31 @@ func parseKeySet(document []byte) (*keySet, error) {
 }
 
 // usable returns published as a key to verify tokens with, or an error that says why it is not one.
-func usable(published jwk.Key) (key, error) {
-	if _, ok := published.(jwk.UnsupportedKey); ok {
+func usable(keyOf jwk.Key) (key, error) {
+	if _, ok := keyOf.(jwk.UnsupportedKey); ok {
 		return key{}, errors.New("is malformed, too small, or of a kind that is not supported")
 	}
-	if private, err := jwk.IsPrivateKey(published); err != nil || private {
+	if private, err := jwk.IsPrivateKey(keyOf); err != nil || private {
 		return key{}, errors.New("is not a public key")
 	}
-	if use, ok := published.KeyUsage(); ok && use != jwk.ForSignature.String() {
+	if use, ok := keyOf.KeyUsage(); ok && use != jwk.ForSignature.String() {
 		return key{}, errors.New("is not for signatures")
 	}
-	if ops, ok := published.KeyOps(); ok && !slices.Contains(ops, jwk.KeyOpVerify) {
+	if ops, ok := keyOf.KeyOps(); ok && !slices.Contains(ops, jwk.KeyOpVerify) {
 		return key{}, errors.New("is not for verifying")
 	}
 	var public any
-	if err := jwk.Export(published, &public); err != nil {
+	if err := jwk.Export(keyOf, &public); err != nil {
 		return key{}, errors.New("is malformed")
 	}
 	alg, err := algorithm(public)
 	if err != nil {
 		return key{}, err
 	}
-	if declared, ok := published.Algorithm(); ok && declared.String() != alg {
+	if algorithm, ok := keyOf.Algorithm(); ok && algorithm.String() != alg {
 		return key{}, fmt.Errorf("is not for %s, the one algorithm that is accepted of such a key", alg)
 	}
-	id, _ := published.KeyID()
+	id, _ := keyOf.KeyID()
 	return key{id, alg, public}, nil
 }
 

@@ -92,12 +92,12 @@ func (c claims) logout() (*account.Logout, error) {
 	case id == "" || len(id) > maxTokenID:
 		return nil, refused("its id (jti) is missing, or too long")
 	}
-	for name, into := range map[string]*string{"sub": &l.Subject, "sid": &l.ID} {
-		v, given := c.Raw[name]
-		if !given {
+	for name, target := range map[string]*string{"sub": &l.Subject, "sid": &l.ID} {
+		v, isSet := c.Raw[name]
+		if !isSet {
 			continue
 		}
-		if *into, _ = v.(string); !validSubject(*into) {
+		if *target, _ = v.(string); !validSubject(*target) {
 			return nil, refused("its %s is not valid", name)
 		}
 	}

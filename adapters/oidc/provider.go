@@ -47,42 +47,42 @@ func (p provider) discover(ctx context.Context, issuer string) (*document, error
 	if err := checkIssuer(issuer); err != nil {
 		return nil, err
 	}
-	at := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
-	body, err := p.get(ctx, at, nil)
+	address := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
+	body, err := p.get(ctx, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	var d document
 	if json.Unmarshal(body, &d) != nil {
-		return nil, fmt.Errorf("%s: is not a discovery document", at)
+		return nil, fmt.Errorf("%s: is not a discovery document", address)
 	}
 	if d.Issuer != issuer {
 		return nil, fmt.Errorf("%s: is the document of another issuer; they must agree to the letter, a final slash "+
-			"included", at)
+			"included", address)
 	}
 	u, err := url.Parse(d.JWKSURI)
 	if err != nil || !safe(u) || u.Scheme == "http" && !loopback(issuer) {
-		return nil, fmt.Errorf("%s: jwks_uri is not an https URL", at)
+		return nil, fmt.Errorf("%s: jwks_uri is not an https URL", address)
 	}
 	d.flawed = json.Unmarshal(body, &d.flow) != nil // tokens can be verified all the same
 	return &d, nil
 }
 
-func (p provider) keySet(ctx context.Context, at string) (*keySet, error) {
-	body, err := p.get(ctx, at, nil)
+func (p provider) keySet(ctx context.Context, address string) (*keySet, error) {
+	body, err := p.get(ctx, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	set, err := parseKeySet(body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	return set, nil
 }
 
 // get returns the body of a document. header is added to the request.
-func (p provider) get(ctx context.Context, at string, header http.Header) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+func (p provider) get(ctx context.Context, address string, header http.Header) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +94,14 @@ func (p provider) get(ctx context.Context, at string, header http.Header) ([]byt
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: answered %d", at, resp.StatusCode)
+		return nil, fmt.Errorf("%s: answered %d", address, resp.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	if len(body) > maxDocument {
-		return nil, fmt.Errorf("%s: answered more than %d bytes", at, maxDocument)
+		return nil, fmt.Errorf("%s: answered more than %d bytes", address, maxDocument)
 	}
 	return body, nil
 }

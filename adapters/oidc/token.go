@@ -93,9 +93,9 @@ func (h header) acceptable(types []string) error {
 	return nil
 }
 
-func unmarshal(segment string, into any) bool {
+func unmarshal(segment string, target any) bool {
 	b, ok := decode(segment)
-	return ok && json.Unmarshal(b, into) == nil
+	return ok && json.Unmarshal(b, target) == nil
 }
 
 // decode reads base64url without padding. It refuses line breaks, which Go's decoder would skip.
@@ -115,8 +115,8 @@ func read(raw map[string]any) (claims, error) {
 	c.Subject, _ = raw["sub"].(string)
 	c.Email, _ = raw["email"].(string)
 	c.Name, _ = raw["name"].(string)
-	verified := raw["email_verified"]
-	c.EmailVerified = c.Email != "" && (verified == true || verified == "true") // some providers write it as a string
+	value := raw["email_verified"]
+	c.EmailVerified = c.Email != "" && (value == true || value == "true") // some providers write it as a string
 	var exp, nbf, iat bool
 	c.ExpiresAt, exp = date(raw, "exp")
 	c.notBefore, nbf = date(raw, "nbf")
@@ -143,8 +143,8 @@ func validSubject(s string) bool {
 
 // date reads a NumericDate; the zero time if there is none.
 func date(raw map[string]any, name string) (time.Time, bool) {
-	v, given := raw[name]
-	if !given {
+	v, isSet := raw[name]
+	if !isSet {
 		return time.Time{}, true
 	}
 	seconds, ok := v.(float64)
@@ -174,18 +174,18 @@ func audiences(aud any) []string {
 // acceptedBy returns the claims if they are meant for one of issuer's audiences and are valid now.
 func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Claims, error) {
 	meant := func(audience string) bool { return audience != "" && slices.Contains(issuer.Audiences, audience) }
-	switch at := func(t time.Time) string { return t.Format(time.RFC3339) }; {
+	switch format := func(t time.Time) string { return t.Format(time.RFC3339) }; {
 	case !slices.ContainsFunc(c.audiences, meant):
 		return nil, refused("it is for the audiences (aud) %.200q; configured are %q", c.audiences, issuer.Audiences)
 	case len(c.audiences) > 1 && !meant(c.party): // OpenID Connect Core, section 3.1.3.7
 		return nil, refused("it has several audiences (aud), and its authorized party (azp) %.200q is none of those "+
 			"configured: %q", c.party, issuer.Audiences)
 	case !now.Before(c.ExpiresAt.Add(skew)):
-		return nil, refused("it expired (exp) at %s; now is %s", at(c.ExpiresAt), at(now))
+		return nil, refused("it expired (exp) at %s; now is %s", format(c.ExpiresAt), format(now))
 	case now.Before(c.notBefore.Add(-skew)):
-		return nil, refused("it is not valid before (nbf) %s; now is %s", at(c.notBefore), at(now))
+		return nil, refused("it is not valid before (nbf) %s; now is %s", format(c.notBefore), format(now))
 	case now.Before(c.IssuedAt.Add(-skew)):
-		return nil, refused("it was issued (iat) in the future, at %s; now is %s", at(c.IssuedAt), at(now))
+		return nil, refused("it was issued (iat) in the future, at %s; now is %s", format(c.IssuedAt), format(now))
 	}
 	return &c.Claims, nil
 }

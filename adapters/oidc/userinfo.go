@@ -15,8 +15,8 @@ import (
 // complete adds what the provider's UserInfo endpoint says about a person whose ID token has no e-mail address. In the
 // code flow, claims that were asked for by a scope come from there (OpenID Connect Core 1.0, section 5.4); many
 // providers have them in the ID token too. Claims of the ID token stay as they are.
-func (c *Client) complete(ctx context.Context, d *document, accessToken string, of *account.Claims) error {
-	if of.Email != "" || d.flow.UserInfo == "" || accessToken == "" {
+func (c *Client) complete(ctx context.Context, d *document, accessToken string, claims *account.Claims) error {
+	if claims.Email != "" || d.flow.UserInfo == "" || accessToken == "" {
 		return nil
 	}
 	u, err := url.Parse(d.flow.UserInfo)
@@ -29,18 +29,19 @@ func (c *Client) complete(ctx context.Context, d *document, accessToken string, 
 	if err != nil {
 		return err
 	}
-	var more map[string]any
-	if json.Unmarshal(body, &more) != nil {
+	var raw map[string]any
+	if json.Unmarshal(body, &raw) != nil {
 		return errors.New("its response is not a JSON object")
 	}
-	if more["sub"] != of.Subject { // section 5.3.2: the response of another person must not be used
+	if raw["sub"] != claims.Subject { // section 5.3.2: the response of another person must not be used
 		return errors.New("its response is about another subject than the ID token")
 	}
-	maps.Copy(more, of.Raw)
-	completed, err := read(more)
+	maps.Copy(raw, claims.Raw)
+	complete, err := read(raw)
 	if err != nil {
 		return err
 	}
-	of.Raw, of.Email, of.EmailVerified, of.Name = more, completed.Email, completed.EmailVerified, completed.Name
+	claims.Raw, claims.Email, claims.EmailVerified, claims.Name = raw, complete.Email, complete.EmailVerified,
+		complete.Name
 	return nil
 }

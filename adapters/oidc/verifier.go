@@ -67,7 +67,7 @@ func (v *Verifier) Verify(
 	if i < 0 {
 		return nil, refused("its issuer (iss) %.200q is none that is configured", t.claims.Issuer)
 	}
-	accepted, err := t.claims.acceptedBy(issuers[i], now)
+	candidate, err := t.claims.acceptedBy(issuers[i], now)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (v *Verifier) Verify(
 	}
 	v.verified.put(verifiedKey{issuers[i].URL, sum},
 		verification{claims: t.claims, keys: set, until: cachedUntil(t.claims, now)}, now)
-	return accepted, nil
+	return candidate, nil
 }
 
 // verifySignature returns the keys of an issuer, one of which signed t.

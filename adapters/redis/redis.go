@@ -21,12 +21,12 @@ type Config struct {
 }
 
 // Check calls wrong with the reason if the URL cannot be used. It opens no connection.
-func (c Config) Check(wrong func(key, reason string)) {
+func (c Config) Check(report func(key, reason string)) {
 	if c.URL.IsZero() {
 		return
 	}
 	if _, err := redis.ParseURL(c.URL.Reveal()); err != nil { // which quotes the URL
-		wrong("url", "must be redis://user:password@host:port/database, or rediss:// for TLS; percent-encode special "+
+		report("url", "must be redis://user:password@host:port/database, or rediss:// for TLS; percent-encode special "+
 			"characters of the password")
 	}
 }
@@ -72,12 +72,12 @@ func (s *Signals) Announce(ctx context.Context, org identity.OrgID) error {
 func (s *Signals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
 	subscription := s.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()
-	said := subscription.ChannelWithSubscriptions()
+	messages := subscription.ChannelWithSubscriptions()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case m, open := <-said:
+		case m, open := <-messages:
 			if !open {
 				return nil
 			}

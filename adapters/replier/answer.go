@@ -34,30 +34,30 @@ type reader func(data []byte) (piece, error)
 
 // relay sends a request, and passes the texts of its answer to each.
 func (p *pool) relay(
-	ctx context.Context, to ports.Target, l Limits, request func(context.Context) (*http.Request, error),
-	event, whole reader, each func(string) error,
+	ctx context.Context, target ports.Target, l Limits, request func(context.Context) (*http.Request, error),
+	event, readAll reader, handle func(string) error,
 ) error {
-	bounded, cancel := context.WithTimeout(ctx, l.Total)
+	callCtx, cancel := context.WithTimeout(ctx, l.Total)
 	defer cancel()
-	bounded, silence := context.WithCancelCause(bounded)
+	callCtx, silence := context.WithCancelCause(callCtx)
 	defer silence(nil)
 	patience := time.AfterFunc(l.Silence, func() { silence(errSilent) })
 	defer patience.Stop()
 	a := &answer{each: func(text string) error {
 		patience.Stop() // a slow visitor does not count as a silent endpoint
 		defer patience.Reset(l.Silence)
-		return each(text)
+		return handle(text)
 	}}
-	err := p.receive(bounded, cancel, to, l, request, event, whole, a)
+	err := p.receive(callCtx, cancel, target, l, request, event, readAll, a)
 	switch {
 	case err == nil, a.refused != nil:
 		return a.refused
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case bounded.Err() != nil:
+	case callCtx.Err() != nil:
 		return failed(chat.ReplyTimeout, connection.QueryTimeout)
 	}
-	if _, known := errors.AsType[chat.ReplyFailure](err); known {
+	if _, isFailure := errors.AsType[chat.ReplyFailure](err); isFailure {
 		return err
 	}
 	code := codeOf(err)
@@ -71,8 +71,8 @@ func (p *pool) relay(
 }
 
 func (p *pool) receive(
-	ctx context.Context, abandon func(), to ports.Target, l Limits,
-	request func(context.Context) (*http.Request, error), event, whole reader, a *answer,
+	ctx context.Context, abandon func(), target ports.Target, l Limits,
+	request func(context.Context) (*http.Request, error), event, readAll reader, a *answer,
 ) error {
 	r, err := request(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *pool) receive(
 	// These headers make net/http send the request again if a reused connection turns out to be closed. A header field
 	// without values is not sent.
 	r.Header["X-Idempotency-Key"] = nil
-	client, err := p.client(to, r, time.Now())
+	client, err := p.client(target, r, time.Now())
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *pool) receive(
 		if len(text) > maxLine {
 			return failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
 		}
-		_, err = a.take(text, whole)
+		_, err = a.take(text, readAll)
 		return err
 	}
 	return failed(chat.ReplyFailed, connection.NotThisDatabase)

@@ -31,7 +31,7 @@ type Network interface {
 }
 
 // Guard creates the network of one request to a target. It stops working at end, and reads at most bytes.
-type Guard func(to ports.Target, end time.Time, bytes int64) Network
+type Guard func(target ports.Target, end time.Time, bytes int64) Network
 
 // Limits bound one answer.
 type Limits struct {
@@ -46,8 +46,8 @@ func DefaultLimits() Limits {
 }
 
 // client returns an HTTP client for one request, which keeps no connection.
-func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client, error) {
-	c, transport, err := g.newClient(to, end, bytes)
+func (g Guard) client(target ports.Target, end time.Time, bytes int64) (*http.Client, error) {
+	c, transport, err := g.newClient(target, end, bytes)
 	if err == nil {
 		transport.DisableKeepAlives = true
 	}
@@ -56,15 +56,15 @@ func (g Guard) client(to ports.Target, end time.Time, bytes int64) (*http.Client
 
 // newClient returns an HTTP client and its transport. It follows no redirect and uses no proxy. Without TLS it reaches
 // only networks that the operator lists.
-func (g Guard) newClient(to ports.Target, end time.Time, bytes int64) (*http.Client, *http.Transport, error) {
+func (g Guard) newClient(target ports.Target, end time.Time, bytes int64) (*http.Client, *http.Transport, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca := to.Credential.Text(connection.FieldTLSCA); ca != "" {
+	if ca := target.Credential.Text(connection.FieldTLSCA); ca != "" {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
 			return nil, nil, errors.New("authorities that the credential should have refused")
 		}
 	}
-	n := g(to, end, bytes)
+	n := g(target, end, bytes)
 	dial := func(plain bool) func(context.Context, string, string) (net.Conn, error) {
 		return func(ctx context.Context, _, address string) (net.Conn, error) {
 			host, text, err := net.SplitHostPort(address)
@@ -82,23 +82,23 @@ func (g Guard) newClient(to ports.Target, end time.Time, bytes int64) (*http.Cli
 			if plain {
 				found = slices.DeleteFunc(found, func(a netip.AddrPort) bool {
 					names := func(p netip.Prefix) bool { return p.Contains(a.Addr()) }
-					return !slices.ContainsFunc(to.Egress.Allow, names)
+					return !slices.ContainsFunc(target.Egress.Allow, names)
 				})
 			}
 			return n.Dial(ctx, found)
 		}
 	}
-	secured := dial(false)
+	dialTLS := dial(false)
 	transport := &http.Transport{
 		DialContext: dial(true),
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := secured(ctx, network, address)
+			c, err := dialTLS(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
-			own := config.Clone()
-			own.ServerName, _, _ = net.SplitHostPort(address)
-			t := tls.Client(c, own)
+			clone := config.Clone()
+			clone.ServerName, _, _ = net.SplitHostPort(address)
+			t := tls.Client(c, clone)
 			if err := t.HandshakeContext(ctx); err != nil {
 				return nil, errors.Join(err, c.Close())
 			}

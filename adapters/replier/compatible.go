@@ -39,7 +39,7 @@ type completion struct {
 
 // Reply implements ports.Replier.
 func (c *Compatible) Reply(
-	ctx context.Context, to ports.Target, r ports.ReplyRequest, each func(string) error,
+	ctx context.Context, target ports.Target, r ports.ReplyRequest, handle func(string) error,
 ) error {
 	body := completion{Model: r.Model, Stream: true}
 	if r.Instructions != "" {
@@ -54,20 +54,20 @@ func (c *Compatible) Reply(
 		if err != nil {
 			return nil, err
 		}
-		return c.request(ctx, to, http.MethodPost, "/chat/completions", text)
+		return c.request(ctx, target, http.MethodPost, "/chat/completions", text)
 	}
-	return c.pool.relay(ctx, to, c.limits, request, readDelta, readMessage, each)
+	return c.pool.relay(ctx, target, c.limits, request, readDelta, readMessage, handle)
 }
 
 func (c *Compatible) request(
-	ctx context.Context, to ports.Target, method, path string, body []byte,
+	ctx context.Context, target ports.Target, method, path string, body []byte,
 ) (*http.Request, error) {
-	base := strings.TrimSuffix(to.Credential.Text("base_url"), "/")
+	base := strings.TrimSuffix(target.Credential.Text("base_url"), "/")
 	r, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	if key := to.Credential.Secret("api_key"); !key.IsZero() {
+	if key := target.Credential.Secret("api_key"); !key.IsZero() {
 		r.Header.Set("Authorization", "Bearer "+key.Reveal())
 	}
 	if body != nil {
@@ -118,11 +118,11 @@ func readMessage(data []byte) (piece, error) {
 }
 
 // Probe implements ports.Warehouse. It lists the models, whose names are the version of the server.
-func (c *Compatible) Probe(ctx context.Context, to ports.Target) connection.Report {
+func (c *Compatible) Probe(ctx context.Context, target ports.Target) connection.Report {
 	request := func(ctx context.Context) (*http.Request, error) {
-		return c.request(ctx, to, http.MethodGet, "/models", nil)
+		return c.request(ctx, target, http.MethodGet, "/models", nil)
 	}
-	return c.guard.probe(ctx, to, request, func(body []byte) (connection.Server, error) {
+	return c.guard.probe(ctx, target, request, func(body []byte) (connection.Server, error) {
 		var models struct{ Data []struct{ ID string } }
 		if err := json.Unmarshal(body, &models); err != nil || models.Data == nil {
 			return connection.Server{}, connection.NotThisDatabase

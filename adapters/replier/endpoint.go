@@ -61,7 +61,8 @@ func conversation(q chat.Question) []turn {
 }
 
 // Reply implements ports.Replier.
-func (e *Endpoint) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequest, each func(string) error) error {
+func (e *Endpoint) Reply(ctx context.Context, target ports.Target, r ports.ReplyRequest,
+	handle func(string) error) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
 		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Config, Messages: conversation(r.Question),
@@ -69,7 +70,7 @@ func (e *Endpoint) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequ
 	if r.Visitor != "" {
 		m.Signed = &r.Signed
 	}
-	return e.pool.relay(ctx, to, e.limits, e.request(to, m), readText(false), readText(true), each)
+	return e.pool.relay(ctx, target, e.limits, e.request(target, m), readText(false), readText(true), handle)
 }
 
 func orNil(s string) *string {
@@ -80,7 +81,7 @@ func orNil(s string) *string {
 }
 
 // readText reads {"text": …}; {"error": …} reports a failure.
-func readText(whole bool) reader {
+func readText(isComplete bool) reader {
 	return func(data []byte) (piece, error) {
 		var in struct {
 			Text  *string
@@ -92,23 +93,23 @@ func readText(whole bool) reader {
 		if in.Error != nil || in.Text == nil {
 			return piece{}, errors.New("no text")
 		}
-		return piece{text: *in.Text, isLast: whole}, nil
+		return piece{text: *in.Text, isLast: isComplete}, nil
 	}
 }
 
 // request returns a function that creates the signed request of a message.
-func (e *Endpoint) request(to ports.Target, m message) func(context.Context) (*http.Request, error) {
+func (e *Endpoint) request(target ports.Target, m message) func(context.Context) (*http.Request, error) {
 	return func(ctx context.Context) (*http.Request, error) {
 		body, err := json.Marshal(m)
 		if err != nil {
 			return nil, err
 		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.Credential.Text("url"), bytes.NewReader(body))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, target.Credential.Text("url"), bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		encoded := strings.TrimPrefix(to.Credential.Secret("signing_secret").Reveal(), "whsec_")
-		key, err := base64.StdEncoding.DecodeString(encoded)
+		secret := strings.TrimPrefix(target.Credential.Secret("signing_secret").Reveal(), "whsec_")
+		key, err := base64.StdEncoding.DecodeString(secret)
 		if err != nil {
 			return nil, connection.AuthFailed
 		}
@@ -121,9 +122,9 @@ func (e *Endpoint) request(to ports.Target, m message) func(context.Context) (*h
 }
 
 // Probe implements ports.Warehouse. It sends a signed message of type ping.
-func (e *Endpoint) Probe(ctx context.Context, to ports.Target) connection.Report {
-	request := e.request(to, message{Type: "ping", ID: id.New("msg")})
-	return e.guard.probe(ctx, to, request, func([]byte) (connection.Server, error) {
+func (e *Endpoint) Probe(ctx context.Context, target ports.Target) connection.Report {
+	request := e.request(target, message{Type: "ping", ID: id.New("msg")})
+	return e.guard.probe(ctx, target, request, func([]byte) (connection.Server, error) {
 		return connection.Server{Product: "Reply endpoint"}, nil
 	})
 }

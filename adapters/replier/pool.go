@@ -46,18 +46,20 @@ type pooled struct {
 func newPool(g Guard) *pool { return &pool{guard: g, known: map[endpointKey]*pooled{}} }
 
 // client returns the client for a request.
-func (p *pool) client(to ports.Target, r *http.Request, now time.Time) (*http.Client, error) {
+func (p *pool) client(target ports.Target, r *http.Request, now time.Time) (*http.Client, error) {
 	key := endpointKey{
-		workspace: to.Workspace, kind: to.Credential.Kind(), scheme: r.URL.Scheme, host: r.URL.Host,
-		ca: to.Credential.Text(connection.FieldTLSCA), allow: fmt.Sprint(to.Egress.Allow), connect: to.Limits.Connect,
+		workspace: target.Workspace, kind: target.Credential.Kind(), scheme: r.URL.Scheme, host: r.URL.Host,
+		ca: target.Credential.Text(connection.FieldTLSCA), allow: fmt.Sprint(target.Egress.Allow),
+		connect: target.Limits.Connect,
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if found := p.known[key]; found != nil && now.Before(found.until) {
 		return found.Client, nil
 	}
-	until := now.Add(poolLasts)
-	made, transport, err := p.guard.newClient(to, until.Add(time.Hour), math.MaxInt64/2) // longer than any answer
+	expiry := now.Add(poolLasts)
+	// longer than any answer
+	client, transport, err := p.guard.newClient(target, expiry.Add(time.Hour), math.MaxInt64/2)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +69,8 @@ func (p *pool) client(to ports.Target, r *http.Request, now time.Time) (*http.Cl
 	if old := p.known[key]; old != nil {
 		old.CloseIdleConnections()
 	}
-	p.known[key] = &pooled{made, until}
-	return made, nil
+	p.known[key] = &pooled{client, expiry}
+	return client, nil
 }
 
 // forget closes connections that are too old, or else the oldest ones, to make room for another endpoint.
@@ -94,11 +96,11 @@ type limited struct {
 	left int64
 }
 
-func (b *limited) Read(to []byte) (int, error) {
+func (b *limited) Read(buffer []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, connection.ResponseTooLarge
 	}
-	n, err := b.Reader.Read(to[:min(int64(len(to)), b.left)])
+	n, err := b.Reader.Read(buffer[:min(int64(len(buffer)), b.left)])
 	b.left -= int64(n)
 	return n, err
 }

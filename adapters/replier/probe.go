@@ -32,19 +32,19 @@ func (noTables) Rows(context.Context, ports.Target, connection.RowsQuery, func(c
 
 // probe sends a request, and describes the server by its response.
 func (g Guard) probe(
-	ctx context.Context, to ports.Target, request func(context.Context) (*http.Request, error),
+	ctx context.Context, target ports.Target, request func(context.Context) (*http.Request, error),
 	describe func(body []byte) (connection.Server, error),
 ) connection.Report {
-	begun := time.Now()
-	end := begun.Add(to.Limits.Total)
+	start := time.Now()
+	end := start.Add(target.Limits.Total)
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	server, r, err := g.ask(ctx, to, end, request, describe)
+	server, r, err := g.ask(ctx, target, end, request, describe)
 	if err != nil {
 		code := codeOf(err)
 		return connection.FailedAt(stepOf(code), code)
 	}
-	took := time.Since(begun)
+	took := time.Since(start)
 	report := connection.Report{Server: server}
 	for _, step := range connection.Steps() {
 		check := connection.Check{Step: step, Result: connection.OK}
@@ -61,10 +61,10 @@ func (g Guard) probe(
 }
 
 func (g Guard) ask(
-	ctx context.Context, to ports.Target, end time.Time, request func(context.Context) (*http.Request, error),
+	ctx context.Context, target ports.Target, end time.Time, request func(context.Context) (*http.Request, error),
 	describe func(body []byte) (connection.Server, error),
 ) (connection.Server, *http.Request, error) {
-	client, err := g.client(to, end, to.Limits.Bytes)
+	client, err := g.client(target, end, target.Limits.Bytes)
 	if err != nil {
 		return connection.Server{}, nil, err
 	}

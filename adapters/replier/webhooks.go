@@ -68,8 +68,8 @@ func payloadOf(e event.Event) ([]byte, error) {
 }
 
 // sign adds the headers of the Standard Webhooks specification, with one signature for each key.
-func sign(h http.Header, id string, at time.Time, body []byte, keys ...[]byte) {
-	stamp := strconv.FormatInt(at.Unix(), 10)
+func sign(h http.Header, id string, now time.Time, body []byte, keys ...[]byte) {
+	stamp := strconv.FormatInt(now.Unix(), 10)
 	signatures := make([]string, len(keys))
 	for i, key := range keys {
 		mac := hmac.New(sha256.New, key)
@@ -83,15 +83,15 @@ func sign(h http.Header, id string, at time.Time, body []byte, keys ...[]byte) {
 }
 
 // Send implements ports.WebhookSender.
-func (w *Webhooks) Send(ctx context.Context, to ports.WebhookTarget, d *webhook.Delivery,
+func (w *Webhooks) Send(ctx context.Context, target ports.WebhookTarget, d *webhook.Delivery,
 	now time.Time) webhook.Outcome {
-	begun := time.Now()
-	out := w.send(ctx, to, d, now, begun.Add(webhookTotal))
-	out.Took = time.Since(begun)
+	start := time.Now()
+	out := w.send(ctx, target, d, now, start.Add(webhookTotal))
+	out.Took = time.Since(start)
 	return out
 }
 
-func (w *Webhooks) send(ctx context.Context, to ports.WebhookTarget, d *webhook.Delivery,
+func (w *Webhooks) send(ctx context.Context, target ports.WebhookTarget, d *webhook.Delivery,
 	now, end time.Time) webhook.Outcome {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
@@ -99,18 +99,18 @@ func (w *Webhooks) send(ctx context.Context, to ports.WebhookTarget, d *webhook.
 	if err != nil {
 		return webhook.Outcome{Failure: "internal"}
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
 	if err != nil {
 		return webhook.Outcome{Failure: "internal"}
 	}
-	for name, value := range to.Headers {
+	for name, value := range target.Headers {
 		r.Header.Set(name, value)
 	}
-	sign(r.Header, d.Event.ID, now, body, to.Keys...)
+	sign(r.Header, d.Event.ID, now, body, target.Keys...)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Atrium-Webhooks")
 	limits := ports.Limits{Connect: webhookConnect, Total: webhookTotal, Bytes: webhookBytes}
-	client, err := w.guard.client(ports.Target{Egress: to.Egress, Limits: limits}, end, webhookBytes)
+	client, err := w.guard.client(ports.Target{Egress: target.Egress, Limits: limits}, end, webhookBytes)
 	if err != nil {
 		return webhook.Outcome{Failure: "internal"}
 	}
@@ -120,7 +120,7 @@ func (w *Webhooks) send(ctx context.Context, to ports.WebhookTarget, d *webhook.
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer+maxHeader))
-	return webhook.Outcome{Status: response.StatusCode, Answer: storable(redacted(string(answer), to.Headers)),
+	return webhook.Outcome{Status: response.StatusCode, Answer: storable(redacted(string(answer), target.Headers)),
 		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now)}
 }
 
@@ -147,8 +147,8 @@ func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 20); err == nil {
 		return time.Duration(seconds) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
+	if moment, err := http.ParseTime(text); err == nil {
+		return max(0, moment.Sub(now))
 	}
 	return 0
 }

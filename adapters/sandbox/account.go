@@ -177,10 +177,10 @@ func (b *account) intent(id payment.IntentID) *intent {
 }
 
 // emit queues an event about an object.
-func (b *account) emit(kind, object, about string, now time.Time) {
+func (b *account) emit(kind, object, subject string, now time.Time) {
 	b.EventCount++
 	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.EventCount)), Type: kind,
-		Object: object, About: about, At: now})
+		Object: object, About: subject, At: now})
 }
 
 // held returns s as a gateway shows it, without the action that the payer must take.

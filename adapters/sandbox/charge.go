@@ -44,9 +44,9 @@ func (b *account) charge(amount int64, present bool, now time.Time) outcome {
 }
 
 // bill writes an invoice for a subscription's present period.
-func (b *account) bill(s *subscription, amount int64, paid bool, now time.Time) *invoice {
+func (b *account) bill(s *subscription, amount int64, isPaid bool, now time.Time) *invoice {
 	i := b.write(s, amount, payment.Open, now)
-	if paid {
+	if isPaid {
 		b.pay(i, now)
 	}
 	return i
@@ -80,9 +80,9 @@ func (b *account) credit() payment.Money {
 
 // deduct uses the customer's credit for an invoice that is finalized.
 func (b *account) deduct(i *invoice) {
-	used := min(b.Credit, i.Total)
-	b.Credit -= used
-	i.AmountDue = i.Total - used
+	credit := min(b.Credit, i.Total)
+	b.Credit -= credit
+	i.AmountDue = i.Total - credit
 }
 
 // void voids an open invoice, returns the credit that was used for it, and cancels its intents.
@@ -188,10 +188,10 @@ const (
 
 // roll processes everything that was due until now, and reports whether anything changed. Each event happens at
 // its own time and in order, even if the account was not read for long.
-func (b *account) roll(now time.Time) (changed bool) {
+func (b *account) roll(now time.Time) (hasChanged bool) {
 	for _, s := range b.Subscriptions {
 		for b.step(s, now) {
-			changed = true
+			hasChanged = true
 		}
 	}
 	for key, a := range b.Answers {
@@ -199,7 +199,7 @@ func (b *account) roll(now time.Time) (changed bool) {
 			delete(b.Answers, key) // gateways forget keys; this is written with the next change
 		}
 	}
-	return changed
+	return hasChanged
 }
 
 // step carries out the next scheduled change of s, if it is due.
@@ -210,103 +210,103 @@ func (b *account) step(s *subscription, now time.Time) bool {
 	}
 	switch s.Status {
 	case payment.Incomplete:
-		if at := s.CreatedAt.Add(incompleteFor); !now.Before(at) {
-			b.end(s, payment.IncompleteExpired, at)
+		if end := s.CreatedAt.Add(incompleteFor); !now.Before(end) {
+			b.end(s, payment.IncompleteExpired, end)
 			return true
 		}
 	case payment.Trialing, payment.Active:
-		if at := s.TrialEnd.Add(-trialTold); s.Status == payment.Trialing && !s.TrialTold && !now.Before(at) {
+		if notice := s.TrialEnd.Add(-trialTold); s.Status == payment.Trialing && !s.TrialTold && !now.Before(notice) {
 			s.TrialTold = true
-			b.emit("customer.subscription.trial_will_end", "subscription", string(s.ID), at)
+			b.emit("customer.subscription.trial_will_end", "subscription", string(s.ID), notice)
 			return true
 		}
-		if at := s.PeriodEnd; !now.Before(at) {
-			b.renew(s, at)
+		if end := s.PeriodEnd; !now.Before(end) {
+			b.renew(s, end)
 			return true
 		}
 	case payment.PastDue:
-		if at := s.PeriodEnd; at.Before(s.RetryAt) && !now.Before(at) {
-			b.renew(s, at)
+		if end := s.PeriodEnd; end.Before(s.RetryAt) && !now.Before(end) {
+			b.renew(s, end)
 			return true
 		}
-		if at := s.RetryAt; !now.Before(at) {
-			b.retry(s, at)
+		if retry := s.RetryAt; !now.Before(retry) {
+			b.retry(s, retry)
 			return true
 		}
 	case payment.Unpaid:
-		if at := s.PeriodEnd; !now.Before(at) {
-			b.draft(s, at)
+		if end := s.PeriodEnd; !now.Before(end) {
+			b.draft(s, end)
 			return true
 		}
 	}
 	return false
 }
 
-func (b *account) renew(s *subscription, at time.Time) {
+func (b *account) renew(s *subscription, now time.Time) {
 	if s.CancelAtPeriodEnd {
-		b.billUsage(s, at)
-		b.end(s, payment.Canceled, at)
+		b.billUsage(s, now)
+		b.end(s, payment.Canceled, now)
 		return
 	}
-	s.unbilled = b.used(s, s.PeriodStart, at)
+	s.unbilled = b.used(s, s.PeriodStart, now)
 	if s.Next != nil {
-		s.redeem(s.Next.Promotion, at)
+		s.redeem(s.Next.Promotion, now)
 		if s.Next.Plan.Interval != s.Plan.Interval { // a month after weeks begins on any day
-			s.Anchor = at.Day()
+			s.Anchor = now.Day()
 		}
 		s.Plan, s.Quantity, s.Next = s.Next.Plan, s.Next.Quantity, nil
 	}
 	if s.Status == payment.Trialing {
-		s.Anchor = at.Day()
+		s.Anchor = now.Day()
 	}
 	if s.Paused {
 		s.Status = payment.Active
-		b.skip(s, at)
+		b.skip(s, now)
 		return
 	}
-	s.PeriodStart, s.PeriodEnd, s.Intent = at, s.next(at), ""
-	got := b.charge(b.due(b.taxed(s, s.cost(at)+s.usageCost(at))), false, at)
-	b.billPeriod(s, got.paid, at)
-	was := s.Status
+	s.PeriodStart, s.PeriodEnd, s.Intent = now, s.next(now), ""
+	got := b.charge(b.due(b.taxed(s, s.cost(now)+s.usageCost(now))), false, now)
+	b.billPeriod(s, got.paid, now)
+	previous := s.Status
 	s.Status = payment.Active
 	if !got.paid {
 		s.Status = payment.PastDue
-		if was != payment.PastDue {
-			s.Retries, s.RetryAt = 0, at.Add(retryEvery)
+		if previous != payment.PastDue {
+			s.Retries, s.RetryAt = 0, now.Add(retryEvery)
 		}
-		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
+		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), now)
 	}
 	if got.decline == wantsPayer {
-		s.Intent = b.askPayer(b.open(s.ID), at)
+		s.Intent = b.askPayer(b.open(s.ID), now)
 	}
-	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 }
 
 // draft begins a period of an unpaid subscription. Its invoice stays a draft, which is not charged
 // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
-func (b *account) draft(s *subscription, at time.Time) {
+func (b *account) draft(s *subscription, now time.Time) {
 	if s.CancelAtPeriodEnd {
-		b.end(s, payment.Canceled, at)
+		b.end(s, payment.Canceled, now)
 		return
 	}
-	s.unbilled = b.used(s, s.PeriodStart, at)
-	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	b.discounted(s, b.write(s, s.cost(at)+s.usageCost(at), payment.Draft, at), at)
+	s.unbilled = b.used(s, s.PeriodStart, now)
+	s.PeriodStart, s.PeriodEnd = now, s.next(now)
+	b.discounted(s, b.write(s, s.cost(now)+s.usageCost(now), payment.Draft, now), now)
 }
 
-func (b *account) retry(s *subscription, at time.Time) {
+func (b *account) retry(s *subscription, now time.Time) {
 	i := b.open(s.ID)
 	switch {
-	case i == nil || b.charge(i.AmountDue, false, at).paid:
+	case i == nil || b.charge(i.AmountDue, false, now).paid:
 		if i != nil {
-			b.pay(i, at)
+			b.pay(i, now)
 		}
 		s.Status, s.Retries, s.Intent = payment.Active, 0, ""
 	case s.Retries+1 >= maxRetries:
 		s.Status, s.Intent = payment.Unpaid, ""
 	default:
 		s.Retries++
-		s.RetryAt = at.Add(retryEvery)
+		s.RetryAt = now.Add(retryEvery)
 	}
-	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 }

@@ -60,19 +60,19 @@ func (b *account) used(s *subscription, start, end time.Time) *payment.InvoiceLi
 }
 
 // usageOff returns what the discount deducts from the usage that is billed with a period that begins at a time.
-func (s *subscription) usageOff(at time.Time) int64 {
-	if s.unbilled == nil || s.Discount == nil || s.Discount.Ended(at) {
+func (s *subscription) usageOff(now time.Time) int64 {
+	if s.unbilled == nil || s.Discount == nil || s.Discount.Ended(now) {
 		return 0
 	}
 	return s.Discount.Deduction(s.price()+s.unbilled.Amount) - s.Discount.Deduction(s.price())
 }
 
 // usageCost returns the price of the usage that is billed with a period that begins at a time, less the discount.
-func (s *subscription) usageCost(at time.Time) int64 {
+func (s *subscription) usageCost(now time.Time) int64 {
 	if s.unbilled == nil {
 		return 0
 	}
-	return s.unbilled.Amount - s.usageOff(at)
+	return s.unbilled.Amount - s.usageOff(now)
 }
 
 // billUsage charges the usage in the current period of a subscription that ends.

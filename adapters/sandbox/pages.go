@@ -67,15 +67,15 @@ func (g *Gateway) pageSecret(c payment.CustomerID, id string) secret.String {
 }
 
 // Portal implements ports.GatewayPages.
-func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
+func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, returnURL string) (string, error) {
 	ctx, fail, err := g.begin(ctx, "portal", "")
 	if err != nil {
 		return "", err
 	}
 	id := ""
 	err = g.write(ctx, c, func(b *account, now time.Time) error {
-		id = "bps_" + name(string(b.ID), back, now.String(), itoa(len(b.Sessions)))
-		b.startSession(session{ID: id, Portal: true, ReturnURL: back, Status: sessionOpen, CreatedAt: now})
+		id = "bps_" + name(string(b.ID), returnURL, now.String(), itoa(len(b.Sessions)))
+		b.startSession(session{ID: id, Portal: true, ReturnURL: returnURL, Status: sessionOpen, CreatedAt: now})
 		return nil
 	})
 	if late := fail(); late != nil {
@@ -246,9 +246,9 @@ func (g *Gateway) Complete(
 	ctx context.Context, l payment.SandboxLink, card payment.Card,
 ) (*payment.SandboxPage, error) {
 	var page *payment.SandboxPage
-	var declined error
+	var decline error
 	err := g.onPage(ctx, l, func(b *account, n *session, now time.Time) (err error) {
-		declined = nil
+		decline = nil
 		if n.Portal {
 			return payment.ErrPageNotFound
 		}
@@ -256,13 +256,13 @@ func (g *Gateway) Complete(
 			err = g.checkOut(b, n, card, now)
 		}
 		if errors.Is(err, payment.ErrCardDeclined) { // an event reports it
-			declined, err = err, nil
+			decline, err = err, nil
 		}
 		page = g.page(b, n)
 		return err
 	})
 	if err == nil {
-		err = declined
+		err = decline
 	}
 	return page, err
 }

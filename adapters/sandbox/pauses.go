@@ -32,9 +32,9 @@ func (b *account) pause(s *subscription, a payment.Amendment, now time.Time) err
 }
 
 // skip begins a period of a paused subscription, whose invoice is void.
-func (b *account) skip(s *subscription, at time.Time) {
+func (b *account) skip(s *subscription, now time.Time) {
 	s.unbilled = nil
-	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	b.write(s, s.price(), payment.Void, at)
-	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
+	s.PeriodStart, s.PeriodEnd = now, s.next(now)
+	b.write(s, s.price(), payment.Void, now)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 }

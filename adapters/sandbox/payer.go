@@ -28,7 +28,7 @@ var cards = map[string]struct {
 // Confirm implements ports.SandboxPayer. The number goes no further than the table above.
 func (g *Gateway) Confirm(ctx context.Context, c payment.CustomerID, id payment.IntentID, clientSecret secret.String,
 	card payment.Card) (payment.SetupIntent, error) {
-	if _, is := cards[digits(card)]; !is {
+	if _, isKnown := cards[digits(card)]; !isKnown {
 		return payment.SetupIntent{}, payment.ErrTestCardsOnly
 	}
 	return g.payer(ctx, c, id, clientSecret, func(b *account, n *intent, now time.Time) error {
@@ -60,15 +60,15 @@ func digits(card payment.Card) string {
 // newMethod returns the payment method of a test card. payment.ErrTestCardsOnly, payment.ErrMethodExpired.
 func (g *Gateway) newMethod(card payment.Card, now time.Time) (*method, error) {
 	number := digits(card)
-	known, is := cards[number]
-	if !is {
+	found, isKnown := cards[number]
+	if !isKnown {
 		return nil, payment.ErrTestCardsOnly
 	}
 	m := &method{
-		Brand: known.brand, Last4: number[len(number)-4:], ExpMonth: card.ExpMonth, ExpYear: card.ExpYear,
-		Behaviour: known.does, CreatedAt: now, Fingerprint: g.mac("sandbox card\x00" + number),
+		Brand: found.brand, Last4: number[len(number)-4:], ExpMonth: card.ExpMonth, ExpYear: card.ExpYear,
+		Behaviour: found.does, CreatedAt: now, Fingerprint: g.mac("sandbox card\x00" + number),
 	}
-	if shown := m.shown(); shown.Expired(now) {
+	if method := m.shown(); method.Expired(now) {
 		return nil, payment.ErrMethodExpired
 	}
 	return m, nil
@@ -160,7 +160,7 @@ func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.In
 		return payment.SetupIntent{}, err
 	}
 	var status string
-	var declined error
+	var decline error
 	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		b, err := decode(text)
 		if err != nil {
@@ -171,9 +171,9 @@ func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.In
 		if n == nil {
 			return nil, payment.ErrIntentNotFound
 		}
-		declined = nil
+		decline = nil
 		if err := act(b, n, now); errors.Is(err, payment.ErrCardDeclined) {
-			declined = err
+			decline = err
 		} else if err != nil {
 			return nil, err
 		}
@@ -184,8 +184,8 @@ func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.In
 		return payment.SetupIntent{}, err
 	}
 	g.flush(ctx, c)
-	if declined != nil {
-		return payment.SetupIntent{}, declined
+	if decline != nil {
+		return payment.SetupIntent{}, decline
 	}
 	return payment.SetupIntent{ID: id, Status: status, ClientSecret: clientSecret}, nil
 }

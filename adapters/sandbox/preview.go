@@ -32,20 +32,20 @@ func (b *account) preview(s *subscription, a payment.Amendment, now time.Time) (
 	works := &method{ID: "pm_preview", ExpMonth: 12, ExpYear: 9999}
 	b.Methods, b.Default = append(b.Methods, works), works.ID
 	p := payment.Preview{At: a.ProrateAt}
-	before := len(b.Invoices)
+	count := len(b.Invoices)
 	if err := b.amend(s, a, now); err != nil {
 		return p, err
 	}
 	currency := s.Plan.Price.Currency
-	p.Today = payment.Money{Amount: b.dueSince(before), Currency: currency}
+	p.Today = payment.Money{Amount: b.dueSince(count), Currency: currency}
 	p.Credit = payment.Money{Amount: b.Credit, Currency: currency}
 	p.Next = payment.Money{Currency: currency}
 	if s.CancelAtPeriodEnd || s.Paused {
 		return p, nil
 	}
-	before, p.NextAt = len(b.Invoices), s.PeriodEnd
+	count, p.NextAt = len(b.Invoices), s.PeriodEnd
 	b.renew(s, s.PeriodEnd)
-	p.Next.Amount = b.dueSince(before)
+	p.Next.Amount = b.dueSince(count)
 	return p, nil
 }
 

@@ -31,21 +31,21 @@ var promotions = map[string]promotion{
 
 // Promotion implements ports.GatewayPromotions.
 func (g *Gateway) Promotion(
-	ctx context.Context, c payment.CustomerID, code string, of payment.Sale,
+	ctx context.Context, c payment.CustomerID, code string, sale payment.Sale,
 ) (payment.Promotion, error) {
 	b, err := g.read(ctx, c, "promotion")
 	if err != nil {
 		return payment.Promotion{}, err
 	}
-	return b.promotion(code, of)
+	return b.promotion(code, sale)
 }
 
 // promotion returns the promotion of a code that the customer can use for a sale.
-func (b *account) promotion(code string, of payment.Sale) (payment.Promotion, error) {
+func (b *account) promotion(code string, sale payment.Sale) (payment.Promotion, error) {
 	code = strings.ToUpper(code)
-	p, known := promotions[code]
-	foreign := p.Amount.Amount > 0 && p.Amount.Currency != of.Plan.Price.Currency
-	if !known || p.unusable || foreign || p.firstTime && b.hasPaid() {
+	p, isKnown := promotions[code]
+	foreign := p.Amount.Amount > 0 && p.Amount.Currency != sale.Plan.Price.Currency
+	if !isKnown || p.unusable || foreign || p.firstTime && b.hasPaid() {
 		return payment.Promotion{}, payment.ErrPromotionInvalid
 	}
 	return payment.Promotion{ID: payment.PromotionID("promo_sandbox_" + code), Code: code, Discount: p.Discount}, nil
@@ -63,11 +63,11 @@ func (s *subscription) redeem(p *payment.Promotion, now time.Time) {
 }
 
 // cost returns the price of a period that begins at a time, less the discount.
-func (s *subscription) cost(at time.Time) int64 { return s.price() - s.deduction(at) }
+func (s *subscription) cost(now time.Time) int64 { return s.price() - s.deduction(now) }
 
 // deduction returns what the discount deducts from the price of a period that begins at a time.
-func (s *subscription) deduction(at time.Time) int64 {
-	if s.Discount == nil || s.Discount.Ended(at) {
+func (s *subscription) deduction(now time.Time) int64 {
+	if s.Discount == nil || s.Discount.Ended(now) {
 		return 0
 	}
 	return s.Discount.Deduction(s.price())
@@ -77,11 +77,11 @@ func (s *subscription) deduction(at time.Time) int64 {
 func (s *subscription) bought() int64 { return s.price() - s.Off }
 
 // spend notes what the discount deducts from the current period, and ends a discount for one invoice.
-func (s *subscription) spend(at time.Time) {
-	if s.Discount != nil && s.Discount.Ended(at) {
+func (s *subscription) spend(now time.Time) {
+	if s.Discount != nil && s.Discount.Ended(now) {
 		s.Discount = nil
 	}
-	if s.Off = s.deduction(at); s.Off > 0 {
+	if s.Off = s.deduction(now); s.Off > 0 {
 		s.endOnce()
 	}
 }
@@ -94,21 +94,21 @@ func (s *subscription) endOnce() {
 }
 
 // discounted shows on the invoice of a period what the discount deducts.
-func (b *account) discounted(s *subscription, i *invoice, at time.Time) {
+func (b *account) discounted(s *subscription, i *invoice, now time.Time) {
 	i.Lines = []payment.InvoiceLine{s.line(s.price())}
 	if s.unbilled != nil {
 		i.Lines = append(i.Lines, *s.unbilled)
 	}
-	if off := s.deduction(at) + s.usageOff(at); off > 0 {
-		i.Subtotal, i.Discount, i.Discounts = i.Subtotal+off, off, []payment.Discount{*s.Discount}
+	if reduction := s.deduction(now) + s.usageOff(now); reduction > 0 {
+		i.Subtotal, i.Discount, i.Discounts = i.Subtotal+reduction, reduction, []payment.Discount{*s.Discount}
 	}
-	s.spend(at)
+	s.spend(now)
 	s.unbilled = nil
 }
 
 // billPeriod writes the invoice of a period that begins at a time.
-func (b *account) billPeriod(s *subscription, paid bool, at time.Time) {
-	b.discounted(s, b.bill(s, s.cost(at)+s.usageCost(at), paid, at), at)
+func (b *account) billPeriod(s *subscription, isPaid bool, now time.Time) {
+	b.discounted(s, b.bill(s, s.cost(now)+s.usageCost(now), isPaid, now), now)
 }
 
 // promote gives s the discount of a promotion, nil for none, that can still be used.

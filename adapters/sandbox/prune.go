@@ -63,11 +63,11 @@ func newest[T any](all []T, n int, keep func(T) bool) []T {
 	if surplus <= 0 {
 		return all
 	}
-	var kept []T
+	var rest []T
 	for i, item := range all {
 		if i >= surplus || keep(item) {
-			kept = append(kept, item)
+			rest = append(rest, item)
 		}
 	}
-	return kept
+	return rest
 }

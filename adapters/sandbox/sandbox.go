@@ -84,22 +84,23 @@ func keyed[T any](ctx context.Context, g *Gateway, c payment.CustomerID, key, ca
 	if err != nil {
 		return out, err
 	}
-	var refused error
+	var refusal error
 	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
-		refused = nil
+		refusal = nil
 		b, err := decode(text)
 		if err != nil {
 			return nil, err
 		}
 		b.roll(now)
-		if was, there := b.Answers[key]; there {
-			out, refused, err = again[T](was, call)
+		if previous, exists := b.Answers[key]; exists {
+			out, refusal, err = again[T](previous, call)
 			return nil, err
 		}
 		out, err = act(b, now)
 		a := answer{Call: call, At: now}
-		if decline, is := err.(*payment.DeclinedError); is { //nolint:errorlint // act returns it unwrapped
-			a.Declined, refused = decline.DeclineCode, decline
+		if decline,
+			isDecline := err.(*payment.DeclinedError); isDecline { //nolint:errorlint // act returns it unwrapped
+			a.Declined, refusal = decline.DeclineCode, decline
 		} else if err != nil {
 			return nil, err
 		} else if a.Result, err = json.Marshal(out); err != nil {
@@ -113,24 +114,24 @@ func keyed[T any](ctx context.Context, g *Gateway, c payment.CustomerID, key, ca
 	})
 	if err == nil {
 		g.flush(ctx, c)
-		err = refused
+		err = refusal
 	}
 	if late := fail(); late != nil {
-		var none T
-		return none, late
+		var zero T
+		return zero, late
 	}
 	return out, err
 }
 
 // again returns the stored result of a call.
-func again[T any](was answer, call string) (out T, refused, err error) {
+func again[T any](previous answer, call string) (out T, refusal, err error) {
 	switch {
-	case was.Call != call:
+	case previous.Call != call:
 		return out, nil, &payment.Rejection{Reason: "idempotency_error"}
-	case was.Declined != "":
-		return out, &payment.DeclinedError{DeclineCode: was.Declined}, nil
+	case previous.Declined != "":
+		return out, &payment.DeclinedError{DeclineCode: previous.Declined}, nil
 	}
-	return out, nil, json.Unmarshal(was.Result, &out)
+	return out, nil, json.Unmarshal(previous.Result, &out)
 }
 
 func decode(text []byte) (*account, error) {

@@ -119,13 +119,13 @@ func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time,
 	if now, err = g.now(ctx); err != nil {
 		return now, 0, err
 	}
-	for after := ""; ; {
-		ids, err := g.accounts.List(ctx, g.org, after, 100)
+	for cursor := ""; ; {
+		ids, err := g.accounts.List(ctx, g.org, cursor, 100)
 		if err != nil || len(ids) == 0 {
 			return now, customers, err
 		}
 		for _, id := range ids {
-			after = id
+			cursor = id
 			if !strings.HasPrefix(id, "cus_") {
 				continue
 			}
@@ -182,9 +182,9 @@ func (g *Gateway) begin(ctx context.Context, call, key string) (_ context.Contex
 	case Limited:
 		return ctx, nil, &payment.LimitedError{Wait: time.Second, Reason: "provoked"}
 	}
-	after := map[Kind]error{TimeoutAfter: payment.ErrGatewayTimeout, FailureAfter: payment.ErrGatewayUnavailable,
+	failures := map[Kind]error{TimeoutAfter: payment.ErrGatewayTimeout, FailureAfter: payment.ErrGatewayUnavailable,
 		Reset: payment.ErrGatewayUnavailable, Garbage: payment.ErrGateway}[kind]
-	return ctx, func() error { return after }, nil
+	return ctx, func() error { return failures }, nil
 }
 
 // next is the trouble of the next call.

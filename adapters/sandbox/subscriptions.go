@@ -122,19 +122,19 @@ func (b *account) amend(s *subscription, a payment.Amendment, now time.Time) err
 	if err != nil {
 		return err
 	}
-	to := sale{Plan: s.Plan, Quantity: cmp.Or(a.Quantity, s.Quantity), Promotion: a.Promotion}
+	target := sale{Plan: s.Plan, Quantity: cmp.Or(a.Quantity, s.Quantity), Promotion: a.Promotion}
 	if a.Plan.ID != "" {
-		to.Plan = a.Plan
+		target.Plan = a.Plan
 	}
 	switch {
 	case a.Pause != nil:
 		err = b.pause(s, a, now)
 	case d.AtRenewal && a.Resell && d.Phases != nil:
-		s.Next = &to
+		s.Next = &target
 	case d.AtRenewal && d.Phases != nil:
 		s.Next.Promotion = a.Promotion
 	case len(d.Items) > 0 && !d.AtRenewal:
-		err = b.resell(s, to, a.ProrateAt, a.CancelAtPeriodEnd == nil, now)
+		err = b.resell(s, target, a.ProrateAt, a.CancelAtPeriodEnd == nil, now)
 	case !d.AtRenewal:
 		err = b.promote(s, a.Promotion, now)
 	}
@@ -156,25 +156,25 @@ func (b *account) amend(s *subscription, a payment.Amendment, now time.Time) err
 
 // resell changes what is sold now. The unused part of the payment is credited against the new price for the same time;
 // another interval starts a new period. canWait says whether the change can wait for the payer.
-func (b *account) resell(s *subscription, to sale, at time.Time, canWait bool, now time.Time) error {
-	was := *s
-	if at.IsZero() {
-		at = now
+func (b *account) resell(s *subscription, target sale, start time.Time, canWait bool, now time.Time) error {
+	previous := *s
+	if start.IsZero() {
+		start = now
 	}
-	whole := s.PeriodEnd.Sub(s.PeriodStart)
-	left := min(s.PeriodEnd.Sub(at), whole)
-	s.Plan, s.Quantity = to.Plan, to.Quantity
-	if err := b.promote(s, to.Promotion, now); err != nil {
+	period := s.PeriodEnd.Sub(s.PeriodStart)
+	remaining := min(s.PeriodEnd.Sub(start), period)
+	s.Plan, s.Quantity = target.Plan, target.Quantity
+	if err := b.promote(s, target.Promotion, now); err != nil {
 		return err
 	}
 	if s.Status == payment.Trialing {
 		return nil
 	}
-	amount := payment.Prorate(s.cost(now), left, whole) - payment.Prorate(was.bought(), left, whole)
-	if s.Plan.Interval != was.Plan.Interval || s.Plan.IntervalCount != was.Plan.IntervalCount {
+	amount := payment.Prorate(s.cost(now), remaining, period) - payment.Prorate(previous.bought(), remaining, period)
+	if s.Plan.Interval != previous.Plan.Interval || s.Plan.IntervalCount != previous.Plan.IntervalCount {
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)
-		amount = s.cost(now) - payment.Prorate(was.bought(), left, whole)
+		amount = s.cost(now) - payment.Prorate(previous.bought(), remaining, period)
 	}
 	if amount < 0 {
 		s.spend(now)
@@ -183,15 +183,15 @@ func (b *account) resell(s *subscription, to sale, at time.Time, canWait bool, n
 		return nil
 	}
 	got := b.charge(b.due(b.taxed(s, amount)), true, now)
-	if got.asks && canWait && s.Next == nil && to.Promotion == nil {
-		b.await(s, &was, amount, now)
+	if got.asks && canWait && s.Next == nil && target.Promotion == nil {
+		b.await(s, &previous, amount, now)
 		return nil
 	}
 	if got.asks {
 		got.decline = wantsPayer
 	}
 	if !got.paid {
-		*s = was
+		*s = previous
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.EventCount)), now)
 		return &payment.DeclinedError{DeclineCode: got.decline}
 	}
@@ -203,13 +203,13 @@ func (b *account) resell(s *subscription, to sale, at time.Time, canWait bool, n
 }
 
 // await leaves s as it was until the payer has authenticated the payment of its change.
-func (b *account) await(s, was *subscription, amount int64, now time.Time) {
+func (b *account) await(s, previous *subscription, amount int64, now time.Time) {
 	c := &change{
 		sale: sale{Plan: s.Plan, Quantity: s.Quantity}, Anchor: s.Anchor, PeriodStart: s.PeriodStart,
 		PeriodEnd: s.PeriodEnd, Off: s.deduction(now),
 	}
 	i := b.bill(s, amount, false, now)
-	*s = *was
+	*s = *previous
 	c.Invoice, c.Intent = i.ID, b.askPayer(i, now)
 	if c.Until = now.Add(incompleteFor); s.PeriodEnd.Before(c.Until) {
 		c.Until = s.PeriodEnd
@@ -240,7 +240,7 @@ func (b *account) drop(s *subscription) {
 
 // GiveUp implements ports.GatewaySubscriptions.
 func (g *Gateway) GiveUp(ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID) error {
-	paid, err := keyed(ctx, g, c, key, "give up "+string(id), func(b *account, now time.Time) (bool, error) {
+	isPaid, err := keyed(ctx, g, c, key, "give up "+string(id), func(b *account, now time.Time) (bool, error) {
 		s := b.subscription(id)
 		switch {
 		case s == nil || !s.Status.Live():
@@ -251,7 +251,7 @@ func (g *Gateway) GiveUp(ctx context.Context, key string, c payment.CustomerID, 
 		b.end(s, payment.Canceled, now)
 		return false, nil
 	})
-	if err == nil && paid {
+	if err == nil && isPaid {
 		err = payment.ErrSubscriptionExists
 	}
 	return err
@@ -259,12 +259,12 @@ func (g *Gateway) GiveUp(ctx context.Context, key string, c payment.CustomerID, 
 
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(
-	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, why payment.Cancellation,
+	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, reason payment.Cancellation,
 ) error {
 	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *account, now time.Time) (bool, error) {
 		if s := b.subscription(id); s != nil && s.Status.Live() {
-			if why != (payment.Cancellation{}) {
-				s.Cancellation = why
+			if reason != (payment.Cancellation{}) {
+				s.Cancellation = reason
 			}
 			b.billUsage(s, now)
 			b.end(s, payment.Canceled, now)

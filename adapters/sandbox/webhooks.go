@@ -90,19 +90,19 @@ func (g *Gateway) deliverAll(ctx context.Context, c payment.CustomerID) {
 	if s.Duplicate {
 		notices = append(notices, notices...)
 	}
-	done := map[string]bool{}
+	finished := map[string]bool{}
 	for _, n := range notices {
 		if g.send(ctx, c, n) != nil {
 			break
 		}
-		done[n.ID] = true
+		finished[n.ID] = true
 	}
 	_ = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) { // else they are sent again
 		b, err := decode(text)
 		if err != nil {
 			return nil, err
 		}
-		b.Outbox = slices.DeleteFunc(b.Outbox, func(n notice) bool { return done[n.ID] })
+		b.Outbox = slices.DeleteFunc(b.Outbox, func(n notice) bool { return finished[n.ID] })
 		return encode(b)
 	})
 }

@@ -27,8 +27,8 @@ func query(params scim.ListRequestParams, name string) (account.DirectoryQuery, 
 		return q, scimerrors.ScimErrorInvalidFilter
 	}
 	for attribute, want := range equal {
-		field, known := fields[attribute]
-		if !known || want == "" {
+		field, isKnown := fields[attribute]
+		if !isKnown || want == "" {
 			return q, scimerrors.ScimErrorInvalidFilter
 		}
 		*field = want
@@ -47,15 +47,15 @@ func equalities(e filter.Expression) (map[string]string, bool) {
 		return map[string]string{strings.ToLower(path.String()): want},
 			isText && strings.EqualFold(string(e.Operator), string(filter.EQ))
 	case *filter.LogicalExpression:
-		left, ok := equalities(e.Left)
-		right, also := equalities(e.Right)
+		terms, ok := equalities(e.Left)
+		right, isConjunction := equalities(e.Right)
 		for attribute, want := range right {
-			if other, both := left[attribute]; both && other != want {
+			if other, exists := terms[attribute]; exists && other != want {
 				return nil, false
 			}
-			left[attribute] = want
+			terms[attribute] = want
 		}
-		return left, ok && also && strings.EqualFold(string(e.Operator), string(filter.AND))
+		return terms, ok && isConjunction && strings.EqualFold(string(e.Operator), string(filter.AND))
 	}
 	return nil, false
 }
@@ -94,45 +94,45 @@ func applyAt(attributes map[string]any, op string, path filter.Path, value any) 
 	if path.AttributePath.URI() != "" && !strings.HasPrefix(path.AttributePath.URI(), core) {
 		return nil // of an extension
 	}
-	at, name := attributes, canonical(path.AttributePath.AttributeName)
+	parent, name := attributes, canonical(path.AttributePath.AttributeName)
 	if path.ValueExpression != nil {
-		return applyToItems(at, op, name, path, value)
+		return applyToItems(parent, op, name, path, value)
 	}
 	sub := path.AttributePath.SubAttributeName()
 	if sub == "" {
 		sub = path.SubAttributeName()
 	}
 	if sub != "" {
-		inner, ok := at[name].(map[string]any)
+		inner, ok := parent[name].(map[string]any)
 		if !ok {
 			inner = map[string]any{}
-			at[name] = inner
+			parent[name] = inner
 		}
-		at, name = inner, canonical(sub)
+		parent, name = inner, canonical(sub)
 	}
-	have, isList := at[name].([]any)
-	values, several := value.([]any)
+	list, isList := parent[name].([]any)
+	values, isMulti := value.([]any)
 	switch {
-	case op == scim.PatchOperationRemove && isList && several: // the items to remove, as Entra ID names them
-		gone := map[string]bool{}
+	case op == scim.PatchOperationRemove && isList && isMulti: // the items to remove, as Entra ID names them
+		removals := map[string]bool{}
 		for _, v := range values {
-			gone[valueOf(v)] = true
+			removals[valueOf(v)] = true
 		}
-		at[name] = slices.DeleteFunc(slices.Clone(have), func(item any) bool { return gone[valueOf(item)] })
+		parent[name] = slices.DeleteFunc(slices.Clone(list), func(item any) bool { return removals[valueOf(item)] })
 	case op == scim.PatchOperationRemove:
-		delete(at, name)
-	case op == scim.PatchOperationAdd && several:
-		at[name] = slices.Concat(values, have) // an address that is added is primary if it says so, or comes first
+		delete(parent, name)
+	case op == scim.PatchOperationAdd && isMulti:
+		parent[name] = slices.Concat(values, list) // an address that is added is primary if it says so, or comes first
 	default:
 		if one, isMap := value.(map[string]any); isMap {
-			if was, ok := at[name].(map[string]any); ok {
+			if object, ok := parent[name].(map[string]any); ok {
 				for k, v := range one {
-					was[k] = v
+					object[k] = v
 				}
 				return nil
 			}
 		}
-		at[name] = value
+		parent[name] = value
 	}
 	return nil
 }
@@ -142,10 +142,10 @@ const core = "urn:ietf:params:scim:schemas:core:2.0:"
 
 // canonical returns the name of a stored attribute as the schemas spell it: paths are case-insensitive.
 func canonical(name string) string {
-	for _, known := range []string{"userName", "externalId", "displayName", "name", "givenName", "familyName",
+	for _, attribute := range []string{"userName", "externalId", "displayName", "name", "givenName", "familyName",
 		"formatted", "emails", "active", "members", "value", "primary", "type"} {
-		if strings.EqualFold(name, known) {
-			return known
+		if strings.EqualFold(name, attribute) {
+			return attribute
 		}
 	}
 	return name
@@ -157,13 +157,13 @@ func valueOf(item any) string {
 }
 
 // applyToItems changes the items of a list that an expression selects. If there is none, add and replace create it.
-func applyToItems(at map[string]any, op, name string, path filter.Path, value any) error {
+func applyToItems(parent map[string]any, op, name string, path filter.Path, value any) error {
 	equal, ok := equalities(path.ValueExpression)
 	if !ok {
 		return scimerrors.ScimErrorInvalidFilter
 	}
-	have, _ := at[name].([]any)
-	selected := func(item any) bool {
+	list, _ := parent[name].([]any)
+	matches := func(item any) bool {
 		m, _ := item.(map[string]any)
 		for attribute, want := range equal {
 			if text(m, canonical(attribute)) != want {
@@ -174,13 +174,13 @@ func applyToItems(at map[string]any, op, name string, path filter.Path, value an
 	}
 	sub := canonical(path.SubAttributeName())
 	if op == scim.PatchOperationRemove && sub == "" {
-		at[name] = slices.DeleteFunc(slices.Clone(have), selected)
+		parent[name] = slices.DeleteFunc(slices.Clone(list), matches)
 		return nil
 	}
 	found := false
-	for _, item := range have {
+	for _, item := range list {
 		m, isMap := item.(map[string]any)
-		if !isMap || !selected(item) {
+		if !isMap || !matches(item) {
 			continue
 		}
 		found = true
@@ -205,7 +205,7 @@ func applyToItems(at map[string]any, op, name string, path filter.Path, value an
 	} else {
 		merge(item, value)
 	}
-	at[name] = append(have, item)
+	parent[name] = append(list, item)
 	return nil
 }
 

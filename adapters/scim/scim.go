@@ -105,8 +105,8 @@ func (w *located) WriteHeader(status int) {
 
 // refusal returns the SCIM error for err.
 func refusal(r *http.Request, log *slog.Logger, err error) error {
-	if known, ok := errors.AsType[scimerrors.ScimError](err); ok {
-		return known
+	if protocolErr, ok := errors.AsType[scimerrors.ScimError](err); ok {
+		return protocolErr
 	}
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind == fault.Unavailable {

@@ -142,12 +142,12 @@ func put(attributes map[string]any, name, value string) {
 
 // personOf returns the person that attributes, which the library has validated, describe.
 func personOf(attributes map[string]any) account.DirectoryPerson {
-	active, given := attributes["active"].(bool)
+	active, isSet := attributes["active"].(bool)
 	name, _ := attributes["name"].(map[string]any)
 	return account.DirectoryPerson{
 		UserName: text(attributes, "userName"), ExternalID: text(attributes, "externalId"),
 		Formatted: text(name, "formatted"), GivenName: text(name, "givenName"), FamilyName: text(name, "familyName"),
-		Display: text(attributes, "displayName"), Email: primaryEmail(attributes), Active: active || !given,
+		Display: text(attributes, "displayName"), Email: primaryEmail(attributes), Active: active || !isSet,
 	}
 }
 

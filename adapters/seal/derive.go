@@ -49,8 +49,8 @@ func (k *Keyring) DeriveSince(t time.Time) { k.since.Store(&t) }
 
 // DerivesIn returns how long it takes until sealers use derived keys; zero or less if they do now.
 func (k *Keyring) DerivesIn() time.Duration {
-	if since := k.since.Load(); since != nil {
-		return time.Until(*since)
+	if last := k.since.Load(); last != nil {
+		return time.Until(*last)
 	}
 	return 0
 }
@@ -61,9 +61,9 @@ type purposeSealer struct {
 }
 
 // Seal implements ports.Sealer.
-func (s purposeSealer) Seal(plain, associated []byte) ([]byte, error) {
+func (s purposeSealer) Seal(plain, context []byte) ([]byte, error) {
 	if s.ring.DerivesIn() > 0 {
-		return s.ring.sealDirectly(plain, associated)
+		return s.ring.sealDirectly(plain, context)
 	}
 	state := s.ring.state.Load()
 	aead, err := state.derive(state.primary, s.purpose)
@@ -71,15 +71,15 @@ func (s purposeSealer) Seal(plain, associated []byte) ([]byte, error) {
 		return nil, fmt.Errorf("keyring: derive a key: %w", err)
 	}
 	header := envelopeHeader(versionDerived, state.primary)
-	return aead.Seal(header, nil, plain, associated), nil //nolint:gosec // the AEAD prepends a random nonce
+	return aead.Seal(header, nil, plain, context), nil //nolint:gosec // the AEAD prepends a random nonce
 }
 
 // Open implements ports.Sealer. For data that an unknown key sealed, it reads the key file again, at most once a
 // second: another process may have rotated it and sealed with the new key.
-func (s purposeSealer) Open(sealed, associated []byte) ([]byte, error) {
-	plain, err := s.open(sealed, associated)
-	if err != nil && s.ring.reload(sealed) {
-		plain, err = s.open(sealed, associated)
+func (s purposeSealer) Open(ciphertext, context []byte) ([]byte, error) {
+	plain, err := s.open(ciphertext, context)
+	if err != nil && s.ring.reload(ciphertext) {
+		plain, err = s.open(ciphertext, context)
 	}
 	if err != nil {
 		return nil, errOpen
@@ -87,16 +87,16 @@ func (s purposeSealer) Open(sealed, associated []byte) ([]byte, error) {
 	return plain, nil
 }
 
-func (s purposeSealer) open(sealed, associated []byte) ([]byte, error) {
+func (s purposeSealer) open(ciphertext, context []byte) ([]byte, error) {
 	state := s.ring.state.Load()
-	if len(sealed) < headerSize || sealed[0] != versionDerived {
-		return state.aead.Decrypt(sealed, associated)
+	if len(ciphertext) < headerSize || ciphertext[0] != versionDerived {
+		return state.aead.Decrypt(ciphertext, context)
 	}
-	aead, err := state.derive(binary.BigEndian.Uint32(sealed[1:]), s.purpose)
+	aead, err := state.derive(binary.BigEndian.Uint32(ciphertext[1:]), s.purpose)
 	if err != nil {
 		return nil, err
 	}
-	return aead.Open(nil, nil, sealed[headerSize:], associated)
+	return aead.Open(nil, nil, ciphertext[headerSize:], context)
 }
 
 // prefix is the beginning of everything that the sealer seals now.

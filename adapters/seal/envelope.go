@@ -47,28 +47,28 @@ func NewEnvelope(ring *Keyring, keep func(fresh []byte) ([]byte, error)) (*Envel
 	if err != nil {
 		return nil, err
 	}
-	kept, err := keep(fresh)
+	keyring, err := keep(fresh)
 	if err != nil {
 		return nil, err
 	}
-	if e.root, err = e.Open(kept, fingerprintPurpose); err != nil {
+	if e.root, err = e.Open(keyring, fingerprintPurpose); err != nil {
 		return nil, fmt.Errorf("seal: the key of fingerprints: %w", err)
 	}
 	return e, nil
 }
 
 // Seal implements ports.Sealer.
-func (e *Envelope) Seal(plain, associated []byte) ([]byte, error) {
-	sealed, err := e.aead.Encrypt(plain, associated)
+func (e *Envelope) Seal(plain, context []byte) ([]byte, error) {
+	ciphertext, err := e.aead.Encrypt(plain, context)
 	if err != nil {
 		return nil, fmt.Errorf("seal: encrypt %d bytes: %w", len(plain), err)
 	}
-	return sealed, nil
+	return ciphertext, nil
 }
 
 // Open implements ports.Sealer.
-func (e *Envelope) Open(sealed, associated []byte) ([]byte, error) {
-	plain, err := e.aead.Decrypt(sealed, associated)
+func (e *Envelope) Open(ciphertext, context []byte) ([]byte, error) {
+	plain, err := e.aead.Decrypt(ciphertext, context)
 	if err != nil {
 		return nil, errOpen
 	}
@@ -76,10 +76,10 @@ func (e *Envelope) Open(sealed, associated []byte) ([]byte, error) {
 }
 
 // Fingerprint implements ports.CredentialSealer (HMAC-SHA-256, cut to 64 bits).
-func (e *Envelope) Fingerprint(content, associated []byte) string {
+func (e *Envelope) Fingerprint(content, context []byte) string {
 	mac := hmac.New(sha256.New, e.root)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(associated))))
-	mac.Write(associated)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(context))))
+	mac.Write(context)
 	mac.Write(content)
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
@@ -89,11 +89,11 @@ func (e *Envelope) Fingerprint(content, associated []byte) string {
 func (e *Envelope) Digest(purpose string, parts ...[]byte) [32]byte {
 	key, ok := e.digests.Load(purpose)
 	if !ok {
-		derived, err := hkdf.Key(sha256.New, e.root, nil, "atrium digest 1: "+purpose, sha256.Size)
+		keyBytes, err := hkdf.Key(sha256.New, e.root, nil, "atrium digest 1: "+purpose, sha256.Size)
 		if err != nil {
 			panic(err) // only a length beyond 255 hashes, or FIPS mode with a short key, is refused
 		}
-		key, _ = e.digests.LoadOrStore(purpose, derived)
+		key, _ = e.digests.LoadOrStore(purpose, keyBytes)
 	}
 	mac := hmac.New(sha256.New, key.([]byte)) //nolint:errcheck,forcetypeassert // only this method stores
 	for _, part := range parts {
@@ -107,8 +107,8 @@ func (e *Envelope) Digest(purpose string, parts ...[]byte) [32]byte {
 func (e *Envelope) Compatible() bool { return e.keys.ring.DerivesIn() > 0 }
 
 // Rebind opens data that was sealed for one associated data, and seals it for another under a new data key.
-func (e *Envelope) Rebind(sealed, from, to []byte) ([]byte, error) {
-	plain, err := e.Open(sealed, from)
+func (e *Envelope) Rebind(ciphertext, from, to []byte) ([]byte, error) {
+	plain, err := e.Open(ciphertext, from)
 	if err != nil {
 		return nil, err
 	}
@@ -118,23 +118,23 @@ func (e *Envelope) Rebind(sealed, from, to []byte) ([]byte, error) {
 
 // Rewrap returns sealed with its data key under the primary key: the same bytes if it is already. The content is not
 // decrypted. It fails if no key of the keyring opens the data key.
-func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
+func (e *Envelope) Rewrap(ciphertext []byte) ([]byte, error) {
 	const header = 4
-	if len(sealed) < header {
+	if len(ciphertext) < header {
 		return nil, errOpen
 	}
-	end := uint64(header) + uint64(binary.BigEndian.Uint32(sealed))
-	if end > uint64(len(sealed)) {
+	end := uint64(header) + uint64(binary.BigEndian.Uint32(ciphertext))
+	if end > uint64(len(ciphertext)) {
 		return nil, errOpen
 	}
-	wrapped, content := sealed[header:end], sealed[end:]
-	key, err := e.keys.Open(wrapped, nil)
+	dataKey, content := ciphertext[header:end], ciphertext[end:]
+	key, err := e.keys.Open(dataKey, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer clear(key)
-	if bytes.HasPrefix(wrapped, e.keys.prefix()) {
-		return sealed, nil
+	if bytes.HasPrefix(dataKey, e.keys.prefix()) {
+		return ciphertext, nil
 	}
 	fresh, err := e.keys.Seal(key, nil)
 	if err != nil {
@@ -147,5 +147,5 @@ func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
 // wrapper implements Tink's interface for wrapping data keys.
 type wrapper struct{ keys purposeSealer }
 
-func (w wrapper) Encrypt(key, associated []byte) ([]byte, error) { return w.keys.Seal(key, associated) }
-func (w wrapper) Decrypt(key, associated []byte) ([]byte, error) { return w.keys.Open(key, associated) }
+func (w wrapper) Encrypt(key, context []byte) ([]byte, error) { return w.keys.Seal(key, context) }
+func (w wrapper) Decrypt(key, context []byte) ([]byte, error) { return w.keys.Open(key, context) }

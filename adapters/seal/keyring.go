@@ -103,23 +103,23 @@ func Open(c Config) (*Keyring, error) {
 }
 
 // sealDirectly seals under the primary key itself, as v0.1.0 did.
-func (k *Keyring) sealDirectly(plain, associated []byte) ([]byte, error) {
-	sealed, err := k.state.Load().aead.Encrypt(plain, associated)
+func (k *Keyring) sealDirectly(plain, context []byte) ([]byte, error) {
+	ciphertext, err := k.state.Load().aead.Encrypt(plain, context)
 	if err != nil {
 		return nil, fmt.Errorf("keyring: encrypt %d bytes: %w", len(plain), err)
 	}
-	return sealed, nil
+	return ciphertext, nil
 }
 
 // reload reads the key file again to find an unknown key, and reports whether it did.
-func (k *Keyring) reload(sealed []byte) bool {
-	id, ok := sealingKey(sealed)
-	known := slices.ContainsFunc(k.Keys(), func(i KeyInfo) bool { return i.ID == id })
-	if !ok || known || k.file == "" {
+func (k *Keyring) reload(ciphertext []byte) bool {
+	id, ok := sealingKey(ciphertext)
+	isKnown := slices.ContainsFunc(k.Keys(), func(i KeyInfo) bool { return i.ID == id })
+	if !ok || isKnown || k.file == "" {
 		return false
 	}
-	now, last := time.Now().UnixNano(), k.looked.Load()
-	if time.Duration(now-last) < time.Second || !k.looked.CompareAndSwap(last, now) {
+	nanos, last := time.Now().UnixNano(), k.looked.Load()
+	if time.Duration(nanos-last) < time.Second || !k.looked.CompareAndSwap(last, nanos) {
 		return false
 	}
 	return k.Reload() == nil
@@ -163,9 +163,9 @@ func (k *Keyring) Verify(check []byte) error {
 	if text, err := k.state.Load().aead.Decrypt(check, checkPurpose); err == nil && slices.Equal(text, checkText) {
 		return nil
 	}
-	have := make([]string, 0, 1)
+	ids := make([]string, 0, 1)
 	for _, key := range k.Keys() {
-		have = append(have, fmt.Sprint(key.ID))
+		ids = append(ids, fmt.Sprint(key.ID))
 	}
 	from := "the inline keyset"
 	if k.file != "" {
@@ -173,12 +173,12 @@ func (k *Keyring) Verify(check []byte) error {
 	}
 	return fmt.Errorf("%w: the data needs %s, and %s holds %s: bring back the key file that belongs to this data, "+
 		"nothing else can open it",
-		ErrWrongKeyring, neededKey(check), from, strings.Join(have, ", "))
+		ErrWrongKeyring, neededKey(check), from, strings.Join(ids, ", "))
 }
 
 // neededKey names the key that sealed something.
-func neededKey(sealed []byte) string {
-	id, ok := sealingKey(sealed)
+func neededKey(ciphertext []byte) string {
+	id, ok := sealingKey(ciphertext)
 	if !ok {
 		return "another key"
 	}
@@ -186,9 +186,9 @@ func neededKey(sealed []byte) string {
 }
 
 // sealingKey returns the id of the key that sealed data, which is at its beginning.
-func sealingKey(sealed []byte) (id uint32, ok bool) {
-	if len(sealed) < headerSize || sealed[0] != versionTink && sealed[0] != versionDerived {
+func sealingKey(ciphertext []byte) (id uint32, ok bool) {
+	if len(ciphertext) < headerSize || ciphertext[0] != versionTink && ciphertext[0] != versionDerived {
 		return 0, false
 	}
-	return binary.BigEndian.Uint32(sealed[1:]), true
+	return binary.BigEndian.Uint32(ciphertext[1:]), true
 }

@@ -26,55 +26,55 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ payment.CustomerID, i
 	if err != nil {
 		return payment.GatewaySubscription{}, err
 	}
-	changed := s.Metadata[changedBy] == key
-	if g.changeNow(key, s, a, d) != nil && !changed {
-		var before *stripe.Subscription
-		before, s, err = g.sendNow(ctx, key, s, a, d)
-		if wantsPayer(err) && canWait(before, a) {
-			h, err := g.updateWithPayer(ctx, key, before, a, d)
+	isChanged := s.Metadata[changedBy] == key
+	if g.changeNow(key, s, a, d) != nil && !isChanged {
+		var previous *stripe.Subscription
+		previous, s, err = g.sendNow(ctx, key, s, a, d)
+		if wantsPayer(err) && canWait(previous, a) {
+			h, err := g.updateWithPayer(ctx, key, previous, a, d)
 			return h, afterEffect(err)
 		}
 		if err != nil {
 			return payment.GatewaySubscription{}, saleFailure(a.Promotion, err)
 		}
-		changed = true
+		isChanged = true
 		if s.Schedule == nil {
 			d.End = nil
 		}
 	}
-	later, err := g.changeLater(ctx, key, s, a, d)
-	if isRefused(err) && changed {
+	target, err := g.changeLater(ctx, key, s, a, d)
+	if isRefused(err) && isChanged {
 		// What has been charged stays, and so does the schedule.
-		later, err = g.subscription(ctx, id)
+		target, err = g.subscription(ctx, id)
 		err = translate(err)
 	}
 	switch {
-	case err != nil && changed:
+	case err != nil && isChanged:
 		return payment.GatewaySubscription{}, afterEffect(err)
 	case err != nil:
 		return payment.GatewaySubscription{}, err
 	}
-	return mirrorSubscription(later), nil
+	return mirrorSubscription(target), nil
 }
 
 // sendNow makes what changes at once. It returns the subscription before, with the schedule that was left, and after
 // the change. A schedule of Atrium's own is released only if it is in the way: a change that is declined leaves it.
 func (g *Gateway) sendNow(
 	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
-) (before, now *stripe.Subscription, err error) {
+) (previous, current *stripe.Subscription, err error) {
 	if mirrorSchedule(s.Schedule).Idle() { // which a pending update and a new anchor would not go with
 		if s, err = g.released(ctx, key, s); err != nil {
 			return nil, nil, err
 		}
 	}
-	now, err = g.update(ctx, key, s, g.changeNow(key, s, a, d))
+	current, err = g.update(ctx, key, s, g.changeNow(key, s, a, d))
 	if isRefused(translate(err)) && s.Schedule != nil && d.Restarts && d.Release { // its phases have the old period
 		if s, err = g.released(ctx, key, s); err != nil {
 			return nil, nil, err
 		}
-		now, err = g.update(ctx, key, s, g.changeNow(key, s, a, d))
+		current, err = g.update(ctx, key, s, g.changeNow(key, s, a, d))
 	}
-	return s, now, err
+	return s, current, err
 }
 
 // canWait reports whether a change can wait for the payer as a pending update, which takes no other changes
@@ -141,14 +141,14 @@ func setEnd(p *stripe.SubscriptionUpdateParams, s *stripe.Subscription, ends boo
 func (g *Gateway) update(
 	ctx context.Context, key string, s *stripe.Subscription, p *stripe.SubscriptionUpdateParams,
 ) (*stripe.Subscription, error) {
-	changed, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
+	updated, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
 	if isUnanswered(ctx, err) {
-		if now, looked := g.subscription(ctx, payment.SubscriptionID(s.ID)); looked == nil &&
-			now.Metadata[changedBy] == key {
-			return now, nil
+		if current, lookupErr := g.subscription(ctx, payment.SubscriptionID(s.ID)); lookupErr == nil &&
+			current.Metadata[changedBy] == key {
+			return current, nil
 		}
 	}
-	return changed, err
+	return updated, err
 }
 
 // changeLater changes the schedule of a subscription, and then its end, and returns it as it is then.
@@ -174,8 +174,8 @@ func (g *Gateway) changeLater(
 			return nil, afterEffect(translate(err))
 		}
 	}
-	now, err := g.subscription(ctx, payment.SubscriptionID(s.ID))
-	return now, afterEffect(translate(err))
+	current, err := g.subscription(ctx, payment.SubscriptionID(s.ID))
+	return current, afterEffect(translate(err))
 }
 
 // released ends the schedule of a subscription, and returns the subscription, which stays as it is.
@@ -185,9 +185,9 @@ func (g *Gateway) released(ctx context.Context, key string, s *stripe.Subscripti
 	if err != nil {
 		return nil, err
 	}
-	without := *s
-	without.Schedule = nil
-	return &without, nil
+	plain := *s
+	plain.Schedule = nil
+	return &plain, nil
 }
 
 // endsTwice reports whether the end that was undone by one field is left in the other one.

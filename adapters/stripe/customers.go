@@ -25,12 +25,12 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d payment.Deta
 	}
 	c, err := g.api.V1Customers.Create(ctx, p)
 	if isUnanswered(ctx, err) || isKeyReused(err) {
-		made, looked := g.customerOf(ctx, key, d)
+		id, lookupErr := g.customerOf(ctx, key, d)
 		switch {
-		case made != "":
-			return made, nil
-		case looked != nil: // then even a stored failure leaves the outcome open
-			return "", translate(looked)
+		case id != "":
+			return id, nil
+		case lookupErr != nil: // then even a stored failure leaves the outcome open
+			return "", translate(lookupErr)
 		}
 	}
 	if err != nil {
@@ -86,8 +86,8 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c payment.CustomerID) 
 			continue
 		}
 		_, err := g.api.V1SetupIntents.Cancel(ctx, i.ID, &stripe.SetupIntentCancelParams{Params: g.readParams()})
-		var said *stripe.Error
-		if err != nil && !(errors.As(err, &said) && said.Code == stripe.ErrorCodeSetupIntentUnexpectedState) {
+		var failure *stripe.Error
+		if err != nil && !(errors.As(err, &failure) && failure.Code == stripe.ErrorCodeSetupIntentUnexpectedState) {
 			return translate(err)
 		}
 	}
@@ -157,11 +157,11 @@ func toMethod(m *stripe.PaymentMethod) payment.Method {
 // SetDefault implements ports.GatewayCustomers. Subscriptions that Atrium creates have no default of their own, so the
 // customer's is used. Those of a checkout page have one, which is charged instead, so it is changed, too.
 func (g *Gateway) SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
-	owned, err := g.owns(ctx, c, m)
+	isOwner, err := g.owns(ctx, c, m)
 	switch {
 	case err != nil:
 		return err
-	case !owned:
+	case !isOwner:
 		return payment.ErrMethodNotFound
 	}
 	_, err = g.api.V1Customers.Update(ctx, string(c), &stripe.CustomerUpdateParams{
@@ -169,7 +169,7 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c payment.Customer
 			DefaultPaymentMethod: stripe.String(string(m))},
 	})
 	if isUnanswered(ctx, err) {
-		if now, looked := g.customer(ctx, c); looked == nil && defaultOf(now) == m {
+		if current, lookupErr := g.customer(ctx, c); lookupErr == nil && defaultOf(current) == m {
 			err = nil
 		}
 	}
@@ -187,7 +187,7 @@ func (g *Gateway) setOwnDefaults(ctx context.Context, key string, c payment.Cust
 		if err != nil {
 			return translate(err)
 		}
-		if own := s.DefaultPaymentMethod; own == nil || own.ID == string(m) {
+		if method := s.DefaultPaymentMethod; method == nil || method.ID == string(m) {
 			continue
 		}
 		_, err := g.api.V1Subscriptions.Update(ctx, s.ID, &stripe.SubscriptionUpdateParams{
@@ -212,19 +212,19 @@ func (g *Gateway) owns(ctx context.Context, c payment.CustomerID, m payment.Meth
 
 // Detach implements ports.GatewayCustomers.
 func (g *Gateway) Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
-	owned, err := g.owns(ctx, c, m)
-	if err != nil || !owned {
+	isOwner, err := g.owns(ctx, c, m)
+	if err != nil || !isOwner {
 		return err
 	}
 	detach := &stripe.PaymentMethodDetachParams{Params: g.writeParams(key)}
 	_, err = g.api.V1PaymentMethods.Detach(ctx, string(m), detach)
 	if err != nil && (isUnanswered(ctx, err) || isMissing(err)) {
-		owned, looked := g.owns(ctx, c, m)
+		isOwner, lookupErr := g.owns(ctx, c, m)
 		switch {
-		case looked == nil && !owned:
+		case lookupErr == nil && !isOwner:
 			return nil
-		case isMissing(err) && looked != nil: // an earlier call may have removed it: not a refusal
-			return looked
+		case isMissing(err) && lookupErr != nil: // an earlier call may have removed it: not a refusal
+			return lookupErr
 		}
 	}
 	return translate(err)

@@ -13,38 +13,38 @@ import (
 // UpdateCustomer implements ports.GatewayDetails. New tax ids are added first, since Stripe may refuse them, and the
 // old ones are removed last.
 func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error {
-	held, err := g.taxIDs(ctx, c)
+	taxIDs, err := g.taxIDs(ctx, c)
 	if err != nil {
 		return g.detailsFailure(ctx, c, err)
 	}
-	var added []string
-	refused := func(err error) error {
+	var additions []string
+	refuse := func(err error) error {
 		err = g.detailsFailure(ctx, c, err)
 		if payment.OutcomeUnknown(err) || payment.NoEffect(err) { // it is repeated with the same keys
 			return err
 		}
-		for _, id := range added {
+		for _, id := range additions {
 			_ = g.dropTaxID(ctx, c, id) // else the next call drops it
 		}
 		return err
 	}
 	for i, id := range d.TaxIDs {
-		if slices.ContainsFunc(held, func(h *stripe.TaxID) bool { return isTaxID(h, id) }) {
+		if slices.ContainsFunc(taxIDs, func(h *stripe.TaxID) bool { return isTaxID(h, id) }) {
 			continue
 		}
-		made, err := g.api.V1TaxIDs.Create(ctx, &stripe.TaxIDCreateParams{
+		taxID, err := g.api.V1TaxIDs.Create(ctx, &stripe.TaxIDCreateParams{
 			Params: g.writeParams(key + "_tax_" + strconv.Itoa(i)), Customer: stripe.String(string(c)),
 			Type: &id.Type, Value: &id.Value,
 		})
 		if err != nil {
-			return refused(err)
+			return refuse(err)
 		}
-		added = append(added, made.ID)
+		additions = append(additions, taxID.ID)
 	}
 	if _, err := g.api.V1Customers.Update(ctx, string(c), g.detailsParams(key, d)); err != nil {
-		return refused(err)
+		return refuse(err)
 	}
-	for _, h := range held {
+	for _, h := range taxIDs {
 		if slices.ContainsFunc(d.TaxIDs, func(id payment.TaxID) bool { return isTaxID(h, id) }) {
 			continue
 		}
@@ -103,8 +103,8 @@ func (g *Gateway) dropTaxID(ctx context.Context, c payment.CustomerID, id string
 // was deleted.
 func (g *Gateway) detailsFailure(ctx context.Context, c payment.CustomerID, err error) error {
 	if isMissing(err) {
-		if _, looked := g.customer(ctx, c); looked != nil {
-			return looked
+		if _, lookupErr := g.customer(ctx, c); lookupErr != nil {
+			return lookupErr
 		}
 	}
 	return translate(err)

@@ -83,9 +83,9 @@ func mirrorSchedule(c *stripe.SubscriptionSchedule) *payment.Schedule {
 
 // phasesLeft returns the phases of a schedule from the current one on.
 func phasesLeft(c *stripe.SubscriptionSchedule) []*stripe.SubscriptionSchedulePhase {
-	now := c.CurrentPhase
+	current := c.CurrentPhase
 	return slices.DeleteFunc(slices.Clone(c.Phases), func(p *stripe.SubscriptionSchedulePhase) bool {
-		return now != nil && p.StartDate < now.StartDate
+		return current != nil && p.StartDate < current.StartDate
 	})
 }
 

@@ -37,16 +37,16 @@ func (g *Gateway) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 // alreadyCounted reports whether Stripe refused an event because it has counted one with the same identifier. The
 // error has no code.
 func alreadyCounted(err error) bool {
-	var said *stripe.Error
-	return errors.As(err, &said) && said.Type == stripe.ErrorTypeInvalidRequest &&
-		strings.Contains(said.Msg, "already exists with identifier")
+	var failure *stripe.Error
+	return errors.As(err, &failure) && failure.Type == stripe.ErrorTypeInvalidRequest &&
+		strings.Contains(failure.Msg, "already exists with identifier")
 }
 
 // meterEvent returns the name of the events of a metered price. A price and its meter cannot change, so it is read
 // once.
 func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) {
-	if stored, known := g.meters.Load(price); known {
-		name, _ := stored.(string)
+	if value, isKnown := g.meters.Load(price); isKnown {
+		name, _ := value.(string)
 		return name, nil
 	}
 	p, err := g.api.V1Prices.Retrieve(ctx, price, &stripe.PriceRetrieveParams{Params: g.readParams()})

@@ -10,9 +10,9 @@ import (
 
 // Portal implements ports.GatewayPages: Stripe's customer portal
 // (https://docs.stripe.com/api/customer_portal/sessions/create).
-func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
+func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, returnURL string) (string, error) {
 	s, err := g.api.V1BillingPortalSessions.Create(ctx, &stripe.BillingPortalSessionCreateParams{
-		Params: g.readParams(), Customer: stripe.String(string(c)), ReturnURL: &back,
+		Params: g.readParams(), Customer: stripe.String(string(c)), ReturnURL: &returnURL,
 	})
 	if err != nil {
 		return "", translate(err)
@@ -68,11 +68,11 @@ func (g *Gateway) EndCheckouts(ctx context.Context, c payment.CustomerID) error 
 			continue
 		}
 		read := &stripe.CheckoutSessionRetrieveParams{Params: g.readParams()}
-		now, looked := g.api.V1CheckoutSessions.Retrieve(ctx, s.ID, read)
-		if looked != nil {
-			return translate(looked)
+		current, lookupErr := g.api.V1CheckoutSessions.Retrieve(ctx, s.ID, read)
+		if lookupErr != nil {
+			return translate(lookupErr)
 		}
-		if now.Status == stripe.CheckoutSessionStatusOpen {
+		if current.Status == stripe.CheckoutSessionStatusOpen {
 			return translate(err)
 		}
 	}

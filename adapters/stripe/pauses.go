@@ -41,12 +41,12 @@ func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a 
 }
 
 // setReason adds to an update why the subscription is cancelled; nil leaves that as it is.
-func setReason(p *stripe.SubscriptionUpdateParams, why *payment.Cancellation) {
-	if why == nil {
+func setReason(p *stripe.SubscriptionUpdateParams, reason *payment.Cancellation) {
+	if reason == nil {
 		return
 	}
 	d := &stripe.SubscriptionUpdateCancellationDetailsParams{
-		Feedback: optionalText(string(why.Feedback)), Comment: optionalText(why.Comment),
+		Feedback: optionalText(string(reason.Feedback)), Comment: optionalText(reason.Comment),
 	}
 	if d.Feedback == nil {
 		d.AddUnsetField(stripe.SubscriptionUpdateCancellationDetailsParamsUnsetFieldFeedback)

@@ -34,24 +34,24 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 	}
 	p := &stripe.InvoicePayParams{Params: g.writeParams(key), OffSession: stripe.Bool(false),
 		Expand: []*string{stripe.String(confirmation), stripe.String(couponOf)}}
-	paid, err := g.api.V1Invoices.Pay(ctx, string(id), p)
+	invoice, err := g.api.V1Invoices.Pay(ctx, string(id), p)
 	if err == nil {
-		return toPayment(paid), nil
+		return toPayment(invoice), nil
 	}
-	refused := translate(err)
-	if errors.Is(refused, payment.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
-		return payment.InvoicePayment{}, refused
+	refusal := translate(err)
+	if errors.Is(refusal, payment.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
+		return payment.InvoicePayment{}, refusal
 	}
-	now, looked := g.invoice(ctx, id)
+	current, lookupErr := g.invoice(ctx, id)
 	switch {
-	case looked != nil && wantsPayer(err):
-		return payment.InvoicePayment{}, translate(looked)
-	case looked != nil:
-		return payment.InvoicePayment{}, refused
-	case now.Status == stripe.InvoiceStatusPaid, wantsPayer(err):
-		return toPayment(now), nil
+	case lookupErr != nil && wantsPayer(err):
+		return payment.InvoicePayment{}, translate(lookupErr)
+	case lookupErr != nil:
+		return payment.InvoicePayment{}, refusal
+	case current.Status == stripe.InvoiceStatusPaid, wantsPayer(err):
+		return toPayment(current), nil
 	}
-	return payment.InvoicePayment{}, refused
+	return payment.InvoicePayment{}, refusal
 }
 
 const confirmation = "confirmation_secret"
@@ -67,8 +67,8 @@ func (g *Gateway) finalize(ctx context.Context, key string, id payment.InvoiceID
 	i, err := g.api.V1Invoices.FinalizeInvoice(ctx, string(id),
 		&stripe.InvoiceFinalizeInvoiceParams{Params: g.writeParams(key + "_finalize")})
 	if err != nil && ctx.Err() == nil {
-		if now, looked := g.invoice(ctx, id); looked == nil && now.Status != stripe.InvoiceStatusDraft {
-			return now, nil
+		if current, lookupErr := g.invoice(ctx, id); lookupErr == nil && current.Status != stripe.InvoiceStatusDraft {
+			return current, nil
 		}
 	}
 	return i, translate(err)
@@ -76,9 +76,9 @@ func (g *Gateway) finalize(ctx context.Context, key string, id payment.InvoiceID
 
 // wantsPayer reports whether a charge was refused because the payer must authenticate it.
 func wantsPayer(err error) bool {
-	var said *stripe.Error
-	return errors.As(err, &said) &&
-		(said.Code == stripe.ErrorCodeInvoicePaymentIntentRequiresAction || said.Code == changeWantsPayer)
+	var failure *stripe.Error
+	return errors.As(err, &failure) &&
+		(failure.Code == stripe.ErrorCodeInvoicePaymentIntentRequiresAction || failure.Code == changeWantsPayer)
 }
 
 // changeWantsPayer is the code of a refused change whose payment the payer must authenticate

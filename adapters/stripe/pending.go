@@ -30,14 +30,14 @@ func (g *Gateway) updateWithPayer(
 	if err != nil && !isUnanswered(ctx, err) {
 		return payment.GatewaySubscription{}, translate(err)
 	}
-	now, looked := g.subscription(ctx, id)
+	current, lookupErr := g.subscription(ctx, id)
 	switch {
-	case looked != nil:
-		return payment.GatewaySubscription{}, translate(looked)
-	case now.PendingUpdate != nil:
-		return g.withPending(ctx, now)
-	case hasTerms(now, a):
-		return mirrorSubscription(now), nil
+	case lookupErr != nil:
+		return payment.GatewaySubscription{}, translate(lookupErr)
+	case current.PendingUpdate != nil:
+		return g.withPending(ctx, current)
+	case hasTerms(current, a):
+		return mirrorSubscription(current), nil
 	case err != nil:
 		return payment.GatewaySubscription{}, translate(err)
 	}
@@ -77,9 +77,9 @@ func (g *Gateway) dropUpdate(ctx context.Context, key string, s *stripe.Subscrip
 	if err := g.void(ctx, s.LatestInvoice); err != nil && !errors.Is(err, payment.ErrSubscriptionExists) {
 		return nil, err
 	}
-	now, err := g.subscription(ctx, payment.SubscriptionID(s.ID))
+	current, err := g.subscription(ctx, payment.SubscriptionID(s.ID))
 	if err != nil {
 		return nil, translate(err)
 	}
-	return now, nil
+	return current, nil
 }

@@ -45,11 +45,11 @@ func (g *Gateway) Preview(
 		p.Next.Amount = next.Total
 	}
 	if billedNow(s, d) {
-		now, err := g.previewInvoice(ctx, c, s, a, d, "always_invoice")
+		invoice, err := g.previewInvoice(ctx, c, s, a, d, "always_invoice")
 		if err != nil {
 			return payment.Preview{}, err
 		}
-		p.Today.Amount, p.Credit.Amount = max(now.AmountDue, 0), max(p.Credit.Amount-now.Total, 0)
+		p.Today.Amount, p.Credit.Amount = max(invoice.AmountDue, 0), max(p.Credit.Amount-invoice.Total, 0)
 	}
 	p.Next.Amount = max(p.Next.Amount-p.Credit.Amount, 0)
 	return p, nil

@@ -19,9 +19,9 @@ func (g *Gateway) Prices(ctx context.Context, plans payment.Plans) (payment.Plan
 			return nil, translate(err)
 		}
 		p.Unavailable = err != nil || !matchesPlan(price, p)
-		if sold, err := g.sellsMetered(ctx, p); err != nil {
+		if isMetered, err := g.sellsMetered(ctx, p); err != nil {
 			return nil, err
-		} else if !sold {
+		} else if !isMetered {
 			p.Unavailable = true
 		}
 	}
@@ -86,8 +86,8 @@ func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
 	for _, tax := range i.TotalTaxes {
 		out.Tax += tax.Amount
 	}
-	for _, off := range i.TotalDiscountAmounts {
-		out.Discount += off.Amount
+	for _, discount := range i.TotalDiscountAmounts {
+		out.Discount += discount.Amount
 	}
 	for _, d := range i.Discounts {
 		out.Discounts = append(out.Discounts, *mirrorDiscount(d))

@@ -25,7 +25,7 @@ const couponOf = "discounts.source.coupon"
 // Promotion implements ports.GatewayPromotions. A code can belong to several promotion codes, each of
 // another customer.
 func (g *Gateway) Promotion(
-	ctx context.Context, c payment.CustomerID, code string, of payment.Sale,
+	ctx context.Context, c payment.CustomerID, code string, sale payment.Sale,
 ) (payment.Promotion, error) {
 	p := &stripe.PromotionCodeListParams{ListParams: g.listParams(), Code: &code, Active: stripe.Bool(true)}
 	p.AddExpand("data.promotion.coupon.applies_to")
@@ -33,7 +33,7 @@ func (g *Gateway) Promotion(
 		if err != nil {
 			return payment.Promotion{}, translate(err)
 		}
-		usable, err := g.isUsable(ctx, found, c, of)
+		usable, err := g.isUsable(ctx, found, c, sale)
 		if err != nil {
 			return payment.Promotion{}, err
 		}
@@ -47,28 +47,28 @@ func (g *Gateway) Promotion(
 
 // isUsable reports whether a customer can use a promotion code for a sale.
 func (g *Gateway) isUsable(
-	ctx context.Context, p *stripe.PromotionCode, c payment.CustomerID, of payment.Sale,
+	ctx context.Context, p *stripe.PromotionCode, c payment.CustomerID, sale payment.Sale,
 ) (bool, error) {
 	if !p.Active || p.Customer != nil && p.Customer.ID != string(c) || p.Promotion == nil || p.Promotion.Coupon == nil {
 		return false, nil
 	}
 	coupon := p.Promotion.Coupon
-	if !coupon.Valid || coupon.AmountOff > 0 && string(coupon.Currency) != of.Plan.Price.Currency {
+	if !coupon.Valid || coupon.AmountOff > 0 && string(coupon.Currency) != sale.Plan.Price.Currency {
 		return false, nil
 	}
 	if r := p.Restrictions; r != nil {
-		if r.MinimumAmount > 0 && (string(r.MinimumAmountCurrency) != of.Plan.Price.Currency ||
-			of.Plan.Price.Amount*int64(of.Quantity) < r.MinimumAmount) {
+		if r.MinimumAmount > 0 && (string(r.MinimumAmountCurrency) != sale.Plan.Price.Currency ||
+			sale.Plan.Price.Amount*int64(sale.Quantity) < r.MinimumAmount) {
 			return false, nil
 		}
-		if paid, err := g.hasPaid(ctx, c, r.FirstTimeTransaction); paid || err != nil {
+		if hasPaid, err := g.hasPaid(ctx, c, r.FirstTimeTransaction); hasPaid || err != nil {
 			return false, err
 		}
 	}
 	if coupon.AppliesTo == nil || len(coupon.AppliesTo.Products) == 0 {
 		return true, nil
 	}
-	price, err := g.api.V1Prices.Retrieve(ctx, of.Plan.PriceRef, &stripe.PriceRetrieveParams{Params: g.readParams()})
+	price, err := g.api.V1Prices.Retrieve(ctx, sale.Plan.PriceRef, &stripe.PriceRetrieveParams{Params: g.readParams()})
 	if err != nil {
 		return false, translate(err)
 	}
@@ -120,12 +120,12 @@ func mirrorDiscount(d *stripe.Discount) *payment.Discount {
 // saleFailure is failure for a sale with a promotion code, nil for none. Stripe refuses a sale whose code has been
 // used up or does not apply. Some of these errors have neither a code nor a parameter.
 func saleFailure(p *payment.Promotion, err error) error {
-	var said *stripe.Error
-	if p == nil || !errors.As(err, &said) || said.HTTPStatusCode != http.StatusBadRequest ||
-		said.Type != stripe.ErrorTypeInvalidRequest {
+	var failure *stripe.Error
+	if p == nil || !errors.As(err, &failure) || failure.HTTPStatusCode != http.StatusBadRequest ||
+		failure.Type != stripe.ErrorTypeInvalidRequest {
 		return translate(err)
 	}
-	code, param := string(said.Code), said.Param
+	code, param := string(failure.Code), failure.Param
 	if strings.Contains(param, "discounts") || strings.Contains(code, "coupon") || strings.Contains(code,
 		"promotion") ||
 		code == "" && param == "" {

@@ -90,12 +90,12 @@ func restated(value reflect.Value, param reflect.Type) reflect.Value {
 // keepOneName leaves a discount one name, because Stripe takes only one: that of the discount which runs, else what
 // begins it.
 func keepOneName(discount reflect.Value) {
-	named := false
+	isNamed := false
 	for _, name := range []string{"Discount", "PromotionCode", "Coupon"} {
 		f := discount.FieldByName(name)
-		if f.IsValid() && named {
+		if f.IsValid() && isNamed {
 			f.SetZero()
 		}
-		named = named || (f.IsValid() && !f.IsNil())
+		isNamed = isNamed || (f.IsValid() && !f.IsNil())
 	}
 }

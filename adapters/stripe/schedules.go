@@ -20,14 +20,14 @@ func (g *Gateway) schedule(
 ) error {
 	note := amendedBy
 	if s.Schedule == nil {
-		created, err := g.api.V1SubscriptionSchedules.Create(ctx,
+		schedule, err := g.api.V1SubscriptionSchedules.Create(ctx,
 			&stripe.SubscriptionScheduleCreateParams{Params: g.writeParams(key + "_schedule"), FromSubscription: &s.ID})
 		if err != nil {
 			return translate(err)
 		}
-		scheduled := *s
-		scheduled.Schedule = created
-		s = &scheduled
+		next := *s
+		next.Schedule = schedule
+		s = &next
 		h := mirrorSubscription(s) // its current phase may begin before the period
 		if d, err = h.Difference(a); err != nil {
 			return err
@@ -104,16 +104,16 @@ func source(
 	for _, i := range items {
 		stays[i.Rate.Ref] = true
 	}
-	var replaced *stripe.SubscriptionSchedulePhaseItem
+	var replacement *stripe.SubscriptionSchedulePhaseItem
 	for _, i := range terms {
 		if priceOf(i) == item.Rate.Ref {
 			return i
 		}
 		if !stays[priceOf(i)] && (i.Quantity == 0) == item.Metered {
-			replaced = i
+			replacement = i
 		}
 	}
-	return replaced
+	return replacement
 }
 
 // subscriptionTerms returns the items of a subscription as those of a phase.

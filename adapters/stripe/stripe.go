@@ -148,9 +148,9 @@ func translate(err error) error {
 	if err == nil {
 		return nil
 	}
-	var said *stripe.Error
-	if errors.As(err, &said) {
-		return faultOf(said)
+	var failure *stripe.Error
+	if errors.As(err, &failure) {
+		return faultOf(failure)
 	}
 	var network net.Error
 	var syntax *json.SyntaxError
@@ -174,29 +174,29 @@ func isNetwork(err error) bool {
 }
 
 // faultOf returns the fault for an error response of Stripe.
-func faultOf(said *stripe.Error) error {
-	reason := string(said.Code)
+func faultOf(failure *stripe.Error) error {
+	reason := string(failure.Code)
 	if reason == "" {
-		reason = string(said.Type)
+		reason = string(failure.Type)
 	}
-	detail := fmt.Sprintf("%s (%d, %s)", reason, said.HTTPStatusCode, said.RequestID)
-	switch status := said.HTTPStatusCode; {
-	case said.Code == stripe.ErrorCodeTaxIDInvalid, said.Code == stripe.ErrorCodeTaxIDProhibited:
+	detail := fmt.Sprintf("%s (%d, %s)", reason, failure.HTTPStatusCode, failure.RequestID)
+	switch status := failure.HTTPStatusCode; {
+	case failure.Code == stripe.ErrorCodeTaxIDInvalid, failure.Code == stripe.ErrorCodeTaxIDProhibited:
 		return payment.ErrTaxIDInvalid
-	case said.Code == stripe.ErrorCodeCustomerTaxLocationInvalid:
+	case failure.Code == stripe.ErrorCodeCustomerTaxLocationInvalid:
 		return payment.ErrAddressInvalid
-	case said.Type == stripe.ErrorTypeCard, status == http.StatusPaymentRequired:
-		code := string(said.DeclineCode)
+	case failure.Type == stripe.ErrorTypeCard, status == http.StatusPaymentRequired:
+		code := string(failure.DeclineCode)
 		if code == "" {
 			code = reason
 		}
-		if said.Code == changeWantsPayer {
+		if failure.Code == changeWantsPayer {
 			code = "authentication_required"
 		}
 		return &payment.DeclinedError{DeclineCode: code}
-	case status == http.StatusTooManyRequests && said.Code != stripe.ErrorCodeLockTimeout:
-		return &payment.LimitedError{Wait: retryAfter(said), Reason: detail}
-	case status >= http.StatusInternalServerError && isReplay(said):
+	case status == http.StatusTooManyRequests && failure.Code != stripe.ErrorCodeLockTimeout:
+		return &payment.LimitedError{Wait: retryAfter(failure), Reason: detail}
+	case status >= http.StatusInternalServerError && isReplay(failure):
 		return &payment.KeptFailure{Reason: detail}
 	// 409: a request with the same key is running
 	case status >= http.StatusInternalServerError, status == http.StatusConflict, status == http.StatusTooManyRequests:
@@ -209,8 +209,8 @@ func faultOf(said *stripe.Error) error {
 
 // isRefused reports whether a translated error says that Stripe does not accept the call.
 func isRefused(err error) bool {
-	_, refused := errors.AsType[*payment.Rejection](err)
-	return refused
+	_, isRefusal := errors.AsType[*payment.Rejection](err)
+	return isRefusal
 }
 
 // afterEffect returns the error of a call that follows another one, which has taken effect: even if the second one had
@@ -224,15 +224,15 @@ func afterEffect(err error) error {
 
 // isReplay reports whether Stripe repeated the response that it stored under the key of a call
 // (https://docs.stripe.com/error-low-level#idempotency).
-func isReplay(said *stripe.Error) bool {
-	return said.LastResponse != nil && said.LastResponse.Header.Get("Idempotent-Replayed") == "true"
+func isReplay(failure *stripe.Error) bool {
+	return failure.LastResponse != nil && failure.LastResponse.Header.Get("Idempotent-Replayed") == "true"
 }
 
-func retryAfter(said *stripe.Error) time.Duration {
-	if said.LastResponse == nil {
+func retryAfter(failure *stripe.Error) time.Duration {
+	if failure.LastResponse == nil {
 		return 0
 	}
-	seconds, err := strconv.Atoi(said.LastResponse.Header.Get("Retry-After"))
+	seconds, err := strconv.Atoi(failure.LastResponse.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 || seconds > 3600 {
 		return 0
 	}
@@ -241,15 +241,15 @@ func retryAfter(said *stripe.Error) time.Duration {
 
 // isMissing reports whether Stripe does not know the object that a call names.
 func isMissing(err error) bool {
-	var said *stripe.Error
-	return errors.As(err, &said) &&
-		(said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
+	var failure *stripe.Error
+	return errors.As(err, &failure) &&
+		(failure.Code == stripe.ErrorCodeResourceMissing || failure.HTTPStatusCode == http.StatusNotFound)
 }
 
 // isKeyReused reports whether Stripe knows the key of a call with other parameters: those of an older Atrium.
 func isKeyReused(err error) bool {
-	var said *stripe.Error
-	return errors.As(err, &said) && said.Type == stripe.ErrorTypeIdempotency
+	var failure *stripe.Error
+	return errors.As(err, &failure) && failure.Type == stripe.ErrorTypeIdempotency
 }
 
 // isUnanswered reports whether the outcome of a call is unknown and there is time left to look it up.

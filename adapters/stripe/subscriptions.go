@@ -44,8 +44,8 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 	}
 	s, err := g.api.V1Subscriptions.Create(ctx, p)
 	if isUnanswered(ctx, err) {
-		if made := g.subscriptionOf(ctx, c, key); made != nil {
-			s, err = made, nil
+		if existing := g.subscriptionOf(ctx, c, key); existing != nil {
+			s, err = existing, nil
 		}
 	}
 	if err != nil {
@@ -183,21 +183,21 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 	if err == nil {
 		return nil
 	}
-	now, looked := g.api.V1Invoices.Retrieve(ctx, i.ID, &stripe.InvoiceRetrieveParams{Params: g.readParams()})
+	current, lookupErr := g.api.V1Invoices.Retrieve(ctx, i.ID, &stripe.InvoiceRetrieveParams{Params: g.readParams()})
 	switch {
-	case looked == nil && now.Status == stripe.InvoiceStatusVoid:
+	case lookupErr == nil && current.Status == stripe.InvoiceStatusVoid:
 		return nil
-	case looked == nil && now.Status == stripe.InvoiceStatusPaid:
+	case lookupErr == nil && current.Status == stripe.InvoiceStatusPaid:
 		return payment.ErrSubscriptionExists
-	case looked != nil:
-		return translate(looked)
+	case lookupErr != nil:
+		return translate(lookupErr)
 	}
 	return translate(err)
 }
 
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(
-	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, why payment.Cancellation,
+	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, reason payment.Cancellation,
 ) error {
 	err := g.GiveUp(ctx, key, c, id)
 	if !errors.Is(err, payment.ErrSubscriptionExists) {
@@ -210,31 +210,31 @@ func (g *Gateway) Cancel(
 	if _, err := g.dropUpdate(ctx, key, s); err != nil {
 		return err
 	}
-	return g.end(ctx, key, id, why, meteredItem(s) != nil)
+	return g.end(ctx, key, id, reason, meteredItem(s) != nil)
 }
 
 // end ends a subscription. used says whether an invoice is created for the usage.
 func (g *Gateway) end(
-	ctx context.Context, key string, id payment.SubscriptionID, why payment.Cancellation, used bool,
+	ctx context.Context, key string, id payment.SubscriptionID, reason payment.Cancellation, isUsed bool,
 ) error {
 	p := &stripe.SubscriptionCancelParams{Params: g.writeParams(key)}
-	if used {
+	if isUsed {
 		p.InvoiceNow = stripe.Bool(true)
 	}
-	if why != (payment.Cancellation{}) {
+	if reason != (payment.Cancellation{}) {
 		p.CancellationDetails = &stripe.SubscriptionCancelCancellationDetailsParams{
-			Feedback: optionalText(string(why.Feedback)), Comment: optionalText(why.Comment),
+			Feedback: optionalText(string(reason.Feedback)), Comment: optionalText(reason.Comment),
 		}
 	}
 	_, err := g.api.V1Subscriptions.Cancel(ctx, string(id), p)
 	if err != nil && (isUnanswered(ctx, err) || isMissing(err)) {
-		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id),
+		s, lookupErr := g.api.V1Subscriptions.Retrieve(ctx, string(id),
 			&stripe.SubscriptionRetrieveParams{Params: g.readParams()})
 		switch {
-		case looked == nil && !payment.Status(s.Status).Live(), isMissing(err) && isMissing(looked):
+		case lookupErr == nil && !payment.Status(s.Status).Live(), isMissing(err) && isMissing(lookupErr):
 			return nil
-		case isMissing(err) && looked != nil: // an earlier call may have ended it: not a refusal
-			return translate(looked)
+		case isMissing(err) && lookupErr != nil: // an earlier call may have ended it: not a refusal
+			return translate(lookupErr)
 		}
 	}
 	return translate(err)

@@ -46,8 +46,8 @@ var attestations = []string{string(protocol.AttestationFormatNone), string(proto
 func (Verifier) Created(
 	rp account.RelyingParty, user identity.UserID, challenge, response []byte,
 ) (account.PasskeyCredential, error) {
-	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
-	if err != nil || !slices.Contains(attestations, parsed.Response.AttestationObject.Format) {
+	data, err := protocol.ParseCredentialCreationResponseBytes(response)
+	if err != nil || !slices.Contains(attestations, data.Response.AttestationObject.Format) {
 		return account.PasskeyCredential{}, account.ErrPasskeyInvalid
 	}
 	server, err := newServer(rp)
@@ -60,13 +60,13 @@ func (Verifier) Created(
 			Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.COSEAlgorithmIdentifier(alg),
 		})
 	}
-	made, err := server.CreateCredential(person{id: user}, session, parsed)
-	if err != nil || len(made.ID) > maxCredentialID || len(made.PublicKey) > maxPublicKey {
+	credential, err := server.CreateCredential(person{id: user}, session, data)
+	if err != nil || len(credential.ID) > maxCredentialID || len(credential.PublicKey) > maxPublicKey {
 		return account.PasskeyCredential{}, account.ErrPasskeyInvalid
 	}
 	return account.PasskeyCredential{
-		Credential: made.ID, PublicKey: made.PublicKey, SignCount: made.Authenticator.SignCount,
-		Synced: made.Flags.BackupEligible,
+		Credential: credential.ID, PublicKey: credential.PublicKey, SignCount: credential.Authenticator.SignCount,
+		Synced: credential.Flags.BackupEligible,
 	}, nil
 }
 
@@ -74,7 +74,7 @@ func (Verifier) Created(
 func (Verifier) Signed(
 	rp account.RelyingParty, k *account.Passkey, challenge, response []byte,
 ) (signCount uint32, err error) {
-	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
+	data, err := protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
 		return 0, account.ErrPasskeyInvalid
 	}
@@ -82,10 +82,10 @@ func (Verifier) Signed(
 	if err != nil {
 		return 0, err
 	}
-	if _, err := server.ValidateLogin(person{k.User, k}, newSession(k.User, challenge), parsed); err != nil {
+	if _, err := server.ValidateLogin(person{k.User, k}, newSession(k.User, challenge), data); err != nil {
 		return 0, account.ErrPasskeyInvalid
 	}
-	return parsed.Response.AuthenticatorData.Counter, nil
+	return data.Response.AuthenticatorData.Counter, nil
 }
 
 // newServer returns a WebAuthn relying party that accepts the pages of one origin, and no frames of other origins.

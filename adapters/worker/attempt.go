@@ -16,8 +16,8 @@ import (
 )
 
 // attempt does the work of a job that was taken at a time. Its error also says whether the context ended.
-func attempt(ctx context.Context, work Work, j job.Job, taken time.Time) (err error) {
-	ctx, cancel := context.WithDeadlineCause(ctx, taken.Add(work.Limit), errOverran)
+func attempt(ctx context.Context, work Work, j job.Job, start time.Time) (err error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, start.Add(work.Limit), errOverran)
 	defer cancel()
 	ctx, span := otel.Tracer("github.com/atrium-hq/atrium/adapters/worker").Start(ctx, "job "+string(j.Kind))
 	defer span.End()
@@ -41,11 +41,11 @@ type panicked struct {
 }
 
 func newPanic(p any) *panicked {
-	what := fmt.Sprintf("panic with a value of type %T", p)
+	cause := fmt.Sprintf("panic with a value of type %T", p)
 	if e, ok := p.(runtime.Error); ok {
-		what = e.Error()
+		cause = e.Error()
 	}
-	return &panicked{what: what, stack: debug.Stack()}
+	return &panicked{what: cause, stack: debug.Stack()}
 }
 
 func (p *panicked) Error() string { return p.what }

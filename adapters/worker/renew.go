@@ -19,7 +19,7 @@ const renewals = 4
 // renewing extends the lease of a job that was taken at a time, until the caller calls stop. It calls lost if the job
 // is no longer this worker's. It does nothing for kinds without job.Policy.Lease.
 func (w *Worker) renewing(
-	ctx context.Context, work Work, j job.Job, taken time.Time, lost context.CancelCauseFunc,
+	ctx context.Context, work Work, j job.Job, start time.Time, lost context.CancelCauseFunc,
 ) (stop func()) {
 	if work.Lease == 0 {
 		return func() {}
@@ -29,7 +29,7 @@ func (w *Worker) renewing(
 	running.Go(func() {
 		tick := time.NewTicker(work.Lease / renewals)
 		defer tick.Stop()
-		until := taken.Add(work.Lease)
+		expiry := start.Add(work.Lease)
 		for {
 			select {
 			case <-ctx.Done():
@@ -42,8 +42,8 @@ func (w *Worker) renewing(
 			end()
 			switch {
 			case err == nil:
-				until = next
-			case errors.Is(err, ports.ErrJobLost), !time.Now().Before(until):
+				expiry = next
+			case errors.Is(err, ports.ErrJobLost), !time.Now().Before(expiry):
 				lost(errLost)
 				return
 			}

@@ -91,19 +91,19 @@ func (w *Worker) Run(ctx context.Context, finish time.Duration) {
 	defer interrupt(nil)
 	var running sync.WaitGroup
 	w.fetch(ctx, work, &running)
-	ended := make(chan struct{})
+	end := make(chan struct{})
 	go func() {
 		running.Wait()
-		close(ended)
+		close(end)
 	}()
 	select {
-	case <-ended:
+	case <-end:
 		return
 	case <-time.After(finish):
 		interrupt(errStopping)
 	}
 	select {
-	case <-ended:
+	case <-end:
 	case <-time.After(stopGrace):
 		w.log.Warn("some jobs do not end: others take them over when their time is up")
 	}
@@ -112,8 +112,8 @@ func (w *Worker) Run(ctx context.Context, finish time.Duration) {
 // fetch takes jobs and starts them, until ctx ends.
 func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 	// Urgent jobs use reserved slots only while no other is free.
-	general, reserved := make(slots, w.Slots-w.Reserved), make(slots, w.Reserved)
-	freed := make(chan struct{}, 1)
+	general, special := make(slots, w.Slots-w.Reserved), make(slots, w.Reserved)
+	vacancies := make(chan struct{}, 1)
 	start := func(in slots, jobs []job.Job, now time.Time) {
 		for _, j := range jobs {
 			in <- struct{}{}
@@ -121,7 +121,7 @@ func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 				w.run(work, j, now)
 				<-in
 				select {
-				case freed <- struct{}{}:
+				case vacancies <- struct{}{}:
 				default:
 				}
 			})
@@ -132,11 +132,11 @@ func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 	silent := false // whether the queue did not respond
 	for ctx.Err() == nil {
 		now := time.Now()
-		taken, err := w.take(ctx, now, w.leases, general.free())
-		start(general, taken, now)
+		jobs, err := w.take(ctx, now, w.leases, general.free())
+		start(general, jobs, now)
 		if err == nil && len(w.urgent) > 0 {
-			taken, err = w.take(ctx, now, w.urgent, reserved.free())
-			start(reserved, taken, now)
+			jobs, err = w.take(ctx, now, w.urgent, special.free())
+			start(special, jobs, now)
 		}
 		if err != nil && !silent {
 			w.log.Warn("the queue of jobs does not answer", "error", err)
@@ -145,7 +145,7 @@ func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
-		case <-freed:
+		case <-vacancies:
 		}
 	}
 }
@@ -167,18 +167,18 @@ func (w *Worker) take(ctx context.Context, now time.Time, leases map[job.Kind]ti
 }
 
 // run runs a job that was taken at a time, and settles it.
-func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
+func (w *Worker) run(ctx context.Context, j job.Job, start time.Time) {
 	w.measured.running.WithLabelValues(string(j.Kind)).Inc()
 	defer w.measured.running.WithLabelValues(string(j.Kind)).Dec()
 	work := w.table[j.Kind]
-	r := report{job: j, lag: taken.Sub(j.Due)}
-	attempted, end := context.WithCancelCause(ctx)
-	stop := w.renewing(ctx, work, j, taken, end)
+	r := report{job: j, lag: start.Sub(j.Due)}
+	jobCtx, end := context.WithCancelCause(ctx)
+	stop := w.renewing(ctx, work, j, start, end)
 	if work.Exhausted(j) {
 		r.outcome = j.Abandonment(time.Now())
 	} else {
-		r.err = attempt(attempted, work, j, taken)
-		r.took = time.Since(taken)
+		r.err = attempt(jobCtx, work, j, start)
+		r.took = time.Since(start)
 		switch {
 		case r.err == nil:
 			r.outcome = j.Success(time.Now())
@@ -192,7 +192,7 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 			r.outcome = work.Failure(j, code(r.err), time.Now(), rand.Float64()) //nolint:gosec // jitter needs no secrecy
 		}
 	}
-	r.unsettled = w.settle(ctx, j, r.outcome, taken.Add(work.Limit+w.Grace))
+	r.unsettled = w.settle(ctx, j, r.outcome, start.Add(work.Limit+w.Grace))
 	stop()
 	end(nil)
 	w.report(r)
@@ -200,7 +200,7 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 
 // settle retries until the lease expires, so that a short outage of the database does not make the work run
 // again.
-func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, until time.Time) error {
+func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, end time.Time) error {
 	var err error
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the queue when ctx ends
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
@@ -209,6 +209,6 @@ func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, until tim
 			return struct{}{}, backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(backoff.NewConstantBackOff(w.Poll)), backoff.WithMaxElapsedTime(max(time.Until(until), 1)))
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(w.Poll)), backoff.WithMaxElapsedTime(max(time.Until(end), 1)))
 	return err
 }

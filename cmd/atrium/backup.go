@@ -59,16 +59,16 @@ func (b *backupCommand) Run(p *process) error {
 		return err
 	}
 	defer closeDB()
-	unfinished := b.File + ".new"
-	out, err := os.OpenFile(unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	draft := b.File + ".new"
+	out, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(unfinished) }()
+	defer func() { _ = os.Remove(draft) }()
 	if err := errors.Join(writeBackup(p.ctx, out, c, db), out.Sync(), out.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(unfinished, b.File); err != nil { // unlike a rename, it replaces no file
+	if err := os.Link(draft, b.File); err != nil { // unlike a rename, it replaces no file
 		return err
 	}
 	return p.print(b.JSON, map[string]string{"file": b.File, "needs": c.Keyring.KeyFile},
@@ -77,18 +77,18 @@ func (b *backupCommand) Run(p *process) error {
 }
 
 func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlstore.DB) error {
-	zipped := gzip.NewWriter(out)
-	archive := tar.NewWriter(zipped)
+	writer := gzip.NewWriter(out)
+	archive := tar.NewWriter(writer)
 	scratch, err := os.MkdirTemp(filepath.Dir(c.Database.File()), "backup-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	copied := filepath.Join(scratch, databaseInBackup)
-	if err := db.CopyTo(ctx, copied); err != nil {
+	database := filepath.Join(scratch, databaseInBackup)
+	if err := db.CopyTo(ctx, database); err != nil {
 		return err
 	}
-	if err := addFile(archive, copied, databaseInBackup); err != nil {
+	if err := addFile(archive, database, databaseInBackup); err != nil {
 		return err
 	}
 	for _, folder := range foldersInBackup() {
@@ -110,7 +110,7 @@ func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlst
 			return err
 		}
 	}
-	return errors.Join(archive.Close(), zipped.Close())
+	return errors.Join(archive.Close(), writer.Close())
 }
 
 func addFile(archive *tar.Writer, path, name string) error {
@@ -156,14 +156,14 @@ func (r *restoreCommand) Run(p *process) error {
 	if target == "" {
 		return sqlstore.ErrNoCopy
 	}
-	taken := []string{target, target + "-wal"}
+	paths := []string{target, target + "-wal"}
 	for _, folder := range foldersInBackup() {
-		taken = append(taken, filepath.Join(c.Data, folder))
+		paths = append(paths, filepath.Join(c.Data, folder))
 	}
-	for _, taken := range taken {
-		if _, err := os.Lstat(taken); !errors.Is(err, fs.ErrNotExist) {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return errors.Join(err, fmt.Errorf("%s already exists: restore into a data directory that is empty "+
-				"except for the key file", taken))
+				"except for the key file", path))
 		}
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
@@ -205,7 +205,7 @@ func readBackup(file, folder string) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	zipped, err := gzip.NewReader(in)
+	reader, err := gzip.NewReader(in)
 	if err != nil {
 		return errors.New("this is not a backup of Atrium")
 	}
@@ -214,12 +214,12 @@ func readBackup(file, folder string) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	archive, whole := tar.NewReader(zipped), false
+	archive, isComplete := tar.NewReader(reader), false
 	for {
 		header, err := archive.Next()
 		switch {
-		case errors.Is(err, io.EOF) && whole:
-			_, err := io.Copy(io.Discard, zipped) //nolint:gosec // to verify the checksum; the data is discarded
+		case errors.Is(err, io.EOF) && isComplete:
+			_, err := io.Copy(io.Discard, reader) //nolint:gosec // to verify the checksum; the data is discarded
 			return err
 		case errors.Is(err, io.EOF):
 			return errors.New("this is not a backup of Atrium: it contains no database")
@@ -231,7 +231,7 @@ func readBackup(file, folder string) error {
 		if header.Typeflag != tar.TypeReg || !database && !slices.Contains(foldersInBackup(), top) {
 			return fmt.Errorf("it contains %q, which is never in a backup", header.Name)
 		}
-		whole = whole || database
+		isComplete = isComplete || database
 		if err := unpack(root, header, archive); err != nil {
 			return err
 		}

@@ -24,16 +24,16 @@ func (p *process) printBanner(app *node.Core, addr net.Addr, owner *firstOwner) 
 	}
 	var next string
 	if owner != nil {
-		shown, key := "below is shown\nonly now", owner.token.Reveal()
+		note, key := "below is shown\nonly now", owner.token.Reveal()
 		signIn := "To sign in with a browser, create a link with: " + p.hint("console") + "\n"
 		if owner.link != "" {
 			signIn = "Sign in with a browser within 15 minutes, once:\n" + owner.link + "\n"
 		}
 		if owner.ends {
-			shown += " and expires in 24 hours"
+			note += " and expires in 24 hours"
 		}
 		if owner.file != "" {
-			shown, key = "is in the file\n"+owner.file+" and expires in 24 hours", "'$(cat '"+owner.file+"')'"
+			note, key = "is in the file\n"+owner.file+" and expires in 24 hours", "'$(cat '"+owner.file+"')'"
 		}
 		next = fmt.Sprintf(`
 This is the first start: %s owns the workspace "default". The API key %s; %s.
@@ -41,7 +41,7 @@ This is the first start: %s owns the workspace "default". The API key %s; %s.
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
 %s
-`, owner.email, shown, describeStorage(app), url, key, signIn)
+`, owner.email, note, describeStorage(app), url, key, signIn)
 	} else {
 		var err error
 		if next, err = p.nextKey(app); err != nil {
@@ -96,21 +96,21 @@ func (p *process) nextKey(app *node.Core) (string, error) {
 		return "", err
 	}
 	email, err := app.DB.OnlyPerson(p.ctx)
-	what, command := "an API key", p.hint("token create")+" --email "+cmp.Or(email, "EMAIL")
+	label, command := "an API key", p.hint("token create")+" --email "+cmp.Or(email, "EMAIL")
 	if empty {
-		what, command = "the first person", p.hint("user create")+" --email EMAIL --role owner"
+		label, command = "the first person", p.hint("user create")+" --email EMAIL --role owner"
 	}
-	several := len(app.Orgs.Directory().All()) > 1
-	if several {
+	hasSeveral := len(app.Orgs.Directory().All()) > 1
+	if hasSeveral {
 		command += " --org SLUG"
 	}
-	next := "Create " + what + " with: " + command + "\n"
+	next := "Create " + label + " with: " + command + "\n"
 	if !empty {
 		signIn := p.hint("console")
 		if email == "" {
 			signIn += " --email EMAIL"
 		}
-		if several {
+		if hasSeveral {
 			signIn += " --org SLUG"
 		}
 		next += "Sign in with a browser with a link from: " + signIn + "\n"

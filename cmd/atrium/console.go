@@ -80,10 +80,10 @@ func openBrowser(ctx context.Context, url string) error {
 	if err := opener.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- opener.Wait() }()
+	result := make(chan error, 1)
+	go func() { result <- opener.Wait() }()
 	select {
-	case err := <-ended:
+	case err := <-result:
 		return err
 	case <-time.After(time.Second):
 		return nil

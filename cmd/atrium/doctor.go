@@ -53,13 +53,13 @@ func (d *doctorAllCommand) Run(p *process) error {
 
 // report prints findings, and returns an error if a check failed.
 func (p *process) report(findings []doctor.Finding, asJSON bool) error {
-	failed := 0
+	failures := 0
 	var rows [][]string
 	for _, f := range findings {
 		mark := "ok     "
 		switch {
 		case !f.OK:
-			failed++
+			failures++
 			mark = "FAILED "
 		case f.Warning:
 			mark = "WARNING"
@@ -78,8 +78,8 @@ func (p *process) report(findings []doctor.Finding, asJSON bool) error {
 			return err
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d checks failed", failed, len(findings))
+	if failures > 0 {
+		return fmt.Errorf("%d of %d checks failed", failures, len(findings))
 	}
 	return nil
 }

@@ -53,17 +53,17 @@ func (c *eventsExportCommand) bucket(location, workspace string) (*exportBucket,
 	return &exportBucket{client: client, bucket: bucket, prefix: path.Join(prefix, workspace) + "/"}, err
 }
 
-func (b *exportBucket) resume(ctx context.Context) (after int64, err error) {
+func (b *exportBucket) resume(ctx context.Context) (cursor int64, err error) {
 	for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix}) {
 		if o.Err != nil {
 			return 0, bucketError(o.Err)
 		}
 		_, last, _ := strings.Cut(strings.TrimSuffix(path.Base(o.Key), ".ndjson"), "-")
 		if seq, err := strconv.ParseInt(last, 10, 64); err == nil {
-			after = max(after, seq)
+			cursor = max(cursor, seq)
 		}
 	}
-	return after, ctx.Err()
+	return cursor, ctx.Err()
 }
 
 func (b *exportBucket) write(ctx context.Context, events []atrium.Event) error {

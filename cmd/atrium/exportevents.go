@@ -40,7 +40,7 @@ Examples:
 // exported is the destination of an export.
 type exported interface {
 	// resume returns the seq of the last exported event; 0 if there is none.
-	resume(ctx context.Context) (after int64, err error)
+	resume(ctx context.Context) (cursor int64, err error)
 
 	// write adds events, and returns when they are stored, or buffered until there are more.
 	write(ctx context.Context, events []atrium.Event) error
@@ -70,36 +70,37 @@ func (c *eventsExportCommand) Run(p *process) (err error) {
 	if me.Workspace == nil {
 		return usageError{errors.New("the key gives access to several workspaces: name one with --workspace")}
 	}
-	to, err := c.open(me.Workspace.ID)
+	target, err := c.open(me.Workspace.ID)
 	if err != nil {
 		return err
 	}
-	after, err := to.resume(p.ctx)
+	cursor, err := target.resume(p.ctx)
 	if err != nil {
-		return errors.Join(err, to.close(p.ctx))
+		return errors.Join(err, target.close(p.ctx))
 	}
-	count, err := c.copy(p, client, to, after)
-	if err := errors.Join(err, to.close(p.ctx)); err != nil {
+	count, err := c.copy(p, client, target, cursor)
+	if err := errors.Join(err, target.close(p.ctx)); err != nil {
 		return err
 	}
 	return p.print(false, nil, "%s written.\n", node.Count(count, "event"))
 }
 
 // copy writes the events after a place, and returns how many there were.
-func (c *eventsExportCommand) copy(p *process, client *atrium.Client, to exported, after int64) (count int, err error) {
-	query := atrium.EventsListQuery{Order: "asc", After: new(int(after)), Types: c.Types, Limit: 100}
+func (c *eventsExportCommand) copy(p *process, client *atrium.Client, target exported, cursor int64) (count int,
+	err error) {
+	query := atrium.EventsListQuery{Order: "asc", After: new(int(cursor)), Types: c.Types, Limit: 100}
 	for {
 		part, err := client.Events.ListPage(p.ctx, query)
 		if err != nil {
 			return count, err
 		}
-		if after > 0 && part.FirstSeq != nil && *part.FirstSeq > after+1 && count == 0 {
-			if _, err := fmt.Fprintf(p.stderr, "Retention has removed the events from %d to %d.\n", after+1,
+		if cursor > 0 && part.FirstSeq != nil && *part.FirstSeq > cursor+1 && count == 0 {
+			if _, err := fmt.Fprintf(p.stderr, "Retention has removed the events from %d to %d.\n", cursor+1,
 				*part.FirstSeq-1); err != nil {
 				return count, err
 			}
 		}
-		if err := to.write(p.ctx, part.Data); err != nil {
+		if err := target.write(p.ctx, part.Data); err != nil {
 			return count, err
 		}
 		if count += len(part.Data); part.NextCursor == nil {
@@ -128,7 +129,7 @@ func (f *exportFile) write(_ context.Context, events []atrium.Event) error {
 }
 
 // resume cuts off an incomplete last line, and goes to the end.
-func (f *exportFile) resume(context.Context) (after int64, err error) {
+func (f *exportFile) resume(context.Context) (cursor int64, err error) {
 	lines, size := bufio.NewReader(f.file), int64(0)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -141,14 +142,14 @@ func (f *exportFile) resume(context.Context) (after int64, err error) {
 		var e struct {
 			Seq int64 `json:"seq"`
 		}
-		if err := json.Unmarshal(line, &e); err != nil || e.Seq <= after {
+		if err := json.Unmarshal(line, &e); err != nil || e.Seq <= cursor {
 			return 0, fmt.Errorf("%s is not an export of events: name another file", f.file.Name())
 		}
-		after, size = e.Seq, size+int64(len(line))
+		cursor, size = e.Seq, size+int64(len(line))
 	}
 	if err := f.file.Truncate(size); err != nil {
 		return 0, err
 	}
 	_, err = f.file.Seek(size, io.SeekStart)
-	return after, err
+	return cursor, err
 }

@@ -57,7 +57,7 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 	if !demo {
 		first.KeyEndsAt = by.At.Add(firstKeyLasts)
 	}
-	made, err := app.Services.Accounts.Provision(ctx, by, &all[0], first)
+	result, err := app.Services.Accounts.Provision(ctx, by, &all[0], first)
 	// another node was faster, and has printed the key
 	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) {
 		return nil, nil
@@ -65,13 +65,13 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 	if err != nil {
 		return nil, err
 	}
-	owner := &firstOwner{email: firstEmail, token: made.Token, ends: !demo}
+	owner := &firstOwner{email: firstEmail, token: result.Token, ends: !demo}
 	if demo || p.atTerminal() {
-		link, made, err := app.Services.Sessions.LinkFor(ctx, by, firstEmail)
+		link, signIn, err := app.Services.Sessions.LinkFor(ctx, by, firstEmail)
 		if err != nil {
 			return nil, fmt.Errorf("no link to sign in was made, create one with %s: %w", p.hint("console"), err)
 		}
-		owner.link = made.URL(&all[0], link)
+		owner.link = signIn.URL(&all[0], link)
 		return owner, nil
 	}
 	owner.file = filepath.Join(app.Config.Data, "first-api-key")

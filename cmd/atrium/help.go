@@ -9,29 +9,29 @@ import (
 )
 
 // printHelp prints the help of a command without those flags of the program that mean nothing to it.
-func printHelp(options kong.HelpOptions, parsed *kong.Context) error {
-	if selected := parsed.Selected(); selected != nil {
-		for _, f := range parsed.Model.Flags {
-			f.Hidden = f.Hidden || !reference.Inherits(selected, f)
+func printHelp(options kong.HelpOptions, parse *kong.Context) error {
+	if command := parse.Selected(); command != nil {
+		for _, f := range parse.Model.Flags {
+			f.Hidden = f.Hidden || !reference.Inherits(command, f)
 		}
 	}
-	return kong.DefaultHelpPrinter(options, parsed)
+	return kong.DefaultHelpPrinter(options, parse)
 }
 
 // refuseFlags returns an error if a flag of the program is given to a command to which it means nothing. Otherwise
 // atrium api --data JSON would send no body: --data is the body only with curl.
-func refuseFlags(parsed *kong.Context) error {
-	selected := parsed.Selected()
-	for _, part := range parsed.Path {
-		if part.Flag == nil || reference.Inherits(selected, part.Flag) {
+func refuseFlags(parse *kong.Context) error {
+	command := parse.Selected()
+	for _, part := range parse.Path {
+		if part.Flag == nil || reference.Inherits(command, part.Flag) {
 			continue
 		}
-		instead := ""
-		if selected.Name == "api" && part.Flag.Name == "data" {
-			instead = "; the body of a request is --body"
+		hint := ""
+		if command.Name == "api" && part.Flag.Name == "data" {
+			hint = "; the body of a request is --body"
 		}
-		return usageError{fmt.Errorf("%s uses no data of this machine, so it has no --%s%s", selected.FullPath(),
-			part.Flag.Name, instead)}
+		return usageError{fmt.Errorf("%s uses no data of this machine, so it has no --%s%s", command.FullPath(),
+			part.Flag.Name, hint)}
 	}
 	return nil
 }

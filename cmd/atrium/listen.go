@@ -44,8 +44,8 @@ const forwardFor = 15 * time.Second
 
 // Run implements the command.
 func (c *listenCommand) Run(p *process) error {
-	to, err := url.Parse(c.Forward)
-	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+	target, err := url.Parse(c.Forward)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
 		return usageError{errors.New("--forward must be a URL: http://localhost:3000/hook")}
 	}
 	key, err := c.signingKey(p)
@@ -63,7 +63,7 @@ func (c *listenCommand) Run(p *process) error {
 	if me.Workspace == nil {
 		return usageError{errors.New("the key gives access to several workspaces: name one with --workspace")}
 	}
-	f := &forwarder{to: to.String(), key: key, workspace: me.Workspace.ID, client: &http.Client{
+	f := &forwarder{to: target.String(), key: key, workspace: me.Workspace.ID, client: &http.Client{
 		Timeout:       forwardFor,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -115,14 +115,14 @@ func (f *forwarder) send(ctx context.Context, e *atrium.Event) (status string, e
 	if err != nil {
 		return "", err
 	}
-	at := strconv.FormatInt(time.Now().Unix(), 10)
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, f.key)
-	mac.Write([]byte(e.ID + "." + at + "."))
+	mac.Write([]byte(e.ID + "." + timestamp + "."))
 	mac.Write(body)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Atrium-listen")
 	r.Header.Set("Webhook-Id", e.ID)
-	r.Header.Set("Webhook-Timestamp", at)
+	r.Header.Set("Webhook-Timestamp", timestamp)
 	r.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	response, err := f.client.Do(r)
 	if err != nil {

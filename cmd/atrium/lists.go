@@ -178,8 +178,8 @@ func orNever(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-func yes(is bool) string {
-	if is {
+func yes(value bool) string {
+	if value {
 		return "yes"
 	}
 	return "no"

@@ -64,8 +64,8 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		panic(err) // the commands are declared wrongly
 	}
 	stdout, stderr = onTerminal(stdout), onTerminal(stderr) // not for kong, which asks a terminal for its width
-	code, parsed, err := parse(parser, args)
-	if parsed == nil {
+	code, command, err := parse(parser, args)
+	if command == nil {
 		if err != nil {
 			complain(stderr, err)
 			fmt.Fprintf(stderr, "Run %q to see how to use it.\n", mistaken(err)+" --help")
@@ -73,12 +73,12 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		return code
 	}
 	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line, app: parser.Model.Node}
-	if err = refuseFlags(parsed); err == nil {
-		err = parsed.Run(p)
+	if err = refuseFlags(command); err == nil {
+		err = command.Run(p)
 	}
 	if err != nil {
 		complain(stderr, err)
-		if _, wrong := errors.AsType[usageError](err); wrong {
+		if _, isUsage := errors.AsType[usageError](err); isUsage {
 			return exitUsage
 		}
 		return exitFailed
@@ -112,24 +112,24 @@ func mistaken(err error) string {
 // exited carries the code with which kong wants to end the process, for example after --help.
 type exited int
 
-func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, err error) {
+func parse(parser *kong.Kong, args []string) (code int, command *kong.Context, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e, ok := p.(exited)
 			if !ok {
 				panic(p)
 			}
-			code, parsed = int(e), nil
+			code, command = int(e), nil
 		}
 	}()
 	if len(args) == 0 || args[0] == "help" {
 		args = append(slices.Clone(args[min(len(args), 1):]), "--help")
 	}
-	parsed, err = parser.Parse(args)
+	command, err = parser.Parse(args)
 	if err != nil {
 		return exitUsage, nil, err
 	}
-	return 0, parsed, nil
+	return 0, command, nil
 }
 
 // commandLine is every command and flag.
@@ -203,8 +203,8 @@ func (f *folder) UnmarshalText(text []byte) error {
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *duration) UnmarshalText(text []byte) error {
-	parsed, err := configs.ParseDuration(string(text))
-	*d = duration(parsed)
+	age, err := configs.ParseDuration(string(text))
+	*d = duration(age)
 	return err
 }
 

@@ -55,12 +55,12 @@ func (p *process) requireData(c configs.Config) error {
 
 // noData returns the error of a command that needs data where there is none. It names the place.
 func (p *process) noData(c configs.Config) error {
-	where := "the database of database.url"
+	place := "the database of database.url"
 	if file := c.Database.File(); file != "" {
-		where = "the folder " + absolute(filepath.Dir(file))
+		place = "the folder " + absolute(filepath.Dir(file))
 	}
 	return fmt.Errorf("there is no data in %s: name another place with --data or --config, or create data with %s",
-		where, p.hint("serve"))
+		place, p.hint("serve"))
 }
 
 // absolute returns a path that does not depend on the working directory.

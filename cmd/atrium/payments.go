@@ -136,13 +136,13 @@ func (r *paymentResumeCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		resumed, err := app.Services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume",
+		hasResumed, err := app.Services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume",
 			time.Now()))
 		if err != nil {
 			return err
 		}
-		out := map[string]any{"workspace_id": ws.ID, "slug": ws.Slug, "resumed": resumed}
-		if !resumed {
+		out := map[string]any{"workspace_id": ws.ID, "slug": ws.Slug, "resumed": hasResumed}
+		if !hasResumed {
 			return p.print(r.JSON, out, "Payments of workspace %s (%s) are not paused; nothing was done.\n",
 				ws.Slug, ws.ID)
 		}
@@ -235,8 +235,8 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 			troubles = append(troubles, kind)
 		}
 		if v.Call != "" && !slices.Contains(sandbox.Calls(), v.Call) {
-			known := strings.Join(sandbox.Calls(), ", ")
-			return usageError{fmt.Errorf("unknown call %q: it is one of %s", v.Call, known)}
+			calls := strings.Join(sandbox.Calls(), ", ")
+			return usageError{fmt.Errorf("unknown call %q: it is one of %s", v.Call, calls)}
 		}
 		script := sandbox.Script{Troubles: troubles, Call: v.Call, Duplicate: v.Duplicate, Reorder: v.Reorder}
 		if err := s.Provoke(p.ctx, script); err != nil {

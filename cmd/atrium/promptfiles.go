@@ -180,20 +180,20 @@ func (f *promptFiles) drift() map[string]string {
 func (f *promptFiles) state(name string) string {
 	file, isHere := f.here[name]
 	server, isThere := f.there[name]
-	was, isLocked := f.lock.Prompts[name]
-	edited, moved := digest(file) != was.Digest, digest(server.file) != was.Digest
+	entry, isLocked := f.lock.Prompts[name]
+	isEdited, isMoved := digest(file) != entry.Digest, digest(server.file) != entry.Digest
 	switch {
 	case isHere && isThere && bytes.Equal(file, server.file):
 		return ""
-	case isHere && isThere && !isLocked, isHere && isThere && edited && moved:
+	case isHere && isThere && !isLocked, isHere && isThere && isEdited && isMoved:
 		return changedBoth
-	case isHere && isThere && edited:
+	case isHere && isThere && isEdited:
 		return changedHere
 	case isHere && isThere:
 		return changedThere
 	case isHere && !isLocked:
 		return newHere
-	case isHere && edited:
+	case isHere && isEdited:
 		return deletedEdited
 	case isHere:
 		return deletedThere

@@ -30,9 +30,9 @@ func (p *process) promptChanges(asJSON bool, changes []promptChange) error {
 	return p.table([]string{"NAME", "STATE"}, rows)
 }
 
-func sortedChanges(states map[string]string, only ...string) (changes []promptChange) {
+func sortedChanges(states map[string]string, kinds ...string) (changes []promptChange) {
 	for _, name := range slices.Sorted(maps.Keys(states)) {
-		if len(only) == 0 || slices.Contains(only, states[name]) {
+		if len(kinds) == 0 || slices.Contains(kinds, states[name]) {
 			changes = append(changes, promptChange{name, states[name]})
 		}
 	}
@@ -68,9 +68,9 @@ func (c *promptsPullCommand) Run(p *process) error {
 	}
 	defer func() { _ = files.root.Close() }()
 	states := files.drift()
-	edited := sortedChanges(states, changedHere, changedBoth, deletedHere, deletedEdited)
-	if len(edited) > 0 && !c.Force {
-		return fmt.Errorf("%s is %s: push it, or overwrite it with --force", edited[0].Name, edited[0].State)
+	edits := sortedChanges(states, changedHere, changedBoth, deletedHere, deletedEdited)
+	if len(edits) > 0 && !c.Force {
+		return fmt.Errorf("%s is %s: push it, or overwrite it with --force", edits[0].Name, edits[0].State)
 	}
 	for name := range files.there { // before anything is written
 		if _, err := promptfile.Path(name); err != nil {
@@ -161,13 +161,13 @@ func (c *promptsPushCommand) Run(p *process) error {
 	if conflicts := sortedChanges(states, changedBoth, deletedEdited); len(conflicts) > 0 {
 		return fmt.Errorf("%s was %s: pull it first", conflicts[0].Name, conflicts[0].State)
 	}
-	changes, decoded := sortedChanges(states, changedHere, newHere), map[string]promptfile.Prompt{}
+	changes, content := sortedChanges(states, changedHere, newHere), map[string]promptfile.Prompt{}
 	for _, change := range changes { // before anything is sent
-		decoded[change.Name], err = promptfile.Decode(files.here[change.Name])
+		content[change.Name], err = promptfile.Decode(files.here[change.Name])
 		if err != nil {
 			return fmt.Errorf("%s.md: %w", change.Name, err)
 		}
-		if name := decoded[change.Name].Name; name != "" && name != change.Name {
+		if name := content[change.Name].Name; name != "" && name != change.Name {
 			return fmt.Errorf("%s.md has the setting name: the path of a file is the name of its prompt", change.Name)
 		}
 		if f := files.lock.Folder; f != "" && !strings.HasPrefix(change.Name, f+"/") {
@@ -175,7 +175,7 @@ func (c *promptsPushCommand) Run(p *process) error {
 		}
 	}
 	for _, change := range changes {
-		if err := c.send(p, files, change.Name, decoded[change.Name]); err != nil {
+		if err := c.send(p, files, change.Name, content[change.Name]); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", change.Name, err), files.save())
 		}
 	}
@@ -198,11 +198,11 @@ func (c *promptsPushCommand) send(p *process, files *promptFiles, name string, p
 	version := pushed{Content: prompt.Content, CommitMessage: c.Message, Activate: c.Activate}
 	fields := map[string]any{"description": prompt.Description, "tags": append([]string{}, prompt.Tags...)}
 	var t atrium.PromptTemplate
-	if known, ok := files.there[name]; ok {
-		version.Base = known.version
-		path := "/api/prompt-templates/" + url.PathEscape(known.id)
-		var made struct{} // read again below
-		if err := files.client.Request(p.ctx, "POST", path+"/versions", version, &made); err != nil {
+	if current, ok := files.there[name]; ok {
+		version.Base = current.version
+		path := "/api/prompt-templates/" + url.PathEscape(current.id)
+		var zero struct{} // read again below
+		if err := files.client.Request(p.ctx, "POST", path+"/versions", version, &zero); err != nil {
 			return err
 		}
 		if err := files.client.Request(p.ctx, "PATCH", path, fields, &t); err != nil {

@@ -108,12 +108,12 @@ func (l *loginCommand) key(p *process) (string, error) {
 		in = file
 	} else if term.IsTerminal(int(os.Stdin.Fd())) {
 		_, _ = fmt.Fprint(p.stderr, "API key: ")
-		typed, err := term.ReadPassword(int(os.Stdin.Fd())) // which does not show it
+		input, err := term.ReadPassword(int(os.Stdin.Fd())) // which does not show it
 		_, _ = fmt.Fprintln(p.stderr)
 		if err != nil {
 			return "", err
 		}
-		in = bytes.NewReader(typed)
+		in = bytes.NewReader(input)
 	}
 	line, err := bufio.NewReader(io.LimitReader(in, maxKey)).ReadString('\n')
 	key := strings.TrimSpace(line)

@@ -40,11 +40,11 @@ func (c *eventsTailCommand) Run(p *process) error {
 		})
 }
 
-func placeOf(after *int64) *int {
-	if after == nil {
+func placeOf(cursor *int64) *int {
+	if cursor == nil {
 		return nil
 	}
-	return new(int(*after))
+	return new(int(*cursor))
 }
 
 func orNone(text *string) string {
@@ -55,7 +55,7 @@ func orNone(text *string) string {
 }
 
 // follow gives each event of a stream to do, until the program is stopped.
-func (p *process) follow(client *atrium.Client, from atrium.EventsStreamQuery, do func(*atrium.Event) error) error {
+func (p *process) follow(client *atrium.Client, from atrium.EventsStreamQuery, handle func(*atrium.Event) error) error {
 	for got, err := range client.Events.Stream(p.ctx, from) {
 		switch {
 		case p.ctx.Err() != nil:
@@ -68,7 +68,7 @@ func (p *process) follow(client *atrium.Client, from atrium.EventsStreamQuery, d
 			}
 			continue
 		}
-		if err := do(&got.Data); err != nil {
+		if err := handle(&got.Data); err != nil {
 			return err
 		}
 	}

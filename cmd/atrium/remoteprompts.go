@@ -152,17 +152,17 @@ func (r *promptsRenderCommand) Run(p *process) error {
 	if r.Partial {
 		render = prompt.RenderPartial
 	}
-	rendered, err := render(values)
+	text, err := render(values)
 	if err != nil {
 		return err
 	}
 	if r.JSON {
-		return p.json(rendered)
+		return p.json(text)
 	}
-	if rendered.Messages != nil {
-		return p.content(nil, rendered.Messages)
+	if text.Messages != nil {
+		return p.content(nil, text.Messages)
 	}
-	return p.content(&rendered.Text, nil)
+	return p.content(&text.Text, nil)
 }
 
 type presenceCommand struct {

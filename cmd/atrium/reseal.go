@@ -29,22 +29,23 @@ func (k *keysResealCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		var done sqlstore.Resealed
+		var result sqlstore.Resealed
 		if err := app.Reseal(p.ctx, func(r sqlstore.Resealed) {
-			done = r
+			result = r
 			if !k.JSON {
 				fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
 			}
 		}); err != nil {
 			return err
 		}
-		if err := p.print(k.JSON, map[string]any{"total": total, "resealed": done.Changed, "unopened": done.Unopened},
-			"Resealed %d; the others were already under the primary key.\n", done.Changed); err != nil {
+		if err := p.print(k.JSON, map[string]any{"total": total, "resealed": result.Changed,
+			"unopened": result.Unopened},
+			"Resealed %d; the others were already under the primary key.\n", result.Changed); err != nil {
 			return err
 		}
-		if done.Unopened > 0 {
+		if result.Unopened > 0 {
 			return fmt.Errorf("no key of the keyring opens %s: restore the key file that sealed them, "+
-				"or replace the credentials of these connections", node.Count(done.Unopened, "credential"))
+				"or replace the credentials of these connections", node.Count(result.Unopened, "credential"))
 		}
 		return nil
 	})

@@ -93,12 +93,12 @@ func (s *serveCommand) Run(p *process) error {
 			if site != nil {
 				go site.Serve(ctx, "http://"+n.API.Addr().String())
 			}
-			why, err := demo.Seed(ctx, n.Core, by, firstEmail, site)
+			reason, err := demo.Seed(ctx, n.Core, by, firstEmail, site)
 			if err != nil {
 				return fmt.Errorf("demo data: %w", err)
 			}
-			if why != "" {
-				p.announce(n.Core, "No sample data was added: "+why+".")
+			if reason != "" {
+				p.announce(n.Core, "No sample data was added: "+reason+".")
 			}
 			if url := site.URL(); url != "" {
 				p.announce(n.Core, "A page of another site shows the sample chat: "+url)

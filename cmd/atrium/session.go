@@ -82,12 +82,12 @@ Examples:
 // Run implements the command.
 func (e *sessionEndCommand) Run(p *process) error {
 	return p.withPerson(e.Org, e.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
-		ended, err := app.Services.Sessions.EndOf(p.ctx, by, id, identity.SessionID(e.ID))
+		count, err := app.Services.Sessions.EndOf(p.ctx, by, id, identity.SessionID(e.ID))
 		if err != nil {
 			return err
 		}
-		return p.print(e.JSON, map[string]any{"user_id": id, "ended": ended}, "Sessions of %s that ended: %d.\n",
+		return p.print(e.JSON, map[string]any{"user_id": id, "ended": count}, "Sessions of %s that ended: %d.\n",
 			e.Email,
-			ended)
+			count)
 	})
 }

@@ -28,16 +28,16 @@ type httpServer struct {
 
 // serveUntil serves until ctx ends. Then it drains, accepts no new requests, and waits for running ones.
 func (s *httpServer) serveUntil(ctx context.Context) error {
-	stopped := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		stopped <- s.stop(context.WithoutCancel(ctx))
+		result <- s.stop(context.WithoutCancel(ctx))
 	}()
 	s.log.Info("serving", "addr", s.listener.Addr().String(), "version", version)
 	if err := s.Serve(server.Listener(s.listener)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	if err := <-stopped; err != nil {
+	if err := <-result; err != nil {
 		return fmt.Errorf("some requests were cut off after %s: %w", s.timeout, errors.Join(err, s.Close()))
 	}
 	return nil

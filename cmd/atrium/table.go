@@ -17,11 +17,11 @@ func (p *process) table(names []string, rows [][]string) error {
 		}
 		return nil
 	}
-	aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{names}, rows...) {
-		if _, err := fmt.Fprintln(aligned, strings.Join(row, "\t")); err != nil {
+		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
 			return err
 		}
 	}
-	return aligned.Flush()
+	return table.Flush()
 }

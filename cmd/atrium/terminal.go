@@ -36,15 +36,15 @@ func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := slices.Concat(t.rest, p)
-	whole := len(text) - unfinished(text)
-	t.rest = bytes.Clone(text[whole:])
-	shown := bytes.Map(func(r rune) rune {
+	end := len(text) - unfinished(text)
+	t.rest = bytes.Clone(text[end:])
+	printable := bytes.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' && r != '\n' {
 			return unicode.ReplacementChar
 		}
 		return r // that of an invalid byte is also U+FFFD
-	}, bytes.ReplaceAll(text[:whole], []byte("\r\n"), []byte("\n")))
-	if _, err := t.file.Write(shown); err != nil {
+	}, bytes.ReplaceAll(text[:end], []byte("\r\n"), []byte("\n")))
+	if _, err := t.file.Write(printable); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -54,7 +54,7 @@ func (u *userCreateCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		made, err := app.Services.Accounts.Provision(p.ctx, byCommand(org), org, accounts.Provision{
+		result, err := app.Services.Accounts.Provision(p.ctx, byCommand(org), org, accounts.Provision{
 			Email: u.Email, Verified: true, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator,
 			Workspace: u.Workspace, KeyName: "made by atrium user create",
 		})
@@ -66,15 +66,16 @@ func (u *userCreateCommand) Run(p *process) error {
 			return withFields(err)
 		}
 		if org.Keys.NoPersonal {
-			return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": nil},
+			return p.print(u.JSON, map[string]any{"user_id": result.User, "workspace_id": result.Workspace,
+				"token": nil},
 				"%s (%s) is %s of the workspace %s (%s). The organisation allows no personal API keys: the person "+
 					"signs in.\n",
-				u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace)
+				u.Email, result.User, withArticle(u.Role), u.Workspace, result.Workspace)
 		}
-		return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace,
-			"token": made.Token.Reveal()},
-			"%s (%s) is %s of the workspace %s (%s). The API key is shown only once:\n%s\n", u.Email, made.User,
-			withArticle(u.Role), u.Workspace, made.Workspace, made.Token.Reveal())
+		return p.print(u.JSON, map[string]any{"user_id": result.User, "workspace_id": result.Workspace,
+			"token": result.Token.Reveal()},
+			"%s (%s) is %s of the workspace %s (%s). The API key is shown only once:\n%s\n", u.Email, result.User,
+			withArticle(u.Role), u.Workspace, result.Workspace, result.Token.Reveal())
 	})
 }
 

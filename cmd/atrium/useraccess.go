@@ -72,10 +72,10 @@ func (p *process) withPerson(org, email string, f func(*node.Core, identity.Acto
 		if err != nil {
 			return err
 		}
-		who, _, err := app.Services.Accounts.Find(p.ctx, by, email)
+		user, _, err := app.Services.Accounts.Find(p.ctx, by, email)
 		if err != nil {
 			return fmt.Errorf("%s: %w", email, err)
 		}
-		return f(app, by, who.ID)
+		return f(app, by, user.ID)
 	})
 }

@@ -32,16 +32,16 @@ func (u *userLinkCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		linked, err := app.Services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org,
+		link, err := app.Services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org,
 			u.Email, u.Issuer, u.Subject)
 		if err != nil {
 			return withFields(err)
 		}
-		from, was := "", any(nil)
-		if linked.From != "" {
-			from, was = ", and no longer as "+string(linked.From), linked.From
+		from, previous := "", any(nil)
+		if link.From != "" {
+			from, previous = ", and no longer as "+string(link.From), link.From
 		}
-		return p.print(u.JSON, map[string]any{"user_id": linked.To, "taken_from": was},
-			"Subject %s of %s signs in as %s (%s)%s.\n", u.Subject, u.Issuer, u.Email, linked.To, from)
+		return p.print(u.JSON, map[string]any{"user_id": link.To, "taken_from": previous},
+			"Subject %s of %s signs in as %s (%s)%s.\n", u.Subject, u.Issuer, u.Email, link.To, from)
 	})
 }

@@ -57,14 +57,14 @@ func (s *userShowCommand) Run(p *process) error {
 		if err != nil {
 			return withFields(err)
 		}
-		shown := show(u, memberships)
+		view := show(u, memberships)
 		if s.JSON || !p.atTerminal() {
-			return p.print(s.JSON, shown, "%s%s", shown.text(), shown.memberships())
+			return p.print(s.JSON, view, "%s%s", view.text(), view.memberships())
 		}
-		if err := p.print(false, nil, "%s\n", shown.text()); err != nil {
+		if err := p.print(false, nil, "%s\n", view.text()); err != nil {
 			return err
 		}
-		return p.table([]string{"WORKSPACE", "ROLE", "GIVEN BY"}, shown.rows())
+		return p.table([]string{"WORKSPACE", "ROLE", "GIVEN BY"}, view.rows())
 	})
 }
 
@@ -75,23 +75,23 @@ func show(u *account.User, memberships []account.Membership) shownUser {
 		CreatedAt: u.CreatedAt, Memberships: []shownMembership{},
 	}
 	for _, m := range memberships {
-		granted := map[string]string{}
+		grants := map[string]string{}
 		for issuer, role := range m.Granted {
-			granted[issuer] = role.String()
+			grants[issuer] = role.String()
 		}
 		out.Memberships = append(out.Memberships,
-			shownMembership{m.Workspace.Slug, m.Role.String(), m.ByHand.String(), granted})
+			shownMembership{m.Workspace.Slug, m.Role.String(), m.ByHand.String(), grants})
 	}
 	return out
 }
 
 func (u shownUser) text() string {
 	var out strings.Builder
-	verified := "not verified"
+	verification := "not verified"
 	if u.EmailVerified {
-		verified = "verified by " + u.EmailVerifiedBy
+		verification = "verified by " + u.EmailVerifiedBy
 	}
-	fmt.Fprintf(&out, "%s (%s), %s, since %s\n", u.Email, u.ID, verified, u.CreatedAt.Format(time.RFC3339))
+	fmt.Fprintf(&out, "%s (%s), %s, since %s\n", u.Email, u.ID, verification, u.CreatedAt.Format(time.RFC3339))
 	if u.Operator {
 		fmt.Fprintf(&out, "operator%s\n", givenBy(u.OperatorByHand, u.OperatorBy))
 	}

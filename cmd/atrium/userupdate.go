@@ -28,11 +28,11 @@ func (u *userUpdateCommand) Run(p *process) error {
 		if err := app.Services.Accounts.SetOperator(p.ctx, by, id, *u.Operator); err != nil {
 			return withFields(err)
 		}
-		is := "is"
+		verb := "is"
 		if !*u.Operator {
-			is = "is not"
+			verb = "is not"
 		}
 		return p.print(u.JSON, map[string]any{"user_id": id, "operator": *u.Operator},
-			"%s (%s) %s an operator.\n", u.Email, id, is)
+			"%s (%s) %s an operator.\n", u.Email, id, verb)
 	})
 }

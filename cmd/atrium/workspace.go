@@ -39,9 +39,9 @@ func (w *workspaceRestoreCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		restored := len(ws.Recorded()) > 0
-		out := map[string]any{"workspace_id": ws.ID, "slug": ws.Slug, "restored": restored}
-		if !restored {
+		isRestored := len(ws.Recorded()) > 0
+		out := map[string]any{"workspace_id": ws.ID, "slug": ws.Slug, "restored": isRestored}
+		if !isRestored {
 			return p.print(w.JSON, out, "Workspace %s (%s) is not deleted; nothing was done.\n", ws.Slug, ws.ID)
 		}
 		return p.print(w.JSON, out, "Workspace %s (%s) is restored.\n", ws.Slug, ws.ID)

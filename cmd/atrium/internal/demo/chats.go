@@ -19,16 +19,17 @@ import (
 // it still exists. If there is a site, the first chat is on its page, and visitors get answers.
 func seedChats(ctx context.Context, app *node.Core, by identity.Actor, site *Site) error {
 	service, texts := app.Services.Chats, app.Services.Prompts
-	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
+	if existing, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil ||
+		len(existing.Items) > 0 {
 		return err
 	}
-	resolved, err := texts.Resolve(ctx, by,
+	results, err := texts.Resolve(ctx, by,
 		[]prompts.Wanted{{Name: samplePrompts[0].draft.Name, Ref: prompt.Ref{Label: "production"}}})
 	if err != nil {
 		return err
 	}
 	for i, d := range sampleChats {
-		if found := resolved[0]; i == 0 && found.Err == nil {
+		if found := results[0]; i == 0 && found.Err == nil {
 			d.Instructions, d.Prompt = "", chat.Prompt{Template: found.Template.ID, Ref: "production"}
 		}
 		if i == 0 && site.answers() {

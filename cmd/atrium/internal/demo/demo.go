@@ -27,7 +27,7 @@ type samplePrompt struct {
 // warehouse, and creates sample workbooks. The first chat is on site, which already serves, unless that is nil. If the
 // workspace has prompts already, or the person does not exist, it adds nothing and returns the reason.
 func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string, site *Site) (
-	why string, err error,
+	reason string, err error,
 ) {
 	owner, memberships, err := app.Services.Accounts.Find(ctx, by, email)
 	if errors.Is(err, account.ErrUserNotFound) || err == nil && len(memberships) == 0 {
@@ -37,8 +37,8 @@ func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string, 
 		return "", err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
-	there, err := app.Services.Prompts.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1})
-	if err == nil && len(there.Items) > 0 {
+	existing, err := app.Services.Prompts.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1})
+	if err == nil && len(existing.Items) > 0 {
 		return "the workspace " + memberships[0].Workspace.Slug + " is in use", nil
 	}
 	if err == nil {

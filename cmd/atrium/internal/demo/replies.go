@@ -24,22 +24,22 @@ var sampleReplies = []struct{ word, text string }{
 // answer responds to a visitor's message, as docs/replies.md describes. It does not check the signature, since its
 // answers are public.
 func answer(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
+	var body struct {
 		Type     string `json:"type"`
 		Messages []struct {
 			Content string `json:"content"`
 		} `json:"messages"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAsked)).Decode(&asked); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAsked)).Decode(&body); err != nil {
 		http.Error(w, "The body is not JSON.", http.StatusBadRequest)
 		return
 	}
-	if asked.Type != "chat.message" || len(asked.Messages) == 0 {
+	if body.Type != "chat.message" || len(body.Messages) == 0 {
 		return // a test of the connection
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	for word := range strings.SplitAfterSeq(replyTo(asked.Messages[len(asked.Messages)-1].Content), " ") {
+	for word := range strings.SplitAfterSeq(replyTo(body.Messages[len(body.Messages)-1].Content), " ") {
 		data, _ := json.Marshal(map[string]string{"text": word}) // text always encodes
 		_, _ = w.Write([]byte("data: " + string(data) + "\n\n"))
 		_ = out.Flush()

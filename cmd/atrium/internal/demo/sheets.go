@@ -42,11 +42,11 @@ func makeSheet(path string, fill func(*excelize.File, string) error) (err error)
 	if err := fill(f, "Sheet1"); err != nil {
 		return err
 	}
-	unfinished := strings.TrimSuffix(path, ".xlsx") + ".new.xlsx"
-	if err := f.SaveAs(unfinished); err != nil {
+	draft := strings.TrimSuffix(path, ".xlsx") + ".new.xlsx"
+	if err := f.SaveAs(draft); err != nil {
 		return err
 	}
-	return os.Rename(unfinished, path)
+	return os.Rename(draft, path)
 }
 
 // fillRows writes rows, beginning with the first. nil leaves a cell empty.
@@ -90,8 +90,8 @@ func fillTraders(f *excelize.File, tab string) error {
 	}); err != nil {
 		return err
 	}
-	for _, merged := range [][2]string{{"A1", "I1"}, {"A2", "B2"}, {"C2", "E2"}, {"F2", "G2"}, {"H2", "I2"}} {
-		if err := f.MergeCell("Traders 2026", merged[0], merged[1]); err != nil {
+	for _, cells := range [][2]string{{"A1", "I1"}, {"A2", "B2"}, {"C2", "E2"}, {"F2", "G2"}, {"H2", "I2"}} {
+		if err := f.MergeCell("Traders 2026", cells[0], cells[1]); err != nil {
 			return err
 		}
 	}

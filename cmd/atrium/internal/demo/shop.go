@@ -24,8 +24,8 @@ const shopFile = "demo.db"
 // if the workspace already had connections. The org may not offer SQLite.
 func seedShop(ctx context.Context, app *node.Core, by identity.Actor, site *Site) error {
 	service := app.Services.Connections
-	there, err := service.List(ctx, by)
-	if err != nil || len(there.Connections) > 0 {
+	existing, err := service.List(ctx, by)
+	if err != nil || len(existing.Connections) > 0 {
 		return err
 	}
 	if site != nil {
@@ -57,11 +57,11 @@ func makeShop(ctx context.Context, folder string) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	unfinished := path + ".new"
-	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
+	draft := path + ".new"
+	if err := os.Remove(draft); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	db, err := sql.Open("sqlite", unfinished)
+	db, err := sql.Open("sqlite", draft)
 	if err != nil {
 		return err
 	}
@@ -69,5 +69,5 @@ func makeShop(ctx context.Context, folder string) (err error) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	return os.Rename(unfinished, path)
+	return os.Rename(draft, path)
 }

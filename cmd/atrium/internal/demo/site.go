@@ -109,9 +109,9 @@ func (s *Site) connect(ctx context.Context, service *connections.Service, by ide
 	if err != nil {
 		return err
 	}
-	made, err := service.Create(ctx, by, trial)
+	created, err := service.Create(ctx, by, trial)
 	if err == nil {
-		s.reply = chat.Reply{Kind: chat.HTTPReply, Connection: made.ID,
+		s.reply = chat.Reply{Kind: chat.HTTPReply, Connection: created.ID,
 			Variables: json.RawMessage(`{"company":"Demo shop","articles":[]}`)}
 	}
 	return err
@@ -121,15 +121,15 @@ func (s *Site) connect(ctx context.Context, service *connections.Service, by ide
 func (s *Site) answers() bool { return s != nil && s.reply.Answers() }
 
 // show creates an embed token for the page, and remembers it.
-func (s *Site) show(ctx context.Context, service *chats.Embeds, by identity.Actor, of chat.ID) error {
+func (s *Site) show(ctx context.Context, service *chats.Embeds, by identity.Actor, template chat.ID) error {
 	name, origins := "Sample site", []string{"http://localhost:*"}
-	_, made, err := service.Create(ctx, by, of, chat.EmbedChanges{Name: &name, Origins: &origins})
+	_, token, err := service.Create(ctx, by, template, chat.EmbedChanges{Name: &name, Origins: &origins})
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.Token = made.Reveal()
+	s.known.Token = token.Reveal()
 	text, err := json.Marshal(s.known)
 	if err != nil {
 		return err

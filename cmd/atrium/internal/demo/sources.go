@@ -17,8 +17,8 @@ import (
 // already had sources. Types that the org does not offer are left out.
 func seedSources(ctx context.Context, app *node.Core, by identity.Actor) error {
 	service := app.Services.Sources
-	there, err := service.List(ctx, by, page.Query{Limit: 1})
-	if err != nil || len(there.Items) > 0 {
+	existing, err := service.List(ctx, by, page.Query{Limit: 1})
+	if err != nil || len(existing.Items) > 0 {
 		return err
 	}
 	drafts := []source.Draft{
@@ -55,7 +55,7 @@ func seedSource(ctx context.Context, service *sources.Service, by identity.Actor
 		_, err = service.Attach(ctx, by, d, reading)
 	}
 	// the org offers no files, or the system cannot confine children
-	if _, refused := errors.AsType[*fault.Error](err); refused {
+	if _, isRefusal := errors.AsType[*fault.Error](err); isRefusal {
 		return nil
 	}
 	return err

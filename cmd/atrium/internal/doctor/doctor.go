@@ -109,10 +109,10 @@ func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Fi
 		return Failed("connections", err)
 	}
 	limit, name := found.Allowed()
-	each, nodes := c.Database.PerNode(), max(1, found.Nodes)
+	connections, nodes := c.Database.PerNode(), max(1, found.Nodes)
 	note := fmt.Sprintf("PostgreSQL allows %d (%s); each node opens at most %d, which is room for %s; running "+
-		"now: %d", limit, name, each, node.Count(limit/each, "node"), found.Nodes)
-	if nodes*each > limit {
+		"now: %d", limit, name, connections, node.Count(limit/connections, "node"), found.Nodes)
+	if nodes*connections > limit {
 		return Finding{Check: "connections", OK: true, Warning: true,
 			Note: note + ": lower database.max_conns, or raise " +
 				"the limit; until then requests wait for connections that their node has"}
@@ -122,13 +122,13 @@ func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Fi
 
 // checkClock compares the clock of this machine with that of the database.
 func checkClock(ctx context.Context, db *sqlstore.DB) Finding {
-	offset, known, err := node.ClockOffset(ctx, db)
+	offset, isKnown, err := node.ClockOffset(ctx, db)
 	switch {
 	case err != nil:
 		return Failed("clock", err)
 	case db.Engine() == "sqlite":
 		return Passed("clock", "SQLite uses the clock of this machine")
-	case !known:
+	case !isKnown:
 		return Finding{Check: "clock", OK: true, Warning: true, Note: "the database took too long to tell its time"}
 	case node.ClockIsWrong(offset):
 		return Finding{Check: "clock", OK: true, Warning: true, Note: fmt.Sprintf(

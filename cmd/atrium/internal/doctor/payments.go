@@ -20,10 +20,10 @@ func abandonedSubscriptions(
 ) ([]Finding, error) {
 	counts, err := app.DB.Stores().Payments.LiveElsewhere(ctx, org, account)
 	var findings []Finding
-	for _, left := range slices.Sorted(maps.Keys(counts)) {
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		f := Passed("subscriptions", "%d lived at the account %s when the org left it: end them there, if the "+
-			"account still charges", counts[left], left)
-		f.Warning = left != sandbox.Account
+			"account still charges", counts[kind], kind)
+		f.Warning = kind != sandbox.Account
 		findings = append(findings, f)
 	}
 	return findings, err
@@ -44,18 +44,18 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 	for _, err := range app.External.Gateways.Unsure() {
 		findings = append(findings, Failed("plans", err))
 	}
-	waiting, dead, since, err := app.DB.Stores().Inbox.Backlog(ctx, by.Org)
+	pending, dead, oldest, err := app.DB.Stores().Inbox.Backlog(ctx, by.Org)
 	if err != nil {
 		return nil, err
 	}
-	inbox := Passed("events", "%d waiting, %d dead", waiting, dead)
-	inbox.Warning = dead > 0 || !since.IsZero() && time.Since(since) > time.Hour
+	inbox := Passed("events", "%d waiting, %d dead", pending, dead)
+	inbox.Warning = dead > 0 || !oldest.IsZero() && time.Since(oldest) > time.Hour
 	findings = append(findings, inbox)
-	paused, err := app.Services.Payments.Paused(ctx, by)
+	pauses, err := app.Services.Payments.Paused(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	for _, ws := range paused {
+	for _, ws := range pauses {
 		f := Passed("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends "+
 			"the pause", ws)
 		f.Warning = true
@@ -73,11 +73,11 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 	}
 	customers, differ := 0, 0
 	for q := (page.Query{Limit: 100}); ; {
-		some, err := app.Services.Payments.Customers(ctx, by, q)
+		page, err := app.Services.Payments.Customers(ctx, by, q)
 		if err != nil {
 			return nil, err
 		}
-		for _, ws := range some.Items {
+		for _, ws := range page.Items {
 			customers++
 			different, err := app.Services.Payments.Differences(ctx, identity.System(by.Org, ws, "doctor", time.Now()))
 			if err != nil {
@@ -89,7 +89,7 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 					Note: fmt.Sprintf("%s: %s %s %v", ws, e.Type, e.Subject, e.Data)})
 			}
 		}
-		if q.After = some.Next; q.After == "" {
+		if q.After = page.Next; q.After == "" {
 			return append(findings, Passed("mirror", "%s, %s", node.Count(customers, "customer"),
 				node.Count(differ, "difference"))), nil
 		}

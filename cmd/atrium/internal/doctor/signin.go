@@ -20,21 +20,21 @@ func checkEntry(c configs.Config) Finding {
 			notes = append(notes, org.Slug+": no issuer, API keys only")
 			continue
 		}
-		var said []string
+		var lines []string
 		for _, issuer := range org.Issuers {
-			said = append(said, issuer.URL+" "+describeVouching(issuer))
+			lines = append(lines, issuer.URL+" "+describeVouching(issuer))
 		}
-		said = append(said, "sign_up "+string(org.SignUp))
+		lines = append(lines, "sign_up "+string(org.SignUp))
 		if org.SignUp == identity.SignUpOpen {
 			warning = true
-			said = append(said, "everyone with a valid token gets an account")
+			lines = append(lines, "everyone with a valid token gets an account")
 		}
-		for _, both := range overlappingIssuers(org.Issuers) {
+		for _, pair := range overlappingIssuers(org.Issuers) {
 			warning = true
-			said = append(said, fmt.Sprintf("%s and %s may vouch for the same addresses: either can sign in as a "+
-				"person of the other", both[0], both[1]))
+			lines = append(lines, fmt.Sprintf("%s and %s may vouch for the same addresses: either can sign in as a "+
+				"person of the other", pair[0], pair[1]))
 		}
-		notes = append(notes, org.Slug+": "+strings.Join(said, ", "))
+		notes = append(notes, org.Slug+": "+strings.Join(lines, ", "))
 	}
 	return Finding{Check: "sign-in", OK: true, Warning: warning, Note: strings.Join(notes, "; ")}
 }
@@ -54,10 +54,10 @@ func describeVouching(i identity.Issuer) string {
 func overlappingIssuers(issuers []identity.Issuer) (pairs [][2]string) {
 	for n, a := range issuers {
 		for _, b := range issuers[n+1:] {
-			shared := len(a.EmailDomains) == 0 || len(b.EmailDomains) == 0 ||
+			overlap := len(a.EmailDomains) == 0 || len(b.EmailDomains) == 0 ||
 				slices.ContainsFunc(a.EmailDomains,
 					func(domain string) bool { return slices.Contains(b.EmailDomains, domain) })
-			if a.TrustEmail && b.TrustEmail && shared {
+			if a.TrustEmail && b.TrustEmail && overlap {
 				pairs = append(pairs, [2]string{a.URL, b.URL})
 			}
 		}

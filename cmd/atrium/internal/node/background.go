@@ -190,13 +190,13 @@ const linkEventsSoon = 50 * time.Millisecond
 func (n *Node) linkEvents(ctx context.Context) {
 	last := ""
 	for {
-		now := ""
+		current := ""
 		if err := n.DB.LinkEvents(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			if now = err.Error(); now != last {
+			if current = err.Error(); current != last {
 				n.Log.Warn("events were not linked into their chains; retrying", "error", err)
 			}
 		}
-		last = now
+		last = current
 		wait := linkEventsEvery
 		if n.DB.Followed() {
 			wait = linkEventsFollowed

@@ -32,14 +32,14 @@ func newClock(registry prometheus.Registerer) *clock {
 
 // ClockOffset returns how far the clock of this machine is ahead of the database's. known is false on SQLite, which has
 // no clock, and if the database took too long.
-func ClockOffset(ctx context.Context, db *sqlstore.DB) (offset time.Duration, known bool, err error) {
-	begun := time.Now()
-	at, err := db.Clock(ctx)
-	took := time.Since(begun)
-	if err != nil || at.IsZero() || took > maxRoundTrip {
+func ClockOffset(ctx context.Context, db *sqlstore.DB) (offset time.Duration, isKnown bool, err error) {
+	start := time.Now()
+	clock, err := db.Clock(ctx)
+	took := time.Since(start)
+	if err != nil || clock.IsZero() || took > maxRoundTrip {
 		return 0, false, err
 	}
-	return begun.Add(took / 2).Round(0).Sub(at), true, nil
+	return start.Add(took / 2).Round(0).Sub(clock), true, nil
 }
 
 // ClockIsWrong reports whether an offset is worth a warning.
@@ -61,8 +61,8 @@ func (n *Node) runClock(ctx context.Context, c *clock) {
 }
 
 func (n *Node) correctClock(ctx context.Context, c *clock) {
-	offset, known, err := ClockOffset(ctx, n.DB)
-	if err != nil || !known && n.DB.Engine() != "sqlite" {
+	offset, isKnown, err := ClockOffset(ctx, n.DB)
+	if err != nil || !isKnown && n.DB.Engine() != "sqlite" {
 		return // the correction stays as it is; readiness reports the database
 	}
 	c.offset.Set(offset.Seconds())

@@ -92,9 +92,9 @@ func NewDatabase(
 		}
 	}
 	if err == nil {
-		var since time.Time
-		since, err = db.DerivedSince(ctx)
-		ring.DeriveSince(since)
+		var start time.Time
+		start, err = db.DerivedSince(ctx)
+		ring.DeriveSince(start)
 	}
 	if err != nil {
 		if errors.Is(err, seal.ErrWrongKeyring) {
@@ -113,16 +113,16 @@ func KeyFileMissing(c configs.Config) error {
 }
 
 // lostKeyring returns an error that lists the data that cannot be recovered without its keyring.
-func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring OpenedKeyring, wrong error) error {
+func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring OpenedKeyring, cause error) error {
 	n, err := db.Credentials(ctx)
 	if err != nil {
-		return errors.Join(wrong, err)
+		return errors.Join(cause, err)
 	}
-	affected := fmt.Sprintf("the credentials of %s are sealed with it", Count(n, "connection"))
+	consequence := fmt.Sprintf("the credentials of %s are sealed with it", Count(n, "connection"))
 	if ring.isNew {
-		return fmt.Errorf("%w; %s", KeyFileMissing(c), affected)
+		return fmt.Errorf("%w; %s", KeyFileMissing(c), consequence)
 	}
-	return fmt.Errorf("%w; %s", wrong, affected)
+	return fmt.Errorf("%w; %s", cause, consequence)
 }
 
 // OpenPool opens a pool. If tracing is on, it traces the statements of requests and jobs, but not the queries that a

@@ -172,11 +172,11 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 			return ports.ErrUnavailable
 		}
-		none := func(context.Context, identity.WorkspaceID, string, time.Duration, any,
+		refuse := func(context.Context, identity.WorkspaceID, string, time.Duration, any,
 			func(json.RawMessage) error) error {
 			return ports.ErrUnavailable
 		}
-		sheets := newSheets(nothing, none, atGoogle)
+		sheets := newSheets(nothing, refuse, atGoogle)
 		return sandboxedReaders{warehouses: all, repliers: repliers, sheets: sheets}, func() {}, nil
 	}
 	if err != nil {
@@ -188,9 +188,9 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 	}
 	reader.SetTenantOf(tenants)
 	prober.SetTenantOf(tenants)
-	confined := warehouse.NewConfined(prober.Run, prober.Stream)
+	warehouses := warehouse.NewConfined(prober.Run, prober.Stream)
 	for kind := range Warehouses("") { // only their kinds are needed here
-		all[kind] = confined
+		all[kind] = warehouses
 	}
 	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
 	closeAll = func() { _ = errors.Join(prober.Close(), reader.Close()) }
@@ -209,8 +209,8 @@ func (o *Orgs) connectionOffer(id identity.OrgID) connections.Offer {
 	if !ok {
 		return connections.Offer{}
 	}
-	configured := (*o.sources.Load())[id]
-	out := connections.Offer{Egress: org.Egress, Timeouts: configured.Timeouts, Google: googleClient(org, configured)}
+	offer := (*o.sources.Load())[id]
+	out := connections.Offer{Egress: org.Egress, Timeouts: offer.Timeouts, Google: googleClient(org, offer)}
 	for _, kind := range org.ConnectionKinds {
 		out.Kinds = append(out.Kinds, connection.Kind(kind))
 	}
@@ -223,13 +223,13 @@ func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 	if !ok {
 		return sources.Offer{}
 	}
-	configured := (*o.sources.Load())[id]
+	offer := (*o.sources.Load())[id]
 	return sources.Offer{
-		Types:  configured.Types,
+		Types:  offer.Types,
 		Egress: org.Egress,
-		Rows:   configured.Rows,
-		Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey,
-			GoogleClient: googleClient(org, configured), Locale: configured.Locale},
+		Rows:   offer.Rows,
+		Sheets: ports.SheetOffer{Files: offer.Files, GoogleAPIKey: offer.GoogleAPIKey,
+			GoogleClient: googleClient(org, offer), Locale: offer.Locale},
 	}
 }
 

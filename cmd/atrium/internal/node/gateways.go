@@ -60,17 +60,17 @@ const (
 func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*sandbox.Gateway{}
 	slugs := map[identity.OrgID]string{}
-	for _, configured := range c.Orgs {
-		org, ok := o.Directory().BySlug(configured.Slug)
+	for _, settings := range c.Orgs {
+		org, ok := o.Directory().BySlug(settings.Slug)
 		if !ok {
 			continue
 		}
-		t, err := g.termsOf(org.ID, configured.Payments)
+		t, err := g.termsOf(org.ID, settings.Payments)
 		if err != nil {
 			return fmt.Errorf("payments of the org %s: %w", org.Slug, err)
 		}
 		t.Limits = c.Payments.CardLimits
-		if s, is := t.Gateway.(*sandbox.Gateway); is {
+		if s, isSandbox := t.Gateway.(*sandbox.Gateway); isSandbox {
 			sandboxes[org.ID] = s
 		}
 		for i := range t.Plans {
@@ -90,19 +90,19 @@ func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 // are in present.
 func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
 	var unsure []error
-	unanswered := false
+	isPending := false
 	for org, t := range present {
 		if t.Gateway == nil {
 			continue
 		}
-		asked, cancel := context.WithTimeout(ctx, pricesWithin)
-		plans, err := t.Gateway.Prices(asked, t.Plans)
+		callCtx, cancel := context.WithTimeout(ctx, pricesWithin)
+		plans, err := t.Gateway.Prices(callCtx, t.Plans)
 		cancel()
 		if err == nil {
 			t.Plans = plans
 			present[org] = t
 		} else {
-			unanswered = true
+			isPending = true
 			unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", g.slugs[org], err))
 		}
 		for _, p := range t.Plans {
@@ -113,7 +113,7 @@ func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 			}
 		}
 	}
-	g.unanswered = unanswered
+	g.unanswered = isPending
 	g.present.Store(&present)
 	g.unsure.Store(&unsure)
 }

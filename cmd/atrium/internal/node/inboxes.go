@@ -57,19 +57,19 @@ func (i *inboxes) Collect(all chan<- prometheus.Metric) {
 			}
 			all <- prometheus.MustNewConstMetric(i.surplus, prometheus.GaugeValue, float64(n), org.Slug)
 		}
-		if paused, err := i.app.DB.Stores().Payments.Paused(ctx, org.ID, account); err == nil {
-			all <- prometheus.MustNewConstMetric(i.paused, prometheus.GaugeValue, float64(len(paused)), org.Slug)
+		if pauses, err := i.app.DB.Stores().Payments.Paused(ctx, org.ID, account); err == nil {
+			all <- prometheus.MustNewConstMetric(i.paused, prometheus.GaugeValue, float64(len(pauses)), org.Slug)
 		}
-		waiting, dead, since, err := i.app.DB.Stores().Inbox.Backlog(ctx, org.ID)
+		pending, dead, oldest, err := i.app.DB.Stores().Inbox.Backlog(ctx, org.ID)
 		if err != nil {
 			continue
 		}
 		lag := 0.0
-		if !since.IsZero() {
-			lag = max(0, time.Since(since).Seconds())
+		if !oldest.IsZero() {
+			lag = max(0, time.Since(oldest).Seconds())
 		}
 		all <- prometheus.MustNewConstMetric(i.lag, prometheus.GaugeValue, lag, org.Slug)
-		all <- prometheus.MustNewConstMetric(i.wait, prometheus.GaugeValue, float64(waiting), org.Slug)
+		all <- prometheus.MustNewConstMetric(i.wait, prometheus.GaugeValue, float64(pending), org.Slug)
 		all <- prometheus.MustNewConstMetric(i.dead, prometheus.GaugeValue, float64(dead), org.Slug)
 	}
 }

@@ -39,13 +39,13 @@ func (h logOutages) Handle(ctx context.Context, r slog.Record) error {
 	if !isOutage {
 		return h.Handler.Handle(ctx, r)
 	}
-	suppressed, log := h.outages.admit(o, r.Time)
+	repeats, log := h.outages.admit(o, r.Time)
 	if !log {
 		return nil
 	}
-	if suppressed > 0 {
+	if repeats > 0 {
 		r = r.Clone()
-		r.AddAttrs(slog.Int("suppressed", suppressed))
+		r.AddAttrs(slog.Int("suppressed", repeats))
 	}
 	return h.Handler.Handle(ctx, r)
 }
@@ -114,19 +114,19 @@ type occurrences struct {
 }
 
 // admit reports whether a line is to be written, and how many lines like it were left out since the last one.
-func (a *outages) admit(o outage, now time.Time) (suppressed int, log bool) {
+func (a *outages) admit(o outage, now time.Time) (repeats int, log bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before := a.seen[o]
-	if before != nil && now.Sub(before.written) < repeatOutage {
-		before.suppressed++
+	last := a.seen[o]
+	if last != nil && now.Sub(last.written) < repeatOutage {
+		last.suppressed++
 		return 0, false
 	}
-	if before != nil {
-		suppressed = before.suppressed
+	if last != nil {
+		repeats = last.suppressed
 	} else if len(a.seen) >= maxOutages {
 		clear(a.seen)
 	}
 	a.seen[o] = &occurrences{written: now}
-	return suppressed, true
+	return repeats, true
 }

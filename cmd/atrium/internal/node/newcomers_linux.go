@@ -29,14 +29,14 @@ func RefuseNewcomers(l net.Listener) error {
 		{Code: unix.BPF_RET | unix.BPF_K, K: whole},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // four instructions
-	var attached error
+	var attachErr error
 	if err := raw.Control(func(fd uintptr) {
-		attached = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program)
+		attachErr = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program)
 	}); err != nil {
 		return fmt.Errorf("listener: %w", err)
 	}
-	if attached != nil {
-		return fmt.Errorf("listener: filter: %w", attached)
+	if attachErr != nil {
+		return fmt.Errorf("listener: filter: %w", attachErr)
 	}
 	return nil
 }

@@ -41,9 +41,9 @@ type Program struct {
 // Run runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.
 // A stop during the start is not an error.
 func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, *Node) error) (err error) {
-	opened := false
+	isOpen := false
 	defer func() {
-		if ctx.Err() != nil && (!opened || errors.Is(err, context.Canceled)) {
+		if ctx.Err() != nil && (!isOpen || errors.Is(err, context.Canceled)) {
 			err = nil
 		}
 	}()
@@ -84,7 +84,7 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 		return err
 	}
 	defer closeCore()
-	opened = true
+	isOpen = true
 	n := &Node{Core: app, API: api, Registry: newRegistry(app, p.Version), Log: log}
 	if metrics != nil {
 		go serveMetrics(metrics, c, n.Registry, log)
@@ -172,7 +172,7 @@ func reloadOnHangup(ctx context.Context, load func() (configs.Config, error), ap
 		case <-hangup:
 		}
 		c, err := load()
-		before := app.Orgs.Directory().All()
+		previous := app.Orgs.Directory().All()
 		if err == nil {
 			err = errors.Join(app.Orgs.load(ctx, c), app.Keyring.Reload(), app.External.Gateways.load(ctx, c, app.Orgs))
 		}
@@ -183,8 +183,8 @@ func reloadOnHangup(ctx context.Context, load func() (configs.Config, error), ap
 		if keys := configs.NeedRestart(app.Config, c); len(keys) > 0 {
 			log.Warn("these settings have changed and take effect at the next start", "keys", keys)
 		}
-		for _, org := range before {
-			if _, there := app.Orgs.Directory().BySlug(org.Slug); !there {
+		for _, org := range previous {
+			if _, exists := app.Orgs.Directory().BySlug(org.Slug); !exists {
 				log.Warn("an org is no longer configured: its people, keys and data cannot be reached until it is "+
 					"configured again", "org", org.Slug)
 			}
@@ -225,8 +225,8 @@ func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 		if err := app.DB.IndexPeople(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
 			log.Warn("people of an earlier release cannot be found by name yet", "error", err)
 		}
-		claimed, err := app.DB.ClaimSweep(ctx, time.Now(), sweepEvery-5*time.Minute)
-		if claimed {
+		isClaimed, err := app.DB.ClaimSweep(ctx, time.Now(), sweepEvery-5*time.Minute)
+		if isClaimed {
 			err = app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -39,10 +39,10 @@ func (o *Orgs) load(ctx context.Context, c configs.Config) error {
 		return fmt.Errorf("orgs: %w", err)
 	}
 	byID := func(slug string) identity.OrgID { return ids[slug] }
-	offered := c.Registries(byID)
-	o.registries.Store(&offered)
-	taken := c.SourceOffers(byID)
-	o.sources.Store(&taken)
+	registries := c.Registries(byID)
+	o.registries.Store(&registries)
+	offers := c.SourceOffers(byID)
+	o.sources.Store(&offers)
 	limits := c.Quotas(byID)
 	o.quotas.Store(&limits)
 	o.present.Store(c.Directory(byID))
@@ -54,7 +54,7 @@ func (o *Orgs) load(ctx context.Context, c configs.Config) error {
 func MissingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
 	var missing []string
 	for _, org := range d.All() {
-		named := func(rule, slug string) error {
+		check := func(rule, slug string) error {
 			w, err := workspaces.Find(ctx, org.ID, slug)
 			switch {
 			case slug == "":
@@ -70,12 +70,12 @@ func MissingWorkspaces(ctx context.Context, d *identity.Directory, workspaces po
 			return nil
 		}
 		for i, r := range org.ClaimRules {
-			if err := named(fmt.Sprintf("claim_rules[%d]", i), r.Workspace); err != nil {
+			if err := check(fmt.Sprintf("claim_rules[%d]", i), r.Workspace); err != nil {
 				return nil, err
 			}
 		}
 		for i, c := range org.Captures {
-			if err := named(fmt.Sprintf("email_domains[%d]", i), c.Workspace); err != nil {
+			if err := check(fmt.Sprintf("email_domains[%d]", i), c.Workspace); err != nil {
 				return nil, err
 			}
 		}

@@ -16,14 +16,15 @@ func (c *Core) Reseal(ctx context.Context, progress func(sqlstore.Resealed)) err
 
 // resealQuietly seals stored credentials under the primary key. A server does so at its start and after each reload.
 func resealQuietly(ctx context.Context, app *Core, log *slog.Logger) {
-	var done sqlstore.Resealed
-	err := app.Reseal(ctx, func(r sqlstore.Resealed) { done = r })
+	var result sqlstore.Resealed
+	err := app.Reseal(ctx, func(r sqlstore.Resealed) { result = r })
 	switch {
 	case err != nil && ctx.Err() == nil:
 		log.Warn("credentials were not sealed under the primary key", "error", err)
-	case done.Changed > 0 || done.Unopened > 0:
-		log.Info("credentials were sealed under the primary key", "changed", done.Changed, "unopened", done.Unopened,
-			"of", done.Credentials)
+	case result.Changed > 0 || result.Unopened > 0:
+		log.Info("credentials were sealed under the primary key", "changed", result.Changed, "unopened",
+			result.Unopened,
+			"of", result.Credentials)
 	}
 }
 

@@ -29,12 +29,12 @@ func startTracing(ctx context.Context, version string) (stop func(), err error) 
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("atrium"),
+	info, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("atrium"),
 		semconv.ServiceVersion(version)), resource.WithFromEnv(), resource.WithHost())
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(info))
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	return func() {

@@ -37,9 +37,10 @@ func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
 
 // guard limits a call to a warehouse to the egress of its org and the ports of its kind, or
 // of SSH servers.
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
-		Deadline: end, Bytes: to.Limits.Bytes})
+func guard(target ports.Target, end time.Time) warehouse.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: target.Credential.AllowsPort,
+		Connect:  target.Limits.Connect,
+		Deadline: end, Bytes: target.Limits.Bytes})
 }
 
 // SheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers
@@ -51,17 +52,18 @@ func SheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end
 }
 
 // replyGuard limits a request to a reply endpoint to the egress of its org and the ports of its kind.
-func replyGuard(to ports.Target, end time.Time, bytes int64) replier.Network {
-	to.Limits.Bytes = bytes
-	return guard(to, end)
+func replyGuard(target ports.Target, end time.Time, bytes int64) replier.Network {
+	target.Limits.Bytes = bytes
+	return guard(target, end)
 }
 
 // webhookGuard limits a webhook to the egress of its org, and to the ports that reply endpoints can have.
-func webhookGuard(to ports.Target, end time.Time, bytes int64) replier.Network {
+func webhookGuard(target ports.Target, end time.Time, bytes int64) replier.Network {
 	port := func(uint16) bool { return false }
 	if d, ok := connection.Describe(connection.ReplyEndpoint); ok {
 		port = d.AllowsPort
 	}
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end,
-		Bytes: bytes})
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: port, Connect: target.Limits.Connect,
+		Deadline: end,
+		Bytes:    bytes})
 }

@@ -38,39 +38,39 @@ func Complete(w io.Writer, app *kong.Node, shell string) error {
 // writeBash writes a function that first finds the command before the cursor, then offers the values of the flag
 // before the cursor, or else subcommands and flags. For bash, the = of --flag=value is a word of its own.
 func writeBash(out *strings.Builder, app *kong.Node) {
-	var known, values, words strings.Builder
+	var knownFlags, values, words strings.Builder
 	for _, c := range commands(app) {
 		path := strings.Join(c.words, " ")
 		if path != "" {
-			fmt.Fprintf(&known, "      %q) command=%q ;;\n", " "+path, " "+path)
+			fmt.Fprintf(&knownFlags, "      %q) command=%q ;;\n", " "+path, " "+path)
 		}
 		for _, f := range flags(c.Node) {
-			switch offered := choices(f.Value); {
-			case len(offered) > 0:
+			switch options := choices(f.Value); {
+			case len(options) > 0:
 				fmt.Fprintf(&values, "    *%q) COMPREPLY=($(compgen -W %q -- \"$cur\")); return ;;\n",
-					" --"+f.Name, strings.Join(offered, " "))
+					" --"+f.Name, strings.Join(options, " "))
 			case isPath(f.Value):
 				fmt.Fprintf(&values, "    *%q) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", " --"+f.Name)
 			case !f.IsBool():
 				fmt.Fprintf(&values, "    *%q) return ;;\n", " --"+f.Name)
 			}
 		}
-		offered := append(names(c.Node), flagNames(c.Node)...)
+		options := append(names(c.Node), flagNames(c.Node)...)
 		if path != "" {
 			for _, f := range flags(app) {
 				if Inherits(c.Node, f) {
-					offered = append(offered, "--"+f.Name)
+					options = append(options, "--"+f.Name)
 				}
 			}
 		}
 		for _, a := range c.Positional {
-			offered = append(offered, choices(a)...)
+			options = append(options, choices(a)...)
 		}
 		key := ""
 		if path != "" {
 			key = " " + path
 		}
-		fmt.Fprintf(&words, "    %q) words=%q ;;\n", key, strings.Join(offered, " "))
+		fmt.Fprintf(&words, "    %q) words=%q ;;\n", key, strings.Join(options, " "))
 	}
 	fmt.Fprintf(out, `_%[1]s() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= words= i
@@ -87,7 +87,7 @@ func writeBash(out *strings.Builder, app *kong.Node) {
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _%[1]s %[1]s
-`, app.Name, known.String(), unique(values.String()), words.String())
+`, app.Name, knownFlags.String(), unique(values.String()), words.String())
 }
 
 // unique drops repeated lines: flags of the same name that accept the same values.
@@ -120,10 +120,10 @@ func flagNames(n *kong.Node) (all []string) {
 // writeFish writes a function that prints the command before the cursor, and one line for each command and each flag.
 // It looks for the command as the function for bash does: events is a command, and so is payments events.
 func writeFish(out *strings.Builder, app *kong.Node) {
-	var known strings.Builder
+	var knownFlags strings.Builder
 	for _, c := range commands(app) {
 		if len(c.words) > 0 {
-			fmt.Fprintf(&known, " %s", quoteFish(" "+strings.Join(c.words, " ")))
+			fmt.Fprintf(&knownFlags, " %s", quoteFish(" "+strings.Join(c.words, " ")))
 		}
 	}
 	fmt.Fprintf(out, `function __%[1]s_command
@@ -136,36 +136,36 @@ func writeFish(out *strings.Builder, app *kong.Node) {
   echo "$found"
 end
 complete -c %[1]s -f
-`, app.Name, known.String())
+`, app.Name, knownFlags.String())
 	for _, c := range commands(app) {
 		path := strings.TrimSuffix(" "+strings.Join(c.words, " "), " ")
-		at := fmt.Sprintf("test (__%s_command) = %s", app.Name, quoteFish(path))
+		condition := fmt.Sprintf("test (__%s_command) = %s", app.Name, quoteFish(path))
 		for _, child := range visible(c.Node) {
-			fmt.Fprintf(out, "complete -c %s -n %s -a %s -d %s\n", app.Name, quoteFish(at), child.Name,
+			fmt.Fprintf(out, "complete -c %s -n %s -a %s -d %s\n", app.Name, quoteFish(condition), child.Name,
 				quoteFish(child.Help))
 		}
 		for _, f := range flags(c.Node) {
 			if len(c.words) == 0 {
-				at = fishInherits(app, f)
+				condition = fishInherits(app, f)
 			}
 			value := ""
-			switch offered := choices(f.Value); {
-			case len(offered) > 0:
-				value = " -x -a " + quoteFish(strings.Join(offered, " "))
+			switch options := choices(f.Value); {
+			case len(options) > 0:
+				value = " -x -a " + quoteFish(strings.Join(options, " "))
 			case isPath(f.Value):
 				value = " -r -F"
 			case !f.IsBool():
 				value = " -x"
 			}
-			fmt.Fprintf(out, "complete -c %s -n %s -l %s%s -d %s\n", app.Name, quoteFish(at), f.Name, value,
+			fmt.Fprintf(out, "complete -c %s -n %s -l %s%s -d %s\n", app.Name, quoteFish(condition), f.Name, value,
 				quoteFish(f.Help))
 		}
 		for _, a := range c.Positional {
-			if offered := choices(a); len(offered) > 0 {
-				fmt.Fprintf(out, "complete -c %s -n %s -a %s\n", app.Name, quoteFish(at),
-					quoteFish(strings.Join(offered, " ")))
+			if options := choices(a); len(options) > 0 {
+				fmt.Fprintf(out, "complete -c %s -n %s -a %s\n", app.Name, quoteFish(condition),
+					quoteFish(strings.Join(options, " ")))
 			} else if isPath(a) {
-				fmt.Fprintf(out, "complete -c %s -n %s -F\n", app.Name, quoteFish(at))
+				fmt.Fprintf(out, "complete -c %s -n %s -F\n", app.Name, quoteFish(condition))
 			}
 		}
 	}

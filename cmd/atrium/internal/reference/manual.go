@@ -92,8 +92,8 @@ func synopsis(app, top *kong.Node, c command) string {
 
 // placeholder returns what stands for the value of a flag: the values that it accepts, if they are listed.
 func placeholder(f *kong.Flag) string {
-	if offered := choices(f.Value); len(offered) > 0 {
-		return strings.Join(offered, "|")
+	if options := choices(f.Value); len(options) > 0 {
+		return strings.Join(options, "|")
 	}
 	return f.FormatPlaceHolder()
 }
@@ -126,14 +126,14 @@ func paragraphs(text string) string {
 	example := false
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line = strings.TrimRight(line, "\n")
-		indented := strings.HasPrefix(line, "  ")
+		isIndented := strings.HasPrefix(line, "  ")
 		switch {
-		case indented && !example:
+		case isIndented && !example:
 			out.WriteString(".PP\n.nf\n")
-		case !indented && example:
+		case !isIndented && example:
 			out.WriteString(".fi\n.PP\n")
 		}
-		example = indented
+		example = isIndented
 		if line == "" {
 			out.WriteString(".PP\n")
 			continue
