@@ -67,7 +67,11 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		})
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-		api := newAPI(t, server.Config{
+		api := server.New(conformance.Contract(t))
+		if err := api.Register(presencesAreaOf()); err != nil {
+			t.Fatal(err)
+		}
+		api.Start(server.Config{
 			RequestTimeout: time.Minute, RateLimit: server.RateLimit{PerMinute: 1e6, Burst: 1e6,
 				UnauthenticatedPerMinute: 1e6},
 			Concurrency: server.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/connections"
@@ -184,52 +182,6 @@ func TestARequestWithoutABodyIsToldThatItIsRequired(t *testing.T) {
 	if w.Code != http.StatusUnsupportedMediaType {
 		t.Errorf("a body of another type: %d %s", w.Code, w.Body)
 	}
-}
-
-func TestRoutesAndContract(t *testing.T) {
-	t.Run("agree", func(t *testing.T) { newEnv(t) })
-
-	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
-		h := newEnv(t)
-		err := h.Register(server.Area{Operations: append(webhooksArea().Operations,
-			server.Get("/api/secret", server.Query(getWebhook)))})
-		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
-			t.Errorf("error = %v", err)
-		}
-	})
-	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
-		h := newEnv(t)
-		for want, op := range map[string]server.Operation{
-			"createAPIKey is a query":        server.Post("/api/api-keys", server.Query(createKey)),
-			"listAPIKeys is outbound in one": server.Get("/api/api-keys", server.Outbound(createConnection)),
-			"verifyConnection is a stream in one": server.Post(
-				"/api/connections/{connection_id}/verify", server.Outbound(verifyConnection),
-			),
-			"getMe is a stream in one":    server.Get("/api/me", exportMe),
-			"exportMe is a stream in one": server.Get("/api/me/export", server.Query(getWebhook)),
-			"copyChatTemplate is outbound in": server.Post(
-				"/api/chat-templates/{template_id}/copy", server.Outbound(nil),
-			),
-		} {
-			if err := h.Register(
-				server.Area{Operations: []server.Operation{op}},
-			); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error = %v, want %q", err, want)
-			}
-		}
-	})
-	t.Run("an operation that has no route is an error", func(t *testing.T) {
-		h := newEnv(t)
-		err := cmp.Or(h.Register(webhooksArea()), h.CheckComplete())
-		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
-			t.Errorf("error = %v", err)
-		}
-	})
-	t.Run("an empty contract has none of the routes", func(t *testing.T) {
-		if err := server.New(new(openapi.Contract)).Register(webhooksArea()); err == nil {
-			t.Error("no error")
-		}
-	})
 }
 
 // The list is part of the specification: method, path and parameter names are fixed.

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/conformance"
+)
+
+func TestRoutesAndContract(t *testing.T) {
+	list := func(*Call) (Reply, error) { return NoContent, nil }
+	create := func(*Call) (Command, error) { return Respond(NoContent), nil }
+	webhooks := Area{Operations: []Operation{Get("/api/webhooks", Query(list)), Post("/api/webhooks", Command(list))}}
+	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
+		err := New(conformance.Contract(t)).Register(webhooks,
+			Area{Operations: []Operation{Get("/api/secret", Query(list))}})
+		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
+		for want, op := range map[string]Operation{
+			"createAPIKey is a query":             Post("/api/api-keys", Query(list)),
+			"listAPIKeys is outbound in one":      Get("/api/api-keys", Outbound(create)),
+			"verifyConnection is a stream in one": Post("/api/connections/{connection_id}/verify", Outbound(create)),
+			"getMe is a stream in one":            Get("/api/me", Streaming{}),
+			"exportMe is a stream in one":         Get("/api/me/export", Query(list)),
+			"copyChatTemplate is outbound in":     Post("/api/chat-templates/{template_id}/copy", Outbound(create)),
+		} {
+			err := New(conformance.Contract(t)).Register(Area{Operations: []Operation{op}})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error = %v, want %q", err, want)
+			}
+		}
+	})
+	t.Run("a stream without a credential ends with the access of its reader", func(t *testing.T) {
+		plain := NewRoute(http.MethodPost, "/api/embed/messages", http.NotFoundHandler())
+		err := New(conformance.Contract(t)).Register(Area{Public: []Route{plain}})
+		if err == nil || !strings.Contains(err.Error(), "is a stream in one of its route and openapi.yaml") {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("an operation that has no route is an error, unless its area is left out", func(t *testing.T) {
+		api := New(conformance.Contract(t))
+		if err := api.Register(webhooks); err != nil {
+			t.Fatal(err)
+		}
+		all := Area{}
+		for _, declared := range api.Contract.Operations() {
+			all.Operations = append(all.Operations, Operation{declared.Method, declared.Path, Query(list)})
+		}
+		if err := api.CheckComplete(); err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
+			t.Errorf("error = %v", err)
+		}
+		if err := api.CheckComplete(all); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("an empty contract has none of the routes", func(t *testing.T) {
+		if err := New(new(openapi.Contract)).Register(webhooks); err == nil {
+			t.Error("no error")
+		}
+	})
+}
