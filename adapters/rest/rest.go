@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/adapters/rest/webhooks"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -53,7 +54,7 @@ func (r *Routes) areas() []server.Area {
 		presencesAreaOf(),
 		r.accounts.area(),
 		eventsArea(),
-		webhooksArea(),
+		webhooks.Area(),
 		embedsAreaOf(r.api),
 		r.scim.area(),
 		r.console.area(),

@@ -1,4 +1,5 @@
-package rest
+// Package webhooks serves the endpoints of webhooks, and their deliveries.
+package webhooks
 
 import (
 	"encoding/base64"
@@ -215,6 +216,6 @@ func toDelivery(d *webhook.Delivery) openapi.WebhookDelivery {
 	return out
 }
 
-func webhooksArea() server.Area {
+func Area() server.Area {
 	return server.Area{Name: "webhooks", Operations: endpointOperations()}
 }
