@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/docs"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/scim"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/rest/webhooks"
 	"github.com/atrium-hq/atrium/ports"
@@ -19,7 +21,7 @@ type Deps struct {
 	OpenID  ports.OpenIDClient
 	SignIns ports.Sealer // of sign-ins at providers, in cookies
 	Console http.Handler // everything below /console/ that is not a page to sign in
-	SCIM    ServeDirectory
+	SCIM    scim.ServeDirectory
 }
 
 // Routes are the routes of one API. They need none of its dependencies, and take most of the time that it takes to
@@ -28,7 +30,7 @@ type Routes struct {
 	api      *server.API
 	accounts *accountsArea
 	console  *consoleArea
-	scim     *scimArea
+	scim     *scim.Handlers
 }
 
 // NewRoutes returns the routes of an API. It fails if they and openapi.yaml differ.
@@ -39,7 +41,7 @@ func NewRoutes(contract *openapi.Contract) (*Routes, error) {
 
 func newRoutes(contract *openapi.Contract) *Routes {
 	api := server.New(contract)
-	return &Routes{api: api, accounts: newAccounts(api), console: newConsole(api), scim: newSCIM(api)}
+	return &Routes{api: api, accounts: newAccounts(api), console: newConsole(api), scim: scim.New(api)}
 }
 
 // areas are all areas. The router tries them in this order, so the most frequent requests come first.
@@ -56,9 +58,9 @@ func (r *Routes) areas() []server.Area {
 		eventsArea(),
 		webhooks.Area(),
 		embedsAreaOf(r.api),
-		r.scim.area(),
+		r.scim.Area(),
 		r.console.area(),
-		docsArea(r.api),
+		docs.Area(r.api),
 	}
 }
 
@@ -66,7 +68,7 @@ func (r *Routes) areas() []server.Area {
 func New(c server.Config, d Deps, r *Routes) *server.API {
 	r.api.Start(c, d.Deps)
 	r.accounts.start(d.OpenID, d.SignIns, c.RateLimit.SignInsPerMinute)
-	r.scim.serve = d.SCIM
+	r.scim.Serve = d.SCIM
 	r.console.application = d.Console
 	return r.api
 }

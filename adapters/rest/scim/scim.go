@@ -1,4 +1,5 @@
-package rest
+// Package scim lets an org's directory manage its people, by SCIM.
+package scim
 
 import (
 	"context"
@@ -19,15 +20,15 @@ const scimPath = "/scim/v2/"
 // maxSCIMBody is the largest body, in bytes: a group with the most people it can have.
 const maxSCIMBody = 2 << 20
 
-// scimArea is SCIM, where an org has configured tokens of its directory.
-type scimArea struct {
+// Handlers is SCIM, where an org has configured tokens of its directory.
+type Handlers struct {
 	*server.API
-	serve ServeDirectory
+	Serve ServeDirectory
 }
 
-func newSCIM(api *server.API) *scimArea { return &scimArea{API: api} }
+func New(api *server.API) *Handlers { return &Handlers{API: api} }
 
-func (a *scimArea) area() server.Area {
+func (a *Handlers) Area() server.Area {
 	return server.Area{
 		Name: "scim", Below: []server.Route{
 			server.NewRoute("", scimPath, server.WithRoute(scimPath, a.handleDirectory)),
@@ -35,7 +36,7 @@ func (a *scimArea) area() server.Area {
 	}
 }
 
-func (a *scimArea) handleDirectory(w http.ResponseWriter, r *http.Request) {
+func (a *Handlers) handleDirectory(w http.ResponseWriter, r *http.Request) {
 	obs := server.Observed(r)
 	if obs.Org.SCIM == nil {
 		a.Problem(w, r, server.ErrNoSuchPath)
@@ -55,14 +56,14 @@ func (a *scimArea) handleDirectory(w http.ResponseWriter, r *http.Request) {
 	}
 	defer leave()
 	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
-	a.serve(w, r, identity.System(obs.Org.ID, "", obs.ID, a.Now()), obs.Org)
+	a.Serve(w, r, identity.System(obs.Org.ID, "", obs.ID, a.Now()), obs.Org)
 }
 
 // directoryOf names the directory of an org among the callers.
 func directoryOf(org *identity.Org) string { return "scim " + string(org.ID) }
 
 // admitDirectory checks the token of a directory, and counts its request.
-func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
+func (a *Handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
 	at, token := a.Now(), server.Bearer(r.Header.Get("Authorization"))
 	if err := a.LimitFailedAuth(h, obs, token, at); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (a *scimArea) admitDirectory(h http.Header, r *http.Request, obs *server.Ob
 }
 
 // refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).
-func (a *scimArea) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
+func (a *Handlers) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
 	f := server.PublicError(err)
 	status := server.Statuses[f.Kind]
 	a.SetProblemHeaders(w, r, f, err)

@@ -1,4 +1,5 @@
-package rest
+// Package docs serves the reference of the API.
+package docs
 
 import (
 	"embed"
@@ -16,12 +17,12 @@ import (
 const docsPolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// docsArea is the reference of the API.
-func docsArea(api *server.API) server.Area { return server.Area{Name: "docs", Public: docsRoutes(api)} }
+// Area is the reference of the API.
+func Area(api *server.API) server.Area { return server.Area{Name: "docs", Public: docsRoutes(api)} }
 
 // docsFiles are the page, the scripts that start Swagger UI and extend it, and the style of its samples and its search.
 //
-//go:embed docs
+//go:embed index.html *.js page.css
 var docsFiles embed.FS
 
 // docsRoutes are the reference's page and its files. Each file has a route: any other path is unknown, as
@@ -39,7 +40,7 @@ func docsRoutes(a *server.API) []server.Route {
 	const forMinutes = "public, max-age=300"
 	own := func(path, file, contentType string) {
 		add(path, func() (*server.Asset, error) {
-			text, err := docsFiles.ReadFile("docs/" + file)
+			text, err := docsFiles.ReadFile(file)
 			if err != nil {
 				return nil, err
 			}
