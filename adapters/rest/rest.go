@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/console"
 	"github.com/atrium-hq/atrium/adapters/rest/docs"
+	"github.com/atrium-hq/atrium/adapters/rest/events"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/rows"
 	"github.com/atrium-hq/atrium/adapters/rest/scim"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/rest/webhooks"
@@ -29,7 +32,7 @@ type Deps struct {
 type Routes struct {
 	api      *server.API
 	accounts *accountsArea
-	console  *consoleArea
+	console  *console.Handlers
 	scim     *scim.Handlers
 }
 
@@ -41,7 +44,7 @@ func NewRoutes(contract *openapi.Contract) (*Routes, error) {
 
 func newRoutes(contract *openapi.Contract) *Routes {
 	api := server.New(contract)
-	return &Routes{api: api, accounts: newAccounts(api), console: newConsole(api), scim: scim.New(api)}
+	return &Routes{api: api, accounts: newAccounts(api), console: console.New(api), scim: scim.New(api)}
 }
 
 // areas are all areas. The router tries them in this order, so the most frequent requests come first.
@@ -51,15 +54,15 @@ func (r *Routes) areas() []server.Area {
 		chatsArea(),
 		connectionsArea(),
 		sourcesArea(),
-		rowsArea(),
+		rows.Area(),
 		paymentsAreaOf(r.api),
 		presencesAreaOf(),
 		r.accounts.area(),
-		eventsArea(),
+		events.Area(),
 		webhooks.Area(),
 		embedsAreaOf(r.api),
 		r.scim.Area(),
-		r.console.area(),
+		r.console.Area(),
 		docs.Area(r.api),
 	}
 }
@@ -69,7 +72,7 @@ func New(c server.Config, d Deps, r *Routes) *server.API {
 	r.api.Start(c, d.Deps)
 	r.accounts.start(d.OpenID, d.SignIns, c.RateLimit.SignInsPerMinute)
 	r.scim.Serve = d.SCIM
-	r.console.application = d.Console
+	r.console.Application = d.Console
 	return r.api
 }
 
@@ -78,5 +81,5 @@ func New(c server.Config, d Deps, r *Routes) *server.API {
 // days.
 func Traceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
-		r.URL.Path != streamPath && r.URL.Path != eventsPath
+		r.URL.Path != streamPath && r.URL.Path != events.StreamPath
 }

@@ -1,4 +1,4 @@
-package rest
+package console
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 
 // The pages where people sign in and join. They contain no data of an org: their script calls the API.
 var (
-	//go:embed console/sign-in.js console/sign-in.css console/card.html console/card.js
+	//go:embed sign-in.js sign-in.css card.html card.js
 	consoleFiles embed.FS
 
-	//go:embed console/page.html
+	//go:embed page.html
 	consoleHTML     string
 	consoleTemplate = template.Must(template.New("console").Parse(consoleHTML))
 )
@@ -23,15 +23,15 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// consoleArea is the pages of the console. They are for people, and not part of the contract.
-type consoleArea struct {
+// Handlers is the pages of the console. They are for people, and not part of the contract.
+type Handlers struct {
 	*server.API
-	application http.Handler // everything below /console/ that is not a page to sign in
+	Application http.Handler // everything below /console/ that is not a page to sign in
 }
 
-func newConsole(api *server.API) *consoleArea { return &consoleArea{API: api} }
+func New(api *server.API) *Handlers { return &Handlers{API: api} }
 
-func (a *consoleArea) area() server.Area {
+func (a *Handlers) Area() server.Area {
 	const to = "./console/" // a proxy may add a path before
 	redirect := func(path string) server.Route {
 		send := func(w http.ResponseWriter, _ *http.Request) {
@@ -42,7 +42,7 @@ func (a *consoleArea) area() server.Area {
 	}
 	application := server.WithRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
 		if a.MayDownload(w, r, 0) {
-			a.application.ServeHTTP(w, r)
+			a.Application.ServeHTTP(w, r)
 		}
 	})
 	routes := []server.Route{redirect("/"), redirect("/console"), a.cardPage()}
@@ -57,7 +57,7 @@ func (a *consoleArea) area() server.Area {
 	}
 	for _, name := range []string{"sign-in.js", "sign-in.css", "card.js"} {
 		routes = append(routes, a.file("/console/"+name, func() (*server.Asset, error) {
-			return server.OpenAsset(consoleFiles, "console/"+name, "no-cache")
+			return server.OpenAsset(consoleFiles, name, "no-cache")
 		}))
 	}
 	return server.Area{
@@ -67,7 +67,7 @@ func (a *consoleArea) area() server.Area {
 	}
 }
 
-func (a *consoleArea) file(path string, load func() (*server.Asset, error)) server.Route {
+func (a *Handlers) file(path string, load func() (*server.Asset, error)) server.Route {
 	serve := a.AssetHandler(path, load)
 	return server.NewRoute(http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server.SetConsoleHeaders(w.Header(), consolePolicy)

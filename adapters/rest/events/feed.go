@@ -1,4 +1,5 @@
-package rest
+// Package events serves the audit trail: lists, the feed and its stream.
+package events
 
 import (
 	"strconv"
@@ -17,7 +18,7 @@ func eventOperations() []server.Operation {
 		server.Get("/api/events", server.CachedQuery(listEvents)),
 		server.Get("/api/events/verification", server.Query(verifyEvents)),
 		server.Get("/api/event-types", server.Query(listEventTypes)),
-		server.Get(eventsPath, streamEvents),
+		server.Get(StreamPath, streamEvents),
 	}
 }
 
@@ -109,4 +110,4 @@ func feedReply(r *server.Call) (server.Reply, error) {
 	}), err
 }
 
-func eventsArea() server.Area { return server.Area{Name: "events", Operations: eventOperations()} }
+func Area() server.Area { return server.Area{Name: "events", Operations: eventOperations()} }

@@ -1,4 +1,5 @@
-package rest
+// Package rows serves the rows of data sources, as pages and as streams.
+package rows
 
 import (
 	"context"
@@ -218,4 +219,4 @@ func pathSource(r *server.Call) source.ID {
 
 const csvMedia = "text/csv"
 
-func rowsArea() server.Area { return server.Area{Name: "rows", Operations: rowOperations()} }
+func Area() server.Area { return server.Area{Name: "rows", Operations: rowOperations()} }

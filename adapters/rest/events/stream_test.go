@@ -1,4 +1,4 @@
-package rest
+package events
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 		for range streams {
 			go func() {
 				r := &server.Call{
-					Request: httptest.NewRequest(http.MethodGet, eventsPath, nil), API: a, Services: services, By: by,
+					Request: httptest.NewRequest(http.MethodGet, StreamPath, nil), API: a, Services: services, By: by,
 				}
 				w := httptest.NewRecorder()
 				s := &followedEvents{query: event.FeedQuery{Limit: part}, Stream: server.NewStream(r, w, nil)}

@@ -1,4 +1,4 @@
-package rest
+package events
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	eventsPath      = "/api/events/stream"
+	StreamPath      = "/api/events/stream"
 	eventStreamPart = 100         // events that are read at once
 	eventStreamPoll = time.Second // between reads for the events of other nodes
 	lastPlace       = 1<<53 - 1   // higher than any Seq

@@ -1,4 +1,4 @@
-package rest
+package events
 
 import (
 	"encoding/json"

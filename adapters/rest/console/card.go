@@ -1,4 +1,5 @@
-package rest
+// Package console serves the pages of the console: those to sign in, to join and to type a card, and the application.
+package console
 
 import (
 	"net/http"
@@ -16,9 +17,9 @@ const cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com 
 
 // cardPage serves the document in which payers type a card into Stripe's own form, so that the card reaches
 // Stripe only. It exists only where the org's gateway is Stripe.
-func (a *consoleArea) cardPage() server.Route {
+func (a *Handlers) cardPage() server.Route {
 	page := a.AssetHandler("/console/card", func() (*server.Asset, error) {
-		return server.OpenAsset(consoleFiles, "console/card.html", "no-store")
+		return server.OpenAsset(consoleFiles, "card.html", "no-store")
 	})
 	return server.NewRoute(http.MethodGet, "/console/card", server.WithRoute("/console/card",
 		func(w http.ResponseWriter, r *http.Request) {
