@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/connections"
 	"github.com/atrium-hq/atrium/adapters/rest/console"
 	"github.com/atrium-hq/atrium/adapters/rest/docs"
 	"github.com/atrium-hq/atrium/adapters/rest/events"
@@ -14,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/rows"
 	"github.com/atrium-hq/atrium/adapters/rest/scim"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/adapters/rest/sources"
 	"github.com/atrium-hq/atrium/adapters/rest/webhooks"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -52,8 +54,8 @@ func (r *Routes) areas() []server.Area {
 	return []server.Area{
 		promptsArea(),
 		chatsArea(),
-		connectionsArea(),
-		sourcesArea(),
+		connections.Area(),
+		sources.Area(),
 		rows.Area(),
 		paymentsAreaOf(r.api),
 		presencesAreaOf(),

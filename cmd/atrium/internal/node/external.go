@@ -17,7 +17,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/replier"
-	"github.com/atrium-hq/atrium/adapters/rest"
+	connectionsapi "github.com/atrium-hq/atrium/adapters/rest/connections"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
@@ -239,6 +239,6 @@ func googleClient(org *identity.Org, c configs.SourceOffer) connection.OAuthClie
 		return connection.OAuthClient{}
 	}
 	return connection.OAuthClient{
-		ID: c.GoogleConsent.ClientID, Secret: c.GoogleConsent.ClientSecret, RedirectURI: rest.ConsentURI(org),
+		ID: c.GoogleConsent.ClientID, Secret: c.GoogleConsent.ClientSecret, RedirectURI: connectionsapi.ConsentURI(org),
 	}
 }

@@ -1,4 +1,5 @@
-package rest
+// Package sources serves data sources: what they are mapped to, and their jobs and validations.
+package sources
 
 import (
 	"encoding/json"
@@ -227,4 +228,4 @@ func sourceID(r *server.Call) source.ID {
 	return server.PathID[source.ID](r, "source_id", source.Prefix)
 }
 
-func sourcesArea() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }
+func Area() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }

@@ -1,4 +1,4 @@
-package rest
+package sources
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package rest
+package connections
 
 import (
 	"encoding/json"

@@ -1,4 +1,5 @@
-package rest
+// Package connections serves connections to data sources and reply endpoints.
+package connections
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
@@ -167,6 +168,6 @@ func connectionReply(r *server.Call, c *connection.Connection, err error) (serve
 	return server.OK(toConnection(c, convert.Slice(sources, toConnectionSource))).WithRevision(c.Revision), err
 }
 
-func connectionsArea() server.Area {
+func Area() server.Area {
 	return server.Area{Name: "connections", Operations: connectionOperations()}
 }

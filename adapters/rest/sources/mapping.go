@@ -1,4 +1,4 @@
-package rest
+package sources
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
