@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/docs"
 	"github.com/atrium-hq/atrium/adapters/rest/events"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/presences"
 	"github.com/atrium-hq/atrium/adapters/rest/rows"
 	"github.com/atrium-hq/atrium/adapters/rest/scim"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
@@ -58,7 +59,7 @@ func (r *Routes) areas() []server.Area {
 		sources.Area(),
 		rows.Area(),
 		paymentsAreaOf(r.api),
-		presencesAreaOf(),
+		presences.Area(),
 		r.accounts.area(),
 		events.Area(),
 		webhooks.Area(),
@@ -83,5 +84,5 @@ func New(c server.Config, d Deps, r *Routes) *server.API {
 // days.
 func Traceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
-		r.URL.Path != streamPath && r.URL.Path != events.StreamPath
+		r.URL.Path != presences.StreamPath && r.URL.Path != events.StreamPath
 }

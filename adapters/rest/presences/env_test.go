@@ -1,4 +1,4 @@
-package rest
+package presences
 
 import (
 	"bytes"
@@ -68,7 +68,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 		api := server.New(conformance.Contract(t))
-		if err := api.Register(presencesAreaOf()); err != nil {
+		if err := api.Register(Area()); err != nil {
 			t.Fatal(err)
 		}
 		api.Start(server.Config{
@@ -257,7 +257,7 @@ type client struct {
 func (h *streamEnv) open(token account.Token, query string, headers ...string) *client {
 	h.t.Helper()
 	ctx, cut := context.WithCancel(h.t.Context())
-	r := httptest.NewRequestWithContext(ctx, http.MethodGet, streamPath+query, nil)
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, StreamPath+query, nil)
 	if !token.IsZero() {
 		r.Header.Set("Authorization", "Bearer "+token.Reveal())
 	}
@@ -330,7 +330,7 @@ func (l *client) events() (events []string, id string) {
 				id = value
 			case "data":
 				if data = value; kind != "reset" {
-					conformance.CheckEvent(l.h.t, streamPath, data)
+					conformance.CheckEvent(l.h.t, StreamPath, data)
 				}
 			case ":":
 				kind = ":"

@@ -1,4 +1,5 @@
-package rest
+// Package presences serves who is online: heartbeats, lists and streams.
+package presences
 
 import (
 	"time"
@@ -17,12 +18,12 @@ const (
 	beatsAtOnce    = 30
 )
 
-func (a *presencesArea) presenceOperations() []server.Operation {
+func (a *handlers) presenceOperations() []server.Operation {
 	const one = "/api/presence/{presence_id}"
 	return []server.Operation{
 		server.Post("/api/presence", server.Command(a.sendHeartbeat)), // first, so that the router finds it soonest
 		server.Get("/api/presence", server.Query(listPresences)),
-		server.Get(streamPath, streamPresences),
+		server.Get(StreamPath, streamPresences),
 		server.Post("/api/presence/stream-tickets", server.Command(issueStreamTicket)),
 		server.Get(one, server.Query(getPresence)),
 		server.Delete(one, server.Command(deletePresence)),
@@ -38,7 +39,7 @@ func presenceID(r *server.Call) (id presence.ID, own bool) {
 	), server.PathVar(r.Request, "presence_id") == ownPresence
 }
 
-func (a *presencesArea) sendHeartbeat(r *server.Call) (server.Reply, error) {
+func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
 	if server.TakeAll(r.ReplyHeader, r.By.At, 1, a.heartbeats.Allowance(string(r.By.User))) != nil {
 		return server.Reply{}, r.API.Refuse("heartbeat_rate", server.ErrRateLimited)
 	}
@@ -100,16 +101,16 @@ func deletePresence(r *server.Call) (server.Reply, error) {
 	return server.NoContent, r.Presences.Delete(r.Context(), r.By, id)
 }
 
-func presencesAreaOf() server.Area {
-	return presencesAreaWith(server.NewLimiter(beatsPerMinute, beatsAtOnce))
+func Area() server.Area {
+	return areaWith(server.NewLimiter(beatsPerMinute, beatsAtOnce))
 }
 
-func presencesAreaWith(heartbeats *server.Limiter) server.Area {
-	a := &presencesArea{heartbeats}
+func areaWith(heartbeats *server.Limiter) server.Area {
+	a := &handlers{heartbeats}
 	return server.Area{Name: "presences", Operations: a.presenceOperations()}
 }
 
-// presencesArea is who is online.
-type presencesArea struct {
+// handlers is who is online.
+type handlers struct {
 	heartbeats *server.Limiter // by user
 }

@@ -1,4 +1,4 @@
-package rest
+package presences
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-const streamPath = "/api/presence/stream"
+const StreamPath = "/api/presence/stream"
 
 var streamPresences = server.Streaming{
 	Media:   server.Always(server.EventStream),

@@ -1,4 +1,4 @@
-package rest
+package presences
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	api := server.New(conformance.Contract(t))
-	if err := api.Register(presencesAreaWith(server.NewLimiter(1e6, 1e6))); err != nil {
+	if err := api.Register(areaWith(server.NewLimiter(1e6, 1e6))); err != nil {
 		t.Fatal(err)
 	}
 	api.Start(server.Config{
