@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/chats"
 	"github.com/atrium-hq/atrium/adapters/rest/connections"
 	"github.com/atrium-hq/atrium/adapters/rest/console"
 	"github.com/atrium-hq/atrium/adapters/rest/docs"
@@ -54,7 +55,7 @@ func newRoutes(contract *openapi.Contract) *Routes {
 func (r *Routes) areas() []server.Area {
 	return []server.Area{
 		promptsArea(),
-		chatsArea(),
+		chats.Area(),
 		connections.Area(),
 		sources.Area(),
 		rows.Area(),

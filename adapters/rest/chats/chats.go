@@ -1,4 +1,5 @@
-package rest
+// Package chats serves chat templates and their versions.
+package chats
 
 import (
 	"encoding/json"
@@ -143,7 +144,7 @@ func chatReply(r *server.Call, t *chat.Template, err error) (server.Reply, error
 
 func chatID(r *server.Call) chat.ID { return server.PathID[chat.ID](r, "template_id", chat.Prefix) }
 
-func chatsArea() server.Area {
+func Area() server.Area {
 	return server.Area{
 		Name:       "chats",
 		Operations: slices.Concat(chatExportOperations(), chatOperations(), chatVersionOperations()),

@@ -1,4 +1,4 @@
-package rest
+package chats
 
 import (
 	"encoding/json"
