@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/docs"
 	"github.com/atrium-hq/atrium/adapters/rest/events"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/payments"
 	"github.com/atrium-hq/atrium/adapters/rest/presences"
 	"github.com/atrium-hq/atrium/adapters/rest/rows"
 	"github.com/atrium-hq/atrium/adapters/rest/scim"
@@ -59,7 +60,7 @@ func (r *Routes) areas() []server.Area {
 		connections.Area(),
 		sources.Area(),
 		rows.Area(),
-		paymentsAreaOf(r.api),
+		payments.Area(r.api),
 		presences.Area(),
 		r.accounts.area(),
 		events.Area(),

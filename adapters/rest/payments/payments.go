@@ -1,4 +1,5 @@
-package rest
+// Package payments serves plans, subscriptions and payments, and receives the webhooks of gateways.
+package payments
 
 import (
 	"crypto/sha256"

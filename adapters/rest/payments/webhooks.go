@@ -1,4 +1,4 @@
-package rest
+package payments
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// paymentsArea is plans, subscriptions and payments.
-type paymentsArea struct{ *server.API }
+// handlers is plans, subscriptions and payments.
+type handlers struct{ *server.API }
 
-func paymentsAreaOf(api *server.API) server.Area {
-	a := paymentsArea{api}
+func Area(api *server.API) server.Area {
+	a := handlers{api}
 	return server.Area{
 		Name:       "payments",
 		Operations: paymentOperations(),
@@ -29,7 +29,7 @@ func paymentsAreaOf(api *server.API) server.Area {
 // webhookPaths is the prefix that payment gateways call, on any host: the org is in the path.
 const webhookPaths = paymentPaths + "/webhooks/"
 
-func (a *paymentsArea) webhookRoutes() []server.Route {
+func (a *handlers) webhookRoutes() []server.Route {
 	const path = webhookPaths + "{gateway}/{org}"
 	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
 	handle := func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func (a *paymentsArea) webhookRoutes() []server.Route {
 
 // receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before
 // the signature is verified.
-func (a *paymentsArea) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
+func (a *handlers) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
 	org, there := a.Orgs().BySlug(server.PathVar(r, "org"))
 	if !there {
 		return payment.ErrGatewayNotFound

@@ -1,4 +1,4 @@
-package rest
+package payments
 
 import (
 	"bytes"
@@ -61,7 +61,7 @@ func hostedReply(r *server.Call, p *payments.HostedPage, err error) (server.Comm
 	return server.Respond(out), nil
 }
 
-//go:embed embed/sandbox.html
+//go:embed sandbox.html
 var sandboxHTML string
 
 var sandboxTemplate = template.Must(template.New("sandbox").Parse(sandboxHTML))
@@ -85,14 +85,14 @@ const (
 
 // sandboxRoutes serve the pages of the sandbox. They are for people, and not part of the contract. The secret
 // in the path is the credential.
-func (a *paymentsArea) sandboxRoutes() []server.Route {
+func (a *handlers) sandboxRoutes() []server.Route {
 	serve := server.WithRoute(sandboxPage, a.serveSandboxPage)
 	return []server.Route{
 		server.NewRoute(http.MethodGet, sandboxPage, serve), server.NewRoute(http.MethodPost, sandboxPage, serve),
 	}
 }
 
-func (a *paymentsArea) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
 	defer cancel()
 	link := payment.SandboxLink{
@@ -114,7 +114,7 @@ func (a *paymentsArea) serveSandboxPage(w http.ResponseWriter, r *http.Request) 
 }
 
 // submitSandboxPage does what the form of a page says.
-func (a *paymentsArea) submitSandboxPage(
+func (a *handlers) submitSandboxPage(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, link payment.SandboxLink, page **payment.SandboxPage,
 ) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxSandboxForm)
@@ -147,7 +147,7 @@ func redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
 	})
 }
 
-func (a *paymentsArea) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
+func (a *handlers) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
 	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.Now().Year() + 3, Gone: p == nil}
 	status, targets := http.StatusOK, "'self'"
 	if err != nil {
