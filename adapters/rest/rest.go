@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/accounts"
 	"github.com/atrium-hq/atrium/adapters/rest/chats"
 	"github.com/atrium-hq/atrium/adapters/rest/connections"
 	"github.com/atrium-hq/atrium/adapters/rest/console"
@@ -36,7 +37,7 @@ type Deps struct {
 // build an API: so a server builds them while its database is opened.
 type Routes struct {
 	api      *server.API
-	accounts *accountsArea
+	accounts *accounts.Handlers
 	console  *console.Handlers
 	scim     *scim.Handlers
 }
@@ -49,7 +50,7 @@ func NewRoutes(contract *openapi.Contract) (*Routes, error) {
 
 func newRoutes(contract *openapi.Contract) *Routes {
 	api := server.New(contract)
-	return &Routes{api: api, accounts: newAccounts(api), console: console.New(api), scim: scim.New(api)}
+	return &Routes{api: api, accounts: accounts.New(api), console: console.New(api), scim: scim.New(api)}
 }
 
 // areas are all areas. The router tries them in this order, so the most frequent requests come first.
@@ -62,7 +63,7 @@ func (r *Routes) areas() []server.Area {
 		rows.Area(),
 		payments.Area(r.api),
 		presences.Area(),
-		r.accounts.area(),
+		r.accounts.Area(),
 		events.Area(),
 		webhooks.Area(),
 		embedsAreaOf(r.api),
@@ -75,7 +76,7 @@ func (r *Routes) areas() []server.Area {
 // New returns the API of routes as a handler. Routes are for one API: their handlers use it.
 func New(c server.Config, d Deps, r *Routes) *server.API {
 	r.api.Start(c, d.Deps)
-	r.accounts.start(d.OpenID, d.SignIns, c.RateLimit.SignInsPerMinute)
+	r.accounts.Configure(d.OpenID, d.SignIns, c.RateLimit.SignInsPerMinute)
 	r.scim.Serve = d.SCIM
 	r.console.Application = d.Console
 	return r.api

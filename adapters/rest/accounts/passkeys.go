@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"net"
@@ -18,7 +18,7 @@ const (
 	passkeySignInOptions = passkeySignIn + "/challenge"
 )
 
-func (a *accountsArea) passkeyOperations() []server.Operation {
+func (a *Handlers) passkeyOperations() []server.Operation {
 	const confirm, mine = "/api/auth/step-up", "/api/me/passkeys"
 	return []server.Operation{
 		server.Post(confirm+"/challenge", server.Query(a.optionsToStepUp)),
@@ -34,7 +34,7 @@ func (a *accountsArea) passkeyOperations() []server.Operation {
 
 // relyingParty returns what passkeys are bound to in a request: the host that the browser reached.
 // account.ErrPasskeysUnavailable for an IP address, which browsers refuse. errHTTPSRequired as for cookies.
-func (a *accountsArea) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
+func (a *Handlers) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
 	_, secure, err := a.SessionCookie(r, org)
 	if err != nil {
 		return account.RelyingParty{}, err
@@ -60,14 +60,14 @@ func (a *accountsArea) relyingParty(r *http.Request, org *identity.Org) (account
 }
 
 // ownRelyingParty returns the relying party for a caller who may use passkeys.
-func (a *accountsArea) ownRelyingParty(r *server.Call) (account.RelyingParty, error) {
+func (a *Handlers) ownRelyingParty(r *server.Call) (account.RelyingParty, error) {
 	if err := account.MayUsePasskeys(r.By); err != nil {
 		return account.RelyingParty{}, err
 	}
 	return a.relyingParty(r.Request, server.Observed(r.Request).Org)
 }
 
-func (a *accountsArea) optionsToSignIn(r *server.Call) (server.Reply, error) {
+func (a *Handlers) optionsToSignIn(r *server.Call) (server.Reply, error) {
 	org := server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *accountsArea) optionsToSignIn(r *server.Call) (server.Reply, error) {
 }
 
 // signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
-func (a *accountsArea) signInWithPasskey(r *server.Call) (server.Reply, error) {
+func (a *Handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
 	at, org := server.Now(), server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *accountsArea) signInWithPasskey(r *server.Call) (server.Reply, error) {
 	return sessionReply(r, opened, by, "")
 }
 
-func (a *accountsArea) optionsToStepUp(r *server.Call) (server.Reply, error) {
+func (a *Handlers) optionsToStepUp(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err
@@ -114,7 +114,7 @@ func (a *accountsArea) optionsToStepUp(r *server.Call) (server.Reply, error) {
 	return server.OK(toRequestOptions(rp, options)), nil
 }
 
-func (a *accountsArea) stepUp(r *server.Call) (server.Reply, error) {
+func (a *Handlers) stepUp(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err
@@ -130,7 +130,7 @@ func (a *accountsArea) stepUp(r *server.Call) (server.Reply, error) {
 	return server.OK(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
 }
 
-func (a *accountsArea) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
+func (a *Handlers) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err
@@ -142,7 +142,7 @@ func (a *accountsArea) optionsToAddPasskey(r *server.Call) (server.Reply, error)
 	return server.OK(toCreationOptions(rp, &r.Person().User, options)), nil
 }
 
-func (a *accountsArea) addPasskey(r *server.Call) (server.Reply, error) {
+func (a *Handlers) addPasskey(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err

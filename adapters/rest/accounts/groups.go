@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"

@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *accountsArea) sessionOperations() []server.Operation {
+func (a *Handlers) sessionOperations() []server.Operation {
 	return []server.Operation{
 		server.Delete("/api/auth/session", server.Command(a.endOwnSession)),
 		server.Get("/api/me/sessions", server.Query(listSessions)),
@@ -26,7 +26,7 @@ func (a *accountsArea) sessionOperations() []server.Operation {
 	}
 }
 
-func (a *accountsArea) signInRoutes() []server.Route {
+func (a *Handlers) signInRoutes() []server.Route {
 	const methods, open, links = "/api/auth/methods", "/api/auth/sessions", "/api/auth/links"
 	const preview, join = "/api/invitations/preview", "/api/invitations/join"
 	return []server.Route{
@@ -41,7 +41,7 @@ func (a *accountsArea) signInRoutes() []server.Route {
 	}
 }
 
-func (a *accountsArea) getSignInMethods(w http.ResponseWriter, r *http.Request) {
+func (a *Handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 	org := server.Observed(r).Org
 	_, err := a.relyingParty(r, org)
 	a.Send(w, r, server.OK(openapi.SignInMethods{
@@ -54,7 +54,7 @@ func (a *accountsArea) getSignInMethods(w http.ResponseWriter, r *http.Request) 
 }
 
 // signInRoute is the route of an operation whose caller has no credential yet.
-func (a *accountsArea) signInRoute(path string, run server.Query) server.Route {
+func (a *Handlers) signInRoute(path string, run server.Query) server.Route {
 	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
 	return server.NewRoute(http.MethodPost, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
@@ -75,7 +75,7 @@ func (a *accountsArea) signInRoute(path string, run server.Query) server.Route {
 
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
 // used up.
-func (a *accountsArea) openSession(r *server.Call) (server.Reply, error) {
+func (a *Handlers) openSession(r *server.Call) (server.Reply, error) {
 	obs, at := server.Observed(r.Request), r.API.Now()
 	if _, _, err := r.API.SessionCookie(r.Request, obs.Org); err != nil {
 		return server.Reply{}, err
@@ -123,7 +123,7 @@ func sessionReply(
 }
 
 // limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
-func (a *accountsArea) limitSignIn(r *server.Call, at time.Time) error {
+func (a *Handlers) limitSignIn(r *server.Call, at time.Time) error {
 	if !r.API.SameOrigin(r.Request) {
 		return server.ErrCrossOrigin
 	}
@@ -148,7 +148,7 @@ var errMailing = server.ErrRateLimited.Because("Too many links are being mailed.
 
 // mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
 // address.
-func (a *accountsArea) mailSignInLink(r *server.Call) (server.Reply, error) {
+func (a *Handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	at, org := r.API.Now(), server.Observed(r.Request).Org
 	if err := a.limitSignIn(r, at); err != nil {
 		return server.Reply{}, err
@@ -179,7 +179,7 @@ func (a *accountsArea) mailSignInLink(r *server.Call) (server.Reply, error) {
 	return server.Reply{Status: http.StatusAccepted, Body: openapi.SignInLinkRequested{Requested: true}}, nil
 }
 
-func (a *accountsArea) endOwnSession(r *server.Call) (server.Reply, error) {
+func (a *Handlers) endOwnSession(r *server.Call) (server.Reply, error) {
 	if err := r.Sessions.EndOwn(r.Context(), r.By); err != nil {
 		return server.Reply{}, err
 	}

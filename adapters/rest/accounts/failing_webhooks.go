@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"sync"
@@ -44,7 +44,7 @@ func (s *counts) put(ws identity.WorkspaceID, c count) {
 
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
 // the number at once, and those of endpoints within a second.
-func (a *accountsArea) failingWebhooks(r *server.Call) (int, error) {
+func (a *Handlers) failingWebhooks(r *server.Call) (int, error) {
 	generation, settled := r.API.Changes.Generation(r.By.Workspace)
 	read := time.Now()
 	if n, known := a.failing.get(r.By.Workspace, generation, read); known && settled && !r.MustRead() {

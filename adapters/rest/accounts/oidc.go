@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 // RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
 func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
-func (a *accountsArea) providerRoutes() []server.Route {
+func (a *Handlers) providerRoutes() []server.Route {
 	const begin, logout = providerPath + "{provider}", providerPath + "logout"
 	return []server.Route{
 		a.browserRoute(callbackPath, a.finishSignIn),
@@ -37,7 +37,7 @@ func (a *accountsArea) providerRoutes() []server.Route {
 
 // browserRoute is signInRoute for addresses that people open in a browser. run returns the URL to which the browser
 // is sent. Problems are shown by the sign-in page, which gets only their code.
-func (a *accountsArea) browserRoute(path string, run func(*server.Call) (location string, err error)) server.Route {
+func (a *Handlers) browserRoute(path string, run func(*server.Call) (location string, err error)) server.Route {
 	op, _ := a.Contract.Operation(http.MethodGet, path) // route finds out if there is none
 	return server.NewRoute(http.MethodGet, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
 		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
@@ -61,7 +61,7 @@ func (a *accountsArea) browserRoute(path string, run func(*server.Call) (locatio
 }
 
 // beginSignIn sends a browser to a provider.
-func (a *accountsArea) beginSignIn(r *server.Call) (string, error) {
+func (a *Handlers) beginSignIn(r *server.Call) (string, error) {
 	at, org := server.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (a *accountsArea) beginSignIn(r *server.Call) (string, error) {
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
 // Providers may send additional parameters.
-func (a *accountsArea) finishSignIn(r *server.Call) (string, error) {
+func (a *Handlers) finishSignIn(r *server.Call) (string, error) {
 	at, org := server.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
@@ -135,7 +135,7 @@ func (a *accountsArea) finishSignIn(r *server.Call) (string, error) {
 }
 
 // countSignIn counts an attempt against the caller's address.
-func (a *accountsArea) countSignIn(r *server.Call, at time.Time) error {
+func (a *Handlers) countSignIn(r *server.Call, at time.Time) error {
 	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
 		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
@@ -143,7 +143,7 @@ func (a *accountsArea) countSignIn(r *server.Call, at time.Time) error {
 }
 
 // uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (a *accountsArea) uncountSignIn(r *server.Call, at time.Time) {
+func (a *Handlers) uncountSignIn(r *server.Call, at time.Time) {
 	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, at)
 }
 
@@ -185,7 +185,7 @@ func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, er
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func (a *accountsArea) setFlow(r *server.Call, org *identity.Org, f flow, lasts time.Duration) error {
+func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f flow, lasts time.Duration) error {
 	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (a *accountsArea) setFlow(r *server.Call, org *identity.Org, f flow, lasts 
 }
 
 // flowOf returns the sign-in in the browser; zero if there is none that has not ended.
-func (a *accountsArea) flowOf(r *server.Call, org *identity.Org, at time.Time) (f flow) {
+func (a *Handlers) flowOf(r *server.Call, org *identity.Org, at time.Time) (f flow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
 		return flow{}
@@ -233,7 +233,7 @@ func (a *accountsArea) flowOf(r *server.Call, org *identity.Org, at time.Time) (
 }
 
 // openByCode exchanges the code of a sign-in at a provider for a session.
-func (a *accountsArea) openByCode(r *server.Call, org *identity.Org, code string, at time.Time) (server.Reply, error) {
+func (a *Handlers) openByCode(r *server.Call, org *identity.Org, code string, at time.Time) (server.Reply, error) {
 	f, by := a.flowOf(r, org, at), signingIn(r, at)
 	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *accountsArea) openByCode(r *server.Call, org *identity.Org, code string
 
 // receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
 // caller's address: a provider may sign out many people.
-func (a *accountsArea) receiveLogout(r *server.Call) (server.Reply, error) {
+func (a *Handlers) receiveLogout(r *server.Call) (server.Reply, error) {
 	at, obs := server.Now(), server.Observed(r.Request)
 	if r.API.Unauthenticated.Exhausted(r.ReplyHeader, obs.Address, at) {
 		return server.Reply{}, r.API.Refuse("address_rate", server.ErrRateLimited)

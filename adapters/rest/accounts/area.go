@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// accountsArea is people: their accounts, sessions, passkeys, API keys, workspaces and groups.
-type accountsArea struct {
+// Handlers is people: their accounts, sessions, passkeys, API keys, workspaces and groups.
+type Handlers struct {
 	*server.API
 	openID   ports.OpenIDClient
 	sealer   ports.Sealer    // of sign-ins at providers, in cookies
@@ -17,16 +17,16 @@ type accountsArea struct {
 	failing  counts          // of webhooks
 }
 
-func newAccounts(api *server.API) *accountsArea {
-	return &accountsArea{API: api, mailings: make(chan struct{}, mailingsAtOnce)}
+func New(api *server.API) *Handlers {
+	return &Handlers{API: api, mailings: make(chan struct{}, mailingsAtOnce)}
 }
 
-// start gives the area what it needs to serve requests.
-func (a *accountsArea) start(openID ports.OpenIDClient, sealer ports.Sealer, signInsPerMinute int) {
+// Configure gives the area what it needs to serve requests.
+func (a *Handlers) Configure(openID ports.OpenIDClient, sealer ports.Sealer, signInsPerMinute int) {
 	a.openID, a.sealer, a.signIns = openID, sealer, server.NewLimiter(signInsPerMinute, signInsPerMinute)
 }
 
-func (a *accountsArea) area() server.Area {
+func (a *Handlers) Area() server.Area {
 	return server.Area{
 		Name: "accounts",
 		Operations: slices.Concat(

@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func verifyReport(l server.LeakedKeys, h http.Header, body []byte) error {
 }
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
-func (a *accountsArea) reportLeakedKeys(r *server.Call) (server.Reply, error) {
+func (a *Handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
 	at := server.Now()
 	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
 		return server.Reply{}, r.API.Refuse("sign_in_rate", server.ErrRateLimited)

@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -7,7 +7,7 @@ import (
 )
 
 // previewInvitation shows an invitation to the bearer of its token.
-func (a *accountsArea) previewInvitation(r *server.Call) (server.Reply, error) {
+func (a *Handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 	if err := a.limitSignIn(r, r.API.Now()); err != nil {
 		return server.Reply{}, err
 	}
@@ -31,7 +31,7 @@ func (a *accountsArea) previewInvitation(r *server.Call) (server.Reply, error) {
 }
 
 // joinByInvitation creates the account of an invited person, and opens a session.
-func (a *accountsArea) joinByInvitation(r *server.Call) (server.Reply, error) {
+func (a *Handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 	at, org := r.API.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return server.Reply{}, err
