@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/payments"
 	"github.com/atrium-hq/atrium/adapters/rest/presences"
+	"github.com/atrium-hq/atrium/adapters/rest/prompts"
 	"github.com/atrium-hq/atrium/adapters/rest/rows"
 	"github.com/atrium-hq/atrium/adapters/rest/scim"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
@@ -56,7 +57,7 @@ func newRoutes(contract *openapi.Contract) *Routes {
 // areas are all areas. The router tries them in this order, so the most frequent requests come first.
 func (r *Routes) areas() []server.Area {
 	return []server.Area{
-		promptsArea(),
+		prompts.Area(),
 		chats.Area(),
 		connections.Area(),
 		sources.Area(),

@@ -1,4 +1,5 @@
-package rest
+// Package prompts serves prompt templates: versions, labels, rollouts, folders, shares, imports and exports.
+package prompts
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -154,4 +155,4 @@ func templateReply(r *server.Call, t *prompt.Template, err error) (server.Reply,
 	return server.OK(toTemplate(r, t)).WithRevision(t.Revision).ReadableAt(promptPath(t.ID)), nil
 }
 
-func promptsArea() server.Area { return server.Area{Name: "prompts", Operations: promptOperations()} }
+func Area() server.Area { return server.Area{Name: "prompts", Operations: promptOperations()} }

@@ -1,4 +1,4 @@
-package rest
+package prompts
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
