@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/connections"
 	"github.com/atrium-hq/atrium/adapters/rest/console"
 	"github.com/atrium-hq/atrium/adapters/rest/docs"
+	"github.com/atrium-hq/atrium/adapters/rest/embeds"
 	"github.com/atrium-hq/atrium/adapters/rest/events"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/payments"
@@ -67,7 +68,7 @@ func (r *Routes) areas() []server.Area {
 		r.accounts.Area(),
 		events.Area(),
 		webhooks.Area(),
-		embedsAreaOf(r.api),
+		embeds.Area(r.api),
 		r.scim.Area(),
 		r.console.Area(),
 		docs.Area(r.api),

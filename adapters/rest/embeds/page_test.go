@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"io/fs"
@@ -8,12 +8,12 @@ import (
 )
 
 func TestTheEmbedScriptHasEveryPart(t *testing.T) {
-	names, err := fs.Glob(embedSources, "embed/*.js")
+	names, err := fs.Glob(embedSources, "page/*.js")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if part := strings.TrimSuffix(strings.TrimPrefix(name, "embed/"), ".js"); !slices.Contains(embedParts, part) {
+		if part := strings.TrimSuffix(strings.TrimPrefix(name, "page/"), ".js"); !slices.Contains(embedParts, part) {
 			t.Errorf("%s is not in the script", name)
 		}
 		source, err := embedSources.ReadFile(name)

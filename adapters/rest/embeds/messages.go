@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func (g answerGates) enter(
 }
 
 // sendEmbedMessage admits a message. Its answer is streamed afterwards.
-func (a *embedsArea) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
+func (a *handlers) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
 	in, err := server.Decode[openapi.EmbedMessage](v.Call)
 	if err != nil {
 		return server.Reply{}, err

@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"html"
@@ -10,7 +10,7 @@ import (
 )
 
 // home returns the address of this server for links: the org's canonical one, or else the host of the request.
-func (a *embedsArea) home(r *http.Request) string {
+func (a *handlers) home(r *http.Request) string {
 	if base := server.Observed(r).Org.BaseURL; base != "" {
 		return base
 	}

@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const visitPaths = "/api/embed/"
 // messagesPath is the path whose response is a stream.
 const messagesPath = visitPaths + "messages"
 
-func (a *embedsArea) visitRoutes() []server.Route {
+func (a *handlers) visitRoutes() []server.Route {
 	const sessions, template = visitPaths + "sessions", visitPaths + "template"
 	const renewal, messages = sessions + "/renew", messagesPath
 	script := a.AssetHandler("/embed.js", embedScript)
@@ -53,7 +53,7 @@ type visitor struct {
 }
 
 // visitRoute is the route of an operation of visitors.
-func (a *embedsArea) visitRoute(method, path string, act func(*visitor) (server.Reply, error)) server.Route {
+func (a *handlers) visitRoute(method, path string, act func(*visitor) (server.Reply, error)) server.Route {
 	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
 	produces := ""
 	if op != nil && op.Stream {
@@ -102,7 +102,7 @@ func (a *embedsArea) visitRoute(method, path string, act func(*visitor) (server.
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
-func (a *embedsArea) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
+func (a *handlers) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
 	if t == nil || err == nil {
 		return
 	}
@@ -118,7 +118,7 @@ func (a *embedsArea) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) 
 	a.Services.EmbedUsage.Refusal(t, origin, v.At)
 }
 
-func (a *embedsArea) newVisit(r *http.Request) chats.Visit {
+func (a *handlers) newVisit(r *http.Request) chats.Visit {
 	now := a.Now()
 	address := identity.AddressGroup(server.Observed(r).Address)
 	opener := func(p account.Proof) (identity.Actor, error) {
@@ -139,7 +139,7 @@ func (a *embedsArea) newVisit(r *http.Request) chats.Visit {
 
 // isOwnOrigin reports whether an origin is where our own pages are served: the org's canonical one, or the
 // host of this request. The scheme is ignored, since a proxy in front may have changed it.
-func (a *embedsArea) isOwnOrigin(r *http.Request, o chat.Origin) bool {
+func (a *handlers) isOwnOrigin(r *http.Request, o chat.Origin) bool {
 	if base, ok := originOf(server.Observed(r).Org.BaseURL); ok && o == base {
 		return true
 	}
@@ -210,7 +210,7 @@ func sessionOpened(v *visitor, s *chats.Session) server.Reply {
 
 // letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
 // Without it, a browser tells them only that the call failed.
-func (a *embedsArea) letReadRefusal(v *visitor) {
+func (a *handlers) letReadRefusal(v *visitor) {
 	sent := v.Header.Get("Origin")
 	if sent == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {
 		return
@@ -273,7 +273,7 @@ func (l *visitLimits) allowing(perMinute int) *server.Limiter {
 // visitLimit returns a limit that counts a call against the rates of the visitor, of its address, of the embed token,
 // and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
-func (a *embedsArea) visitLimit(
+func (a *handlers) visitLimit(
 	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
 ) chats.Limit {
 	return func(t *chat.EmbedToken, of chat.Counted) error {
@@ -326,7 +326,7 @@ func allowOrigin(h http.Header, origin string) {
 
 // visitCORS responds to CORS preflights from every origin that some embed token lists, and reports whether the
 // request was one. The token is not known yet; the request that follows is checked against its own.
-func (a *embedsArea) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
+func (a *handlers) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	w.Header().Add("Vary", "Origin")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false

@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"time"
@@ -60,7 +60,7 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 	}
 }
 
-func (a *embedsArea) embedTokenCreated(
+func (a *handlers) embedTokenCreated(
 	r *server.Call, t *chat.EmbedToken, made secret.Token,
 ) openapi.EmbedTokenCreated {
 	s := toEmbedToken(t, r.By.At)

@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"bytes"
@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	//go:embed embed/embed.css
+	//go:embed page/embed.css
 	embedStyle string
-	//go:embed embed/*.js
+	//go:embed page/*.js
 	embedSources embed.FS
-	//go:embed embed/embed.html
+	//go:embed page/embed.html
 	embedHTML string
 
 	// The script contains the style too, so that it loads nothing else into a page of another site.
@@ -41,7 +41,7 @@ func embedSource() string {
 	var out strings.Builder
 	out.WriteString("(() => {\n'use strict'\n")
 	for _, part := range embedParts {
-		source, err := embedSources.ReadFile("embed/" + part + ".js")
+		source, err := embedSources.ReadFile("page/" + part + ".js")
 		if err != nil {
 			panic(err) // the program was built without it
 		}
@@ -82,7 +82,7 @@ type embedView struct {
 
 // previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
 // The console puts the session into the fragment of the URL, which browsers do not send.
-func (a *embedsArea) previewPage(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) previewPage(w http.ResponseWriter, r *http.Request) {
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {
@@ -102,7 +102,7 @@ func framePolicy(nonce, ancestors string) string {
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a frame, and only if a
 // token lists it; that also applies to the page that says why there is no chat. The page's own requests have our
 // origin, so it gets a ticket instead.
-func (a *embedsArea) embedPage(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
 	defer cancel()
 	visit := a.newVisit(r)

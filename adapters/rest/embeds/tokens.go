@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *embedsArea) embedTokenOperations() []server.Operation {
+func (a *handlers) embedTokenOperations() []server.Operation {
 	const path = "/api/chat-templates/{template_id}/embed-tokens"
 	return []server.Operation{
 		server.Get(path, server.Query(listEmbedTokens)),
@@ -36,7 +36,7 @@ func listEmbedTokens(r *server.Call) (server.Reply, error) {
 	})
 }
 
-func (a *embedsArea) createEmbedToken(r *server.Call) (server.Reply, error) {
+func (a *handlers) createEmbedToken(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.EmbedTokenCreate](r)
 	if err != nil {
 		return server.Reply{}, err
@@ -96,7 +96,7 @@ func updateEmbedToken(r *server.Call) (server.Reply, error) {
 	return server.OK(toEmbedToken(t, r.By.At)).WithRevision(t.Revision), nil
 }
 
-func (a *embedsArea) rotateEmbedToken(r *server.Call) (server.Reply, error) {
+func (a *handlers) rotateEmbedToken(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.EmbedTokenRotate](r)
 	if err != nil {
 		return server.Reply{}, err
@@ -177,7 +177,7 @@ func toEmbedUse(u *chat.EmbedUse) openapi.EmbedTokenUse {
 	}
 }
 
-func (a *embedsArea) previewChat(r *server.Call) (server.Reply, error) {
+func (a *handlers) previewChat(r *server.Call) (server.Reply, error) {
 	proof, err := r.Proof()
 	if err != nil {
 		return server.Reply{}, err

@@ -1,4 +1,4 @@
-package rest
+package embeds
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 
 // visits is the area of an org.
 type visits struct {
-	*embedsArea
+	*handlers
 	reach func(r *http.Request, address string) *http.Request // lets a request pass the core, from an address
 }
 
@@ -34,7 +34,7 @@ func newVisits(t *testing.T, base string) visits {
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default", BaseURL: base}}, "")
 	api.Start(server.Config{}, server.Deps{Orgs: func() *identity.Directory { return directory },
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
-	return visits{newEmbeds(api), func(r *http.Request, address string) *http.Request {
+	return visits{newHandlers(api), func(r *http.Request, address string) *http.Request {
 		r.RemoteAddr = net.JoinHostPort(address, "1024")
 		api.ServeHTTP(httptest.NewRecorder(), r)
 		return reached

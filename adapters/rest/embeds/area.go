@@ -1,0 +1,25 @@
+// Package embeds serves chats on pages of other sites: their tokens, and the requests of visitors.
+package embeds
+
+import "github.com/atrium-hq/atrium/adapters/rest/server"
+
+// handlers is chats on pages of other sites.
+type handlers struct {
+	*server.API
+	visitors  *visitLimits
+	answering answerGates
+}
+
+func newHandlers(api *server.API) *handlers {
+	return &handlers{api, newVisitLimits(), newAnswerGates()}
+}
+
+func Area(api *server.API) server.Area {
+	a := newHandlers(api)
+	return server.Area{
+		Name:       "embeds",
+		Operations: a.embedTokenOperations(),
+		Public:     a.visitRoutes(),
+		CORS:       &server.CORS{Prefix: visitPaths, Handle: a.visitCORS},
+	}
+}
