@@ -15,8 +15,7 @@ import (
 type changes struct {
 	seed       maphash.Seed
 	workspaces [1024]changeCount
-	all        changeCount   // of transactions that do not say which workspace they change
-	any        atomic.Uint64 // of all transactions that may have changed something
+	all        changeCount // of transactions that do not say which workspace they change
 }
 
 // changeCount counts the transactions that may have committed a change, and those that are about to.
@@ -59,9 +58,6 @@ func (t *transaction) begin(count *changeCount) {
 // end counts the pending changes of a transaction that has ended. Those of a failed commit count too, because it may
 // have succeeded all the same.
 func (c *changes) end(t *transaction) {
-	if len(t.changing) > 0 {
-		c.any.Add(1)
-	}
 	for _, count := range t.changing {
 		count.ended.Add(1)
 		count.pending.Add(-1)
@@ -82,7 +78,6 @@ func (db *DB) changing(ws identity.WorkspaceID) {
 // changingAll notes that the transaction changes people or their credentials, which can affect every workspace.
 func (db *DB) changingAll() {
 	if db.tx == nil {
-		db.changes.any.Add(1)
 		db.changes.all.ended.Add(1)
 		return
 	}

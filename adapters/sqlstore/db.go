@@ -46,7 +46,6 @@ type shared struct {
 	principals  ttlCache[principalKey, *account.Principal]
 	signIns     ttlCache[signInKey, *account.Person]
 	sessions    ttlCache[principalKey, *account.SessionPerson]
-	prefetching batcher[prefetchQuery, account.Hash, prefetchResult]
 	contents    contents
 	scans       scanBounds
 	checkDisk   func() error // nil: the database was not opened for writing

@@ -7,10 +7,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // BoundScans makes every page of a filtered list end after n rows that it examined.
@@ -90,26 +88,6 @@ func PostponeLook(db *DB, by time.Duration) {
 func ReplaceWriter(db *DB) {
 	db.writer.SetMaxIdleConns(0)
 	db.writer.SetMaxIdleConns(1)
-}
-
-// HoldPrefetches lets a statement that looks up keys and reads a version seem to run. Until it is released, no other
-// one may run.
-func HoldPrefetches(db *DB, org identity.OrgID, v *ports.VersionPrefetch) (release func()) {
-	db.prefetching.limit = 1
-	q := prefetchQuery{org, v.Template, v.Ref}
-	_ = db.prefetching.enter(q, account.Hash{})
-	return func() { db.prefetching.leave(q) }
-}
-
-// WaitingPrefetches returns how many look-ups of keys wait for their turn.
-func WaitingPrefetches(db *DB) int {
-	db.prefetching.mu.Lock()
-	defer db.prefetching.mu.Unlock()
-	n := 0
-	for _, q := range db.prefetching.queues {
-		n += len(q.waiting)
-	}
-	return n
 }
 
 // NoteLost notes that the holder of a reference lost its prompt, as a node does that has read so.

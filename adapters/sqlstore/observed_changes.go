@@ -41,7 +41,6 @@ type observedChanges struct {
 	looked     atomic.Int64 // when the last look began, after begun; 0 for never
 	workspaces [1024]atomic.Uint64
 	all        atomic.Uint64
-	any        atomic.Uint64 // grows before any of the counters above
 
 	mu       sync.Mutex // held during a look
 	last     look
@@ -93,7 +92,6 @@ func (e *observedChanges) counter(ws identity.WorkspaceID) *atomic.Uint64 {
 
 // changed counts a change of a workspace, or of all.
 func (e *observedChanges) changed(ws identity.WorkspaceID) {
-	e.any.Add(1)
 	e.counter(ws).Add(1)
 }
 

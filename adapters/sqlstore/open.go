@@ -51,7 +51,6 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	}
 	s.checkDisk = c.CheckDisk
 	db := &DB{shared: s}
-	s.prefetching.run = db.prefetch
 	created := false
 	err = db.checkSessions(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
 		created, err = db.createPostgresSchema(ctx, conn)
@@ -122,7 +121,7 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	}
 	kept := keptForCredentials(c.MaxConns)
 	s.writer, s.connector = pool(c.MaxConns-kept, firstConnectionWait)
-	s.reader, s.prefetching.limit = s.writer, maxPrefetches
+	s.reader = s.writer
 	if kept > 0 {
 		s.credentials, _ = pool(kept, 0) // without a wait: the look-up then uses the other connections
 	}
@@ -131,10 +130,6 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 
 // maxConnAge is how long a connection to PostgreSQL is used: none stays with a server that its name no longer leads to.
 const maxConnAge = 30 * time.Minute
-
-// maxPrefetches is how many statements look up API keys and read the same version at the same time, before others wait
-// and share a statement. There is no limit on SQLite, which has no round trip to share.
-const maxPrefetches = 3
 
 // firstConnectionWait is how long a statement waits if the pool has no connection and the server accepts no more.
 const firstConnectionWait = 2 * time.Second

@@ -61,7 +61,6 @@ type packedField struct {
 // not, and makes one text in less time than one for each table.
 type packedJoin struct {
 	table, on string
-	more      string // further tables, which are joined to table
 	columns   []packedColumn
 	isLeft    bool   // without such a row, the columns have zero values; otherwise there is no packed row either
 	index     string // of table, if SQLite should not choose another one
@@ -83,13 +82,13 @@ func pack[R any](columns []packedColumn, joins ...packedJoin) packed[R] {
 		if j.index != "" {
 			indexed = ` INDEXED BY ` + j.index
 		}
-		p.joins += kind + j.table + ` ON ` + j.on + j.more
-		p.sqliteJoins += kind + j.table + indexed + ` ON ` + j.on + j.more
+		p.joins += kind + j.table + ` ON ` + j.on
+		p.sqliteJoins += kind + j.table + indexed + ` ON ` + j.on
 		for _, c := range joined {
 			flat = append(flat, c.expression)
 		}
 		expressions = append(expressions, `COALESCE((SELECT `+joinedText(p.add(paths, j.columns))+
-			` FROM `+j.table+j.more+` WHERE `+j.on+`), '`+missing+`')`)
+			` FROM `+j.table+` WHERE `+j.on+`), '`+missing+`')`)
 	}
 	p.text, p.joined = joinedText(expressions), joinedText(flat)
 	return p
@@ -216,11 +215,6 @@ func (q *packedQuery[R]) get(ctx context.Context, db *DB, dst *R, args ...any) (
 	if err != nil || !found || q.unpack(text, dst) {
 		return found, err
 	}
-	return q.getColumns(ctx, db, dst, args...)
-}
-
-// getColumns is get without a text.
-func (q *packedQuery[R]) getColumns(ctx context.Context, db *DB, dst *R, args ...any) (found bool, err error) {
 	var row R
 	found, err = db.get(ctx, &row, q.asColumns, args...)
 	*dst = row

@@ -29,10 +29,10 @@ func TestARowWithoutTheRowOfAJoinHasZerosOrCannotBeRead(t *testing.T) {
 	p := pack[row](columnsOf(`t.%`, ``, []string{"id"}),
 		packedJoin{table: `users u`, on: `u.id = t.id`, columns: columnsOf(`u.%`, ``, []string{"name"})},
 		packedJoin{table: `parts p`, on: `p.id = t.id`, columns: columnsOf(`p.%`, ``, []string{"count", "is_on"}),
-			isLeft: true, index: `parts_by_id`, more: ` LEFT JOIN notes n ON n.part = p.id`})
+			isLeft: true, index: `parts_by_id`})
 	const (
 		columns = `t.id AS "id", u.name AS "name", COALESCE(p.count, 0) AS "count", COALESCE(p.is_on, FALSE) AS "is_on"`
-		joins   = ` JOIN users u ON u.id = t.id LEFT JOIN parts p ON p.id = t.id LEFT JOIN notes n ON n.part = p.id`
+		joins   = ` JOIN users u ON u.id = t.id LEFT JOIN parts p ON p.id = t.id`
 		joined  = `concat_ws('` + separator + `', t.id, u.name, COALESCE(p.count, 0), COALESCE(p.is_on, FALSE))`
 	)
 	if p.columns != columns || p.joins != joins || p.joined != joined {

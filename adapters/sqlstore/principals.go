@@ -9,7 +9,6 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 const (
@@ -199,9 +198,6 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 		return s.db.principal(ctx, org, h)
 	}
 	return s.db.principals.get(ctx, principalKey{org: org, hash: h}, func() (*account.Principal, error) {
-		if wanted := ports.VersionPrefetchOf(ctx); wanted != nil {
-			return s.db.principalPrefetching(ctx, org, h, wanted)
-		}
 		return s.db.principal(ctx, org, h)
 	})
 }

@@ -63,9 +63,6 @@ func (r *readingRow) subject(by identity.Actor) access.Subject {
 func (p *Prompts) GetVersion(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) (*prompt.Reading, *prompt.Version, error) {
-	if row := p.db.prefetched(ctx, by, id, ref); row != nil {
-		return p.db.readVersion(ctx, by, row)
-	}
 	return p.getVersion(ctx, by, ref, templateByID, id, by.Workspace)
 }
 

@@ -14,7 +14,7 @@ func promptOperations() []server.Operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []server.Operation{
 		// First, so that the router finds it soonest: it is the most frequent request.
-		server.Get(template+"/versions/{version_id}", server.Prefetching(getVersion)),
+		server.Get(template+"/versions/{version_id}", server.CachedQuery(getVersion)),
 		server.Get("/api/prompt-templates", server.CachedQuery(listPrompts)),
 		server.Post("/api/prompt-templates", server.Command(createPrompt)),
 		server.Get("/api/prompt-templates/folders", server.Query(listFolders)),

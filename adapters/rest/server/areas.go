@@ -130,8 +130,6 @@ func (a *API) registerOperations(operations []Operation) error {
 				a.reads[op.path] = readOperation{declared, Query(q)}
 			case ReaderQuery:
 				a.reads[op.path] = readOperation{declared, Query(q.CachedQuery)}
-			case Prefetching:
-				a.reads[op.path] = readOperation{declared, Query(q)}
 			}
 		}
 		prefix := pathPrefix(op.path)

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
-
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // exchange is one request and its response: their log fields, the route, and the context of all work for them. These
@@ -26,7 +24,6 @@ type exchange struct {
 	fields   [2]string     // values of header fields of the response: Request-Id and Workspace-Id
 	line     [14]slog.Attr // of the log, which has at most as many
 	begun    time.Time
-	prefetch ports.VersionPrefetch // without a template for none
 
 	deadline time.Time // zero until limit is called
 	mu       sync.Mutex
@@ -105,14 +102,8 @@ func (x *exchange) Err() error {
 // Value implements context.Context. After Done it also has the values of the context with the deadline: one of them
 // lets package context cancel derived contexts without a goroutine for each.
 func (x *exchange) Value(key any) any {
-	switch key {
-	case exchangeKey{}:
+	if key == (exchangeKey{}) {
 		return x
-	case ports.VersionPrefetchKey{}:
-		if x.prefetch.Template == "" {
-			return nil
-		}
-		return &x.prefetch
 	}
 	x.mu.Lock()
 	limited := x.limited

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Prefetching, Command, Unpacking, Outbound,
-// DryRunnable, Probing or Streaming.
+// Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
+// Probing or Streaming.
 type Kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -142,7 +142,7 @@ func Respond(out Reply) Command {
 func checkKind(op *openapi.Operation, k Kind) error {
 	isOutbound, isStream := false, false
 	switch k.(type) {
-	case Query, CachedQuery, ReaderQuery, Prefetching:
+	case Query, CachedQuery, ReaderQuery:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}

@@ -10,17 +10,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // onReads calls read for each read of a version, which it finds.
-func onReads(h *env, read func(ctx context.Context)) {
+func onReads(h *env, read func()) {
 	a := gomock.Any()
 	h.prompts.EXPECT().GetVersion(a, a, a, a).AnyTimes().DoAndReturn(
 		func(
-			ctx context.Context, _ identity.Actor, id prompt.ID, _ prompt.Ref,
+			_ context.Context, _ identity.Actor, id prompt.ID, _ prompt.Ref,
 		) (*prompt.Reading, *prompt.Version, error) {
-			read(ctx)
+			read()
 			t := &prompt.Reading{ID: id, Type: prompt.Text, Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}}
 			v := &prompt.Version{}
 			v.ID, v.Template, v.Number, v.Revision = "pver_1", t.ID, 1, 1
@@ -28,42 +27,11 @@ func onReads(h *env, read func(ctx context.Context)) {
 		})
 }
 
-func TestAVersionIsPrefetchedWithItsCaller(t *testing.T) {
-	const template = "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn"
-	for _, tt := range []struct {
-		name, path string
-		want       *ports.VersionPrefetch
-	}{
-		{"the active version", "/" + template + "/versions/active",
-			&ports.VersionPrefetch{Template: template, Ref: prompt.Ref{Active: true}}},
-		{"a version by its number", "/" + template + "/versions/v7",
-			&ports.VersionPrefetch{Template: template, Ref: prompt.Ref{Number: 7}}},
-		{"a template whose id is malformed", "/ptpl_%00/versions/active", nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			h := newEnv(t)
-			h.unchecked = true
-			reads := 0
-			onReads(h, func(ctx context.Context) {
-				reads++
-				got := ports.VersionPrefetchOf(ctx)
-				if got == nil != (tt.want == nil) || got != nil && *got != *tt.want {
-					t.Errorf("prefetch of %+v, want %+v", got, tt.want)
-				}
-			})
-			h.call("GET", promptsPath+tt.path, "")
-			if reads != 1 {
-				t.Errorf("%d reads", reads)
-			}
-		})
-	}
-}
-
 func TestAResponseToNoCacheIsKeptOnlyInThePlaceOfAnother(t *testing.T) {
 	const path = promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn/versions/active"
 	h, reads := newEnv(t), 0
 	h.unchecked = true
-	onReads(h, func(context.Context) { reads++ })
+	onReads(h, func() { reads++ })
 	for i, step := range []struct {
 		headers []string
 		reads   int

@@ -1,0 +1,85 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/statements"
+)
+
+// watchedKey is a key of a member, whose statements are logged.
+type watchedKey struct {
+	*fixture.Team
+	db   *sqlstore.DB
+	sent *statements.Log
+	s    ports.Stores
+	key  *account.Key
+}
+
+func newWatchedKey(t *testing.T, url string) *watchedKey {
+	t.Helper()
+	db, sent := watched(t, url)
+	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &watchedKey{db: db, sent: sent, s: db.Stores()}
+	f.Team = fixture.NewTeam(t, f.s, orgs["one"])
+	f.key, _ = fixture.Key(t, f.s, f.Member, account.KeyDraft{Name: "k"})
+	return f
+}
+
+// set runs a statement that no store has.
+func (f *watchedKey) set(t *testing.T, query string, args ...any) {
+	t.Helper()
+	if err := sqlstore.Exec(t.Context(), f.db, query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACallerWhoseNameHasTheSeparatorOfPackedRowsIsReadByColumns(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		f := newWatchedKey(t, url)
+		const name = "a\x1fb"
+		f.set(t, `UPDATE users SET name = ? WHERE id = ?`, name, f.Member.User)
+		if p, err := f.s.Keys.Principal(t.Context(), f.Org, f.key.Hash); err != nil || p.User.Name != name {
+			t.Errorf("principal = %+v, %v", p, err)
+		}
+	})
+}
+
+func TestAKeyOfADeletedWorkspaceIsRefusedWhateverSeparatorsANameHas(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		f := newWatchedKey(t, url)
+		f.set(t, `UPDATE workspaces SET deleted_at = 1 WHERE id = ?`, f.Workspace.ID)
+		for n := range 12 { // more than a workspace has columns
+			f.set(t, `UPDATE users SET name = ? WHERE id = ?`, strings.Repeat("\x1f1", n), f.Member.User)
+			p, err := f.s.Keys.Principal(t.Context(), f.Org, f.key.Hash)
+			if !errors.Is(err, identity.ErrUnauthenticated) {
+				t.Errorf("with %d separators: %+v, %v", n, p, err)
+			}
+		}
+	})
+}
+
+func TestAKeyOfAFormerMemberIsFoundByOneStatement(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		f := newWatchedKey(t, url)
+		f.set(t, `DELETE FROM memberships WHERE user_id = ?`, f.Member.User)
+		f.sent.Take()
+		p, err := f.s.Keys.Principal(t.Context(), f.Org, f.key.Hash)
+		if err != nil || p.User.ID != f.Member.User || p.Membership.Role != identity.NoRole ||
+			p.Membership.Workspace.ID != f.Workspace.ID || p.Membership.Grouped {
+			t.Errorf("principal = %+v, %v", p, err)
+		}
+		if sent := f.sent.Take(); len(sent) != 1 {
+			t.Errorf("%d statements: %v", len(sent), sent)
+		}
+	})
+}
