@@ -77,7 +77,9 @@ func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 	caller := identity.Actor{User: "usr_1"}
 	for name, full := range map[string]*server.Gates{"requests": h.Gates, "downloads": h.Downloading} {
 		for _, call := range []struct{ path, accept string }{
-			{path + "/rows", "application/x-ndjson"}, {path + "/rows", "text/csv"}, {path + "/validation/failing-rows", "text/csv"},
+			{path + "/rows", "application/x-ndjson"}, {path + "/rows", "text/csv"}, {
+				path + "/validation/failing-rows", "text/csv",
+			},
 		} {
 			if err := full.Enter(t.Context(), caller); err != nil {
 				t.Fatal(err)
@@ -99,7 +101,9 @@ func TestAnArchiveIsUnpackedInItsTurn(t *testing.T) {
 		c.Concurrency = server.Concurrency{PerCaller: 1, PerWorkspace: 3, Wait: time.Millisecond}
 	})
 	send := func() int {
-		return h.call(http.MethodPost, "/api/prompt-templates/import", "no archive", "Content-Type: "+"application/zip").Code
+		return h.call(
+			http.MethodPost, "/api/prompt-templates/import", "no archive", "Content-Type: "+"application/zip",
+		).Code
 	}
 	caller := identity.Actor{User: "usr_1"}
 	if err := h.Gates.Enter(t.Context(), caller); err != nil {

@@ -69,7 +69,7 @@ func objection(from, imp string) string {
 		if here[1] != there[1] {
 			return "adapters never import each other: what two need is a port, or a func that cmd hands over"
 		}
-		return ""
+		return objectionInside(from, target)
 	case from == root && there[0] == root:
 		return "" // the composition of all areas
 	case layer == root && there[0] == root:
@@ -237,6 +237,15 @@ func TestObjection(t *testing.T) {
 		{"adapters/sqlstore", module + "configs", refused},
 		{"adapters/rest", module + "application/prompts", allowed},
 		{"adapters/rest", module + "adapters/rest/openapi", allowed},
+		{"adapters/rest", module + "adapters/rest/prompts", allowed},
+		{"adapters/rest/prompts", module + "adapters/rest/server", allowed},
+		{"adapters/rest/prompts", module + "adapters/rest/openapi/nullable", allowed},
+		{"adapters/rest/prompts", module + "adapters/rest/chats", refused},
+		{"adapters/rest/prompts", module + "adapters/rest", refused},
+		{"adapters/rest/server", module + "adapters/rest/convert", allowed},
+		{"adapters/rest/server", module + "adapters/rest/prompts", refused},
+		{"adapters/rest/convert", module + "adapters/rest/server", refused},
+		{"adapters/rest/openapi", module + "adapters/rest/convert", refused},
 		{"adapters/rest/openapi", module + "adapters/sqlstore", refused},
 		{"adapters/warehouse/mysql", module + "adapters/warehouse", allowed},
 		{"adapters/worker", module + "application/prompts", allowed},

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Handlers is people: their accounts, sessions, passkeys, API keys, workspaces and groups.
+// Handlers are those of people: their accounts, sessions, passkeys, API keys, workspaces and groups.
 type Handlers struct {
 	*server.API
 	openID   ports.OpenIDClient
@@ -17,6 +17,7 @@ type Handlers struct {
 	failing  counts          // of webhooks
 }
 
+// New returns the handlers of accounts, which serve no request before Configure.
 func New(api *server.API) *Handlers {
 	return &Handlers{API: api, mailings: make(chan struct{}, mailingsAtOnce)}
 }
@@ -26,6 +27,7 @@ func (a *Handlers) Configure(openID ports.OpenIDClient, sealer ports.Sealer, sig
 	a.openID, a.sealer, a.signIns = openID, sealer, server.NewLimiter(signInsPerMinute, signInsPerMinute)
 }
 
+// Area returns the area of accounts.
 func (a *Handlers) Area() server.Area {
 	return server.Area{
 		Name: "accounts",

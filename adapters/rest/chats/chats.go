@@ -14,6 +14,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
+// Area returns the area of chat templates.
+func Area() server.Area {
+	return server.Area{
+		Name:       "chats",
+		Operations: slices.Concat(chatExportOperations(), chatOperations(), chatVersionOperations()),
+	}
+}
+
 func chatOperations() []server.Operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []server.Operation{
@@ -143,10 +151,3 @@ func chatReply(r *server.Call, t *chat.Template, err error) (server.Reply, error
 }
 
 func chatID(r *server.Call) chat.ID { return server.PathID[chat.ID](r, "template_id", chat.Prefix) }
-
-func Area() server.Area {
-	return server.Area{
-		Name:       "chats",
-		Operations: slices.Concat(chatExportOperations(), chatOperations(), chatVersionOperations()),
-	}
-}

@@ -9,6 +9,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
+// Area returns the area of connections.
+func Area() server.Area {
+	return server.Area{Name: "connections", Operations: connectionOperations()}
+}
+
 func connectionOperations() []server.Operation {
 	const one = "/api/connections/{connection_id}"
 	return []server.Operation{
@@ -166,8 +171,4 @@ func connectionReply(r *server.Call, c *connection.Connection, err error) (serve
 	}
 	sources, err := r.Sources.ListThrough(r.Context(), r.By, c.ID)
 	return server.OK(toConnection(c, convert.Slice(sources, toConnectionSource))).WithRevision(c.Revision), err
-}
-
-func Area() server.Area {
-	return server.Area{Name: "connections", Operations: connectionOperations()}
 }

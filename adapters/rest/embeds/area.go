@@ -3,7 +3,7 @@ package embeds
 
 import "github.com/atrium-hq/atrium/adapters/rest/server"
 
-// handlers is chats on pages of other sites.
+// handlers are those of chats on pages of other sites.
 type handlers struct {
 	*server.API
 	visitors  *visitLimits
@@ -14,6 +14,7 @@ func newHandlers(api *server.API) *handlers {
 	return &handlers{api, newVisitLimits(), newAnswerGates()}
 }
 
+// Area returns the area of embeds.
 func Area(api *server.API) server.Area {
 	a := newHandlers(api)
 	return server.Area{

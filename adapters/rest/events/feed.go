@@ -13,6 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
+// Area returns the area of events.
+func Area() server.Area { return server.Area{Name: "events", Operations: eventOperations()} }
+
 func eventOperations() []server.Operation {
 	return []server.Operation{
 		server.Get("/api/events", server.CachedQuery(listEvents)),
@@ -109,5 +112,3 @@ func feedReply(r *server.Call) (server.Reply, error) {
 		LastSeq:    nullable.NewNullableWithValue(part.Last),
 	}), err
 }
-
-func Area() server.Area { return server.Area{Name: "events", Operations: eventOperations()} }

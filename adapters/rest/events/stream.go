@@ -12,6 +12,7 @@ import (
 )
 
 const (
+	// StreamPath is the path of the stream.
 	StreamPath      = "/api/events/stream"
 	eventStreamPart = 100         // events that are read at once
 	eventStreamPoll = time.Second // between reads for the events of other nodes
@@ -33,6 +34,7 @@ type followedEvents struct {
 	stop  func()
 }
 
+// Close implements server.StreamBody.
 func (s *followedEvents) Close() { s.stop() }
 
 // Open finds where the reader continues.

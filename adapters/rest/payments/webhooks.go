@@ -13,9 +13,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// handlers is plans, subscriptions and payments.
+// handlers are those of plans, subscriptions and payments.
 type handlers struct{ *server.API }
 
+// Area returns the area of payments.
 func Area(api *server.API) server.Area {
 	a := handlers{api}
 	return server.Area{

@@ -18,6 +18,21 @@ const (
 	beatsAtOnce    = 30
 )
 
+// Area returns the area of presences.
+func Area() server.Area {
+	return areaWith(server.NewLimiter(beatsPerMinute, beatsAtOnce))
+}
+
+func areaWith(heartbeats *server.Limiter) server.Area {
+	a := &handlers{heartbeats}
+	return server.Area{Name: "presences", Operations: a.presenceOperations()}
+}
+
+// handlers are those of who is online.
+type handlers struct {
+	heartbeats *server.Limiter // by user
+}
+
 func (a *handlers) presenceOperations() []server.Operation {
 	const one = "/api/presence/{presence_id}"
 	return []server.Operation{
@@ -34,9 +49,8 @@ func (a *handlers) presenceOperations() []server.Operation {
 const ownPresence = "me"
 
 func presenceID(r *server.Call) (id presence.ID, own bool) {
-	return server.PathID[presence.ID](
-		r, "presence_id", presence.Prefix,
-	), server.PathVar(r.Request, "presence_id") == ownPresence
+	own = server.PathVar(r.Request, "presence_id") == ownPresence
+	return server.PathID[presence.ID](r, "presence_id", presence.Prefix), own
 }
 
 func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
@@ -99,18 +113,4 @@ func deletePresence(r *server.Call) (server.Reply, error) {
 		return server.NoContent, r.Presences.DeleteMine(r.Context(), r.By)
 	}
 	return server.NoContent, r.Presences.Delete(r.Context(), r.By, id)
-}
-
-func Area() server.Area {
-	return areaWith(server.NewLimiter(beatsPerMinute, beatsAtOnce))
-}
-
-func areaWith(heartbeats *server.Limiter) server.Area {
-	a := &handlers{heartbeats}
-	return server.Area{Name: "presences", Operations: a.presenceOperations()}
-}
-
-// handlers is who is online.
-type handlers struct {
-	heartbeats *server.Limiter // by user
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
+// StreamPath is the path of the stream.
 const StreamPath = "/api/presence/stream"
 
 var streamPresences = server.Streaming{
@@ -32,6 +33,7 @@ type stream struct {
 	receipt string // binds them to the ticket that opened the stream; empty without a ticket
 }
 
+// Close implements server.StreamBody.
 func (s *stream) Close() { s.watch.Close() }
 
 // Authenticate sets the caller, from the request's credential or from a ticket.

@@ -28,6 +28,7 @@ func parseEventID(s string) eventID {
 	return eventID{key, seq, receipt}
 }
 
+// String returns the id as it is sent.
 func (e eventID) String() string {
 	s := e.key + "." + strconv.FormatInt(e.seq, 10)
 	if e.receipt != "" {

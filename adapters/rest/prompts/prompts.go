@@ -10,6 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
+// Area returns the area of prompt templates.
+func Area() server.Area { return server.Area{Name: "prompts", Operations: promptOperations()} }
+
 func promptOperations() []server.Operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []server.Operation{
@@ -154,5 +157,3 @@ func templateReply(r *server.Call, t *prompt.Template, err error) (server.Reply,
 	}
 	return server.OK(toTemplate(r, t)).WithRevision(t.Revision).ReadableAt(promptPath(t.ID)), nil
 }
-
-func Area() server.Area { return server.Area{Name: "prompts", Operations: promptOperations()} }

@@ -20,6 +20,9 @@ const (
 	filterBegin = "filter[" // of the parameters filter[field]
 )
 
+// Area returns the area of rows.
+func Area() server.Area { return server.Area{Name: "rows", Operations: rowOperations()} }
+
 func rowOperations() []server.Operation {
 	const one = "/api/datasources/{source_id}"
 	return []server.Operation{
@@ -124,11 +127,13 @@ type rowStream struct {
 	w      http.ResponseWriter
 }
 
+// Open implements server.StreamBody.
 func (s *rowStream) Open() (err error) {
 	s.query, err = s.parse(s.Call)
 	return err
 }
 
+// Run implements server.StreamBody.
 func (s *rowStream) Run(w http.ResponseWriter) error {
 	s.w = w
 	end, err := s.Sources.ReadRows(s.Context(), s.By, pathSource(s.Call), s.query, s.begin, s.row)
@@ -218,5 +223,3 @@ func pathSource(r *server.Call) source.ID {
 }
 
 const csvMedia = "text/csv"
-
-func Area() server.Area { return server.Area{Name: "rows", Operations: rowOperations()} }

@@ -20,14 +20,16 @@ const scimPath = "/scim/v2/"
 // maxSCIMBody is the largest body, in bytes: a group with the most people it can have.
 const maxSCIMBody = 2 << 20
 
-// Handlers is SCIM, where an org has configured tokens of its directory.
+// Handlers are those of SCIM, where an org has configured tokens of its directory.
 type Handlers struct {
 	*server.API
 	Serve ServeDirectory
 }
 
+// New returns the handlers of SCIM.
 func New(api *server.API) *Handlers { return &Handlers{API: api} }
 
+// Area returns the area of SCIM.
 func (a *Handlers) Area() server.Area {
 	return server.Area{
 		Name: "scim", Below: []server.Route{

@@ -16,7 +16,7 @@ import (
 // Probing is an outbound operation that probes a credential. If the Accept header names text/event-stream before JSON,
 // the response has an event for each check as soon as its step has ended, and then one with the result.
 type Probing struct {
-	Kind interface {
+	Kind interface { // Outbound or DryRunnable
 		perform(r *Call) (answer ports.Answer, replayed bool, err error)
 	}
 }

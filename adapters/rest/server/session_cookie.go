@@ -17,6 +17,7 @@ var (
 		Code:   "https_required",
 		Detail: "A session needs https, except on a loopback host.",
 	}
+	// ErrCrossOrigin is returned for a request that a page of another origin sent.
 	ErrCrossOrigin = &fault.Error{
 		Kind:   fault.Forbidden,
 		Code:   "cross_origin",

@@ -16,6 +16,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
+// Area returns the area of data sources.
+func Area() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }
+
 func sourceOperations() []server.Operation {
 	const one = "/api/datasources/{source_id}"
 	return []server.Operation{
@@ -227,5 +230,3 @@ func listSourceJobs(r *server.Call) (server.Reply, error) {
 func sourceID(r *server.Call) source.ID {
 	return server.PathID[source.ID](r, "source_id", source.Prefix)
 }
-
-func Area() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }

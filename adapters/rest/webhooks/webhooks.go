@@ -15,6 +15,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
+// Area returns the area of webhooks.
+func Area() server.Area {
+	return server.Area{Name: "webhooks", Operations: endpointOperations()}
+}
+
 func endpointOperations() []server.Operation {
 	const path = "/api/webhooks/{webhook_id}"
 	return []server.Operation{
@@ -214,8 +219,4 @@ func toDelivery(d *webhook.Delivery) openapi.WebhookDelivery {
 		out.LastAttempt = nullable.NewNullableWithValue(toAttempt(d.Last))
 	}
 	return out
-}
-
-func Area() server.Area {
-	return server.Area{Name: "webhooks", Operations: endpointOperations()}
 }

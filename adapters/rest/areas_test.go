@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/conformance"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestAnAreaThatIsLeftOutLeavesNothingBehind composes all areas but one.
+func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
+	variable := regexp.MustCompile(`\{[a-z_]+\}`)
+	for name, tt := range map[string]struct {
+		operations int // of openapi.yaml, at least
+		pages      []string
+	}{
+		"embeds":   {10, []string{"/embed/emb_x", "/embed.js", "/api/embed/anything"}},
+		"webhooks": {10, nil},
+		"rows":     {2, nil},
+		"scim":     {0, []string{"/scim/v2/Users"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			contract := conformance.Contract(t)
+			r := newRoutes(contract)
+			areas := r.areas()
+			i := slices.IndexFunc(areas, func(a server.Area) bool { return a.Name == name })
+			if i < 0 {
+				t.Fatal("there is no such area")
+			}
+			left := areas[i]
+			if err := r.api.Register(slices.Delete(areas, i, i+1)...); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.api.CheckComplete(); (err == nil) != (tt.operations == 0) {
+				t.Errorf("the contract misses nothing: %v", err)
+			}
+			if err := r.api.CheckComplete(left); err != nil {
+				t.Errorf("without the operations of the area: %v", err)
+			}
+			directory := identity.NewDirectory(
+				[]identity.Org{{ID: "org_1", Slug: "default", SCIM: &identity.SCIM{}}}, "",
+			)
+			handler := New(server.Config{RequestTimeout: time.Minute}, Deps{Deps: server.Deps{
+				Orgs:     func() *identity.Directory { return directory },
+				Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+			}}, r)
+			refused := func(method, path string) {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+				if w.Code != http.StatusNotFound {
+					t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+				}
+			}
+			operations := 0
+			for _, declared := range contract.Operations() {
+				if r.api.Serves(declared.Method, declared.Path) {
+					continue
+				}
+				operations++
+				if !servesAnyMethod(r.api, contract, declared.Path) {
+					refused(declared.Method, variable.ReplaceAllString(declared.Path, "x"))
+				}
+			}
+			if operations < tt.operations || tt.operations == 0 && operations > 0 {
+				t.Errorf("%d operations are left out", operations)
+			}
+			for _, path := range tt.pages {
+				refused(http.MethodGet, path)
+			}
+		})
+	}
+}
+
+// servesAnyMethod reports whether another area serves a path with another method: then it returns 405.
+func servesAnyMethod(api *server.API, contract *openapi.Contract, path string) bool {
+	return slices.ContainsFunc(contract.Operations(), func(o *openapi.Operation) bool {
+		return strings.TrimSuffix(o.Path, "/") == path && api.Serves(o.Method, o.Path)
+	})
+}
