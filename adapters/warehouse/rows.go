@@ -76,9 +76,13 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) ([]con
 	return found, nil
 }
 
-// FloatText returns a floating-point number of 32 or 64 bits as the shortest text that loses nothing of it.
+// FloatText returns a floating-point number of 32 or 64 bits as the shortest text that loses nothing of it. A whole
+// number of at most 21 digits has all of them, so that it is exact in a field for integers, too.
 func FloatText(v float64, bits int) string {
-	if size := math.Abs(v); size == 0 || (size >= 1e-6 && size < 1e21) {
+	switch size := math.Abs(v); {
+	case size < 1e21 && v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case size >= 1e-6 && size < 1e21:
 		return strconv.FormatFloat(v, 'f', -1, bits)
 	}
 	return strconv.FormatFloat(v, 'g', -1, bits)

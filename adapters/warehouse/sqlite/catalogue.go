@@ -87,12 +87,12 @@ func readable(ctx context.Context, db *sql.Conn, ref connection.TableRef) ([]con
 	return columns(ctx, db, ref.Name)
 }
 
-// cell returns the expression for a column's value. Bytes are written as hexadecimal digits, cut to a length. SQLite
-// would round a number that it writes as a text, and cut a text at a NUL.
+// cell returns the expression for a column's value. Bytes are written as hexadecimal digits after 0x, so that they are
+// no number, cut to a length. SQLite would round a number that it writes as a text, and cut a text at a NUL.
 func cell(c connection.Column, length int) string {
 	name := quote(c.Name)
-	return `CASE typeof(` + name + `) WHEN 'blob' THEN hex(substr(` + name + `, 1, ` + strconv.Itoa(length) +
-		` / 2)) ELSE ` + name + ` END`
+	return `CASE typeof(` + name + `) WHEN 'blob' THEN '0x' || lower(hex(substr(` + name + `, 1, ` +
+		strconv.Itoa(length/2-1) + `))) ELSE ` + name + ` END`
 }
 
 // read passes the rows of a query to each.
@@ -114,7 +114,9 @@ func read(
 		}
 		cells := make([]*string, width)
 		for i, v := range values {
-			cells[i] = textOf(v)
+			if cells[i], err = textOf(v); err != nil {
+				return err
+			}
 		}
 		if err := each(cells); err != nil {
 			return err
@@ -123,19 +125,21 @@ func read(
 	return classify(ctx, rows.Err())
 }
 
-// textOf returns a value of the driver as a text that loses nothing of it.
-func textOf(v any) *string {
+// textOf returns a value of the driver as a text that loses nothing of it; nil for NULL.
+func textOf(v any) (*string, error) {
 	switch v := v.(type) {
+	case nil:
+		return nil, nil
 	case string:
-		return &v
+		return &v, nil
 	case []byte:
-		return new(string(v))
+		return new(string(v)), nil
 	case int64:
-		return new(strconv.FormatInt(v, 10))
+		return new(strconv.FormatInt(v, 10)), nil
 	case float64:
-		return new(warehouse.FloatText(v, 64))
+		return new(warehouse.FloatText(v, 64)), nil
 	}
-	return nil
+	return nil, connection.Internal // no other storage class exists
 }
 
 // columns lists a table's columns, generated ones included.

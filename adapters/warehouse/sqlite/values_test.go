@@ -24,7 +24,7 @@ func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {
 		{Column: "r", Field: column.Number, Want: []string{"0.30000000000000004", "!wrong_type", "-1e+300", "null"}},
 		{Column: "big", Field: column.Integer, Want: []string{"9223372036854775807", "9007199254740993", "!wrong_type",
 			"null"}},
-		{Column: "anything", Field: column.String, Want: []string{`"00FF"`, `"1.5"`, `"NaN"`, `"7"`}},
+		{Column: "anything", Field: column.String, Want: []string{`"0x00ff"`, `"1.5"`, `"NaN"`, `"7"`}},
 		{Column: "anything", Field: column.Number, Want: []string{"!wrong_type", "1.5", "!wrong_type", "7"}},
 		{Column: "day", Field: column.Date, Want: []string{`"2024-02-29"`, "!wrong_type", "!wrong_type", "null"}},
 		{Column: "doc", Field: column.JSON, Want: []string{"[]", "!wrong_type", "null", "null"}},

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -77,15 +79,81 @@ func Exact(t *testing.T, w ports.Warehouse, to ports.Target, table connection.Ta
 			Limit: 1000})
 		f := column.Field{Type: one.Field}
 		for _, row := range rows {
-			value, reason := f.Value(row[1], column.Warehouse)
-			if text := string(value.AppendJSON(nil)); reason == "" {
-				got = append(got, text)
-			} else {
-				got = append(got, "!"+string(reason))
-			}
+			got = append(got, valued(f, row[1]))
 		}
 		if !slices.Equal(got, one.Want) {
 			t.Errorf("%s as %s: %q, want %q", one.Column, one.Field, got, one.Want)
 		}
 	}
+}
+
+// Kind is a type that a vendor documents, and samples of its values. Field is the type of the field that they are read
+// for.
+type Kind struct {
+	Type    string // as the declaration of a column has it
+	Field   column.Type
+	Samples []Sample
+}
+
+// Sample is a value as a database has it, and what it is in a field: as JSON, or the reason why it is none after an
+// exclamation mark.
+type Sample struct {
+	Source any // what the test's database makes the value of
+	Want   string
+}
+
+// EveryKind checks that rows return the samples of each kind, as a multiset, and that each documented type has a kind.
+// table creates a table with the samples of a kind in its only column, v.
+func EveryKind(
+	t *testing.T, w ports.Warehouse, to ports.Target, documented []string, kinds []Kind,
+	table func(Kind) connection.TableRef,
+) {
+	t.Helper()
+	missing := slices.Clone(documented)
+	for _, kind := range kinds {
+		isKind := func(name string) bool {
+			rest, found := strings.CutPrefix(strings.ToLower(kind.Type), strings.ToLower(name))
+			return found && (rest == "" || rest[0] == '(' || rest[0] == '<')
+		}
+		if !slices.ContainsFunc(documented, isKind) {
+			t.Errorf("%s is not documented", kind.Type)
+		}
+		missing = slices.DeleteFunc(missing, isKind)
+	}
+	if len(missing) > 0 {
+		t.Errorf("no samples of %q", missing)
+	}
+	for _, kind := range kinds {
+		t.Run(kind.Type+" as "+string(kind.Field), func(t *testing.T) { sampled(t, w, to, kind, table(kind)) })
+	}
+}
+
+func sampled(t *testing.T, w ports.Warehouse, to ports.Target, kind Kind, table connection.TableRef) {
+	t.Helper()
+	_, rows := collect(t, w, to, connection.RowsQuery{Table: table, Columns: []string{"v"}, Limit: 1000})
+	field := column.Field{Type: kind.Field}
+	var got, want []string
+	for _, row := range rows {
+		got = append(got, valued(field, row[0]))
+		if row[0] != nil {
+			neverSilentlyNull(t, connection.Column{Name: "v", DatabaseType: kind.Type}, *row[0])
+		}
+	}
+	for _, sample := range kind.Samples {
+		want = append(want, sample.Want)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the values (-want +got):\n%s", d)
+	}
+}
+
+// valued returns what a text is in a field, as a Sample has it.
+func valued(field column.Field, text *string) string {
+	value, reason := field.Value(text, column.Warehouse)
+	if reason != "" {
+		return "!" + string(reason)
+	}
+	return string(value.AppendJSON(nil))
 }
