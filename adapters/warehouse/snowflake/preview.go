@@ -31,6 +31,11 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
+	for _, row := range values {
+		if err := exact(row, p.Columns); err != nil {
+			return p, err
+		}
+	}
 	p.Rows, err = warehouse.Cells(values, len(p.Columns))
 	return p, err
 }
@@ -73,7 +78,7 @@ func typeOf(name string) connection.Type {
 		return connection.Date
 	case "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP_TZ":
 		return connection.DateTime
-	case "VARIANT", "OBJECT", "ARRAY", "MAP":
+	case "VARIANT", "OBJECT", "ARRAY", "MAP", "VECTOR", "FILE":
 		return connection.JSON
 	}
 	return connection.Text
@@ -100,15 +105,19 @@ func compared(c connection.Column, value string) string {
 	return value
 }
 
-// cell returns the expression for a column's value as text, cut to the most characters. Bytes are written as
-// hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
+// cell returns the expression for a column's value as text, cut to the most characters, which exact makes a value of.
+// Bytes are written as hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
 func cell(c connection.Column, most int, digits string) string {
 	name := quote(c.Name)
-	word, _, _ := strings.Cut(c.DatabaseType, "(")
 	text := `TO_VARCHAR(` + name + `)`
-	switch word {
+	switch word(c) {
+	case "FLOAT": // by default it has ten digits, and here 17; the format for NaN is not documented
+		text = `IFF(` + name + ` IN ('NaN'::FLOAT, 'inf'::FLOAT, '-inf'::FLOAT), ` + text + `, TO_VARCHAR(` + name +
+			`, 'TME'))`
 	case "DATE":
 		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD')`
+	case "TIME": // by default it has no fraction
+		text = `TO_VARCHAR(` + name + `, 'HH24:MI:SS.FF` + digits + `')`
 	case "TIMESTAMP_NTZ":
 		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF` + digits + `')`
 	case "TIMESTAMP_LTZ", "TIMESTAMP_TZ":
@@ -121,8 +130,44 @@ func cell(c connection.Column, most int, digits string) string {
 		text = `ST_ASWKT(` + name + `)`
 	case "VECTOR":
 		text = `TO_JSON(TO_VARIANT(` + name + `::ARRAY))`
-	case "FILE":
-		text = `CAST(NULL AS VARCHAR)` // it is not in the table
+	case "FILE": // its description; its content is not in the table
+		parts := make([]string, len(fileParts))
+		for i, part := range fileParts {
+			parts[i] = `'` + part + `', FL_GET_` + part + `(` + name + `)`
+		}
+		text = `IFF(` + name + ` IS NULL, NULL, TO_JSON(OBJECT_CONSTRUCT(` + strings.Join(parts, `, `) + `)))`
 	}
 	return `LEFT(` + text + `, ` + strconv.Itoa(most) + `)`
+}
+
+// fileParts are what a FILE consists of ("Unstructured data types" of Snowflake's documentation).
+var fileParts = []string{"STAGE", "RELATIVE_PATH", "STAGE_FILE_URL", "SCOPED_FILE_URL", "CONTENT_TYPE", "SIZE", "ETAG",
+	"LAST_MODIFIED"}
+
+// word returns the name of a column's type without its parameters.
+func word(c connection.Column) string {
+	name, _, _ := strings.Cut(c.DatabaseType, "(")
+	return name
+}
+
+// exact makes values of the texts of cells. It returns connection.NotThisDatabase if the row does not have a text for
+// each column.
+func exact(row []*string, columns []connection.Column) error {
+	if len(row) != len(columns) {
+		return connection.NotThisDatabase
+	}
+	for i, c := range columns {
+		switch kind := word(c); {
+		case row[i] == nil:
+		case kind == "FLOAT":
+			v, err := strconv.ParseFloat(*row[i], 64)
+			if err != nil {
+				return connection.NotThisDatabase
+			}
+			row[i] = new(warehouse.FloatText(v, 64))
+		case kind == "TIME" && strings.Contains(*row[i], "."):
+			row[i] = new(strings.TrimSuffix(strings.TrimRight(*row[i], "0"), "."))
+		}
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	r := rowReader{width: len(columns), place: place, left: s.to.Limits.Bytes, out: out}
+	r := rowReader{columns: columns, place: place, left: s.to.Limits.Bytes, out: out}
 	about, err := r.read(answer)
 	if err != nil {
 		return err
@@ -134,11 +134,11 @@ func (s *session) partition(handle string, n int) (warehouse.Answer, error) {
 
 // rowReader passes rows of responses on.
 type rowReader struct {
-	width int
-	place int   // of the key among the columns; -1 for none
-	left  int64 // bytes that may still be read, after decompression
-	rows  int
-	out   *warehouse.Batches
+	columns []connection.Column
+	place   int   // of the key among the columns; -1 for none
+	left    int64 // bytes that may still be read, after decompression
+	rows    int
+	out     *warehouse.Batches
 }
 
 // read passes the rows of a response on, one after another, and returns the rest of it. Snowflake compresses all
@@ -197,12 +197,12 @@ func (r *rowReader) data(in *json.Decoder) error {
 		return connection.NotThisDatabase
 	}
 	for in.More() {
-		row := make([]*string, 0, r.width)
+		row := make([]*string, 0, len(r.columns)+1)
 		if err := decoded(in, &row); err != nil {
 			return err
 		}
-		if len(row) != r.width {
-			return connection.NotThisDatabase
+		if err := exact(row, r.columns); err != nil {
+			return err
 		}
 		if r.rows++; r.place >= 0 {
 			row = append(row, warehouse.Place(row[r.place]))

@@ -63,8 +63,8 @@ func TestRowsReturnEachValueOfEachType(t *testing.T) {
 				if other, found := class.others[affinity]; found {
 					want = other
 				}
-				number.Samples = append(number.Samples, warehouses.Sample{Source: class.source, Want: want[0]})
-				text.Samples = append(text.Samples, warehouses.Sample{Source: class.source, Want: want[1]})
+				number.Samples = append(number.Samples, warehouses.Sample{class.source, want[0]})
+				text.Samples = append(text.Samples, warehouses.Sample{class.source, want[1]})
 			}
 			kinds = append(kinds, number, text)
 		}
@@ -74,7 +74,7 @@ func TestRowsReturnEachValueOfEachType(t *testing.T) {
 	for i, kind := range kinds {
 		statements = append(statements, fmt.Sprintf("CREATE TABLE t%d (v %s)", i, kind.Type))
 		for _, sample := range kind.Samples {
-			statements = append(statements, fmt.Sprintf("INSERT INTO t%d VALUES (%s)", i, sample.Source))
+			statements = append(statements, fmt.Sprintf("INSERT INTO t%d VALUES (%s)", i, sample[0]))
 		}
 	}
 	create(t, filepath.Join(folder, "kinds.db"), strings.Join(statements, ";"))
