@@ -28,7 +28,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 		return p, err
 	}
 	for _, row := range rows {
-		if err := shown(row, p.Columns); err != nil {
+		if err := exact(row, p.Columns); err != nil {
 			return p, err
 		}
 	}
@@ -63,7 +63,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
 	return s.run(sql+` LIMIT `+strconv.Itoa(q.Limit), parameters, func(row []*string) error {
-		if err := shown(row, columns); err != nil {
+		if err := exact(row, columns); err != nil {
 			return err
 		}
 		if place >= 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -55,29 +56,50 @@ func cell(c connection.Column, most string) string {
 	case "binary":
 		return `LEFT(CONCAT('0x', LOWER(HEX(` + name + `))), ` + most + `)`
 	case "array", "map", "struct", "variant", "object":
-		return `LEFT(to_json(` + name + `), ` + most + `)`
+		return `LEFT(to_json(` + name + `, ` + jsonOptions + `), ` + most + `)`
 	case "geography", "geometry":
 		return `LEFT(st_astext(` + name + `), ` + most + `)`
 	}
 	return `LEFT(CAST(` + name + ` AS STRING), ` + most + `)`
 }
 
-// shown formats moments in a row for people. It returns connection.NotThisDatabase if the row does not have a value for
-// each column.
-func shown(row []*string, columns []connection.Column) error {
+// jsonOptions are those of to_json: by default, it leaves out fields without a value, and writes moments with
+// milliseconds in the time zone of the warehouse.
+const jsonOptions = `map('ignoreNullFields', 'false', 'timeZone', 'UTC', ` +
+	`'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')`
+
+// exact makes values of the texts of cells: moments for people, and numbers as other databases write them. It returns
+// connection.NotThisDatabase if the row does not have a text for each column.
+func exact(row []*string, columns []connection.Column) error {
 	if len(row) != len(columns) {
 		return connection.NotThisDatabase
 	}
 	for i, c := range columns {
-		if row[i] == nil || word(c.DatabaseType) != "timestamp" {
+		if row[i] == nil {
 			continue
 		}
-		micros, err := strconv.ParseInt(*row[i], 10, 64)
+		var err error
+		switch word(c.DatabaseType) {
+		case "timestamp":
+			row[i], err = moment(*row[i])
+		case "float":
+			row[i], err = float(*row[i], 32)
+		case "double":
+			row[i], err = float(*row[i], 64)
+		}
 		if err != nil {
 			return connection.NotThisDatabase
 		}
-		text := time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999") + " UTC"
-		row[i] = &text
 	}
 	return nil
+}
+
+func moment(text string) (*string, error) {
+	micros, err := strconv.ParseInt(text, 10, 64)
+	return new(time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999") + " UTC"), err
+}
+
+func float(text string, bits int) (*string, error) {
+	v, err := strconv.ParseFloat(text, bits)
+	return new(warehouse.FloatText(v, bits)), err
 }

@@ -110,7 +110,7 @@ func EveryKind(
 	for _, kind := range kinds {
 		isKind := func(name string) bool {
 			rest, found := strings.CutPrefix(strings.ToLower(kind.Type), strings.ToLower(name))
-			return found && (rest == "" || rest[0] == '(' || rest[0] == '<')
+			return found && (rest == "" || strings.ContainsAny(rest[:1], "(< "))
 		}
 		if !slices.ContainsFunc(documented, isKind) {
 			t.Errorf("%s is not documented", kind.Type)
