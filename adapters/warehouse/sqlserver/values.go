@@ -38,7 +38,7 @@ func typeOf(base string) connection.Type {
 		return connection.Date
 	case "datetime", "smalldatetime", "datetime2", "datetimeoffset":
 		return connection.DateTime
-	case "json":
+	case "json", "vector":
 		return connection.JSON
 	}
 	return connection.Text
@@ -83,10 +83,10 @@ func (c column) cell(most int) string {
 	switch {
 	case c.isBytes():
 		return `SUBSTRING(CONVERT(varbinary(max), ` + name + `), 1, ` + strconv.Itoa(most/2-1) + `)`
-	case c.base == "sql_variant": // it cannot be converted to a type with (max)
-		return `CONVERT(nvarchar(4000), ` + name + `)`
-	case c.base == "geometry", c.base == "geography":
-		name += `.STAsText()`
+	case c.base == "sql_variant":
+		return `LEFT(` + variant(name) + `, ` + strconv.Itoa(2*most) + `)`
+	case c.base == "geometry", c.base == "geography": // STAsText leaves out elevations and measures
+		name += `.AsTextZM()`
 	case c.clr:
 		name += `.ToString()`
 	case c.Type != connection.Text && c.Type != connection.JSON, c.base == "time", c.base == "uniqueidentifier":
@@ -94,6 +94,33 @@ func (c column) cell(most int) string {
 	}
 	// The server counts units of UTF-16, of which a character has one or two.
 	return `LEFT(CONVERT(nvarchar(max), ` + name + `), ` + strconv.Itoa(2*most) + `)`
+}
+
+// variants are the types within a sql_variant whose text loses something by default: digits, seconds, or that it is
+// bytes. They are converted in a style ("Date and time styles" and other sections of CAST and CONVERT).
+var variants = []struct{ base, declared, style string }{
+	{"float", "float", "3"}, {"real", "real", "3"}, {"money", "money", "2"}, {"smallmoney", "money", "2"},
+	{"date", "date", "121"}, {"time", "time(7)", "121"}, {"datetime", "datetime", "121"},
+	{"smalldatetime", "datetime", "121"}, {"datetime2", "datetime2(7)", "121"},
+	{"datetimeoffset", "datetimeoffset(7)", "121"}, {"binary", "varbinary(8000)", "1"},
+	{"varbinary", "varbinary(8000)", "1"},
+}
+
+// variant returns the expression for a sql_variant as a text. It cannot be converted to a type with (max) at once, and
+// only texts with one byte for each character can be longer than nvarchar(4000).
+func variant(name string) string {
+	property := `SQL_VARIANT_PROPERTY(` + name + `, 'BaseType')`
+	expression := `CASE CONVERT(nvarchar(128), ` + property + `) `
+	for _, v := range variants {
+		text := `CONVERT(nvarchar(max), CONVERT(` + v.declared + `, ` + name + `), ` + v.style + `)`
+		if v.style == "1" { // digits of other bytes are in lower case, too
+			text = `LOWER(` + text + `)`
+		}
+		expression += `WHEN N'` + v.base + `' THEN ` + text + ` `
+	}
+	return expression + `ELSE CASE WHEN ` + property + ` IN (N'char', N'varchar') AND DATALENGTH(` + name +
+		`) > 4000 THEN CONVERT(nvarchar(max), CONVERT(varchar(8000), ` + name + `)) ELSE CONVERT(nvarchar(4000), ` + name +
+		`) END END`
 }
 
 // Layouts of moments. Trailing zeros of a second are not written.
