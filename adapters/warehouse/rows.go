@@ -77,9 +77,14 @@ func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) ([]con
 }
 
 // FloatText returns a floating-point number of 32 or 64 bits as the shortest text that loses nothing of it. A whole
-// number of at most 21 digits has all of them, so that it is exact in a field for integers, too.
+// number of at most 21 digits has all of them, so that it is exact in a field for integers, too. The others are NaN,
+// Infinity and -Infinity.
 func FloatText(v float64, bits int) string {
 	switch size := math.Abs(v); {
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
 	case size < 1e21 && v == math.Trunc(v):
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case size >= 1e-6 && size < 1e21:

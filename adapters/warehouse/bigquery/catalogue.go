@@ -54,7 +54,7 @@ func (s *session) Read(server *connection.Server) error {
 	if len(tables) > 0 {
 		s.first = tables[0].Reference.TableID
 	}
-	_, err = s.query(`SELECT 1`, true)
+	_, err = s.job(`SELECT 1`, nil, 1, true)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package bigquery
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -36,7 +37,9 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if kind == connection.BaseTable {
 		found, err = s.stored(ref.Name, fields, rows)
 	} else {
-		found, err = s.query(s.statement(ref.Name, fields, rows), false)
+		var first result
+		first, err = s.job(s.statement(ref.Name, fields, rows), fields, connection.MaxSampleRows, false)
+		found = first.Rows
 	}
 	if err != nil {
 		return p, err
@@ -82,9 +85,10 @@ func (s *session) stored(table string, fields []field, rows int) ([]row, error) 
 	var answer struct {
 		Rows []row `json:"rows"`
 	}
+	option, value := timestampOption(fields)
 	err := s.call(http.MethodGet, s.path("tables", table, "data"), url.Values{
 		"maxResults": {strconv.Itoa(rows)}, "selectedFields": {strings.Join(names, ",")},
-		"formatOptions.useInt64Timestamp": {"true"}, "fields": {"rows"},
+		"formatOptions." + option: {fmt.Sprint(value)}, "fields": {"rows"},
 	}, nil, &answer)
 	return answer.Rows, err
 }
@@ -94,22 +98,17 @@ func (s *session) statement(table string, fields []field, rows int) string {
 	return `SELECT ` + list(fields, connection.MaxCell) + ` FROM ` + s.quoted(table) + ` LIMIT ` + strconv.Itoa(rows)
 }
 
-// query runs a statement for a preview, or only has it checked.
-func (s *session) query(sql string, dryRun bool) ([]row, error) {
-	first, err := s.job(sql, connection.MaxSampleRows, dryRun)
-	return first.Rows, err
-}
-
-// job runs a statement with jobs.query, or only has it checked, and returns its first rows. The job ends with our
-// timeout.
-func (s *session) job(sql string, rows int, dryRun bool, parameters ...parameter) (result, error) {
+// job runs a statement with jobs.query, or only has it checked, and returns its first rows, which have these fields.
+// The job ends with our timeout.
+func (s *session) job(sql string, fields []field, rows int, dryRun bool, parameters ...parameter) (result, error) {
 	var answer result
+	option, value := timestampOption(fields)
 	asked := map[string]any{
 		"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": rows,
 		"maximumBytesBilled": strconv.Itoa(maxBilled),
 		"timeoutMs":          s.to.Limits.Statement.Milliseconds(),
 		"jobTimeoutMs":       strconv.FormatInt(max(1, s.to.Limits.Statement.Milliseconds()), 10),
-		"formatOptions":      map[string]bool{"useInt64Timestamp": true},
+		"formatOptions":      map[string]any{option: value},
 	}
 	if parameters != nil {
 		asked["parameterMode"], asked["queryParameters"] = "NAMED", parameters

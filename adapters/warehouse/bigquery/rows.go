@@ -1,6 +1,7 @@
 package bigquery
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,7 +46,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		sorted += ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
 	page, err := s.job(`SELECT `+list(chosen, warehouse.MaxValue)+` FROM `+s.quoted(q.Table.Name)+sorted+` LIMIT `+
-		strconv.Itoa(q.Limit), pageRows, false, parameters...)
+		strconv.Itoa(q.Limit), chosen, pageRows, false, parameters...)
 	for err == nil {
 		for _, r := range page.Rows {
 			values, err := r.values(chosen)
@@ -62,7 +63,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		if page.PageToken == "" {
 			return nil
 		}
-		page, err = s.page(page)
+		page, err = s.page(page, chosen)
 	}
 	return err
 }
@@ -79,12 +80,13 @@ type result struct {
 }
 
 // page reads the page after another one, by jobs.getQueryResults.
-func (s *session) page(before result) (result, error) {
+func (s *session) page(before result, fields []field) (result, error) {
 	next := result{}
+	option, value := timestampOption(fields)
 	err := s.call(http.MethodGet,
 		"projects/"+url.PathEscape(s.project)+"/queries/"+url.PathEscape(before.Job.ID), url.Values{
 			"pageToken": {before.PageToken}, "maxResults": {strconv.Itoa(pageRows)}, "location": {before.Job.Location},
-			"formatOptions.useInt64Timestamp": {"true"}, "fields": {"jobComplete,rows,pageToken"},
+			"formatOptions." + option: {fmt.Sprint(value)}, "fields": {"jobComplete,rows,pageToken"},
 			"timeoutMs": {strconv.FormatInt(s.to.Limits.Statement.Milliseconds(), 10)},
 		}, nil, &next)
 	if err == nil && (len(next.Rows) == 0 || next.PageToken == before.PageToken) {

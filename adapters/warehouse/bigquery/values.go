@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,24 @@ type field struct {
 	Scale     string  `json:"scale"`
 	Collation string  `json:"collation"` // of a STRING: "und:ci", by which a is equal to A
 	Fields    []field `json:"fields"`
+
+	Element           *field `json:"rangeElementType"`   // of a RANGE
+	TimestampDecimals string `json:"timestampPrecision"` // of a TIMESTAMP: "12", or empty for 6
+}
+
+// isPrecise reports whether a field, or a part of it, has moments that are more precise than microseconds.
+func (f field) isPrecise() bool {
+	return f.TimestampDecimals == "12" || (f.Element != nil && f.Element.isPrecise()) ||
+		slices.ContainsFunc(f.Fields, field.isPrecise)
+}
+
+// timestampOption returns the option of a request that says how moments are written: as microseconds, or as texts with
+// all their decimals if a field needs them.
+func timestampOption(fields []field) (name string, value any) {
+	if slices.ContainsFunc(fields, field.isPrecise) {
+		return "timestampOutputFormat", "ISO8601_STRING"
+	}
+	return "useInt64Timestamp", true
 }
 
 // sqlTypes maps the API's names of types to those of its SQL.
@@ -54,6 +73,12 @@ func (f field) column() connection.Column {
 		}
 		name += ")"
 	}
+	switch {
+	case f.TimestampDecimals == "12":
+		name += "(12)"
+	case f.Element != nil:
+		name += "<" + f.Element.sqlType() + ">"
+	}
 	if f.Mode == "REPEATED" {
 		name, c.Type = "ARRAY<"+name+">", connection.JSON
 	}
@@ -63,7 +88,7 @@ func (f field) column() connection.Column {
 
 // orders reports whether rows can be ordered by f, and its text can be cast back to the same value.
 func (f field) orders() bool {
-	if f.Mode == "REPEATED" || f.Collation != "" {
+	if f.Mode == "REPEATED" || f.Collation != "" || f.isPrecise() {
 		return false
 	}
 	switch f.sqlType() {
@@ -179,15 +204,33 @@ func (f field) inner(raw json.RawMessage) (any, error) {
 func (f field) text(s string) string {
 	switch f.sqlType() {
 	case "TIMESTAMP":
-		if micros, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return strings.Replace(time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999Z07:00"),
-				"Z", " UTC", 1)
+		return moment(s)
+	case "RANGE":
+		begin, end, found := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(s, "["), ")"), ", ")
+		if found && f.Element != nil {
+			return "[" + f.Element.text(begin) + ", " + f.Element.text(end) + ")"
+		}
+	case "FLOAT64":
+		if v, err := strconv.ParseFloat(s, 64); err == nil {
+			return warehouse.FloatText(v, 64)
 		}
 	case "BYTES":
 		if b, err := base64.StdEncoding.DecodeString(s); err == nil {
 			const shown = warehouse.MaxValue/2 - 1
 			return "0x" + hex.EncodeToString(b[:min(len(b), shown)])
 		}
+	}
+	return s
+}
+
+// moment formats microseconds since 1970, or a moment such as 2026-01-02T03:04:05.123456789012Z.
+func moment(s string) string {
+	const second = "2006-01-02 15:04:05"
+	if micros, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return time.UnixMicro(micros).UTC().Format(second+".999999") + " UTC"
+	}
+	if text, isUTC := strings.CutSuffix(s, "Z"); isUTC && len(text) > len(second) {
+		return strings.TrimSuffix(strings.TrimRight(strings.Replace(text, "T", " ", 1), "0"), ".") + " UTC"
 	}
 	return s
 }

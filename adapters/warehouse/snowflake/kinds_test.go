@@ -37,8 +37,8 @@ var samples = []warehouses.Kind{
 		{"-inf", "!wrong_type"}, {"0", "0"}, {nil, "null"}}},
 	{Type: "FLOAT", Field: column.Integer, Samples: []warehouses.Sample{{"9007199254740993", "9007199254740992"},
 		{"4611686018427387904", "4611686018427387904"}, {"0.5", "!wrong_type"}, {"1e300", "!wrong_type"}}},
-	{Type: "FLOAT", Field: column.String, Samples: []warehouses.Sample{{"NaN", `"NaN"`}, {"inf", `"+Inf"`},
-		{"-inf", `"-Inf"`}}},
+	{Type: "FLOAT", Field: column.String, Samples: []warehouses.Sample{{"NaN", `"NaN"`}, {"inf", `"Infinity"`},
+		{"-inf", `"-Infinity"`}}},
 	{Type: "DECFLOAT", Field: column.Number, Samples: []warehouses.Sample{
 		{"1.2345678901234567890123456789012345678", "1.2345678901234567890123456789012345678"}, {"1e-300", "1e-300"},
 		{"1e16384", "!wrong_type"}, {nil, "null"}}},

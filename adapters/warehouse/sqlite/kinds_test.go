@@ -40,9 +40,10 @@ var classes = []struct {
 	{source: `0.30000000000000004`, number: `0.30000000000000004`, text: `"0.30000000000000004"`},
 	{source: `2.5e-300`, number: `2.5e-300`, text: `"2.5e-300"`},
 	{source: `1.7976931348623157e308`, number: `1.7976931348623157e+308`, text: `"1.7976931348623157e+308"`},
-	{source: `9e999`, number: `!wrong_type`, text: `"+Inf"`,
+	{source: `9e999`, number: `!wrong_type`, text: `"Infinity"`,
 		others: map[string][2]string{"TEXT": {`!wrong_type`, `"Inf"`}}}, // the text that SQLite stores
-	{source: `-9e999`, number: `!wrong_type`, text: `"-Inf"`},
+	{source: `-9e999`, number: `!wrong_type`, text: `"-Infinity"`,
+		others: map[string][2]string{"TEXT": {`!wrong_type`, `"-Inf"`}}},
 	{source: `''`, number: `null`, text: `null`},
 	{source: `'n/a'`, number: `!wrong_type`, text: `"n/a"`},
 	{source: `'é' || char(0) || 'b'`, number: `!wrong_type`, text: `"é\u0000b"`},
