@@ -10,7 +10,9 @@ import (
 )
 
 // New returns ports.Warehouse for connection.Postgres, which reaches servers through guard.
-func New(guard warehouse.Guard) *warehouse.Sessions { return warehouse.NewSessions(guard, open) }
+func New(guard warehouse.Guard) *warehouse.Sessions {
+	return warehouse.NewSessions(guard, openPostgres)
+}
 
 // NewRedshift returns ports.Warehouse for connection.Redshift, which reaches servers through guard.
 func NewRedshift(guard warehouse.Guard) *warehouse.Sessions {

@@ -32,7 +32,7 @@ func openRedshift(
 			return nil, err
 		}
 	}
-	s, err := open(ctx, n, to, t)
+	s, err := open(ctx, n, to, t, `SET LOCAL extra_float_digits = 2`)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,16 @@ func (r *redshift) Preview(q connection.PreviewQuery) (connection.Preview, error
 	if err := r.keepCase(q.Table, p.Columns); err != nil {
 		return p, err
 	}
-	p.Rows, err = r.sample(redshiftList(p.Columns, connection.MaxCell), q)
+	rows, err := r.query(selectSample(redshiftList(p.Columns, connection.MaxCell), q))
+	if err != nil {
+		return p, err
+	}
+	for _, row := range rows {
+		if err := floats(p.Columns)(row); err != nil {
+			return p, err
+		}
+	}
+	p.Rows, err = cells(rows, len(p.Columns))
 	return p, err
 }
 
@@ -186,11 +195,11 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		list = append(list, order.text)
 	}
-	return r.stream(list, nil, q, order, out)
+	return r.stream(list, nil, q, order, floats(columns), out)
 }
 
-// redshiftOrders reports whether rows can be ordered by a column, and the text of a value loses nothing of it: texts of
-// floating-point numbers are rounded to 15 digits.
+// redshiftOrders reports whether rows can be ordered by a column, and the server reads the text of a value as that
+// value, which is not documented of floating-point numbers.
 func redshiftOrders(c connection.Column) bool {
 	switch c.Type {
 	case connection.Integer, connection.Boolean, connection.Date, connection.DateTime:

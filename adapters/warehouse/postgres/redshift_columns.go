@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -114,6 +115,8 @@ func redshiftList(columns []connection.Column, limit int) []string {
 func redshiftText(name, base, limit string) string {
 	text := `CAST(` + name + ` AS varchar(65535))`
 	switch base {
+	case "real", "double precision", "double", "float": // texts of casts have 15 digits; see floats
+		return `CAST(` + name + ` AS double precision)`
 	case "boolean":
 		return `CASE WHEN ` + name + ` THEN 'true' WHEN NOT ` + name + ` THEN 'false' END`
 	case "character varying", "varchar", "string":
@@ -122,12 +125,38 @@ func redshiftText(name, base, limit string) string {
 		text = `rtrim(` + name + `)` // its padding
 	case "super":
 		text = `json_serialize(` + name + `)`
-	case "varbyte", "varbinary", "binary varying":
-		text = `to_hex(` + name + `)`
-	case "geometry", "geography":
-		text = `st_astext(` + name + `)`
+	case "varbyte", "varbinary", "binary varying": // without 0x, some would be numbers, or no value
+		text = `'0x' || to_hex(` + name + `)`
+	case "geometry", "geography": // by default, numbers have 15 digits
+		text = `st_astext(` + name + `, 17)`
 	case "hllsketch": // only its estimate can be read
 		text = `CAST(hll_cardinality(` + name + `) AS varchar(32))`
 	}
 	return `left(` + text + `, ` + limit + `)`
+}
+
+// floats returns a function that writes the floating-point numbers of a row as texts that lose nothing of them, and no
+// more. The server sends 17 digits, since extra_float_digits is 2, its maximum.
+func floats(columns []connection.Column) func(row [][]byte) error {
+	return func(row [][]byte) error {
+		for i, c := range columns {
+			bits := 64
+			switch redshiftBase(c.DatabaseType) {
+			case "real":
+				bits = 32
+			case "double precision", "double", "float":
+			default:
+				continue
+			}
+			if i >= len(row) || row[i] == nil {
+				continue
+			}
+			v, err := strconv.ParseFloat(string(row[i]), 64)
+			if err != nil {
+				return connection.NotThisDatabase
+			}
+			row[i] = []byte(warehouse.FloatText(v, bits))
+		}
+		return nil
+	}
 }

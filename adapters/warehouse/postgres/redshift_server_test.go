@@ -32,13 +32,21 @@ const redshiftImitation = `
 CREATE DOMAIN pg_catalog.super AS jsonb;
 CREATE DOMAIN pg_catalog.varbyte AS bytea;
 CREATE DOMAIN pg_catalog.geometry AS point;
+CREATE DOMAIN pg_catalog.geography AS varchar;
 CREATE DOMAIN pg_catalog.hllsketch AS integer[];
 CREATE FUNCTION pg_catalog.json_serialize(super) RETURNS varchar LANGUAGE plpgsql SECURITY DEFINER AS
 'BEGIN RETURN $1::jsonb::varchar; END';
 CREATE FUNCTION pg_catalog.to_hex(varbyte) RETURNS varchar LANGUAGE plpgsql SECURITY DEFINER AS
 'BEGIN RETURN encode($1::bytea, ''hex''); END';
-CREATE FUNCTION pg_catalog.st_astext(geometry) RETURNS varchar LANGUAGE plpgsql STRICT SECURITY DEFINER AS
-'BEGIN RETURN format(''POINT(%s %s)'', ($1::point)[0], ($1::point)[1]); END';
+CREATE FUNCTION pg_catalog.st_astext(geometry, digits integer DEFAULT 15) RETURNS varchar LANGUAGE plpgsql STRICT
+SECURITY DEFINER AS 'DECLARE x float := ($1::point)[0]; y float := ($1::point)[1]; BEGIN
+	IF digits < 17 THEN -- a cast to numeric rounds to 15 digits
+		RETURN format(''POINT(%s %s)'', x::numeric, y::numeric);
+	END IF;
+	RETURN format(''POINT(%s %s)'', x, y);
+END';
+CREATE FUNCTION pg_catalog.st_astext(geography, digits integer DEFAULT 15) RETURNS varchar LANGUAGE plpgsql STRICT
+SECURITY DEFINER AS 'BEGIN RETURN $1::varchar; END';
 CREATE FUNCTION pg_catalog.hll_cardinality(hllsketch) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS
 'BEGIN RETURN array_length($1::integer[], 1); END';
 CREATE OR REPLACE FUNCTION pg_catalog.version() RETURNS text LANGUAGE sql AS
@@ -163,7 +171,7 @@ var startRedshift = sync.OnceValues(func() (*server, error) {
 	var err error
 	s.Server, err = services.StartPostgresWith(map[string]string{
 		"ssl": "on", "ssl_cert_file": "@/server.crt", "ssl_key_file": "@/server.key", "hba_file": "@/hba",
-		"allow_system_table_mods": "on", "password_encryption": "md5",
+		"allow_system_table_mods": "on", "password_encryption": "md5", "extra_float_digits": "0",
 	}, map[string]string{"server.crt": certificate, "server.key": key, "hba": "host all postgres 127.0.0.1/32 trust\n" +
 		"hostnossl all only_tls 127.0.0.1/32 reject\nhost all rejected 127.0.0.1/32 reject\n" +
 		"host all all 127.0.0.1/32 md5\n"})

@@ -136,11 +136,11 @@ func redshiftPreviews(mixed connection.TableRef) map[connection.TableRef]connect
 			},
 			Rows: [][]*string{
 				{text("1"), text("Ada"), text("ab"), text("12.50"), text("0.5"), text("true"), text("1815-12-10"),
-					text("2026-01-02 03:04:05+00"), text(`{"a": 1}`), text("00ff"), text("POINT(1 2)"), text("2")},
+					text("2026-01-02 03:04:05+00"), text(`{"a": 1}`), text("0x00ff"), text("POINT(1 2)"), text("2")},
 				{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, nil, nil, nil, nil, nil, nil,
 					nil},
 				{text("3"), text("tab\t\"quote\""), text(""), text("-1.00"), text("1e+300"), text("false"),
-					text("2026-02-03"), text("2026-01-02 03:04:05.6+00"), text("null"), text(""), text("POINT(0 0)"),
+					text("2026-02-03"), text("2026-01-02 03:04:05.6+00"), text("null"), text("0x"), text("POINT(0 0)"),
 					text("1")},
 			},
 		},

@@ -40,7 +40,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
 	}
-	return s.stream(list, cut, q, order, out)
+	return s.stream(list, cut, q, order, nil, out)
 }
 
 // rank is how the rows of a table t are in the order of a column: by its type. The text only says which value it is.
@@ -84,7 +84,10 @@ func (r *rank) beyond() string {
 
 // stream sends the rows of a table t to out, in an order unless it is nil. list has an expression for each of q's
 // columns, and for the place of a row, and cut one of its result, if there is any: so that each value is computed once.
-func (s *session) stream(list, cut []string, q connection.RowsQuery, order *rank, out *warehouse.Batches) error {
+// exact changes the values of a row that the server writes in another way; nil if there are none.
+func (s *session) stream(
+	list, cut []string, q connection.RowsQuery, order *rank, exact func([][]byte) error, out *warehouse.Batches,
+) error {
 	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(q.Table.Schema)+`.`+quote(q.Table.Name)+` AS t`,
 		[][]byte(nil)
 	if order != nil {
@@ -105,6 +108,11 @@ func (s *session) stream(list, cut []string, q connection.RowsQuery, order *rank
 		values := rows.Values()
 		if len(values) != len(list) {
 			return connection.NotThisDatabase
+		}
+		if exact != nil {
+			if err := exact(values); err != nil {
+				return err
+			}
 		}
 		if err := out.AddBytes(values); err != nil {
 			return err

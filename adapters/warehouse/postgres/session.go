@@ -34,8 +34,16 @@ type session struct {
 	unreadable []string // SQLSTATEs that mean connection.TableUnreadable in statements about rows
 }
 
-// open opens a session: it passes the steps up to and including database.
-func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+// openPostgres opens a session with PostgreSQL. Whatever is set for the user or the database, texts of floating-point
+// numbers lose no digits, and bytes are no digits.
+func openPostgres(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+	return open(ctx, n, to, trace, `SET LOCAL extra_float_digits = 3`, `SET LOCAL bytea_output = hex`)
+}
+
+// open opens a session: it passes the steps up to and including database. Its transaction begins with the settings.
+func open(
+	ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace, settings ...string,
+) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
 	wire, err := dial(starting, n, to, trace)
@@ -65,10 +73,10 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	trace.Passed(connection.Authenticate)
 	trace.Passed(connection.Database)
 	// No startup parameters but those that poolers pass on; these end with the transaction.
-	start := []string{
+	start := append([]string{
 		`BEGIN READ ONLY`, catalogueNames, `SET LOCAL datestyle = ISO`,
 		`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
-	}
+	}, settings...)
 	return &session{ctx: ctx, conn: conn, wire: wire, start: start, begin: start}, nil
 }
 

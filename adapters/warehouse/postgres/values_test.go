@@ -58,3 +58,29 @@ func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {
 			{Column: "span", Field: column.String, Want: []string{`"[1,2)"`, `"empty"`, "null"}},
 		})
 }
+
+func TestSettingsOfARoleChangeNoValue(t *testing.T) {
+	s := shared(t)
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := s.admin.Exec(sql); err != nil {
+			t.Fatalf("%.200s: %v", sql, err)
+		}
+	}
+	exec(`CREATE TABLE shop.set (n integer, r real, d double precision, raw bytea, born date)`)
+	exec(`INSERT INTO shop.set VALUES (1, 52.520008, 0.30000000000000004, '12', '2024-02-01')`)
+	exec(`GRANT SELECT ON shop.set TO reader`)
+	for name, value := range map[string]string{"extra_float_digits": "0", "bytea_output": "escape",
+		"datestyle": "'SQL, DMY'"} {
+		exec(`ALTER ROLE reader SET ` + name + ` = ` + value)
+		t.Cleanup(func() { exec(`ALTER ROLE reader RESET ` + name) })
+	}
+	t.Cleanup(func() { exec(`DROP TABLE shop.set`) })
+	warehouses.Exact(t, direct(t), s.target(t, nil), ref("set"), []warehouses.Values{
+		{Column: "r", Field: column.Number, Want: []string{"52.520008"}},
+		{Column: "d", Field: column.Number, Want: []string{"0.30000000000000004"}},
+		{Column: "raw", Field: column.String, Want: []string{`"\\x3132"`}},
+		{Column: "raw", Field: column.Integer, Want: []string{"!wrong_type"}},
+		{Column: "born", Field: column.Date, Want: []string{`"2024-02-01"`}},
+	})
+}
