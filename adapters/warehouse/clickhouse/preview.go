@@ -105,13 +105,14 @@ func inside(name, wrapper string) string {
 }
 
 // cell returns the expression for a column's value as text, cut to the length that is shown. States of aggregate
-// functions are not values, and are shown as NULL.
+// functions have no text: they are their results.
 func cell(c connection.Column, most int) string {
-	if strings.HasPrefix(c.DatabaseType, "AggregateFunction(") {
-		return `CAST(NULL AS Nullable(String))`
+	value := quote(c.Name)
+	switch {
+	case isEnum(c):
+		return value
+	case strings.HasPrefix(c.DatabaseType, "AggregateFunction("):
+		value = `finalizeAggregation(` + value + `)`
 	}
-	if isEnum(c) {
-		return quote(c.Name)
-	}
-	return `substringUTF8(toString(` + quote(c.Name) + `), 1, ` + strconv.Itoa(most) + `)`
+	return `substringUTF8(toString(` + value + `), 1, ` + strconv.Itoa(most) + `)`
 }

@@ -40,3 +40,26 @@ func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {
 		{Column: "word", Field: column.String, Want: []string{`"n/a"`, `"#REF!"`, "null"}},
 	})
 }
+
+func TestStatesOfAggregateFunctionsAreTheirResults(t *testing.T) {
+	s := shared(t)
+	for _, sql := range []string{
+		`CREATE TABLE shop.states (n Int32, total AggregateFunction(sum, UInt64),
+			words AggregateFunction(groupArray, String)) ENGINE = Memory`,
+		`INSERT INTO shop.states SELECT 1, sumState(toUInt64(18446744073709551615)), groupArrayState('it\'s')`,
+		`INSERT INTO shop.states SELECT 2, sumState(toUInt64(0)), groupArrayState('')`,
+	} {
+		if _, err := s.ask(sql); err != nil {
+			t.Fatalf("%.60s: %v", sql, err)
+		}
+	}
+	t.Cleanup(func() {
+		if _, err := s.ask(`DROP TABLE shop.states`); err != nil {
+			t.Error(err)
+		}
+	})
+	warehouses.Exact(t, direct(t), s.target(t, nil), ref("states"), []warehouses.Values{
+		{Column: "total", Field: column.Number, Want: []string{"18446744073709551615", "0"}},
+		{Column: "words", Field: column.String, Want: []string{`"['it\\'s']"`, `"['']"`}},
+	})
+}
