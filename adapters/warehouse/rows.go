@@ -93,6 +93,19 @@ func FloatText(v float64, bits int) string {
 	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
+// WholeFloat returns the text that a database has for a floating-point number of 32 or 64 bits. If it is a whole number,
+// it has all its digits, as FloatText writes them: 4.611686018427388e18 is 4611686018427387904.
+func WholeFloat(text string, bits int) string {
+	const digits = 7 // which a number of 32 bits has in any case
+	if len(text) <= digits && !strings.ContainsAny(text, "eE") {
+		return text
+	}
+	if v, err := strconv.ParseFloat(text, bits); err == nil && v == math.Trunc(v) && math.Abs(v) < 1e21 {
+		return FloatText(v, bits)
+	}
+	return text
+}
+
 // Place returns the text of a key as the place of its row, for kinds whose texts lose nothing: nil if it was cut or is
 // not what the server has.
 func Place(key *string) *string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -13,11 +14,19 @@ func isNested(word string) bool {
 	return slices.Contains([]string{"Array", "Tuple", "Map", "Nested"}, word)
 }
 
-// exact changes the texts of a row that cell's expressions returned: values that consist of others become JSON. A text
-// that was cut stays as it is, which is no JSON.
+// exact changes the texts of a row that cell's expressions returned: values that consist of others become JSON, and
+// whole floating-point numbers have all digits. A text that was cut stays as it is, which is no JSON.
 func exact(row []*string, columns []connection.Column) {
 	for i, c := range columns[:min(len(columns), len(row))] {
-		if word, _, _ := strings.Cut(c.DatabaseType, "("); row[i] != nil && isNested(word) {
+		if row[i] == nil {
+			continue
+		}
+		switch word, _, _ := strings.Cut(inside(inside(c.DatabaseType, "LowCardinality"), "Nullable"), "("); {
+		case word == "Float32":
+			row[i] = new(warehouse.WholeFloat(*row[i], 32))
+		case word == "Float64":
+			row[i] = new(warehouse.WholeFloat(*row[i], 64))
+		case isNested(word):
 			if text, ok := toJSON(*row[i]); ok {
 				row[i] = &text
 			}

@@ -148,7 +148,10 @@ func (c column) cell(most int) string {
 
 // exact returns what cell's expression is for a value, as a text that loses nothing of it.
 func (c column) exact(text *string) (*string, error) {
-	if c.dataType != "float" || text == nil {
+	switch {
+	case text != nil && c.dataType == "double":
+		return new(warehouse.WholeFloat(*text, 64)), nil
+	case text == nil || c.dataType != "float":
 		return text, nil
 	}
 	v, err := strconv.ParseFloat(*text, 64)

@@ -9,6 +9,31 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
+// wholeFloats returns a function that writes all digits of whole floating-point numbers in a row; nil if no column has
+// such numbers.
+func wholeFloats(columns []connection.Column) func(row [][]byte) error {
+	bits := map[int]int{}
+	for i, c := range columns {
+		switch c.DatabaseType {
+		case "real":
+			bits[i] = 32
+		case "double precision":
+			bits[i] = 64
+		}
+	}
+	if len(bits) == 0 {
+		return nil
+	}
+	return func(row [][]byte) error {
+		for i, size := range bits {
+			if row[i] != nil {
+				row[i] = []byte(warehouse.WholeFloat(string(row[i]), size))
+			}
+		}
+		return nil
+	}
+}
+
 // Rows implements warehouse.RowSession. The server streams the rows of one statement, which sees one snapshot.
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	have, err := s.columns(q.Table)
@@ -40,7 +65,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
 	}
-	return s.stream(list, cut, q, order, nil, out)
+	return s.stream(list, cut, q, order, wholeFloats(columns), out)
 }
 
 // rank is how the rows of a table t are in the order of a column: by its type. The text only says which value it is.
