@@ -7,56 +7,9 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
-
-// Area is one part of the product: everything that the API serves for it.
-type Area struct {
-	Name       string      // of its folder
-	Operations []Operation // of callers with a credential
-	Public     []Route     // those that need none
-	Below      []Route     // for every path below theirs; without a method, for all methods
-	AnyHost    string      // the prefix of paths that are served for any Host header; empty for none
-	CORS       *CORS       // of paths that pages of other sites call; nil for none
-}
-
-// Operation is one operation of openapi.yaml and its implementation.
-type Operation struct {
-	method, path string
-	kind         Kind
-}
-
-// Get returns the operation of GET on a path template.
-func Get(path string, k Kind) Operation { return Operation{http.MethodGet, path, k} }
-
-// Post returns the operation of POST on a path template.
-func Post(path string, k Kind) Operation { return Operation{http.MethodPost, path, k} }
-
-// Put returns the operation of PUT on a path template.
-func Put(path string, k Kind) Operation { return Operation{http.MethodPut, path, k} }
-
-// Patch returns the operation of PATCH on a path template.
-func Patch(path string, k Kind) Operation { return Operation{http.MethodPatch, path, k} }
-
-// Delete returns the operation of DELETE on a path template.
-func Delete(path string, k Kind) Operation { return Operation{http.MethodDelete, path, k} }
-
-// Route is an operation that needs no credential, or something that openapi.yaml does not describe, such as a page.
-type Route struct {
-	method, path string
-	handler      http.Handler
-}
-
-// NewRoute returns a route. Without a method, it is for all methods.
-func NewRoute(method, path string, handler http.Handler) Route { return Route{method, path, handler} }
-
-// Streamed marks the handler of a route whose response is a stream that ends with the access of its reader.
-type Streamed struct{ http.Handler }
-
-// CORS handles preflights of paths with a prefix, and adds the headers that let pages of other sites read responses.
-type CORS struct {
-	Prefix string // of the paths
-	Handle func(w http.ResponseWriter, r *http.Request) (done bool)
-}
 
 // Register registers the routes of areas. It fails if one is not as openapi.yaml declares it.
 func (a *API) Register(areas ...Area) error {
@@ -91,23 +44,6 @@ func (a *API) CheckComplete(without ...Area) error {
 		}
 	}
 	return nil
-}
-
-// endpoint is a method of a path template.
-type endpoint struct{ method, path string }
-
-// endpoints returns what areas serve, except what is below a path.
-func endpoints(areas []Area) map[endpoint]bool {
-	all := map[endpoint]bool{}
-	for _, area := range areas {
-		for _, op := range area.Operations {
-			all[endpoint{op.method, op.path}] = true
-		}
-		for _, r := range area.Public {
-			all[endpoint{r.method, r.path}] = true
-		}
-	}
-	return all
 }
 
 // registerOperations adds the routes of operations. The router tries routes one after the other: those behind a prefix
@@ -169,17 +105,6 @@ func (a *API) registerRoutes(of Area) error {
 	return nil
 }
 
-// pathPrefix returns the first two segments of a path of the API, such as /api/connections, and nothing for
-// other paths.
-func pathPrefix(path string) string {
-	rest, ok := strings.CutPrefix(path, "/api/")
-	if !ok {
-		return ""
-	}
-	first, _, _ := strings.Cut(rest, "/")
-	return path[:len("/api/")+len(first)]
-}
-
 // findFixed asks the router for the operations whose paths have no variables. So their routes are found once: the
 // router compares a path with many others, by regular expressions.
 func (a *API) findFixed() error {
@@ -205,14 +130,6 @@ func handle(r *mux.Router, method, path string, h http.Handler) {
 	r.Handle(path, h).Methods(methods(method)...)
 }
 
-// methods returns a method, with HEAD beside GET (RFC 9110, section 9.3.2).
-func methods(method string) []string {
-	if method == http.MethodGet {
-		return []string{method, http.MethodHead}
-	}
-	return []string{method}
-}
-
 // unrouted responds with 404, or with 405 and the allowed methods (RFC 9110, section 15.5.6) if there
 // are any. The router itself does not list them, and returns 404 for a known path if the prefix of
 // another route fits.
@@ -234,4 +151,31 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
 	a.Problem(w, r, errMethodNotAllowed.Because("This path supports only "+list+"."))
+}
+
+// checkKind returns an error if an operation of the contract cannot be of kind k.
+func checkKind(op *openapi.Operation, k Kind) error {
+	isOutbound, isStream := false, false
+	switch k.(type) {
+	case Query, CachedQuery, ReaderQuery:
+		if op.TakesHeader("Idempotency-Key") {
+			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
+		}
+	case Outbound, DryRunnable:
+		isOutbound = true
+	case Probing:
+		isOutbound, isStream = true, true
+	case Streaming:
+		isStream = true
+	}
+	if isStream != op.Stream {
+		return fmt.Errorf("rest: %s is a stream in one of its route and openapi.yaml, and not in the other", op.ID)
+	}
+	if area := op.Access.Area; isStream && area != "workspace" && area != "self" && area != "operator" {
+		return fmt.Errorf("rest: %s is a stream, but only a role in the workspace is checked while it is open", op.ID)
+	}
+	if isOutbound != op.Outbound {
+		return fmt.Errorf("rest: %s is outbound in one of its route and openapi.yaml, and not in the other", op.ID)
+	}
+	return nil
 }

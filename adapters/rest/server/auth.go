@@ -9,16 +9,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
-
-// ErrRateLimited is returned if a limit of requests in a time is reached.
-var ErrRateLimited = &fault.Error{
-	Kind:   fault.RateLimited,
-	Code:   "rate_limited",
-	Detail: "Too many requests. Wait for the number of seconds in Retry-After.",
-}
 
 // The errors of requests without a valid credential. They differ only by what the request itself shows, such as a wrong
 // checksum: whether a key or a session ever existed is told to no one.
@@ -109,10 +101,6 @@ func (a *API) authenticate(
 	}
 	return by, proved, nil
 }
-
-// owner is who a verified credential belongs to. Most operations need only the actor, so that person copies what it
-// returns only when an operation asks for it.
-type owner interface{ person() *account.Person }
 
 type (
 	keyOwner  account.Principal

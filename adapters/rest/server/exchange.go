@@ -113,3 +113,11 @@ func (x *exchange) Value(key any) any {
 	}
 	return x.parent.Value(key)
 }
+
+// WithRoute sets the route for the log and the metrics.
+func WithRoute(route string, h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Observed(r).Route = route
+		h(w, r)
+	})
+}

@@ -12,11 +12,8 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -54,37 +51,6 @@ var (
 		Detail: "The body could not be read to its end.",
 	}
 )
-
-// Call is one call of an operation by an authenticated caller.
-type Call struct {
-	*http.Request
-	application.Services
-	API       *API
-	Operation *openapi.Operation
-	By        identity.Actor  // the caller
-	owner     owner           // who the credential belongs to, at most a second old; nil until it is verified
-	known     *account.Person // what Person has returned; nil until it is called
-	Match     revision.Match  // the revisions in If-Match
-	weak      bool            // whether If-Match has a weak tag
-	Query     url.Values      // checked against the contract
-	Payload   []byte          // the body, checked against the contract
-
-	// packed is the media type of a body that has to be unpacked, which needs much more memory; empty for none.
-	packed string
-	unpack func(media string, body []byte) ([]byte, error) // returns a packed body as JSON; nil if none can be
-
-	workspaceOptional bool // the operation needs no workspace, or its path names one
-
-	Uncacheable bool                       // the response must not be cached
-	TrackedOnly bool                       // it depends only on tracked data, and on no time except the end of shares
-	Delivered   func(to *Call)             // is called with each request that gets the response, also from the cache
-	Variant     func(reader string) string // what the response depends on, of its reader's key; nil for nothing
-
-	Produces    string      // the media type of the response, if it is not JSON
-	ReplyHeader http.Header // the header of the response, also of an error
-
-	Watch func(connection.Check) // called with each check of a probe; may be nil
-}
 
 // Person returns the person that the credential belongs to; nil until it is verified.
 func (r *Call) Person() *account.Person {
@@ -284,12 +250,6 @@ func (r *Call) readBody(w http.ResponseWriter) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, r.Operation.MaxBody))
 }
 
-// JSONType is the media type of most bodies.
-const JSONType = "application/json"
-
-// isJSON reports whether a media type of a body is JSON, or a format that is based on it.
-func isJSON(media string) bool { return media == JSONType || strings.HasSuffix(media, "+json") }
-
 const formType = "application/x-www-form-urlencoded"
 
 // formField is the only field of a form that Atrium reads. Others must be ignored (OpenID Connect Back-Channel Logout
@@ -356,3 +316,7 @@ func accepts(header, produces string) bool {
 	}
 	return false
 }
+
+// perform runs one request and returns its response, and whether it is that of an earlier request with the same
+// Idempotency-Key.
+type perform func(*Call) (answer ports.Answer, replayed bool, err error)

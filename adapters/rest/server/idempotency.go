@@ -10,7 +10,6 @@ import (
 
 	"github.com/gorilla/mux"
 
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -83,12 +82,6 @@ func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	default:
 		return ports.Answer{}, false
 	}
-}
-
-// readOperation is the GET operation of a resource, which reads the body of a stored response again.
-type readOperation struct {
-	op    *openapi.Operation
-	query Query
 }
 
 // errNoLongerReadable is returned for a repeated request whose body must be read again and which the caller

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -38,14 +37,6 @@ type Unpacking struct {
 	Unpack func(media string, body []byte) ([]byte, error)
 }
 
-// Streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
-type Streaming struct {
-	Media   func(*http.Request) string                // of the stream that a request wants; empty: Plain responds
-	Plain   Kind                                      // nil if each response is a stream
-	Reserve func(*Stream) (release func(), err error) // counts the stream while it is open
-	Open    func(*Stream) StreamBody
-}
-
 func (q Query) handler(a *API, op *openapi.Operation) http.Handler    { return a.handle(op, q.perform) }
 func (c Command) handler(a *API, op *openapi.Operation) http.Handler  { return a.handle(op, c.perform) }
 func (o Outbound) handler(a *API, op *openapi.Operation) http.Handler { return a.handle(op, o.perform) }
@@ -55,29 +46,6 @@ func (d DryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
 func (u Unpacking) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handleAs(op, handling{run: u.perform, unpack: u.Unpack})
 }
-func (s Streaming) handler(a *API, op *openapi.Operation) http.Handler {
-	var plain http.Handler
-	if s.Plain != nil {
-		plain = s.Plain.handler(a, op)
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if media := s.Media(r); media != "" {
-			a.stream(s, op, media, w, r)
-			return
-		}
-		plain.ServeHTTP(w, r)
-	})
-}
-
-// Always is the media of a streaming operation whose responses all have one media type.
-func Always(media string) func(*http.Request) string {
-	return func(*http.Request) string { return media }
-}
-
-// perform runs one request and returns its response, and whether it is that of an earlier request with the same
-// Idempotency-Key.
-type perform func(*Call) (answer ports.Answer, replayed bool, err error)
-
 func (q Query) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
 	out, err := q(r)
 	if err != nil {
@@ -136,31 +104,4 @@ func (d DryRunnable) perform(r *Call) (answer ports.Answer, replayed bool, err e
 // Respond returns the command of an outbound operation whose effect is already stored: only its response is left.
 func Respond(out Reply) Command {
 	return func(*Call) (Reply, error) { return out, nil }
-}
-
-// checkKind returns an error if an operation of the contract cannot be of kind k.
-func checkKind(op *openapi.Operation, k Kind) error {
-	isOutbound, isStream := false, false
-	switch k.(type) {
-	case Query, CachedQuery, ReaderQuery:
-		if op.TakesHeader("Idempotency-Key") {
-			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
-		}
-	case Outbound, DryRunnable:
-		isOutbound = true
-	case Probing:
-		isOutbound, isStream = true, true
-	case Streaming:
-		isStream = true
-	}
-	if isStream != op.Stream {
-		return fmt.Errorf("rest: %s is a stream in one of its route and openapi.yaml, and not in the other", op.ID)
-	}
-	if area := op.Access.Area; isStream && area != "workspace" && area != "self" && area != "operator" {
-		return fmt.Errorf("rest: %s is a stream, but only a role in the workspace is checked while it is open", op.ID)
-	}
-	if isOutbound != op.Outbound {
-		return fmt.Errorf("rest: %s is outbound in one of its route and openapi.yaml, and not in the other", op.ID)
-	}
-	return nil
 }

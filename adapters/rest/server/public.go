@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // publicRoutes are those of no area.
@@ -16,14 +17,6 @@ func (a *API) publicRoutes() []Route {
 		{http.MethodGet, "/api/openapi.json", a.AssetHandler("/api/openapi.json", a.document)},
 		{http.MethodGet, "/problems/{code}", WithRoute("/problems/{code}", a.problemPage)},
 	}
-}
-
-// WithRoute sets the route for the log and the metrics.
-func WithRoute(route string, h http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		Observed(r).Route = route
-		h(w, r)
-	})
 }
 
 // live reports that the process can serve requests. It checks nothing else.
@@ -86,4 +79,19 @@ func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
 	)
 	h.Set("Cache-Control", "public, max-age=300")
 	_ = problemTemplate.Execute(w, declared) // it fails if the client is gone
+}
+
+// ready reports whether this node should get requests: 503 while the database cannot be reached or
+// has an older schema than this node, and while the node drains.
+func (a *API) ready(w http.ResponseWriter, r *http.Request) {
+	err := errDraining
+	if !a.draining.Load() {
+		err = a.readiness.isReady(r.Context())
+	}
+	if err != nil {
+		w.Header().Set("Retry-After", "1")
+		Write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log every one
+		return
+	}
+	a.Send(w, r, OK(openapi.Health{Status: openapi.HealthStatusOk}))
 }

@@ -3,14 +3,10 @@ package server
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
-
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 const (
@@ -58,19 +54,4 @@ func (r *readiness) record(ctx context.Context, err error) {
 	if was {
 		r.log.InfoContext(ctx, "ready again")
 	}
-}
-
-// ready reports whether this node should get requests: 503 while the database cannot be reached or
-// has an older schema than this node, and while the node drains.
-func (a *API) ready(w http.ResponseWriter, r *http.Request) {
-	err := errDraining
-	if !a.draining.Load() {
-		err = a.readiness.isReady(r.Context())
-	}
-	if err != nil {
-		w.Header().Set("Retry-After", "1")
-		Write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log every one
-		return
-	}
-	a.Send(w, r, OK(openapi.Health{Status: openapi.HealthStatusOk}))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -16,14 +15,6 @@ import (
 // accessCheck is the interval at which the access of the readers of open streams is checked. A stream ends within
 // a second after its reader has lost it, and the check itself takes a part of that.
 const accessCheck = 500 * time.Millisecond
-
-// openStreams are the open streams of the node. All of their readers are checked in a few look-ups: some for each
-// stream would be thousands per second, with hardly any change found.
-type openStreams struct {
-	mu   sync.Mutex
-	all  map[*Stream]bool
-	stop context.CancelFunc // of recheckLoop, which runs as long as any is open
-}
 
 // TrackStream ends s when its reader loses the access, or the server drains and s is not Finite, until done is called.
 func (a *API) TrackStream(s *Stream) (done func()) {
@@ -81,24 +72,6 @@ func (a *API) recheckLoop(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// count returns how many streams are open.
-func (o *openStreams) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.all)
-}
-
-// byOrg returns the open streams by org.
-func (o *openStreams) byOrg() map[identity.OrgID][]*Stream {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	out := map[identity.OrgID][]*Stream{}
-	for s := range o.all {
-		out[s.Observation.Org.ID] = append(out[s.Observation.Org.ID], s)
-	}
-	return out
 }
 
 // recheckOrg ends the streams of an org whose readers have lost the access. An outage ends no stream.
@@ -188,4 +161,34 @@ func (a *API) recheckVisits(ctx context.Context, org *identity.Org, streams []*S
 func IsOutage(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return !ok || f.Kind == fault.Unavailable
+}
+
+const (
+	streamWrite = 10 * time.Second // a client that reads nothing for this long is disconnected
+)
+
+// End ends the stream, also while it waits for its reader. The error is what a new request would get.
+func (s *Stream) End(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.finished || s.ended != nil {
+		return
+	}
+	s.ended = cause
+	_ = s.Controller.SetWriteDeadline(time.Now())
+	s.cancel(cause)
+}
+
+// EndedBy returns the error of End; nil while the stream goes on.
+func (s *Stream) EndedBy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// Current returns the caller with their role as of the last check.
+func (s *Stream) Current() identity.Actor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.caller
 }

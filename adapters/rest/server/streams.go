@@ -5,40 +5,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/chat"
-	"github.com/atrium-hq/atrium/domain/identity"
 )
-
-const (
-	streamWrite = 10 * time.Second // a client that reads nothing for this long is disconnected
-)
-
-// Stream is a response that is sent in parts, so that it could outlast the access of its reader. While it is
-// tracked, it ends with that. No other response can flush (see recorder).
-type Stream struct {
-	*Call
-	Observation *Observation
-	Proof       account.Proof   // of the caller, or of the person who opened a preview; zero for other visitors
-	Pass        *chat.EmbedPass // of a visitor; nil for a caller
-	Controller  *http.ResponseController
-	Out         bytes.Buffer // what Flush sends
-
-	// Finite is set for a response that ends by itself within the time of a request. It is served also while the
-	// server drains.
-	Finite bool
-	cancel context.CancelCauseFunc
-
-	mu       sync.Mutex
-	caller   identity.Actor // as of the last check
-	ended    error          // why it was ended; nil while it goes on
-	broken   bool           // the response is broken off
-	finished bool           // its handler has returned, so its connection serves another request
-}
 
 // NewStream returns the stream that responds to r, whose caller may not be known yet. cancel ends the context of r.
 func NewStream(r *Call, w http.ResponseWriter, cancel context.CancelCauseFunc) *Stream {
@@ -46,32 +16,6 @@ func NewStream(r *Call, w http.ResponseWriter, cancel context.CancelCauseFunc) *
 		Call: r, Observation: Observed(r.Request), caller: r.By, cancel: cancel,
 		Controller: http.NewResponseController(w),
 	}
-}
-
-// End ends the stream, also while it waits for its reader. The error is what a new request would get.
-func (s *Stream) End(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished || s.ended != nil {
-		return
-	}
-	s.ended = cause
-	_ = s.Controller.SetWriteDeadline(time.Now())
-	s.cancel(cause)
-}
-
-// EndedBy returns the error of End; nil while the stream goes on.
-func (s *Stream) EndedBy() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ended
-}
-
-// Current returns the caller with their role as of the last check.
-func (s *Stream) Current() identity.Actor {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.caller
 }
 
 // Flush sends the collected bytes. It fails if the reader does not receive them in time, or if the stream was ended.
@@ -223,3 +167,30 @@ func (s *Stream) AsDownload() (release func(), err error) {
 }
 
 const RowsWrite = 64 << 10 // bytes that are written at a time
+
+// Streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
+type Streaming struct {
+	Media   func(*http.Request) string                // of the stream that a request wants; empty: Plain responds
+	Plain   Kind                                      // nil if each response is a stream
+	Reserve func(*Stream) (release func(), err error) // counts the stream while it is open
+	Open    func(*Stream) StreamBody
+}
+
+func (s Streaming) handler(a *API, op *openapi.Operation) http.Handler {
+	var plain http.Handler
+	if s.Plain != nil {
+		plain = s.Plain.handler(a, op)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if media := s.Media(r); media != "" {
+			a.stream(s, op, media, w, r)
+			return
+		}
+		plain.ServeHTTP(w, r)
+	})
+}
+
+// Always is the media of a streaming operation whose responses all have one media type.
+func Always(media string) func(*http.Request) string {
+	return func(*http.Request) string { return media }
+}

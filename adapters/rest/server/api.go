@@ -1,0 +1,194 @@
+// Package server is the core of the HTTP API: what happens to every request, whatever its area is. A request passes
+// through observe (request id, log, metrics, panics), the host's org, the router, and handle (credential, rate,
+// workspace, shape, idempotency) into the handler of one operation, which calls one use case.
+package server
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Deps are the dependencies that requests of every area have.
+type Deps struct {
+	Orgs        func() *identity.Directory // the current one: a reload replaces it
+	Services    application.Services       // on the stores of the pool
+	Bind        application.Bind
+	Idempotency ports.Idempotency
+	Verifier    ports.Verifier // of tokens that an org's issuers signed
+	Sealer      ports.Sealer   // of cursors
+	Digester    ports.Digester // of requests that are stored
+	Changes     ports.Changes
+	Ready       func(context.Context) error // an error if the node should get no requests now
+	Metrics     prometheus.Registerer
+	Log         *slog.Logger
+}
+
+// API turns requests into use cases.
+type API struct {
+	Deps
+	Contract        *openapi.Contract
+	Config          Config           // zero until Start
+	Now             func() time.Time // by the clock of this machine, and its corrections
+	router          *mux.Router
+	served          map[endpoint]bool
+	fixed           map[endpoint]mux.RouteMatch // what the router finds for paths without variables
+	reads           map[string]readOperation    // by path template
+	anyHost         []string                    // prefixes of paths that are served for any Host header
+	cors            []CORS                      // of areas whose paths pages of other sites call
+	callers         *Limiter                    // by API key, or by user for those who signed in
+	users           *Limiter
+	workspaces      *Limiter
+	Unauthenticated *Limiter     // by address, for requests without a valid credential
+	downloads       *Limiter     // by address, of files that need no credential
+	KnownTokens     *knownTokens // that were valid lately
+	Gates           *Gates       // for operations that only need the database
+	outbound        *Gates       // for those that reach another system
+	Downloading     *Gates       // for what is read while it is sent: a slow client occupies only its own turn
+	CatchingUp      *Gates       // for streams whose readers are far behind
+	cache           responseCache
+	reading         readings // of responses
+	Measures        *measures
+	readiness       readiness
+
+	openStreams  openStreams
+	streamCounts *streamCounts
+	draining     atomic.Bool
+	streams      context.Context // ends when streams have to end
+	endStreams   context.CancelFunc
+}
+
+// New returns an API without routes.
+func New(contract *openapi.Contract) *API { return &API{Contract: contract, Now: Now} }
+
+// Start gives the API what it needs to serve requests.
+func (a *API) Start(c Config, d Deps) {
+	a.Deps, a.Config = d, c
+	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
+	a.Unauthenticated = NewLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute)
+	a.downloads = NewLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute)
+	a.KnownTokens = newKnownTokens()
+	a.Gates = newGates(c.Concurrency, 1)
+	a.outbound = newGates(c.Concurrency, outboundFactor)
+	a.Downloading = newGates(c.Concurrency, 1)
+	a.CatchingUp = newGates(c.Concurrency, 1)
+	a.streamCounts = newStreamCounts(c.Streams)
+	a.readiness.check, a.readiness.log = d.Ready, d.Log
+	a.Measures = newMeasures(d.Metrics, &a.openStreams)
+	a.streams, a.endStreams = context.WithCancel(context.Background())
+}
+
+// Call is one call of an operation by an authenticated caller.
+type Call struct {
+	*http.Request
+	application.Services
+	API       *API
+	Operation *openapi.Operation
+	By        identity.Actor  // the caller
+	owner     owner           // who the credential belongs to, at most a second old; nil until it is verified
+	known     *account.Person // what Person has returned; nil until it is called
+	Match     revision.Match  // the revisions in If-Match
+	weak      bool            // whether If-Match has a weak tag
+	Query     url.Values      // checked against the contract
+	Payload   []byte          // the body, checked against the contract
+
+	// packed is the media type of a body that has to be unpacked, which needs much more memory; empty for none.
+	packed string
+	unpack func(media string, body []byte) ([]byte, error) // returns a packed body as JSON; nil if none can be
+
+	workspaceOptional bool // the operation needs no workspace, or its path names one
+
+	Uncacheable bool                       // the response must not be cached
+	TrackedOnly bool                       // it depends only on tracked data, and on no time except the end of shares
+	Delivered   func(to *Call)             // is called with each request that gets the response, also from the cache
+	Variant     func(reader string) string // what the response depends on, of its reader's key; nil for nothing
+
+	Produces    string      // the media type of the response, if it is not JSON
+	ReplyHeader http.Header // the header of the response, also of an error
+
+	Watch func(connection.Check) // called with each check of a probe; may be nil
+}
+
+// owner is who a verified credential belongs to. Most operations need only the actor, so that person copies what it
+// returns only when an operation asks for it.
+type owner interface{ person() *account.Person }
+
+// Stream is a response that is sent in parts, so that it could outlast the access of its reader. While it is
+// tracked, it ends with that. No other response can flush (see recorder).
+type Stream struct {
+	*Call
+	Observation *Observation
+	Proof       account.Proof   // of the caller, or of the person who opened a preview; zero for other visitors
+	Pass        *chat.EmbedPass // of a visitor; nil for a caller
+	Controller  *http.ResponseController
+	Out         bytes.Buffer // what Flush sends
+
+	// Finite is set for a response that ends by itself within the time of a request. It is served also while the
+	// server drains.
+	Finite bool
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	caller   identity.Actor // as of the last check
+	ended    error          // why it was ended; nil while it goes on
+	broken   bool           // the response is broken off
+	finished bool           // its handler has returned, so its connection serves another request
+}
+
+// openStreams are the open streams of the node. All of their readers are checked in a few look-ups: some for each
+// stream would be thousands per second, with hardly any change found.
+type openStreams struct {
+	mu   sync.Mutex
+	all  map[*Stream]bool
+	stop context.CancelFunc // of recheckLoop, which runs as long as any is open
+}
+
+// count returns how many streams are open.
+func (o *openStreams) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.all)
+}
+
+// byOrg returns the open streams by org.
+func (o *openStreams) byOrg() map[identity.OrgID][]*Stream {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[identity.OrgID][]*Stream{}
+	for s := range o.all {
+		out[s.Observation.Org.ID] = append(out[s.Observation.Org.ID], s)
+	}
+	return out
+}
+
+// readOperation is the GET operation of a resource, which reads the body of a stored response again.
+type readOperation struct {
+	op    *openapi.Operation
+	query Query
+}
+
+// CORS handles preflights of paths with a prefix, and adds the headers that let pages of other sites read responses.
+type CORS struct {
+	Prefix string // of the paths
+	Handle func(w http.ResponseWriter, r *http.Request) (done bool)
+}
+
+// endpoint is a method of a path template.
+type endpoint struct{ method, path string }
