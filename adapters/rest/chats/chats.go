@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
@@ -89,7 +90,8 @@ func getChatRuntime(r *server.Call) (server.Reply, error) {
 	}
 	if found.Version != nil {
 		id := found.Version.ID
-		r.Delivered = func(to *server.Call) { to.PromptReads.Record(to.By, id) }
+		reads := r.PromptReads
+		r.Delivered = func(to identity.Actor) { reads.Record(to, id) }
 	}
 	return server.OK(toChatRuntime(found)).WithRevision(found.Template.Revision), nil
 }

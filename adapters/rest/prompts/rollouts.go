@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -77,7 +78,8 @@ func showVersions(r *server.Call, versions ...*prompt.Version) {
 			rollouts = append(rollouts, v.Choice.Rollout)
 		}
 	}
-	r.Delivered = func(to *server.Call) { to.PromptReads.Record(to.By, ids...) }
+	reads := r.PromptReads
+	r.Delivered = func(to identity.Actor) { reads.Record(to, ids...) }
 	if len(rollouts) > 0 {
 		r.Variant = func(reader string) string { return choices(rollouts, reader) }
 	}

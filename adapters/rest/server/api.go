@@ -91,7 +91,7 @@ func (a *API) Start(c Config, d Deps) {
 	a.CatchingUp = newGates(c.Concurrency, 1)
 	a.streamCounts = newStreamCounts(c.Streams)
 	a.readiness.check, a.readiness.log = d.Ready, d.Log
-	a.Measures = newMeasures(d.Metrics, &a.openStreams)
+	a.Measures = newMeasures(d.Metrics, a.openStreams.count)
 	a.streams, a.endStreams = context.WithCancel(context.Background())
 }
 
@@ -117,7 +117,7 @@ type Call struct {
 
 	Uncacheable bool                       // the response must not be cached
 	TrackedOnly bool                       // it depends only on tracked data, and on no time except the end of shares
-	Delivered   func(to *Call)             // is called with each request that gets the response, also from the cache
+	Delivered   func(to identity.Actor)    // is called for each caller who gets the response, also from the cache
 	Variant     func(reader string) string // what the response depends on, of its reader's key; nil for nothing
 
 	Produces    string      // the media type of the response, if it is not JSON
@@ -180,8 +180,8 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*Stream {
 
 // readOperation is the GET operation of a resource, which reads the body of a stored response again.
 type readOperation struct {
-	op    *openapi.Operation
-	query Query
+	op   *openapi.Operation
+	read perform
 }
 
 // CORS handles preflights of paths with a prefix, and adds the headers that let pages of other sites read responses.
@@ -192,3 +192,7 @@ type CORS struct {
 
 // endpoint is a method of a path template.
 type endpoint struct{ method, path string }
+
+// perform runs one request and returns its response, and whether it is that of an earlier request with the same
+// Idempotency-Key.
+type perform func(*Call) (answer ports.Answer, replayed bool, err error)

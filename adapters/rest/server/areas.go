@@ -61,11 +61,11 @@ func (a *API) registerOperations(operations []Operation) error {
 		if op.method == http.MethodGet {
 			switch q := op.kind.(type) {
 			case Query:
-				a.reads[op.path] = readOperation{declared, q}
+				a.reads[op.path] = readOperation{declared, q.perform}
 			case CachedQuery:
-				a.reads[op.path] = readOperation{declared, Query(q)}
+				a.reads[op.path] = readOperation{declared, Query(q).perform}
 			case ReaderQuery:
-				a.reads[op.path] = readOperation{declared, Query(q.CachedQuery)}
+				a.reads[op.path] = readOperation{declared, Query(q.CachedQuery).perform}
 			}
 		}
 		prefix := pathPrefix(op.path)

@@ -326,3 +326,11 @@ func actorOf(principal *account.Principal, obs *Observation, at time.Time) (iden
 	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
 	return by, by.CheckAddress()
 }
+
+// Person returns the person that the credential belongs to; nil until it is verified.
+func (r *Call) Person() *account.Person {
+	if r.known == nil && r.owner != nil {
+		r.known = r.owner.person()
+	}
+	return r.known
+}

@@ -66,8 +66,8 @@ func (k *cacheKey) size() int {
 // cachedResponse is a response, with the version of the workspace and the time before it was read.
 type cachedResponse struct {
 	answer      ports.Answer
-	delivered   func(to *Call)             // see request
-	variant     func(reader string) string // see request
+	delivered   func(to identity.Actor)    // see Call
+	variant     func(reader string) string // see Call
 	at          version
 	trackedOnly bool // time alone does not make it old
 	read        time.Time

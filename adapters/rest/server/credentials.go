@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -65,12 +63,6 @@ func (a *API) CountFailedAuth(h http.Header, obs *Observation, token string, err
 	}
 	a.KnownTokens.Forget(token)
 	return a.CountUnauthenticated(h, obs, err)
-}
-
-// hasNoAccount reports whether err means that the caller has no account here, or none that works at its address.
-func hasNoAccount(err error) bool {
-	return PublicError(err).Kind == fault.Unauthenticated || errors.Is(err, account.ErrSignUpClosed) ||
-		errors.Is(err, account.ErrClaimMissing) || errors.Is(err, identity.ErrAddressNotAllowed)
 }
 
 // CountUnauthenticated counts a request that shows no valid credential against its address.

@@ -17,7 +17,7 @@ import (
 
 func TestGuesses(t *testing.T) {
 	a := &API{Now: Now, Unauthenticated: NewLimiter(2, 2), KnownTokens: newKnownTokens(),
-		Measures: newMeasures(prometheus.NewRegistry(), &openStreams{})}
+		Measures: newMeasures(prometheus.NewRegistry(), func() int { return 0 })}
 	obs, at := &Observation{Address: "192.0.2.1"}, Now()
 	may := func(token string) error { return a.LimitFailedAuth(http.Header{}, obs, token, at) }
 	a.KnownTokens.Remember("proven", at)

@@ -52,14 +52,6 @@ var (
 	}
 )
 
-// Person returns the person that the credential belongs to; nil until it is verified.
-func (r *Call) Person() *account.Person {
-	if r.known == nil && r.owner != nil {
-		r.known = r.owner.person()
-	}
-	return r.known
-}
-
 // withStores returns r with the use cases on given stores, such as those of a transaction.
 func (r *Call) withStores(stores ports.Stores) *Call {
 	bound := *r
@@ -316,7 +308,3 @@ func accepts(header, produces string) bool {
 	}
 	return false
 }
-
-// perform runs one request and returns its response, and whether it is that of an earlier request with the same
-// Idempotency-Key.
-type perform func(*Call) (answer ports.Answer, replayed bool, err error)

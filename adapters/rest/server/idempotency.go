@@ -111,7 +111,7 @@ func (r *Call) readAgain(kept ports.Answer) (ports.Answer, error) {
 	within := &exchange{parent: r.Context(), observed: *Observed(r.Request), match: match}
 	again.Request, again.Operation = hr.WithContext(within), get.op
 	again.Payload, again.Query, again.Match = nil, nil, nil
-	now, _, err := get.query.perform(&again)
+	now, _, err := get.read(&again)
 	if err != nil {
 		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Forbidden) {
 			err = errNoLongerReadable

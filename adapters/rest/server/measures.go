@@ -18,7 +18,7 @@ type measures struct {
 	acceptedKeys    prometheus.Counter // of authentications: the most frequent one
 }
 
-func newMeasures(reg prometheus.Registerer, streams *openStreams) *measures {
+func newMeasures(reg prometheus.Registerer, openStreams func() int) *measures {
 	m := &measures{
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "atrium_refusals_total",
@@ -42,7 +42,7 @@ func newMeasures(reg prometheus.Registerer, streams *openStreams) *measures {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "atrium_presence_streams",
 		Help: "How many streams of presences are open at this node.",
-	}, func() float64 { return float64(streams.count()) })
+	}, func() float64 { return float64(openStreams()) })
 	m.acceptedKeys = m.authentications.WithLabelValues(byAPIKey, "accepted")
 	reg.MustRegister(m.requests, m.refusals, m.problems, m.authentications, open)
 	return m

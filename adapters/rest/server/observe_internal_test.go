@@ -17,7 +17,7 @@ import (
 func TestTheLogLineOfARequestNeedsNoAllocation(t *testing.T) {
 	var out bytes.Buffer
 	a := &API{Deps: Deps{Log: slog.New(slog.NewTextHandler(&out, nil))}}
-	a.Measures = newMeasures(prometheus.NewRegistry(), &openStreams{})
+	a.Measures = newMeasures(prometheus.NewRegistry(), func() int { return 0 })
 	r := httptest.NewRequest(http.MethodGet, "/api/me", nil)
 	x := &exchange{begun: time.Now(), observed: Observation{
 		ID: "req_1", Route: "/api/me", Address: "192.0.2.1", status: http.StatusOK, bytes: 10, User: "usr_1",

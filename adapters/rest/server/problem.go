@@ -20,40 +20,6 @@ import (
 
 const problemType = "application/problem+json"
 
-// Statuses maps each kind of failure to its HTTP status.
-var Statuses = map[fault.Kind]int{
-	fault.Malformed:          http.StatusBadRequest,
-	fault.Unauthenticated:    http.StatusUnauthorized,
-	fault.PaymentRequired:    http.StatusPaymentRequired,
-	fault.Forbidden:          http.StatusForbidden,
-	fault.NotFound:           http.StatusNotFound,
-	fault.MethodNotAllowed:   http.StatusMethodNotAllowed,
-	fault.NotAcceptable:      http.StatusNotAcceptable,
-	fault.Conflict:           http.StatusConflict,
-	fault.PreconditionFailed: http.StatusPreconditionFailed,
-	fault.TooLarge:           http.StatusRequestEntityTooLarge,
-	fault.UnsupportedMedia:   http.StatusUnsupportedMediaType,
-	fault.Misdirected:        http.StatusMisdirectedRequest,
-	fault.Invalid:            http.StatusUnprocessableEntity,
-	fault.RateLimited:        http.StatusTooManyRequests,
-	fault.Upstream:           http.StatusBadGateway,
-	fault.Unavailable:        http.StatusServiceUnavailable,
-	fault.UpstreamTimeout:    http.StatusGatewayTimeout,
-	0:                        http.StatusInternalServerError,
-}
-
-var (
-	errInternal = &fault.Error{
-		Code:   "internal",
-		Detail: "Something went wrong on the server. Its log has the details under the request_id.",
-	}
-	errTimeout = &fault.Error{
-		Kind:   fault.UpstreamTimeout,
-		Code:   "timeout",
-		Detail: "The request took too long and was cancelled.",
-	}
-)
-
 // Problem writes err as application/problem+json (RFC 9457). An unexpected error is logged in full, and the
 // client gets only a 500.
 func (a *API) Problem(w http.ResponseWriter, r *http.Request, err error) {
@@ -84,17 +50,6 @@ func (a *API) SetProblemHeaders(w http.ResponseWriter, r *http.Request, f *fault
 			Observed(r).Route, "error", err,
 		)
 	}
-}
-
-// PublicError returns the part of err that a client may see.
-func PublicError(err error) *fault.Error {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errTimeout
-	}
-	return errInternal
 }
 
 // problemAnswer returns the response for f, the public part of err, with the details of err.

@@ -78,7 +78,7 @@ func (q CachedQuery) performFor(
 		}
 		if ok {
 			if cached.delivered != nil {
-				cached.delivered(r)
+				cached.delivered(r.By)
 			}
 			return cached.answer, false, nil
 		}
@@ -102,7 +102,7 @@ func (a *API) versionOf(ws identity.WorkspaceID) (v version, settled bool) {
 // read reads the response from the database.
 func (q CachedQuery) read(r *Call) (answer ports.Answer, replayed bool, err error) {
 	if answer, replayed, err = Query(q).perform(r); err == nil && r.Delivered != nil {
-		r.Delivered(r)
+		r.Delivered(r.By)
 	}
 	return answer, replayed, err
 }
