@@ -68,9 +68,13 @@ func isPlaceholder(text string) bool {
 	return len(text) <= longest && placeholders[strings.ToLower(text)]
 }
 
+// NotCalculated stands for the value of a formula that a file has without its result, as programs write it that do not
+// calculate. It is invalid in every field, as the error of a formula is.
+const NotCalculated = "#not calculated"
+
 // sheetErrors are what spreadsheet programs show for a formula that failed, in upper case: those of Excel's function
 // ERROR.TYPE, and #ERROR! of Google Sheets.
-var sheetErrors = setOf("#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#GETTING_DATA",
+var sheetErrors = setOf(strings.ToUpper(NotCalculated), "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#GETTING_DATA",
 	"#SPILL!",
 	"#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!", "#BUSY!", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!",
 	"#ERROR!")
@@ -79,7 +83,7 @@ var sheetErrors = setOf("#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!
 func isSheetError(text string) bool {
 	switch {
 	case strings.HasPrefix(text, "#"):
-		const longest = len("#GETTING_DATA")
+		const longest = len(NotCalculated)
 		return len(text) <= longest && sheetErrors[strings.ToUpper(text)]
 	case len(text) == len("Err:502") && strings.HasPrefix(text, "Err:5"):
 		return integerForm.MatchString(text[len("Err:"):])

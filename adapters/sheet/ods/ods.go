@@ -248,15 +248,28 @@ func (d *document) row() (row cells, width int, err error) {
 	}
 }
 
-// value returns what a cell of a number, a date or a boolean stores (part 3, 19.385); nil for others.
+// valueAttributes are the attributes that have the value of a cell, by its type (part 3, 19.385).
+var valueAttributes = map[string]string{
+	"float": "value", "percentage": "value", "currency": "value", "date": "date-value", "boolean": "boolean-value",
+	"time": "time-value", "string": "string-value",
+}
+
+// value returns what a cell of a number, a date or a boolean stores; nil for others.
 func value(e xml.StartElement) *string {
-	name := map[string]string{
-		"float": "value", "percentage": "value", "currency": "value", "date": "date-value", "boolean": "boolean-value",
-	}[zipfile.Attribute(e, "value-type")]
-	if name == "" {
+	kind := zipfile.Attribute(e, "value-type")
+	if kind == "time" || kind == "string" { // fields for texts have what is shown
 		return nil
 	}
-	return column.Cell(column.Stored(zipfile.Attribute(e, name)))
+	return column.Cell(column.Stored(zipfile.Attribute(e, valueAttributes[kind])))
+}
+
+// unshown returns the value of a cell whose shown text was not written.
+func unshown(e xml.StartElement) string {
+	kind := zipfile.Attribute(e, "value-type")
+	if kind == "" && zipfile.Attribute(e, "formula") != "" {
+		return column.NotCalculated
+	}
+	return zipfile.Attribute(e, valueAttributes[kind])
 }
 
 // cell reads the shown text of a cell: its paragraphs. Comments and drawings are skipped.
@@ -270,7 +283,7 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 		switch token := token.(type) {
 		case xml.EndElement: // all others were skipped
 			if len(paragraphs) == 0 {
-				return column.CellOf(zipfile.Attribute(e, "value"), d.most), nil
+				return column.CellOf(unshown(e), d.most), nil
 			}
 			return column.CellOf(strings.Join(paragraphs, "\n"), d.most), nil
 		case xml.StartElement:

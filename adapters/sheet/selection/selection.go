@@ -69,7 +69,7 @@ func (s *Selection) Add(number int, shown, stored []*string) error {
 		}
 		return nil
 	}
-	if isEmpty(shown) {
+	if isEmpty(shown) && isEmpty(stored) { // a format can show nothing of a number
 		return nil
 	}
 	l := line{number, shown, stored}

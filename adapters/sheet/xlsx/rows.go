@@ -110,7 +110,7 @@ func readCell(in *xml.Decoder, e xml.StartElement) (c cell, err error) {
 	c.kind, c.style = zipfile.Attribute(e, "t"), zipfile.Attribute(e, "s")
 	pending := false
 	if c.value, pending, err = value(in, c.kind == "str"); pending {
-		c.kind, c.value = "e", notCalculated
+		c.kind, c.value = "e", column.NotCalculated
 	}
 	return c, err
 }
@@ -137,9 +137,6 @@ func (b *workbook) values(cells []cell) (shown, stored []*string, err error) {
 	}
 	return shown, stored, nil
 }
-
-// notCalculated is shown for a formula that was written without its result, as libraries do that do not calculate.
-const notCalculated = "#not calculated"
 
 // value reads the rest of a cell: its last computed value, or its text, and whether it has a formula without a result.
 // The result of a text formula can be empty.

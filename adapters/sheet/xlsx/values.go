@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/xuri/excelize/v2"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/column"
@@ -58,22 +58,40 @@ func Rows(
 
 // stored returns what a number or a date is, which its format may show only in part; nil for other cells.
 func (b *workbook) stored(c cell, shown string) *string {
-	if c.kind != "" && c.kind != "n" {
-		return nil
+	if c.kind == "d" && b.serial(c.value) != c.value {
+		return &c.value
 	}
 	serial, err := strconv.ParseFloat(c.value, 64)
-	if err != nil {
+	if err != nil || (c.kind != "" && c.kind != "n") {
 		return nil
 	}
-	value := column.Stored(c.value)
-	if b.isDate(c.style, shown) {
-		at, err := excelize.ExcelDateToTime(serial, b.from1904())
-		if err != nil {
-			return nil
-		}
-		value = at.Format("2006-01-02T15:04:05.999")
+	if !b.isDate(c.style, shown) {
+		return new(column.Stored(c.value))
 	}
-	return &value
+	return b.moment(serial)
+}
+
+// moment returns the moment that Excel stores as a number of days, to the millisecond; nil if there is none. Its
+// calendar begins with 1 for 1 January 1900, and has 29 February 1900, which did not exist, or it begins with 0 for
+// 1 January 1904 (ECMA-376 part 1, 18.17.4.1).
+func (b *workbook) moment(serial float64) *string {
+	const milliseconds, first, leap, last = 24 * 60 * 60 * 1000, 1, 60, 2958466
+	total := math.Round(serial * milliseconds)
+	days := math.Floor(total / milliseconds)
+	at := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case b.from1904():
+		at = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case days == leap || days < first:
+		return nil
+	case days < leap:
+		at = at.AddDate(0, 0, 1)
+	}
+	if days < 0 || days >= last {
+		return nil
+	}
+	at = at.AddDate(0, 0, int(days)).Add(time.Duration(total-days*milliseconds) * time.Millisecond)
+	return new(at.Format("2006-01-02T15:04:05.999"))
 }
 
 // isDate reports whether a number is shown as a date. One is enough to know it of all with its style.
