@@ -1,4 +1,3 @@
-// Package accounts serves people: their accounts, sessions, passkeys, API keys, workspaces and groups.
 package accounts
 
 import (

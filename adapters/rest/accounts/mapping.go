@@ -145,3 +145,17 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 		LastUsedAddress:  s.LastUsedAddress,
 	}
 }
+
+func toSession(r *server.Call, s *account.Session) openapi.Session {
+	return openapi.Session{
+		ID:         string(s.ID),
+		Current:    s.ID == r.By.Session,
+		Source:     openapi.SessionSource(s.Source),
+		APIKeyID:   openapi.OrNull(string(s.Key)),
+		UserAgent:  s.Agent,
+		Address:    openapi.OrNull(s.Address),
+		CreatedAt:  openapi.Time(s.CreatedAt),
+		LastSeenAt: openapi.Time(s.LastSeenAt),
+		ExpiresAt:  openapi.Time(s.EndsAt()),
+	}
+}

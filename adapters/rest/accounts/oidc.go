@@ -134,19 +134,6 @@ func (a *Handlers) finishSignIn(r *server.Call) (string, error) {
 	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, left, account.CodeLife)
 }
 
-// countSignIn counts an attempt against the caller's address.
-func (a *Handlers) countSignIn(r *server.Call, at time.Time) error {
-	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
-		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
-	}
-	return nil
-}
-
-// uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (a *Handlers) uncountSignIn(r *server.Call, at time.Time) {
-	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, at)
-}
-
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
 
 // callbackParameters returns the parameters of a provider's response that Atrium uses. One that is too long, or that

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -53,26 +51,6 @@ func (a *Handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// signInRoute is the route of an operation whose caller has no credential yet.
-func (a *Handlers) signInRoute(path string, run server.Query) server.Route {
-	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
-	return server.NewRoute(http.MethodPost, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
-		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
-		defer cancel()
-		r := a.NewRequest(w, hr.WithContext(ctx), op, "")
-		err := r.Parse(w)
-		var out server.Reply
-		if err == nil {
-			out, err = run(r)
-		}
-		if err != nil {
-			a.Problem(w, r.Request, err)
-			return
-		}
-		a.Send(w, r.Request, out)
-	}))
-}
-
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
 // used up.
 func (a *Handlers) openSession(r *server.Call) (server.Reply, error) {
@@ -100,48 +78,6 @@ func (a *Handlers) openSession(r *server.Call) (server.Reply, error) {
 	}
 	return sessionReply(r, opened, by, "")
 }
-
-// sessionReply responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
-func sessionReply(
-	r *server.Call, opened accounts.OpenedSession, by identity.Actor, returnTo string,
-) (server.Reply, error) {
-	s, cookie, org := opened.Session, opened.Secrets.Cookie.Reveal(), server.Observed(r.Request).Org
-	if err := r.API.SetCookie(r.ReplyHeader, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
-		return server.Reply{}, err
-	}
-	r.API.KnownTokens.Remember(cookie, by.At)
-	by.Session, by.Key = s.ID, s.Key // as its requests will have them
-	r.By = by
-	out := server.Created("/api/me/sessions/"+string(s.ID), openapi.SessionOpened{
-		Session:  toSession(r, s),
-		Proof:    opened.Secrets.Proof.Reveal(),
-		User:     toUser(r, &opened.User),
-		ReturnTo: openapi.OrNull(returnTo),
-	})
-	out.Reveals = string(s.ID)
-	return out, nil
-}
-
-// limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
-func (a *Handlers) limitSignIn(r *server.Call, at time.Time) error {
-	if !r.API.SameOrigin(r.Request) {
-		return server.ErrCrossOrigin
-	}
-	return a.countSignIn(r, at)
-}
-
-// signingIn returns the system as the actor of a request without a credential.
-func signingIn(r *server.Call, at time.Time) identity.Actor {
-	obs := server.Observed(r.Request)
-	by := identity.System(obs.Org.ID, "", "sign-in", at)
-	by.Request = identity.Request{ID: obs.ID, Address: obs.Address}
-	return by
-}
-
-const (
-	mailingsAtOnce = 16               // links that are mailed at the same time on a node
-	mailingWithin  = 20 * time.Second // how long that may take
-)
 
 // errMailing is returned if too many links are being mailed.
 var errMailing = server.ErrRateLimited.Because("Too many links are being mailed. Try again soon.")
@@ -221,18 +157,4 @@ func listPersonSessions(r *server.Call) (server.Reply, error) {
 func endPersonSessions(r *server.Call) (server.Reply, error) {
 	_, err := r.Sessions.EndOf(r.Context(), r.By, server.MemberID(r), "")
 	return server.NoContent, err
-}
-
-func toSession(r *server.Call, s *account.Session) openapi.Session {
-	return openapi.Session{
-		ID:         string(s.ID),
-		Current:    s.ID == r.By.Session,
-		Source:     openapi.SessionSource(s.Source),
-		APIKeyID:   openapi.OrNull(string(s.Key)),
-		UserAgent:  s.Agent,
-		Address:    openapi.OrNull(s.Address),
-		CreatedAt:  openapi.Time(s.CreatedAt),
-		LastSeenAt: openapi.Time(s.LastSeenAt),
-		ExpiresAt:  openapi.Time(s.EndsAt()),
-	}
 }

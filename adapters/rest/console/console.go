@@ -23,15 +23,6 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// Handlers are those of the pages of the console. They are for people, and not part of the contract.
-type Handlers struct {
-	*server.API
-	Application http.Handler // everything below /console/ that is not a page to sign in
-}
-
-// New returns the handlers of the console.
-func New(api *server.API) *Handlers { return &Handlers{API: api} }
-
 // Area returns the area of the console.
 func (a *Handlers) Area() server.Area {
 	const to = "./console/" // a proxy may add a path before

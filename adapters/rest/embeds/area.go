@@ -3,17 +3,6 @@ package embeds
 
 import "github.com/atrium-hq/atrium/adapters/rest/server"
 
-// handlers are those of chats on pages of other sites.
-type handlers struct {
-	*server.API
-	visitors  *visitLimits
-	answering answerGates
-}
-
-func newHandlers(api *server.API) *handlers {
-	return &handlers{api, newVisitLimits(), newAnswerGates()}
-}
-
 // Area returns the area of embeds.
 func Area(api *server.API) server.Area {
 	a := newHandlers(api)

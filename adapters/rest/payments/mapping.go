@@ -142,3 +142,19 @@ func toAction(a *payment.Action) nullable.Nullable[openapi.SubscriptionAction] {
 		ClientSecret: a.ClientSecret.Reveal(),
 	})
 }
+
+func toDiscount(d *payment.Discount) openapi.Discount {
+	out := openapi.Discount{
+		Name:             openapi.OrNull(d.Name),
+		PercentOff:       openapi.OrNull(float64(d.Percent) / 100),
+		AmountOff:        nullable.NewNullNullable[openapi.Money](),
+		Duration:         openapi.DiscountDuration(d.Duration),
+		DurationInMonths: openapi.OrNull(d.Months),
+		StartsAt:         openapi.Time(d.Start),
+		EndsAt:           convert.OrNullTime(d.End),
+	}
+	if d.Percent == 0 {
+		out.AmountOff = nullable.NewNullableWithValue(toMoney(d.Amount))
+	}
+	return out
+}

@@ -1,4 +1,3 @@
-// Package payments serves plans, subscriptions and payments, and receives the webhooks of gateways.
 package payments
 
 import (
@@ -23,32 +22,6 @@ const (
 	subscriptionPath = paymentPaths + "/subscriptions"
 	mySubscription   = subscriptionPath + "/me"
 )
-
-func paymentOperations() []server.Operation {
-	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
-	return []server.Operation{
-		server.Get(paymentPaths+"/plans", server.Query(listPlans)),
-		server.Post(paymentPaths+"/setup-intent", server.Outbound(createSetupIntent)),
-		server.Get(paymentMethods, server.Query(listPaymentMethods)),
-		server.Delete(paymentMethods+"/{payment_method_id}", server.Command(deletePaymentMethod)),
-		server.Post(paymentMethods+"/{payment_method_id}/default", server.Command(setDefaultPaymentMethod)),
-		server.Get(paymentPaths+"/invoices", server.CachedQuery(listInvoices)),
-		server.Post(paymentPaths+"/invoices/{invoice_id}/pay", server.Outbound(payInvoice)),
-		server.Get(paymentPaths+"/details", server.Query(getBillingDetails)),
-		server.Put(paymentPaths+"/details", server.Command(replaceBillingDetails)),
-		server.Post(paymentPaths+"/portal-session", server.Outbound(createPortalSession)),
-		server.Post(paymentPaths+"/checkout-session", server.Outbound(createCheckoutSession)),
-		server.Post(subscriptionPath, server.Outbound(createSubscription)),
-		server.Get(mySubscription, server.Query(getSubscription)),
-		server.Patch(mySubscription, server.Outbound(updateSubscription)),
-		server.Post(mySubscription+"/preview", server.Query(previewSubscriptionChange)),
-		server.Delete(mySubscription, server.Outbound(cancelSubscription)),
-		server.Get(paymentPaths+"/entitlements", server.CachedQuery(getEntitlements)),
-		server.Post(paymentPaths+"/usage", server.Command(reportUsage)),
-		server.Post(sandboxIntent+"/confirm", server.Outbound(confirmSandboxIntent)),
-		server.Post(sandboxIntent+"/authenticate", server.Outbound(authenticateSandboxIntent)),
-	}
-}
 
 // gatewayKey names what this request asks of the gateway: the same for each attempt under an Idempotency-Key (ADR 15),
 // and for nothing else, not even for another request under that key. It is a digest, because gateways limit the length

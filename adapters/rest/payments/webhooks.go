@@ -6,26 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
-
-// handlers are those of plans, subscriptions and payments.
-type handlers struct{ *server.API }
-
-// Area returns the area of payments.
-func Area(api *server.API) server.Area {
-	a := handlers{api}
-	return server.Area{
-		Name:       "payments",
-		Operations: paymentOperations(),
-		Public:     slices.Concat(a.webhookRoutes(), a.sandboxRoutes()),
-		AnyHost:    webhookPaths,
-	}
-}
 
 // webhookPaths is the prefix that payment gateways call, on any host: the org is in the path.
 const webhookPaths = paymentPaths + "/webhooks/"

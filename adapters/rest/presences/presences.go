@@ -1,4 +1,3 @@
-// Package presences serves who is online: heartbeats, lists and streams.
 package presences
 
 import (
@@ -11,38 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// Limits of the heartbeats of all of a user's devices: enough for twenty of them at the shortest interval that the
-// server asks for.
-const (
-	beatsPerMinute = 120
-	beatsAtOnce    = 30
-)
-
-// Area returns the area of presences.
-func Area() server.Area {
-	return areaWith(server.NewLimiter(beatsPerMinute, beatsAtOnce))
-}
-
-func areaWith(heartbeats *server.Limiter) server.Area {
-	a := &handlers{heartbeats}
-	return server.Area{Name: "presences", Operations: a.presenceOperations()}
-}
-
 // handlers are those of who is online.
 type handlers struct {
 	heartbeats *server.Limiter // by user
-}
-
-func (a *handlers) presenceOperations() []server.Operation {
-	const one = "/api/presence/{presence_id}"
-	return []server.Operation{
-		server.Post("/api/presence", server.Command(a.sendHeartbeat)), // first, so that the router finds it soonest
-		server.Get("/api/presence", server.Query(listPresences)),
-		server.Get(StreamPath, streamPresences),
-		server.Post("/api/presence/stream-tickets", server.Command(issueStreamTicket)),
-		server.Get(one, server.Query(getPresence)),
-		server.Delete(one, server.Command(deletePresence)),
-	}
 }
 
 // ownPresence is the alias of the caller's own id in a path.

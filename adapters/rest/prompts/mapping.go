@@ -340,3 +340,22 @@ func versionDraft(in openapi.PromptVersionCreate) prompt.VersionDraft {
 	}
 	return d
 }
+
+func toWeights(weights []prompt.Weight) []openapi.PromptWeight {
+	var out []openapi.PromptWeight
+	for _, w := range weights {
+		out = append(out, openapi.PromptWeight{
+			VersionID:     string(w.Version),
+			VersionNumber: w.Number,
+			Weight:        w.Percent,
+		})
+	}
+	return out
+}
+
+func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
+	if c == nil {
+		return nil
+	}
+	return &openapi.PromptRolloutChoice{Label: c.Rollout.Label, Weight: c.Weight}
+}

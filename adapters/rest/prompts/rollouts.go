@@ -49,25 +49,6 @@ func toRollout(r *prompt.Rollout) openapi.PromptRollout {
 	return openapi.PromptRollout{Label: r.Label, Versions: toWeights(r.Weights())}
 }
 
-func toWeights(weights []prompt.Weight) []openapi.PromptWeight {
-	var out []openapi.PromptWeight
-	for _, w := range weights {
-		out = append(out, openapi.PromptWeight{
-			VersionID:     string(w.Version),
-			VersionNumber: w.Number,
-			Weight:        w.Percent,
-		})
-	}
-	return out
-}
-
-func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
-	if c == nil {
-		return nil
-	}
-	return &openapi.PromptRolloutChoice{Label: c.Rollout.Label, Weight: c.Weight}
-}
-
 // showVersions records which versions the response contains, and which rollouts chose them.
 func showVersions(r *server.Call, versions ...*prompt.Version) {
 	var ids []prompt.VersionID

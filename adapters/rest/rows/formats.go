@@ -43,17 +43,6 @@ type rowOptions struct {
 	raw    bool // all values are texts
 }
 
-// rowFormats has the formats of streams by their media type. Each writes to a buffer.
-var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
-	linesOfJSON: func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
-		return &ndjson{to, newObjectWriter(fields)}
-	},
-	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
-		return &csvRows{to, fields, o}
-	},
-	arrowStream: newArrowRows,
-}
-
 // objectWriter writes rows as JSON objects, with their members in the order of the fields.
 type objectWriter struct {
 	before [][]byte // of each value: {"email":

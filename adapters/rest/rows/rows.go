@@ -1,7 +1,7 @@
-// Package rows serves the rows of data sources, as pages and as streams.
 package rows
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -19,17 +20,6 @@ const (
 	defaultRows = 100       // of a page
 	filterBegin = "filter[" // of the parameters filter[field]
 )
-
-// Area returns the area of rows.
-func Area() server.Area { return server.Area{Name: "rows", Operations: rowOperations()} }
-
-func rowOperations() []server.Operation {
-	const one = "/api/datasources/{source_id}"
-	return []server.Operation{
-		server.Get(one+"/rows", rows()),
-		server.Get(one+"/validation/failing-rows", failingRows),
-	}
-}
 
 // rows returns the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
 func rows() server.Streaming {
@@ -223,3 +213,14 @@ func pathSource(r *server.Call) source.ID {
 }
 
 const csvMedia = "text/csv"
+
+// rowFormats has the formats of streams by their media type. Each writes to a buffer.
+var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
+	linesOfJSON: func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
+		return &ndjson{to, newObjectWriter(fields)}
+	},
+	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
+		return &csvRows{to, fields, o}
+	},
+	arrowStream: newArrowRows,
+}

@@ -264,3 +264,44 @@ func toSourceJob(e *job.Entry) openapi.SourceJob {
 	}
 	return out
 }
+
+func fromTransform(in openapi.SourceTransform) column.Transform {
+	t := column.Transform{
+		Trim:    in.Trim,
+		Values:  in.Values,
+		Case:    column.Case(in.Case),
+		Dates:   column.DateOrder(in.DateOrder),
+		Decimal: decimalSigns[in.Decimal],
+	}
+	if in.Join.Columns != nil {
+		t.Join = &column.Join{Columns: in.Join.Columns, Separator: " "}
+		if in.Join.Separator != nil {
+			t.Join.Separator = *in.Join.Separator
+		}
+	}
+	if in.Split.Part != "" {
+		t.Split = &column.Split{Part: column.Part(in.Split.Part), Separator: in.Split.Separator}
+	}
+	return t
+}
+
+func toTransform(t column.Transform) openapi.SourceTransform {
+	out := openapi.SourceTransform{
+		Trim:      t.Trim,
+		Values:    t.Values,
+		Case:      openapi.SourceTransformCase(t.Case),
+		DateOrder: openapi.SourceTransformDateOrder(t.Dates),
+	}
+	for name, sign := range decimalSigns {
+		if sign == t.Decimal {
+			out.Decimal = name
+		}
+	}
+	if t.Join != nil {
+		out.Join = openapi.SourceJoin{Columns: t.Join.Columns, Separator: &t.Join.Separator}
+	}
+	if t.Split != nil {
+		out.Split = openapi.SourceSplit{Part: openapi.SourceSplitPart(t.Split.Part), Separator: t.Split.Separator}
+	}
+	return out
+}

@@ -1,4 +1,3 @@
-// Package sources serves data sources: what they are mapped to, and their jobs and validations.
 package sources
 
 import (
@@ -15,30 +14,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/source"
 )
-
-// Area returns the area of data sources.
-func Area() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }
-
-func sourceOperations() []server.Operation {
-	const one = "/api/datasources/{source_id}"
-	return []server.Operation{
-		server.Get("/api/datasources", server.CachedQuery(listSources)),
-		server.Post("/api/datasources", server.Outbound(attachSource)),
-		server.Get("/api/datasources/types", server.Query(listSourceTypes)), // before what an id could be
-		server.Get("/api/datasources/sheet-preview", server.Query(previewSheet)),
-		server.Get("/api/datasources/warehouse-preview", server.Query(previewWarehouse)),
-		server.Post("/api/datasources/transform-preview", server.Query(previewTransforms)),
-		server.Get(one, server.CachedQuery(getSource)),
-		server.Patch(one, server.Command(updateSource)),
-		server.Delete(one, server.Command(detachSource)),
-		server.Put(one, server.Outbound(mapSource)),
-		server.Post(one+"/refresh", server.Command(refreshSource)),
-		server.Get(one+"/jobs", server.Query(listSourceJobs)),
-		server.Get(one+"/changes", server.Query(listSourceChanges)),
-		server.Post(one+"/validate", server.Command(validateSource)),
-		server.Get(one+"/validation", validation()),
-	}
-}
 
 func sourcePath(s *sources.Seen) string { return "/api/datasources/" + string(s.ID) }
 

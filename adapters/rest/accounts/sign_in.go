@@ -1,0 +1,86 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// signInRoute is the route of an operation whose caller has no credential yet.
+func (a *Handlers) signInRoute(path string, run server.Query) server.Route {
+	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
+	return server.NewRoute(http.MethodPost, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
+		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
+		defer cancel()
+		r := a.NewRequest(w, hr.WithContext(ctx), op, "")
+		err := r.Parse(w)
+		var out server.Reply
+		if err == nil {
+			out, err = run(r)
+		}
+		if err != nil {
+			a.Problem(w, r.Request, err)
+			return
+		}
+		a.Send(w, r.Request, out)
+	}))
+}
+
+// sessionReply responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
+func sessionReply(
+	r *server.Call, opened accounts.OpenedSession, by identity.Actor, returnTo string,
+) (server.Reply, error) {
+	s, cookie, org := opened.Session, opened.Secrets.Cookie.Reveal(), server.Observed(r.Request).Org
+	if err := r.API.SetCookie(r.ReplyHeader, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
+		return server.Reply{}, err
+	}
+	r.API.KnownTokens.Remember(cookie, by.At)
+	by.Session, by.Key = s.ID, s.Key // as its requests will have them
+	r.By = by
+	out := server.Created("/api/me/sessions/"+string(s.ID), openapi.SessionOpened{
+		Session:  toSession(r, s),
+		Proof:    opened.Secrets.Proof.Reveal(),
+		User:     toUser(r, &opened.User),
+		ReturnTo: openapi.OrNull(returnTo),
+	})
+	out.Reveals = string(s.ID)
+	return out, nil
+}
+
+// limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
+func (a *Handlers) limitSignIn(r *server.Call, at time.Time) error {
+	if !r.API.SameOrigin(r.Request) {
+		return server.ErrCrossOrigin
+	}
+	return a.countSignIn(r, at)
+}
+
+// signingIn returns the system as the actor of a request without a credential.
+func signingIn(r *server.Call, at time.Time) identity.Actor {
+	obs := server.Observed(r.Request)
+	by := identity.System(obs.Org.ID, "", "sign-in", at)
+	by.Request = identity.Request{ID: obs.ID, Address: obs.Address}
+	return by
+}
+
+const (
+	mailingWithin = 20 * time.Second // how long that may take
+)
+
+// countSignIn counts an attempt against the caller's address.
+func (a *Handlers) countSignIn(r *server.Call, at time.Time) error {
+	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
+		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
+	}
+	return nil
+}
+
+// uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
+func (a *Handlers) uncountSignIn(r *server.Call, at time.Time) {
+	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, at)
+}

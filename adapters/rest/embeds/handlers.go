@@ -1,0 +1,14 @@
+package embeds
+
+import "github.com/atrium-hq/atrium/adapters/rest/server"
+
+// handlers are those of chats on pages of other sites.
+type handlers struct {
+	*server.API
+	visitors  *visitLimits
+	answering answerGates
+}
+
+func newHandlers(api *server.API) *handlers {
+	return &handlers{api, newVisitLimits(), newAnswerGates()}
+}

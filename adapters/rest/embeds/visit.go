@@ -1,0 +1,200 @@
+package embeds
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// visitor is a request of a visitor's page. It has no account; its token decides what it may do.
+type visitor struct {
+	*server.Call
+	chats.Visit
+	limit chats.Limit
+
+	token *chat.EmbedToken // that of the call; nil: not known
+
+	stream func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
+}
+
+// visitRoute is the route of an operation of visitors.
+func (a *handlers) visitRoute(method, path string, act func(*visitor) (server.Reply, error)) server.Route {
+	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
+	produces := ""
+	if op != nil && op.Stream {
+		produces = server.EventStream
+	}
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		server.Observed(hr).Route = path
+		whole := hr.Context()
+		ctx, cancel := context.WithTimeout(whole, a.Config.RequestTimeout)
+		defer cancel()
+		hr = hr.WithContext(ctx)
+		r := a.NewRequest(w, hr, op, produces)
+		err := r.Parse(w)
+		var out server.Reply
+		var stream func(context.Context, http.ResponseWriter)
+		if err != nil {
+			err = a.CountUnauthenticated(w.Header(), server.Observed(hr), err)
+		} else {
+			visit := a.newVisit(hr)
+			v := &visitor{Call: r, Visit: visit}
+			limit := a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)
+			v.limit = func(t *chat.EmbedToken, of chat.Counted) error {
+				v.token = t
+				return limit(t, of)
+			}
+			if out, err = act(v); err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
+				a.letReadRefusal(v)
+				err = a.CountUnauthenticated(w.Header(), server.Observed(hr), err)
+			}
+			a.countRefusal(v.token, visit, err)
+			stream = v.stream
+		}
+		switch {
+		case err != nil:
+			a.Problem(w, hr, err)
+		case stream != nil:
+			stream(whole, w)
+		default:
+			a.Send(w, hr, out)
+		}
+	})
+	if produces != "" {
+		handler = server.Streamed{Handler: handler}
+	}
+	return server.NewRoute(method, path, handler)
+}
+
+// countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
+func (a *handlers) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
+	if t == nil || err == nil {
+		return
+	}
+	switch server.PublicError(err).Kind {
+	case fault.Unauthenticated, fault.Forbidden, fault.Conflict, fault.RateLimited:
+	default:
+		return
+	}
+	origin := v.Origin
+	if v.Ours {
+		origin = chat.NoOrigin
+	}
+	a.Services.EmbedUsage.Refusal(t, origin, v.At)
+}
+
+func (a *handlers) newVisit(r *http.Request) chats.Visit {
+	now := a.Now()
+	address := identity.AddressGroup(server.Observed(r).Address)
+	opener := func(p account.Proof) (identity.Actor, error) {
+		return a.ResolveProof(r.Context(), server.Observed(r), p, now)
+	}
+	v := chats.Visit{Org: server.Observed(r).Org.ID, At: now, Address: address, Caller: opener}
+	switch headers := r.Header.Values("Origin"); len(headers) {
+	case 0:
+		v.Origin = chat.NoOrigin
+	case 1:
+		v.Origin, _ = chat.ParseOrigin(headers[0])
+		v.Ours = a.isOwnOrigin(r, v.Origin)
+	default:
+		v.Origin = chat.ForeignOrigin
+	}
+	return v
+}
+
+// isOwnOrigin reports whether an origin is where our own pages are served: the org's canonical one, or the
+// host of this request. The scheme is ignored, since a proxy in front may have changed it.
+func (a *handlers) isOwnOrigin(r *http.Request, o chat.Origin) bool {
+	if base, ok := originOf(server.Observed(r).Org.BaseURL); ok && o == base {
+		return true
+	}
+	for _, scheme := range []string{"https://", "http://"} {
+		if own, ok := chat.ParseOrigin(scheme + a.Host(r)); ok && o == own {
+			return true
+		}
+	}
+	return false
+}
+
+// originOf is the origin of a URL; chat.ForeignOrigin if it has none.
+func originOf(text string) (chat.Origin, bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return chat.ForeignOrigin, false
+	}
+	return chat.ParseOrigin(u.Scheme + "://" + u.Host)
+}
+
+// letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
+// Without it, a browser tells them only that the call failed.
+func (a *handlers) letReadRefusal(v *visitor) {
+	sent := v.Header.Get("Origin")
+	if sent == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {
+		return
+	}
+	if expected, err := a.Services.Embeds.Expected(v.Context(), v.Visit); err == nil && expected {
+		allowOrigin(v.ReplyHeader, sent)
+	}
+}
+
+// visitLimit returns a limit that counts a call against the rates of the visitor, of its address, of the embed token,
+// and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
+// kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
+func (a *handlers) visitLimit(
+	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
+) chats.Limit {
+	return func(t *chat.EmbedToken, of chat.Counted) error {
+		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
+			allowOrigin(w.Header(), sent)
+		}
+		caller, h := what+" "+string(t.ID), w.Header()
+		var own []server.Allowance
+		visitor, address := visitOf(of, r)
+		if address != "" {
+			own = append(own, a.visitors.allowing(t.PerAddress()).Allowance(caller+" "+address))
+		}
+		if visitor != "" {
+			own = append(own, a.visitors.allowing(t.PerMinute).Allowance(caller+" "+visitor))
+		}
+		// These limits come first, so that a caller beyond its own limit does not use up the token's.
+		if server.TakeAll(h, at, 1, own...) != nil {
+			return a.Refuse("embed_address_rate", server.ErrRateLimited)
+		}
+		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
+		switch server.TakeAll(h, at, 1, a.visitors.tokens.Allowance(caller),
+			a.visitors.workspaces.Allowance(what+" "+string(t.Workspace))) {
+		case nil:
+		case a.visitors.tokens:
+			return a.Refuse("embed_token_rate", server.ErrRateLimited)
+		default:
+			return a.Refuse("embed_workspace_rate", server.ErrRateLimited)
+		}
+		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // the limit that the caller controls
+		return nil
+	}
+}
+
+// visitOf returns the names by which a call is counted. A visitor that the site's backend signed is counted apart from
+// its address; others, who can begin any number of sessions, by both. One of the two can be empty.
+func visitOf(of chat.Counted, r *http.Request) (visitor, address string) {
+	if of.Visitor != "" {
+		return "visitor " + of.Visitor, ""
+	}
+	if of.Session != "" {
+		visitor = "session " + of.Session
+	}
+	return visitor, "address " + identity.AddressGroup(server.Observed(r).Address)
+}
+
+func allowOrigin(h http.Header, origin string) {
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Request-Id, Retry-After, RateLimit, RateLimit-Policy")
+}

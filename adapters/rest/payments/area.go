@@ -1,0 +1,45 @@
+// Package payments serves plans, subscriptions and payments, and receives the webhooks of gateways.
+package payments
+
+import (
+	"slices"
+
+	"github.com/atrium-hq/atrium/adapters/rest/server"
+)
+
+// Area returns the area of payments.
+func Area(api *server.API) server.Area {
+	a := handlers{api}
+	return server.Area{
+		Name:       "payments",
+		Operations: paymentOperations(),
+		Public:     slices.Concat(a.webhookRoutes(), a.sandboxRoutes()),
+		AnyHost:    webhookPaths,
+	}
+}
+
+func paymentOperations() []server.Operation {
+	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
+	return []server.Operation{
+		server.Get(paymentPaths+"/plans", server.Query(listPlans)),
+		server.Post(paymentPaths+"/setup-intent", server.Outbound(createSetupIntent)),
+		server.Get(paymentMethods, server.Query(listPaymentMethods)),
+		server.Delete(paymentMethods+"/{payment_method_id}", server.Command(deletePaymentMethod)),
+		server.Post(paymentMethods+"/{payment_method_id}/default", server.Command(setDefaultPaymentMethod)),
+		server.Get(paymentPaths+"/invoices", server.CachedQuery(listInvoices)),
+		server.Post(paymentPaths+"/invoices/{invoice_id}/pay", server.Outbound(payInvoice)),
+		server.Get(paymentPaths+"/details", server.Query(getBillingDetails)),
+		server.Put(paymentPaths+"/details", server.Command(replaceBillingDetails)),
+		server.Post(paymentPaths+"/portal-session", server.Outbound(createPortalSession)),
+		server.Post(paymentPaths+"/checkout-session", server.Outbound(createCheckoutSession)),
+		server.Post(subscriptionPath, server.Outbound(createSubscription)),
+		server.Get(mySubscription, server.Query(getSubscription)),
+		server.Patch(mySubscription, server.Outbound(updateSubscription)),
+		server.Post(mySubscription+"/preview", server.Query(previewSubscriptionChange)),
+		server.Delete(mySubscription, server.Outbound(cancelSubscription)),
+		server.Get(paymentPaths+"/entitlements", server.CachedQuery(getEntitlements)),
+		server.Post(paymentPaths+"/usage", server.Command(reportUsage)),
+		server.Post(sandboxIntent+"/confirm", server.Outbound(confirmSandboxIntent)),
+		server.Post(sandboxIntent+"/authenticate", server.Outbound(authenticateSandboxIntent)),
+	}
+}

@@ -1,0 +1,6 @@
+package payments
+
+import "github.com/atrium-hq/atrium/adapters/rest/server"
+
+// handlers are those of plans, subscriptions and payments.
+type handlers struct{ *server.API }
