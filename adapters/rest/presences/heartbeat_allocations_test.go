@@ -86,7 +86,7 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 		}
 	}
 	beat(http.StatusCreated)
-	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 30 { // 22, and 26 with the race detector
+	if n := testing.AllocsPerRun(100, func() { beat(http.StatusOK) }); n > 37 { // 29, and a few more with the race detector
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -49,11 +49,10 @@ type API struct {
 	Now             func() time.Time // by the clock of this machine, and its corrections
 	router          *mux.Router
 	served          map[endpoint]bool
-	fixed           map[endpoint]mux.RouteMatch // what the router finds for paths without variables
-	reads           map[string]readOperation    // by path template
-	anyHost         []string                    // prefixes of paths that are served for any Host header
-	cors            []CORS                      // of areas whose paths pages of other sites call
-	callers         *Limiter                    // by API key, or by user for those who signed in
+	reads           map[string]readOperation // by path template
+	anyHost         []string                 // prefixes of paths that are served for any Host header
+	cors            []CORS                   // of areas whose paths pages of other sites call
+	callers         *Limiter                 // by API key, or by user for those who signed in
 	users           *Limiter
 	workspaces      *Limiter
 	Unauthenticated *Limiter     // by address, for requests without a valid credential

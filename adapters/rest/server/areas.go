@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -13,7 +12,7 @@ import (
 
 // Register registers the routes of areas. It fails if one is not as openapi.yaml declares it.
 func (a *API) Register(areas ...Area) error {
-	a.router = mux.NewRouter().SkipClean(true)
+	a.router = mux.NewRouter().SkipClean(true) // a path that is not clean names nothing
 	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	a.reads, a.anyHost, a.cors = map[string]readOperation{}, []string{healthPaths}, nil
@@ -29,7 +28,7 @@ func (a *API) Register(areas ...Area) error {
 		}
 	}
 	a.served = endpoints(areas)
-	return a.findFixed()
+	return nil
 }
 
 // Serves reports whether a method of a path template has a route.
@@ -46,8 +45,8 @@ func (a *API) CheckComplete(without ...Area) error {
 	return nil
 }
 
-// registerOperations adds the routes of operations. The router tries routes one after the other: those behind a prefix
-// cost one comparison.
+// registerOperations adds the routes of operations, in a router for each prefix: the router tries routes one after the
+// other, and those behind a prefix cost one comparison.
 func (a *API) registerOperations(operations []Operation) error {
 	byPrefix := map[string]*mux.Router{}
 	for _, op := range operations {
@@ -70,11 +69,9 @@ func (a *API) registerOperations(operations []Operation) error {
 		}
 		prefix := pathPrefix(op.path)
 		if byPrefix[prefix] == nil {
-			byPrefix[prefix] = a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool {
-				return pathPrefix(r.URL.Path) == prefix
-			}).Subrouter()
+			byPrefix[prefix] = a.router.PathPrefix(prefix).Subrouter()
 		}
-		handle(byPrefix[prefix], op.method, op.path, op.kind.handler(a, declared))
+		handle(byPrefix[prefix], op.method, strings.TrimPrefix(op.path, prefix), op.kind.handler(a, declared))
 	}
 	return nil
 }
@@ -100,26 +97,6 @@ func (a *API) registerRoutes(of Area) error {
 		below := a.router.PathPrefix(r.path).Handler(r.handler)
 		if r.method != "" {
 			below.Methods(methods(r.method)...)
-		}
-	}
-	return nil
-}
-
-// findFixed asks the router for the operations whose paths have no variables. So their routes are found once: the
-// router compares a path with many others, by regular expressions.
-func (a *API) findFixed() error {
-	a.fixed = map[endpoint]mux.RouteMatch{}
-	for _, declared := range a.Contract.Operations() {
-		if !a.served[endpoint{declared.Method, declared.Path}] || strings.Contains(declared.Path, "{") {
-			continue
-		}
-		r := &http.Request{Method: declared.Method, URL: &url.URL{Path: declared.Path}}
-		var found mux.RouteMatch
-		if !a.router.Match(r, &found) || found.MatchErr != nil {
-			return fmt.Errorf("rest: the router does not find %s %s", declared.Method, declared.Path)
-		}
-		if len(found.Vars) == 0 { // otherwise requests would share them
-			a.fixed[endpoint{declared.Method, declared.Path}] = found
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// exchange is one request and its response: their log fields, the route, and the context of all work for them. These
+// exchange is one request and its response: their log fields, and the context of all work for them. These
 // are needed together and end together, so they are one allocation.
 //
 // As a context it has a deadline from limit on. Most reads come from the cache and wait for nothing, so the timer of
@@ -20,7 +20,6 @@ type exchange struct {
 	parent   context.Context // of net/http, which ends it with the connection or the response
 	observed Observation
 	recorder recorder
-	match    mux.RouteMatch
 	fields   [2]string     // values of header fields of the response: Request-Id and Workspace-Id
 	line     [14]slog.Attr // of the log, which has at most as many
 	begun    time.Time
@@ -50,7 +49,7 @@ func exchangeOf(r *http.Request) *exchange {
 func Observed(r *http.Request) *Observation { return &exchangeOf(r).observed }
 
 // PathVar returns the part of the path that a variable of the route stands for.
-func PathVar(r *http.Request, name string) string { return exchangeOf(r).match.Vars[name] }
+func PathVar(r *http.Request, name string) string { return mux.Vars(r)[name] }
 
 // limit sets the deadline, counted from the begin of the request. It has to be called before the context is used.
 func (x *exchange) limit(timeout time.Duration) { x.deadline = x.begun.Add(timeout) }

@@ -108,8 +108,8 @@ func (r *Call) readAgain(kept ports.Answer) (ports.Answer, error) {
 		return ports.Answer{}, errNoLongerReadable
 	}
 	again := *r
-	within := &exchange{parent: r.Context(), observed: *Observed(r.Request), match: match}
-	again.Request, again.Operation = hr.WithContext(within), get.op
+	within := &exchange{parent: r.Context(), observed: *Observed(r.Request)}
+	again.Request, again.Operation = mux.SetURLVars(hr.WithContext(within), match.Vars), get.op
 	again.Payload, again.Query, again.Match = nil, nil, nil
 	now, _, err := get.read(&again)
 	if err != nil {

@@ -91,14 +91,7 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 		a.Problem(w, r, ErrNoSuchPath)
 		return
 	}
-	// Not by the router's ServeHTTP, which would copy the request twice to pass on the variables of the path.
-	x := exchangeOf(r)
-	if known, ok := a.fixed[endpoint{r.Method, r.URL.Path}]; ok {
-		x.match = known
-	} else {
-		a.router.Match(r, &x.match) // there is always one: unrouted
-	}
-	x.match.Handler.ServeHTTP(w, r)
+	a.router.ServeHTTP(w, r)
 }
 
 func (a *API) logRequest(r *http.Request, x *exchange) {
