@@ -56,7 +56,7 @@ const httpsPort = 443
 // of u, unless it is one that systems reserve.
 func allowsPort(u *url.URL) func(uint16) bool {
 	own := portOf(u)
-	return func(port uint16) bool { return port == httpsPort || port >= 1024 && port == own }
+	return func(port uint16) bool { return port == httpsPort || (port >= 1024 && port == own) }
 }
 
 // portOf is the port of an https URL, 0 if that is none.

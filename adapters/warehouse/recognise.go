@@ -25,7 +25,7 @@ var ambiguous = []connection.Code{
 // sends nothing secret.
 func recognise(ctx context.Context, n Network, to ports.Target, step connection.Step, err error) error {
 	code, ok := errors.AsType[connection.Code](err)
-	if !ok || step != connection.TLS && step != connection.Authenticate || !slices.Contains(ambiguous, code) ||
+	if !ok || (step != connection.TLS && step != connection.Authenticate) || !slices.Contains(ambiguous, code) ||
 		to.Credential.Text(connection.FieldHost) == "" || to.Credential.Port() == 0 {
 		return err
 	}

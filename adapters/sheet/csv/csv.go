@@ -195,7 +195,7 @@ func delimiter(sample string, whole bool) rune {
 		}
 		for width, times := range widths {
 			share := float64(times) / float64(n)
-			if width > 1 && (share > bestShare || share == bestShare && width > bestWidth) {
+			if width > 1 && (share > bestShare || (share == bestShare && width > bestWidth)) {
 				best, bestShare, bestWidth = comma, share, width
 			}
 		}

@@ -51,7 +51,7 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 	b := book{title: source.TabTitle(answer.Properties.Title)}
 	for _, one := range answer.Sheets {
 		p := one.Properties
-		if p.SheetType != "" && p.SheetType != "GRID" || len(b.tabs) == source.MaxTabs {
+		if (p.SheetType != "" && p.SheetType != "GRID") || len(b.tabs) == source.MaxTabs {
 			continue
 		}
 		b.tabs = append(b.tabs, source.Tab{

@@ -119,7 +119,7 @@ func (s *Sheets) Preview(
 	}
 	out := source.Sheet{Title: b.title, Tabs: b.tabs, Tab: tab}
 	first, err := source.FindTab(b.tabs, "")
-	if early == nil || err != nil || guess != tab.Title && (guess != "" || tab != first) {
+	if early == nil || err != nil || (guess != tab.Title && (guess != "" || tab != first)) {
 		out.Preview, err = call.head(ctx, tab.Title)
 		return out, err
 	}

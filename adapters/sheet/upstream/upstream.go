@@ -38,7 +38,7 @@ func Unreachable(err error) error {
 	if detail := certificate(err); detail != "" {
 		return source.ErrSheetFailed.Because(detail)
 	}
-	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) {
+	if n, ok := errors.AsType[net.Error](err); (ok && n.Timeout()) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return source.ErrSheetTimeout
 	}
 	return source.ErrSheetFailed

@@ -345,7 +345,7 @@ func TestAStatementThatIsGivenUpIsCancelled(t *testing.T) {
 	to := as("reader", nil)(t)
 	to.Limits.Statement = 100 * time.Millisecond
 	_, err := hosted.Direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
-	if n := started.Load().Running(); n != 0 || err != nil && !errors.Is(err, connection.QueryTimeout) {
+	if n := started.Load().Running(); n != 0 || (err != nil && !errors.Is(err, connection.QueryTimeout)) {
 		t.Errorf("%d statements run, error = %v", n, err)
 	}
 }
@@ -389,7 +389,7 @@ func TestACredentialNamesAWorkspaceAndOneWayToSignIn(t *testing.T) {
 				at = append(at, f.Pointer)
 			}
 		}
-		if !slices.Equal(at, tt.wrong) || err == nil && c.Text("host") != "dbc-1.cloud.databricks.com" {
+		if !slices.Equal(at, tt.wrong) || (err == nil && c.Text("host") != "dbc-1.cloud.databricks.com") {
 			t.Errorf("%s: wrong %q, host %q", name, at, c.Text("host"))
 		}
 	}

@@ -85,7 +85,7 @@ func promptServer(ctx context.Context, r *warehouse.Recorder) error {
 	}
 	var first [5]byte
 	n, err := r.Read(first[:])
-	if warehouse.IsTimeout(err) || n == len(first) && first[3] == 0 && first[4] == 10 { // its late greeting
+	if warehouse.IsTimeout(err) || (n == len(first) && first[3] == 0 && first[4] == 10) { // its late greeting
 		return connection.ConnectTimeout
 	}
 	return connection.NotThisDatabase

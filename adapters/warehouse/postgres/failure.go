@@ -154,7 +154,7 @@ func isMessage(first []byte) bool {
 	switch first[0] {
 	case 'R', 'E', 'N', 'v':
 		const most = 30000 // of errors, in libpq; the others are far shorter
-		return len(first) < 5 || first[1] == 0 && first[2] == 0 && int(first[3])<<8+int(first[4]) <= most
+		return len(first) < 5 || (first[1] == 0 && first[2] == 0 && int(first[3])<<8+int(first[4]) <= most)
 	}
 	return false
 }

@@ -22,7 +22,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	next := s.askBeforeRows(catalogue, rows...)
 	all, err := readColumns(next())
 	p := warehouse.Chosen(q, all)
-	if err != nil || q.Rows <= 0 || len(p.Columns) == 0 && len(all) > 0 {
+	if err != nil || q.Rows <= 0 || (len(p.Columns) == 0 && len(all) > 0) {
 		return p, err
 	}
 	list := make([]string, len(p.Columns))

@@ -139,7 +139,7 @@ const firstVersion = 13
 func (s *session) isTooOld() bool {
 	major, _, _ := strings.Cut(s.version, ".")
 	n, err := strconv.Atoi(major)
-	return err != nil || s.edition <= lastEdition && n < firstVersion
+	return err != nil || (s.edition <= lastEdition && n < firstVersion)
 }
 
 // query runs one statement and returns its rows as text; nil for NULL.

@@ -62,7 +62,7 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 						row[j] = connection.Cell(*v)
 					}
 					shown := want.Rows[i][j]
-					if v == nil && shown != nil && column.Cell(*shown) != nil || v != nil && shown == nil {
+					if (v == nil && shown != nil && column.Cell(*shown) != nil) || (v != nil && shown == nil) {
 						t.Errorf("row %d, %s: %v, and a preview shows %v", i, names[j], v, shown)
 					}
 				}
@@ -77,7 +77,7 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 				_, rows := collect(t, w, to, q)
 				for i, row := range rows[:min(len(rows), 5)] {
 					if row[0] == nil || strings.ContainsRune(*row[0], '\uFFFD') ||
-						i+1 < len(rows) && rows[i+1][0] != nil && *rows[i+1][0] == *row[0] {
+						(i+1 < len(rows) && rows[i+1][0] != nil && *rows[i+1][0] == *row[0]) {
 						break
 					}
 					q.After = row[1]

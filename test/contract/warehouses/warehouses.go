@@ -288,7 +288,7 @@ func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure)
 			t.Errorf("error = %v, want %s", err, f.Code)
 		}
 		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok != (f.State != "") ||
-			ok && unreadable.State != f.State {
+			(ok && unreadable.State != f.State) {
 			t.Errorf("error = %v, want the SQLSTATE %q", err, f.State)
 		}
 		tellsNothing(t, err)

@@ -173,7 +173,7 @@ func (s *section) fill(l layout, whole, decimals, exponent string) string {
 	for i, t := range s.tokens {
 		if t.literal {
 			shown[i] = t.text
-		} else if t.text == "%" || t.text == "." && i == l.point {
+		} else if t.text == "%" || (t.text == "." && i == l.point) {
 			shown[i] = t.text
 		}
 	}

@@ -35,7 +35,7 @@ func (c condition) holds(v float64) bool {
 
 // onlyNegative reports whether only negative numbers fulfil c: then a section has a sign of its own.
 func (c condition) onlyNegative() bool {
-	return c.op == "<" && c.limit <= 0 || c.op == "<=" && c.limit < 0
+	return (c.op == "<" && c.limit <= 0) || (c.op == "<=" && c.limit < 0)
 }
 
 // token is a part of a section: a literal text, or a character or keyword with a meaning.
@@ -165,7 +165,7 @@ func choose(all []section, v float64) (s section, shown float64, ok bool) {
 		if !last && !c.holds(v) {
 			continue
 		}
-		if v < 0 && (c.onlyNegative() || i > 0 && last) {
+		if v < 0 && (c.onlyNegative() || (i > 0 && last)) {
 			v = -v
 		}
 		return all[i], v, true
