@@ -46,22 +46,22 @@ func awsKeyOf(c connection.Credential, region string) awsKey {
 func (k awsKey) presign(
 	service, host, path, lifetime string, query url.Values, payload string, now time.Time,
 ) string {
-	at := now.UTC().Format(awsTime)
+	stamp := now.UTC().Format(awsTime)
 	query.Set("X-Amz-Algorithm", awsAlgorithm)
-	query.Set("X-Amz-Credential", k.id+"/"+k.scope(service, at))
-	query.Set("X-Amz-Date", at)
+	query.Set("X-Amz-Credential", k.id+"/"+k.scope(service, stamp))
+	query.Set("X-Amz-Date", stamp)
 	query.Set("X-Amz-Expires", lifetime)
 	query.Set("X-Amz-SignedHeaders", "host")
 	// Encode sorts by key and writes a space as +, which AWS wants as %20; a plus itself is %2B.
-	signed := strings.ReplaceAll(query.Encode(), "+", "%20")
-	request := strings.Join([]string{"GET", path, signed, "host:" + host, "", "host", payload}, "\n")
-	return signed + "&X-Amz-Signature=" + k.signature(service, at, request)
+	text := strings.ReplaceAll(query.Encode(), "+", "%20")
+	request := strings.Join([]string{"GET", path, text, "host:" + host, "", "host", payload}, "\n")
+	return text + "&X-Amz-Signature=" + k.signature(service, stamp, request)
 }
 
 // authorize signs a request to the path / with a body, and all headers that it has.
 func (k awsKey) authorize(r *http.Request, service, body string, now time.Time) {
-	at := now.UTC().Format(awsTime)
-	r.Header.Set("X-Amz-Date", at)
+	stamp := now.UTC().Format(awsTime)
+	r.Header.Set("X-Amz-Date", stamp)
 	values := map[string]string{"host": r.URL.Host}
 	for name := range r.Header {
 		values[strings.ToLower(name)] = r.Header.Get(name)
@@ -73,23 +73,23 @@ func (k awsKey) authorize(r *http.Request, service, body string, now time.Time) 
 	}
 	signed := strings.Join(names, ";")
 	request := strings.Join([]string{r.Method, "/", r.URL.RawQuery, headers.String(), signed, hexSum(body)}, "\n")
-	r.Header.Set("Authorization", awsAlgorithm+" Credential="+k.id+"/"+k.scope(service, at)+", SignedHeaders="+signed+
-		", Signature="+k.signature(service, at, request))
+	r.Header.Set("Authorization", awsAlgorithm+" Credential="+k.id+"/"+k.scope(service, stamp)+", SignedHeaders="+signed+
+		", Signature="+k.signature(service, stamp, request))
 }
 
 // scope limits a signature to a day, a region and a service.
-func (k awsKey) scope(service, at string) string {
-	return strings.Join([]string{at[:8], k.region, service, "aws4_request"}, "/")
+func (k awsKey) scope(service, stamp string) string {
+	return strings.Join([]string{stamp[:8], k.region, service, "aws4_request"}, "/")
 }
 
 // signature signs a canonical request at a time.
-func (k awsKey) signature(service, at, request string) string {
-	scope := k.scope(service, at)
+func (k awsKey) signature(service, stamp, request string) string {
+	scope := k.scope(service, stamp)
 	key := []byte("AWS4" + k.secret)
 	for part := range strings.SplitSeq(scope, "/") {
 		key = mac(key, part)
 	}
-	return hex.EncodeToString(mac(key, strings.Join([]string{awsAlgorithm, at, scope, hexSum(request)}, "\n")))
+	return hex.EncodeToString(mac(key, strings.Join([]string{awsAlgorithm, stamp, scope, hexSum(request)}, "\n")))
 }
 
 func mac(key []byte, text string) []byte {

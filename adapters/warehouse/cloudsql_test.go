@@ -38,27 +38,27 @@ func cloudSQL(t *testing.T, g *fixture.Google) (*warehouse.Sessions, ports.Targe
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := warehouses.HostTarget(t, connection.Postgres, map[string]any{
+	target := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": front, "database": strings.Trim(u.Path, "/"), "username": u.User.Username(),
 		"cloud_sql_service_account_key": string(key), "tls_ca": authority.PEM, "tls": "verify_ca",
 	}, nil)
 	return postgres.New(guard).SignInAt(warehouse.GoogleSignIn{Host: "127.0.0.1", Port: g.OverTLS(t, authority),
-		Roots: authority.Pool()}), to
+		Roots: authority.Pool()}), target
 }
 
 func TestAUserOfCloudSQLSignsInWithAToken(t *testing.T) {
 	g := fixture.NewGoogle(t)
 	g.Scope = "https://www.googleapis.com/auth/sqlservice.login"
-	w, to := cloudSQL(t, g)
-	if r := w.Probe(t.Context(), to); r.Failure() != "" || r.Server.Product != "PostgreSQL" {
+	w, target := cloudSQL(t, g)
+	if r := w.Probe(t.Context(), target); r.Failure() != "" || r.Server.Product != "PostgreSQL" {
 		t.Errorf("the probe failed: %+v", r)
 	}
 }
 
 func TestATokenThatGoogleRefusesFailsTheSignIn(t *testing.T) {
-	w, to := cloudSQL(t, fixture.NewGoogle(t)) // which expects another scope
-	trial := connection.Trial{Report: w.Probe(t.Context(), to)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+	w, target := cloudSQL(t, fixture.NewGoogle(t)) // which expects another scope
+	trial := connection.Trial{Report: w.Probe(t.Context(), target)}
+	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 	if !ok || failed.Failure.Code != connection.AuthFailed || !strings.Contains(failed.Failure.Hint, "clock") ||
 		!slices.Equal(failed.Failure.Fields, []string{"username", "cloud_sql_service_account_key"}) {
 		t.Errorf("failure %+v", failed)
@@ -71,22 +71,22 @@ func TestATokenThatGoogleRefusesFailsTheSignIn(t *testing.T) {
 }
 
 func TestATokenThatCannotBeFetchedIsNotTheDatabasesFault(t *testing.T) {
-	w, to := cloudSQL(t, fixture.NewGoogle(t))
+	w, target := cloudSQL(t, fixture.NewGoogle(t))
 	w.SignInAt(warehouse.GoogleSignIn{Host: "127.0.0.1", Port: fixture.ClosedPort(t)})
-	r := w.Probe(t.Context(), to)
+	r := w.Probe(t.Context(), target)
 	if r.Failure() != connection.TokenUnavailable {
 		t.Errorf("failure %q", r.Failure())
 	}
 }
 
 func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
-	_, to := cloudSQL(t, fixture.NewGoogle(t))
+	_, target := cloudSQL(t, fixture.NewGoogle(t))
 	plain := warehouses.HostTarget(t, connection.Postgres, map[string]any{"host": "h.example.com", "database": "d",
 		"username": "u"}, nil)
-	if !to.Credential.AllowsPort(443) || plain.Credential.AllowsPort(443) {
+	if !target.Credential.AllowsPort(443) || plain.Credential.AllowsPort(443) {
 		t.Error("the port 443 is not allowed for one, or allowed for the other")
 	}
-	for credential, want := range map[*connection.Credential][]uint16{&to.Credential: {to.Credential.Port(), 443},
+	for credential, want := range map[*connection.Credential][]uint16{&target.Credential: {target.Credential.Port(), 443},
 		&plain.Credential: {5432}} {
 		text, err := credential.Reveal()
 		if err != nil {

@@ -86,10 +86,10 @@ func (f failure) err() error {
 }
 
 // Probe is ports.Warehouse's.
-func (c *Confined) Probe(ctx context.Context, to ports.Target) connection.Report {
+func (c *Confined) Probe(ctx context.Context, target ports.Target) connection.Report {
 	trace := NewTrace()
-	trace.Watch = to.Watch
-	report, err := c.probe(ctx, to, trace)
+	trace.Watch = target.Watch
+	report, err := c.probe(ctx, target, trace)
 	switch {
 	case errors.Is(err, connection.ErrTooManyReads):
 		return connection.FailedAt(connection.Resolve, connection.TooManyReads)
@@ -109,13 +109,13 @@ type probePart struct {
 }
 
 // probe streams the checks of a probe from the child, which trace follows.
-func (c *Confined) probe(ctx context.Context, to ports.Target, trace *Trace) (connection.Report, error) {
-	r, err := requestTo(to, request{Call: callProbe})
+func (c *Confined) probe(ctx context.Context, target ports.Target, trace *Trace) (connection.Report, error) {
+	r, err := requestTo(target, request{Call: callProbe})
 	if err != nil {
 		return connection.Report{}, err
 	}
 	var report *connection.Report
-	err = c.stream(ctx, to.Workspace, JobName, to.Limits.Total, r, func(text json.RawMessage) error {
+	err = c.stream(ctx, target.Workspace, JobName, target.Limits.Total, r, func(text json.RawMessage) error {
 		var part probePart
 		if err := json.Unmarshal(text, &part); err != nil {
 			return connection.Internal // without err, which may quote a value
@@ -136,30 +136,32 @@ func (c *Confined) probe(ctx context.Context, to ports.Target, trace *Trace) (co
 }
 
 // requestTo adds the target to r.
-func requestTo(to ports.Target, r request) (request, error) {
-	credential, err := to.Credential.Reveal()
+func requestTo(target ports.Target, r request) (request, error) {
+	credential, err := target.Credential.Reveal()
 	if err != nil {
 		return request{}, connection.Internal
 	}
-	r.Kind, r.Credential, r.Egress, r.Limits = to.Credential.Kind(), credential, to.Egress, to.Limits
+	r.Kind, r.Credential, r.Egress, r.Limits = target.Credential.Kind(), credential, target.Egress, target.Limits
 	return r, nil
 }
 
 // Tables is ports.Warehouse's.
-func (c *Confined) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) ([]connection.Table, error) {
-	a, err := c.call(ctx, to, request{Call: callTables, Query: q})
+func (c *Confined) Tables(
+	ctx context.Context, target ports.Target, q connection.TableQuery,
+) ([]connection.Table, error) {
+	a, err := c.call(ctx, target, request{Call: callTables, Query: q})
 	return a.Tables, err
 }
 
 // Preview is ports.Warehouse's.
 func (c *Confined) Preview(
-	ctx context.Context, to ports.Target, q connection.PreviewQuery,
+	ctx context.Context, target ports.Target, q connection.PreviewQuery,
 ) (connection.Preview, error) {
-	a, err := c.call(ctx, to, request{Call: callPreview, Preview: q})
+	a, err := c.call(ctx, target, request{Call: callPreview, Preview: q})
 	return a.Preview, err
 }
 
-func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer, error) {
+func (c *Confined) call(ctx context.Context, target ports.Target, r request) (answer, error) {
 	// JSON would replace invalid UTF-8, and the result could be an existing name.
 	if !valid(r.Preview.Table) {
 		return answer{}, connection.TableNotFound
@@ -167,12 +169,12 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 	if !valid(r.Query.After) {
 		return answer{}, nil
 	}
-	r, err := requestTo(to, r)
+	r, err := requestTo(target, r)
 	if err != nil {
 		return answer{}, err
 	}
 	var a answer
-	err = c.run(ctx, to.Workspace, JobName, to.Limits.Total, r, &a)
+	err = c.run(ctx, target.Workspace, JobName, target.Limits.Total, r, &a)
 	if err != nil {
 		return answer{}, failed(ctx, err)
 	}
@@ -203,29 +205,29 @@ func failed(ctx context.Context, err error) error {
 
 // Rows is ports.Warehouse's.
 func (c *Confined) Rows(
-	ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error,
+	ctx context.Context, target ports.Target, q connection.RowsQuery, handle func(column.Batch) error,
 ) error {
 	if !valid(q.Table) {
 		return connection.TableNotFound
 	}
-	r, err := requestTo(to, request{Call: callRows, Rows: q})
+	r, err := requestTo(target, request{Call: callRows, Rows: q})
 	if err != nil {
 		return err
 	}
-	var handled error
-	err = c.stream(ctx, to.Workspace, JobName, to.Limits.Total, r, func(text json.RawMessage) error {
+	var handlerErr error
+	err = c.stream(ctx, target.Workspace, JobName, target.Limits.Total, r, func(text json.RawMessage) error {
 		var f failure // at the end, if there is one; all other parts are packed batches
 		if batch, err := column.Unpack(text); err == nil {
-			handled = each(batch)
+			handlerErr = handle(batch)
 		} else if err := json.Unmarshal(text, &f); err != nil || f.err() == nil {
-			handled = connection.Internal // without err, which may quote a value
+			handlerErr = connection.Internal // without err, which may quote a value
 		} else {
-			handled = f.err()
+			handlerErr = f.err()
 		}
-		return handled
+		return handlerErr
 	})
-	if err == nil || handled != nil {
-		return handled
+	if err == nil || handlerErr != nil {
+		return handlerErr
 	}
 	return failed(ctx, err)
 }
@@ -263,11 +265,11 @@ func Job(kinds map[connection.Kind]ports.Warehouse) func(ctx context.Context, in
 		if err := json.Unmarshal(input, &r); err != nil {
 			return nil, errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		w, to, ok := r.target(kinds)
+		w, target, ok := r.target(kinds)
 		if !ok {
 			return answer{failure: failure{Code: connection.Internal}}, nil
 		}
-		return do(ctx, w, to, r), nil
+		return do(ctx, w, target, r), nil
 	}
 }
 
@@ -286,21 +288,21 @@ func StreamJob(
 		if err := json.Unmarshal(input, &r); err != nil {
 			return errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		w, to, ok := r.target(kinds)
+		w, target, ok := r.target(kinds)
 		if !ok {
 			return emit(failure{Code: connection.Internal})
 		}
 		if r.Call == callProbe {
-			to.Watch = func(c connection.Check) { _ = emit(probePart{Check: &c}) } // the report has it too
-			report := w.Probe(ctx, to)
+			target.Watch = func(c connection.Check) { _ = emit(probePart{Check: &c}) } // the report has it too
+			report := w.Probe(ctx, target)
 			return emit(probePart{Report: &report})
 		}
-		if err := w.Rows(ctx, to, r.Rows, func(b column.Batch) error {
-			packed, err := b.Pack()
+		if err := w.Rows(ctx, target, r.Rows, func(b column.Batch) error {
+			message, err := b.Pack()
 			if err != nil {
 				return err
 			}
-			return emit(packed)
+			return emit(message)
 		}); err != nil {
 			return emit(failureOf(err))
 		}
@@ -308,13 +310,13 @@ func StreamJob(
 	}
 }
 
-func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a answer) {
+func do(ctx context.Context, w ports.Warehouse, target ports.Target, r request) (a answer) {
 	var err error
 	switch r.Call {
 	case callTables:
-		a.Tables, err = w.Tables(ctx, to, r.Query)
+		a.Tables, err = w.Tables(ctx, target, r.Query)
 	case callPreview:
-		a.Preview, err = w.Preview(ctx, to, r.Preview)
+		a.Preview, err = w.Preview(ctx, target, r.Preview)
 	default:
 		err = connection.Internal
 	}

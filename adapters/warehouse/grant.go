@@ -15,7 +15,7 @@ import (
 // sign sets, if there is one. refused returns the error for a response that is not 200 (RFC 6749, section 5).
 func (w *Web) Grant(
 	ctx context.Context, address string, form url.Values, sign func(*http.Request),
-	refused func(Answer) connection.Code,
+	codeOf func(Answer) connection.Code,
 ) (token string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -35,13 +35,13 @@ func (w *Web) Grant(
 		return "", err
 	}
 	if answer.Status != http.StatusOK {
-		return "", refused(answer)
+		return "", codeOf(answer)
 	}
-	var granted struct {
+	var grant struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.Unmarshal(answer.Body, &granted); err != nil || !connection.IsBearerToken(granted.AccessToken) {
+	if err := json.Unmarshal(answer.Body, &grant); err != nil || !connection.IsBearerToken(grant.AccessToken) {
 		return "", connection.NotThisDatabase
 	}
-	return granted.AccessToken, nil
+	return grant.AccessToken, nil
 }

@@ -20,30 +20,30 @@ type Network interface {
 
 // Guard creates the network of one call to a target. The network stops working at end. A kind gets it as a parameter,
 // since adapters do not import each other.
-type Guard func(to ports.Target, end time.Time) Network
+type Guard func(target ports.Target, end time.Time) Network
 
 // Begin limits ctx to a target's total time, and creates the network of the call.
-func (g Guard) Begin(ctx context.Context, to ports.Target) (context.Context, context.CancelFunc, Network) {
-	end := time.Now().Add(to.Limits.Total)
+func (g Guard) Begin(ctx context.Context, target ports.Target) (context.Context, context.CancelFunc, Network) {
+	end := time.Now().Add(target.Limits.Total)
 	ctx, cancel := context.WithDeadline(ctx, end)
-	n := g(to, end)
-	if !to.Credential.HasTunnel() {
+	n := g(target, end)
+	if !target.Credential.HasTunnel() {
 		return ctx, cancel, n
 	}
-	t := newTunnel(n, to)
+	t := newTunnel(n, target)
 	return ctx, func() { cancel(); t.close() }, t
 }
 
 // Open passes the first steps of a call: resolve, policy and connect. The caller must close the connection.
-func Open(ctx context.Context, n Network, to ports.Target, t *Trace) (*Recorder, error) {
-	return OpenAt(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), t)
+func Open(ctx context.Context, n Network, target ports.Target, t *Trace) (*Recorder, error) {
+	return OpenAt(ctx, n, target.Credential.Text(connection.FieldHost), target.Credential.Port(), t)
 }
 
 // OpenAt is Open for kinds whose credential names no host. t may be nil, for a second connection that is not
 // part of the steps.
 func OpenAt(ctx context.Context, n Network, host string, port uint16, t *Trace) (*Recorder, error) {
-	if through, ok := n.(*tunnel); ok {
-		return through.open(ctx, host, port, t)
+	if route, ok := n.(*tunnel); ok {
+		return route.open(ctx, host, port, t)
 	}
 	conn, err := dial(ctx, n, host, port, t)
 	if err != nil {

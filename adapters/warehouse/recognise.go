@@ -23,43 +23,43 @@ var ambiguous = []connection.Code{
 // recognise returns err, the failure of step, or connection.NotThisDatabase with the service that really listens at
 // the address. For this it opens up to four more connections, for half of the target's connect time in total, and
 // sends nothing secret.
-func recognise(ctx context.Context, n Network, to ports.Target, step connection.Step, err error) error {
+func recognise(ctx context.Context, n Network, target ports.Target, step connection.Step, err error) error {
 	code, ok := errors.AsType[connection.Code](err)
 	if !ok || (step != connection.TLS && step != connection.Authenticate) || !slices.Contains(ambiguous, code) ||
-		to.Credential.Text(connection.FieldHost) == "" || to.Credential.Port() == 0 {
+		target.Credential.Text(connection.FieldHost) == "" || target.Credential.Port() == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, to.Limits.Connect/2)
+	ctx, cancel := context.WithTimeout(ctx, target.Limits.Connect/2)
 	defer cancel()
-	found := service(ctx, n, to)
+	found := service(ctx, n, target)
 	if step == connection.TLS && code == connection.ConnectTimeout && found == connection.ServiceHTTP {
 		// By chance a handshake looks like the start of a request: ClickHouse then waits for the rest.
 		code = connection.TLSUnsupported
 	}
-	return to.Credential.Kind().Recognised(code, found)
+	return target.Credential.Kind().Recognised(code, found)
 }
 
 // service returns the service that listens at a target's address, "" if it is not recognised.
-func service(ctx context.Context, n Network, to ports.Target) connection.Service {
+func service(ctx context.Context, n Network, target ports.Target) connection.Service {
 	// All known services answer this at once; PostgreSQL, SQL Server and TLS close the connection.
-	first, closed := knock(ctx, n, to, "PING\r\n\r\n")
-	if s := serviceOf(first); s != "" || !closed {
+	first, isClosed := knock(ctx, n, target, "PING\r\n\r\n")
+	if s := serviceOf(first); s != "" || !isClosed {
 		return s
 	}
 	// PostgreSQL answers a request for TLS with one letter, and then waits.
 	const sslRequest = 80877103
 	request := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, sslRequest)
-	if a, _ := knock(ctx, n, to, string(request)); len(a) == 1 && (a[0] == 'S' || a[0] == 'N') {
+	if a, _ := knock(ctx, n, target, string(request)); len(a) == 1 && (a[0] == 'S' || a[0] == 'N') {
 		return connection.ServicePostgres
 	}
 	// SQL Server answers a PRELOGIN packet, here one with only a version and no encryption, by a response (MS-TDS,
 	// section 2.2.6.5).
 	const prelogin = "\x12\x01\x00\x1a\x00\x00\x01\x00" + "\x00\x00\x0b\x00\x06" + "\x01\x00\x11\x00\x01" + "\xff" +
 		"\x00\x00\x00\x00\x00\x00" + "\x02"
-	if a, _ := knock(ctx, n, to, prelogin); len(a) > 8 && a[0] == 4 && a[1] == 1 {
+	if a, _ := knock(ctx, n, target, prelogin); len(a) > 8 && a[0] == 4 && a[1] == 1 {
 		return connection.ServiceSQLServer
 	}
-	if speaksTLS(ctx, n, to) {
+	if speaksTLS(ctx, n, target) {
 		return connection.ServiceTLS
 	}
 	return ""
@@ -67,8 +67,8 @@ func service(ctx context.Context, n Network, to ports.Target) connection.Service
 
 // knock opens a connection, sends a text and returns the first bytes of the server, at most 512, and whether the
 // server closed the connection instead.
-func knock(ctx context.Context, n Network, to ports.Target, text string) (first []byte, closed bool) {
-	c, err := Open(ctx, n, to, nil)
+func knock(ctx context.Context, n Network, target ports.Target, text string) (first []byte, isClosed bool) {
+	c, err := Open(ctx, n, target, nil)
 	if err != nil {
 		return nil, false
 	}
@@ -81,13 +81,13 @@ func knock(ctx context.Context, n Network, to ports.Target, text string) (first 
 }
 
 // speaksTLS reports whether the server completes a handshake of TLS, whatever its certificate.
-func speaksTLS(ctx context.Context, n Network, to ports.Target) bool {
-	c, err := Open(ctx, n, to, nil)
+func speaksTLS(ctx context.Context, n Network, target ports.Target) bool {
+	c, err := Open(ctx, n, target, nil)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = c.Close() }()
-	name := to.Credential.Text(connection.FieldHost)
+	name := target.Credential.Text(connection.FieldHost)
 	if net.ParseIP(name) != nil {
 		name = ""
 	}

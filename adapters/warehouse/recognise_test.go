@@ -28,9 +28,9 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: func(uint16) bool { return true },
-		Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+func guard(target ports.Target, end time.Time) warehouse.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: func(uint16) bool { return true },
+		Connect: target.Limits.Connect, Deadline: end, Bytes: target.Limits.Bytes})
 }
 
 var wires = map[connection.Kind]ports.Warehouse{
@@ -43,11 +43,11 @@ var wires = map[connection.Kind]ports.Warehouse{
 // probe tries a connection of a kind to a port, as a person does who has entered the wrong one.
 func probe(t *testing.T, kind connection.Kind, port uint16, mode string) connection.Failure {
 	t.Helper()
-	to := warehouses.HostTarget(t, kind, map[string]any{"host": "127.0.0.1", "port": port, "database": "d",
+	target := warehouses.HostTarget(t, kind, map[string]any{"host": "127.0.0.1", "port": port, "database": "d",
 		"username": "u", "password": "p", "tls": mode}, nil)
-	to.Limits.Connect, to.Limits.Total = 4*time.Second, 20*time.Second
-	trial := connection.Trial{Report: wires[kind].Probe(t.Context(), to), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+	target.Limits.Connect, target.Limits.Total = 4*time.Second, 20*time.Second
+	trial := connection.Trial{Report: wires[kind].Probe(t.Context(), target), At: time.Unix(1, 0)}
+	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 	if !ok {
 		t.Error("the probe passed")
 		return connection.Failure{}

@@ -90,15 +90,15 @@ func clusterPassword(
 	}
 	headers = map[string]string{"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
 	return form.Encode(), headers, func(a Answer) (user, password, refusal string) {
-		var given struct {
+		var answer struct {
 			User     string `xml:"GetClusterCredentialsResult>DbUser"`
 			Password string `xml:"GetClusterCredentialsResult>DbPassword"`
 			Code     string `xml:"Error>Code"`
 		}
-		if xml.Unmarshal(a.Body, &given) != nil {
+		if xml.Unmarshal(a.Body, &answer) != nil {
 			return "", "", ""
 		}
-		return given.User, given.Password, given.Code
+		return answer.User, answer.Password, answer.Code
 	}
 }
 
@@ -115,17 +115,17 @@ func workgroupPassword(
 		"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "RedshiftServerless.GetCredentials",
 	}
 	return string(text), headers, func(a Answer) (user, password, refusal string) {
-		var given struct {
+		var answer struct {
 			User     string `json:"dbUser"`
 			Password string `json:"dbPassword"`
 			Type     string `json:"__type"` // may have a namespace before, and a URL behind it
 		}
-		if json.Unmarshal(a.Body, &given) != nil {
+		if json.Unmarshal(a.Body, &answer) != nil {
 			return "", "", ""
 		}
-		refusal = given.Type[strings.LastIndexByte(given.Type, '#')+1:]
+		refusal = answer.Type[strings.LastIndexByte(answer.Type, '#')+1:]
 		refusal, _, _ = strings.Cut(refusal, ":")
-		return given.User, given.Password, refusal
+		return answer.User, answer.Password, refusal
 	}
 }
 

@@ -21,14 +21,14 @@ type RowSession interface {
 
 // Rows implements ports.Warehouse.
 func (w *Sessions) Rows(
-	ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error,
+	ctx context.Context, target ports.Target, q connection.RowsQuery, handle func(column.Batch) error,
 ) error {
-	return w.withSession(ctx, to, NewTrace(), func(s Session) error {
+	return w.withSession(ctx, target, NewTrace(), func(s Session) error {
 		reader, ok := s.(RowSession)
 		if !ok {
 			return connection.RowsUnsupported
 		}
-		out := NewBatches(each)
+		out := NewBatches(handle)
 		if err := reader.Rows(q, out); err != nil {
 			return err
 		}
@@ -53,22 +53,22 @@ type Batches struct {
 }
 
 // NewBatches returns a Batches that passes batches to each.
-func NewBatches(each func(column.Batch) error) *Batches { return &Batches{each: each} }
+func NewBatches(handle func(column.Batch) error) *Batches { return &Batches{each: handle} }
 
 // Begin checks which of a query's columns the table has, and returns them in the query's order. If one is missing, it
 // returns none, and the first batch reports the missing ones. connection.KeyUnsupported if the key has no order.
-func (b *Batches) Begin(q connection.RowsQuery, have []connection.Column) ([]connection.Column, error) {
+func (b *Batches) Begin(q connection.RowsQuery, tableColumns []connection.Column) ([]connection.Column, error) {
 	found := make([]connection.Column, 0, len(q.Columns))
 	for _, name := range q.Columns {
-		i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == name })
+		i := slices.IndexFunc(tableColumns, func(c connection.Column) bool { return c.Name == name })
 		if i < 0 {
 			b.next.Missing = append(b.next.Missing, name)
 			continue
 		}
-		if name == q.Key && have[i].Unordered {
+		if name == q.Key && tableColumns[i].Unordered {
 			return nil, connection.KeyUnsupported
 		}
-		found = append(found, have[i])
+		found = append(found, tableColumns[i])
 	}
 	if len(b.next.Missing) > 0 {
 		return nil, nil

@@ -47,24 +47,24 @@ func Unverified(name string) *tls.Config {
 // VerifyChain verifies the certificate of a server: that an authority of roots signed it, and that it is for name, if
 // there is one.
 func VerifyChain(s tls.ConnectionState, roots *x509.CertPool, name string) error {
-	between := x509.NewCertPool()
+	intermediates := x509.NewCertPool()
 	for _, c := range s.PeerCertificates[1:] {
-		between.AddCert(c)
+		intermediates.AddCert(c)
 	}
-	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: name})
+	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, DNSName: name})
 	return err
 }
 
 // Secure starts TLS on a connection whose server is ready for it. It returns TLSUnsupported if the server closes the
 // connection without an answer, as servers do that do not support TLS.
 func Secure(ctx context.Context, r *Recorder, config *tls.Config) (*tls.Conn, error) {
-	before := r.Count()
+	start := r.Count()
 	c := tls.Client(r, config)
 	if err := c.HandshakeContext(ctx); err != nil {
 		if ctx.Err() != nil { // which closes the connection
 			return nil, Classify(ctx, ctx.Err())
 		}
-		if r.Count() == before && r.Ended() {
+		if r.Count() == start && r.Ended() {
 			return nil, connection.TLSUnsupported
 		}
 		err = Classify(ctx, err)

@@ -40,17 +40,17 @@ type Sessions struct {
 func NewSessions[S Session](
 	guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error),
 ) *Sessions {
-	return &Sessions{guard: guard, google: googleSignIn, open: func(ctx context.Context, n Network, to ports.Target,
+	return &Sessions{guard: guard, google: googleSignIn, open: func(ctx context.Context, n Network, target ports.Target,
 		trace *Trace) (Session, error) {
-		return open(ctx, n, to, trace)
+		return open(ctx, n, target, trace)
 	}}
 }
 
 // Probe implements ports.Warehouse.
-func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report {
+func (w *Sessions) Probe(ctx context.Context, target ports.Target) connection.Report {
 	trace := NewTrace()
-	trace.Watch = to.Watch
-	return trace.Report(w.withSession(ctx, to, trace, func(s Session) (err error) {
+	trace.Watch = target.Watch
+	return trace.Report(w.withSession(ctx, target, trace, func(s Session) (err error) {
 		if err := s.Read(&trace.Server); err != nil {
 			return err
 		}
@@ -69,9 +69,9 @@ func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report
 
 // Tables implements ports.Warehouse.
 func (w *Sessions) Tables(
-	ctx context.Context, to ports.Target, q connection.TableQuery,
+	ctx context.Context, target ports.Target, q connection.TableQuery,
 ) (tables []connection.Table, err error) {
-	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
+	err = w.withSession(ctx, target, NewTrace(), func(s Session) error {
 		tables, err = Matching(q, s.Tables)
 		return err
 	})
@@ -108,9 +108,9 @@ func Matching(
 
 // Preview implements ports.Warehouse.
 func (w *Sessions) Preview(
-	ctx context.Context, to ports.Target, q connection.PreviewQuery,
+	ctx context.Context, target ports.Target, q connection.PreviewQuery,
 ) (p connection.Preview, err error) {
-	err = w.withSession(ctx, to, NewTrace(), func(s Session) error {
+	err = w.withSession(ctx, target, NewTrace(), func(s Session) error {
 		if p, err = s.Preview(q); err != nil {
 			if p, err = p.Sampled(err); err != nil {
 				return err
@@ -127,16 +127,16 @@ func (w *Sessions) Preview(
 
 // Chosen returns a preview with the columns that a query chooses from all columns of a table, and without rows.
 func Chosen(q connection.PreviewQuery, all []connection.Column) connection.Preview {
-	chosen := connection.Choose(q, all, func(c connection.Column) string { return c.Name })
-	return connection.Preview{Columns: chosen.Columns, Total: chosen.Total, Truncated: chosen.Truncated}
+	choice := connection.Choose(q, all, func(c connection.Column) string { return c.Name })
+	return connection.Preview{Columns: choice.Columns, Total: choice.Total, Truncated: choice.Truncated}
 }
 
 // estimate returns the row count of a table from the catalogue; -1 if it is unknown. It asks for the page of tables
 // that follows all shorter names.
 func estimate(s Session, t connection.TableRef) int64 {
 	name := []rune(t.Name)
-	before := connection.TableRef{Schema: t.Schema, Name: string(name[:max(len(name)-1, 0)])}
-	tables, err := s.Tables(connection.TableQuery{After: before, Limit: connection.MaxTables})
+	previous := connection.TableRef{Schema: t.Schema, Name: string(name[:max(len(name)-1, 0)])}
+	tables, err := s.Tables(connection.TableQuery{After: previous, Limit: connection.MaxTables})
 	if err != nil {
 		return -1
 	}
@@ -149,16 +149,16 @@ func estimate(s Session, t connection.TableRef) int64 {
 }
 
 // withSession runs fn in a session of its own.
-func (w *Sessions) withSession(ctx context.Context, to ports.Target, trace *Trace, fn func(Session) error) error {
-	ctx, cancel, network := w.guard.Begin(ctx, to)
+func (w *Sessions) withSession(ctx context.Context, target ports.Target, trace *Trace, fn func(Session) error) error {
+	ctx, cancel, network := w.guard.Begin(ctx, target)
 	defer cancel()
-	to, err := w.withToken(ctx, network, to, trace)
+	target, err := w.withToken(ctx, network, target, trace)
 	if err != nil {
 		return err
 	}
-	s, err := w.open(ctx, network, to, trace)
+	s, err := w.open(ctx, network, target, trace)
 	if err != nil {
-		return recognise(ctx, network, to, trace.Step(), err)
+		return recognise(ctx, network, target, trace.Step(), err)
 	}
 	defer s.Close()
 	return fn(s)

@@ -82,10 +82,10 @@ func TestAPreviewWithARowEstimateOpensOneSession(t *testing.T) {
 				opened++
 				return &session{failure: tt.failure}, nil
 			})
-			to := ports.Target{Limits: ports.DefaultLimits()}
+			target := ports.Target{Limits: ports.DefaultLimits()}
 			q := connection.PreviewQuery{Table: connection.TableRef{Schema: "public", Name: tt.table}, Rows: 1,
 				Estimate: tt.ask}
-			got, err := w.Preview(t.Context(), to, q)
+			got, err := w.Preview(t.Context(), target, q)
 			if err != nil || opened != 1 || got.RowEstimate != tt.want || len(got.Columns) != 1 {
 				t.Errorf("%+v, %v after %d sessions", got, err, opened)
 			}

@@ -17,33 +17,33 @@ const cloudSQLScope = "https://www.googleapis.com/auth/sqlservice.login"
 // withToken returns the target with the password that it signs in with: if it has a key for tokens, a token for this
 // call.
 func (w *Sessions) withToken(
-	ctx context.Context, n Network, to ports.Target, trace *Trace,
+	ctx context.Context, n Network, target ports.Target, trace *Trace,
 ) (ports.Target, error) {
-	c := to.Credential
+	c := target.Credential
 	switch {
 	case c.UsesAWSTokens():
-		to.Credential = c.WithPassword(secret.New(rdsToken(c, time.Now())))
+		target.Credential = c.WithPassword(secret.New(rdsToken(c, time.Now())))
 	case c.UsesGoogleTokens():
-		err := FetchToken(ctx, n, to, trace, func(ctx context.Context, n Network) error {
+		err := FetchToken(ctx, n, target, trace, func(ctx context.Context, n Network) error {
 			token, err := w.google.Token(ctx, n, c.Secret(connection.FieldCloudSQLKey), cloudSQLScope)
-			to.Credential = c.WithPassword(secret.New(token))
+			target.Credential = c.WithPassword(secret.New(token))
 			return err
 		})
-		return to, err
+		return target, err
 	}
-	return to, nil
+	return target, nil
 }
 
 // FetchToken gets what a call signs in with from another server than the database. fetch gets a network without the
 // SSH server, which leads only to the database, and as much time as a connection. If it fails, the step authenticate
 // fails, and the steps before it are skipped.
 func FetchToken(
-	ctx context.Context, n Network, to ports.Target, trace *Trace, fetch func(context.Context, Network) error,
+	ctx context.Context, n Network, target ports.Target, trace *Trace, fetch func(context.Context, Network) error,
 ) error {
-	if through, ok := n.(*tunnel); ok {
-		n = through.Network
+	if route, ok := n.(*tunnel); ok {
+		n = route.Network
 	}
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
 	err := fetch(starting, n)
 	if err == nil {

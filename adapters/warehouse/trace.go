@@ -75,11 +75,11 @@ func (t *Trace) Report(err error) connection.Report {
 	r := connection.Report{Checks: slices.Clone(t.checks), Server: t.Server}
 	steps := connection.Steps()
 	if code != "" && len(r.Checks) < len(steps) {
-		failed := connection.Check{Step: t.Step(), Result: connection.Failed, Took: time.Since(t.since), Code: code}
-		if recognised, ok := errors.AsType[*connection.ServiceError](err); ok {
-			failed.Answered = recognised.Service
+		failure := connection.Check{Step: t.Step(), Result: connection.Failed, Took: time.Since(t.since), Code: code}
+		if serviceErr, ok := errors.AsType[*connection.ServiceError](err); ok {
+			failure.Answered = serviceErr.Service
 		}
-		r.Checks = append(r.Checks, failed)
+		r.Checks = append(r.Checks, failure)
 	}
 	for _, step := range steps[len(r.Checks):] {
 		r.Checks = append(r.Checks, connection.Check{Step: step, Result: connection.Skipped})

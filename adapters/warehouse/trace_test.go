@@ -153,7 +153,7 @@ func TestConfined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := ports.Target{Workspace: "wsp_1", Credential: c, Limits: ports.DefaultLimits()}
+	target := ports.Target{Workspace: "wsp_1", Credential: c, Limits: ports.DefaultLimits()}
 	for name, tt := range map[string]struct{ err, want error }{
 		"an answer that is too large":       {ports.ErrJobTooLarge, connection.ResponseTooLarge},
 		"too little memory":                 {ports.ErrJobOutOfMemory, connection.OutOfMemory},
@@ -173,18 +173,18 @@ func TestConfined(t *testing.T) {
 			) error {
 				return tt.err
 			})
-			if err := w.Rows(t.Context(), to, connection.RowsQuery{}, nil); !errors.Is(err, tt.want) {
+			if err := w.Rows(t.Context(), target, connection.RowsQuery{}, nil); !errors.Is(err, tt.want) {
 				t.Errorf("Rows = %v", err)
 			}
-			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
+			if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Tables = %v", err)
 			}
-			if _, err := w.Preview(t.Context(), to,
+			if _, err := w.Preview(t.Context(), target,
 				connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err,
 				tt.want) {
 				t.Errorf("Preview = %v", err)
 			}
-			if got := w.Probe(t.Context(), to).Failure(); got != tt.want {
+			if got := w.Probe(t.Context(), target).Failure(); got != tt.want {
 				t.Errorf("Probe = %v", got)
 			}
 		})
@@ -208,21 +208,21 @@ func TestConfined(t *testing.T) {
 			) error {
 				return fmt.Errorf("job: %w", c.job)
 			})
-			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, c.err) {
+			if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); !errors.Is(err, c.err) {
 				t.Errorf("Tables = %v", err)
 			}
 			rows := connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}
-			if _, err := w.Preview(t.Context(), to, rows); !errors.Is(err, c.err) {
+			if _, err := w.Preview(t.Context(), target, rows); !errors.Is(err, c.err) {
 				t.Errorf("Preview = %v", err)
 			}
-			if got := w.Probe(t.Context(), to).Failure(); got != c.report {
+			if got := w.Probe(t.Context(), target).Failure(); got != c.report {
 				t.Errorf("Probe = %v", got)
 			}
 		})
 	}
 	t.Run("a child that ends during a probe fails the step that it was at", func(t *testing.T) {
 		var watched []connection.Step
-		to := to
+		to := target
 		to.Watch = func(c connection.Check) { watched = append(watched, c.Step) }
 		w := warehouse.NewConfined(nil, func(
 			_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, _ any,
@@ -256,7 +256,7 @@ func TestConfined(t *testing.T) {
 			}
 			return json.Unmarshal(text, out)
 		}, nil)
-		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.Internal) {
+		if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.Internal) {
 			t.Errorf("Tables = %v", err)
 		}
 	})

@@ -27,7 +27,7 @@ type tunnel struct {
 	wire   *Recorder // of client
 }
 
-func newTunnel(n Network, to ports.Target) *tunnel { return &tunnel{Network: n, to: to} }
+func newTunnel(n Network, target ports.Target) *tunnel { return &tunnel{Network: n, to: target} }
 
 // open passes the steps resolve, policy and connect: the first two for the SSH server, connect also for the target.
 func (t *tunnel) open(ctx context.Context, host string, port uint16, trace *Trace) (*Recorder, error) {
@@ -41,9 +41,9 @@ func (t *tunnel) open(ctx context.Context, host string, port uint16, trace *Trac
 		trace.Passed(connection.Resolve)
 		trace.Passed(connection.Policy)
 	}
-	within, cancel := context.WithTimeout(ctx, t.to.Limits.Connect)
+	dialCtx, cancel := context.WithTimeout(ctx, t.to.Limits.Connect)
 	defer cancel()
-	channel, err := t.client.DialContext(within, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+	channel, err := t.client.DialContext(dialCtx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
 	if err != nil {
 		return nil, t.refused(ctx, err)
 	}
@@ -76,8 +76,8 @@ func (t *tunnel) connect(ctx context.Context, trace *Trace) error {
 		return err
 	}
 	wire := Record(conn)
-	var known atomic.Bool // whether the server has proved that it has its host key
-	config, err := sshConfig(c, &known)
+	var isKnown atomic.Bool // whether the server has proved that it has its host key
+	config, err := sshConfig(c, &isKnown)
 	if err != nil {
 		_ = wire.Close()
 		return err
@@ -88,7 +88,7 @@ func (t *tunnel) connect(ctx context.Context, trace *Trace) error {
 	client, channels, requests, err := ssh.NewClientConn(wire, c.Text(connection.FieldSSHHost), config)
 	if release(); err != nil {
 		_ = wire.Close()
-		return sshFailure(ctx, err, wire, known.Load())
+		return sshFailure(ctx, err, wire, isKnown.Load())
 	}
 	t.client, t.wire = ssh.NewClient(client, channels, requests), wire
 	return nil
@@ -96,23 +96,23 @@ func (t *tunnel) connect(ctx context.Context, trace *Trace) error {
 
 // sshConfig returns how to sign in to the SSH server of a credential. It sets known when the server has shown the
 // credential's host key.
-func sshConfig(c connection.Credential, known *atomic.Bool) (*ssh.ClientConfig, error) {
-	pinned, err := connection.ParseSSHPublicKey(c.Text(connection.FieldSSHHostKey))
+func sshConfig(c connection.Credential, isKnown *atomic.Bool) (*ssh.ClientConfig, error) {
+	hostKey, err := connection.ParseSSHPublicKey(c.Text(connection.FieldSSHHostKey))
 	if err != nil {
 		return nil, connection.SSHHostKeyMismatch
 	}
 	config := &ssh.ClientConfig{
 		User:              c.Text(connection.FieldSSHUsername),
-		HostKeyAlgorithms: []string{pinned.Type},
+		HostKeyAlgorithms: []string{hostKey.Type},
 		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
-			if !bytes.Equal(key.Marshal(), pinned.Wire) {
+			if !bytes.Equal(key.Marshal(), hostKey.Wire) {
 				return connection.SSHHostKeyMismatch
 			}
-			known.Store(true)
+			isKnown.Store(true)
 			return nil
 		},
 	}
-	if pinned.Type == ssh.KeyAlgoRSA {
+	if hostKey.Type == ssh.KeyAlgoRSA {
 		config.HostKeyAlgorithms = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256} // RFC 8332, without SHA-1
 	}
 	if key := c.Secret(connection.FieldSSHPrivateKey); !key.IsZero() {
@@ -136,7 +136,7 @@ func sshSigner(key, passphrase string) (ssh.Signer, error) {
 }
 
 // sshFailure returns why no one was signed in. The library's errors are texts, so how far it came tells.
-func sshFailure(ctx context.Context, err error, wire *Recorder, known bool) error {
+func sshFailure(ctx context.Context, err error, wire *Recorder, isKnown bool) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
@@ -146,7 +146,7 @@ func sshFailure(ctx context.Context, err error, wire *Recorder, known bool) erro
 		return connection.ConnectTimeout
 	case errors.Is(wire.Err(), connection.ResponseTooLarge):
 		return connection.SSHUnsupported
-	case known:
+	case isKnown:
 		return connection.SSHAuthFailed
 	case wire.Count() == 0 && wire.Ended():
 		return connection.PortClosed
@@ -172,7 +172,7 @@ type channelConn struct {
 }
 
 func newChannelConn(channel net.Conn, wire *Recorder) *channelConn {
-	near, far := net.Pipe()
+	local, far := net.Pipe()
 	go func() {
 		_, _ = io.Copy(far, channel) // an error is told by what is read from near
 		_ = far.Close()
@@ -181,7 +181,7 @@ func newChannelConn(channel net.Conn, wire *Recorder) *channelConn {
 		_, _ = io.Copy(channel, far)
 		_ = channel.Close()
 	}()
-	return &channelConn{Conn: near, channel: channel, wire: wire}
+	return &channelConn{Conn: local, channel: channel, wire: wire}
 }
 
 func (c *channelConn) Read(b []byte) (int, error) {
@@ -199,8 +199,8 @@ func (c *channelConn) explain(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) {
 		return err
 	}
-	if failed := c.wire.Err(); failed != nil {
-		return failed
+	if wireErr := c.wire.Err(); wireErr != nil {
+		return wireErr
 	}
 	return io.EOF
 }

@@ -42,8 +42,8 @@ func startTLS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	near, far := net.Pipe()
-	defer func() { _ = near.Close() }()
+	local, far := net.Pipe()
+	defer func() { _ = local.Close() }()
 	go func() {
 		defer func() { _ = far.Close() }()
 		server := tls.Server(far, &tls.Config{MinVersion: tls.VersionTLS13,
@@ -51,7 +51,7 @@ func startTLS(ctx context.Context) error {
 		_, _ = server.Write([]byte{1}) // the reader will see
 	}()
 	itself := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // no server is reached
-	client, err := Secure(ctx, Record(near), itself)
+	client, err := Secure(ctx, Record(local), itself)
 	if err != nil {
 		return err
 	}

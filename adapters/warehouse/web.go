@@ -37,7 +37,7 @@ func OpenWeb(ctx context.Context, n Network, host string, port uint16, config *t
 	w := &Web{recorder: recorder, conn: recorder}
 	switch {
 	case config != nil:
-		secured, err := Secure(ctx, recorder, config)
+		tlsConn, err := Secure(ctx, recorder, config)
 		if err != nil {
 			w.Close()
 			if errors.Is(err, connection.TLSUnsupported) && w.isForeign() {
@@ -45,7 +45,7 @@ func OpenWeb(ctx context.Context, n Network, host string, port uint16, config *t
 			}
 			return nil, err
 		}
-		w.conn = secured
+		w.conn = tlsConn
 		if t != nil {
 			t.Passed(connection.TLS)
 		}
@@ -119,20 +119,20 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 // readFailure returns the reason why no response could be read.
 func (w *Web) readFailure(ctx context.Context, err error) error {
-	wired := w.recorder.Err()
+	wireErr := w.recorder.Err()
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
-	case errors.Is(wired, connection.ResponseTooLarge):
+	case errors.Is(wireErr, connection.ResponseTooLarge):
 		return connection.ResponseTooLarge
-	case IsTimeout(wired), ctx.Err() != nil:
+	case IsTimeout(wireErr), ctx.Err() != nil:
 		return connection.QueryTimeout
 	case w.isForeign():
 		return connection.NotThisDatabase
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isReset(err):
 		return connection.HostUnreachable
-	case wired != nil && !errors.Is(wired, io.EOF):
-		return Classify(ctx, wired)
+	case wireErr != nil && !errors.Is(wireErr, io.EOF):
+		return Classify(ctx, wireErr)
 	}
 	return connection.NotThisDatabase
 }

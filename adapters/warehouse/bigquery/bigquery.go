@@ -30,9 +30,9 @@ func New(guard warehouse.Guard) *warehouse.Sessions {
 	return newAt(guard, func(connection.Credential) servers { return google })
 }
 
-func newAt(guard warehouse.Guard, where func(connection.Credential) servers) *warehouse.Sessions {
-	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, to ports.Target,
+func newAt(guard warehouse.Guard, locate func(connection.Credential) servers) *warehouse.Sessions {
+	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, target ports.Target,
 		trace *warehouse.Trace) (*session, error) {
-		return open(ctx, n, to, where(to.Credential), trace)
+		return open(ctx, n, target, locate(target.Credential), trace)
 	})
 }

@@ -64,12 +64,12 @@ func (s *session) CanWrite() (bool, error) {
 	if s.first == "" {
 		return false, nil
 	}
-	wanted := map[string][]string{"permissions": {"bigquery.tables.updateData", "bigquery.tables.update",
+	request := map[string][]string{"permissions": {"bigquery.tables.updateData", "bigquery.tables.update",
 		"bigquery.tables.delete"}}
 	var answer struct {
 		Permissions []string `json:"permissions"`
 	}
-	err := s.call(http.MethodPost, s.path("tables", s.first)+":testIamPermissions", nil, wanted, &answer)
+	err := s.call(http.MethodPost, s.path("tables", s.first)+":testIamPermissions", nil, request, &answer)
 	return len(answer.Permissions) > 0, err
 }
 

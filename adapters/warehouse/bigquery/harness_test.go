@@ -26,10 +26,10 @@ import (
 // hosted has a server of the test's in Google's place.
 var hosted = warehouses.Hosted{Kind: connection.BigQuery,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-		return bigquery.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+		return bigquery.NewAt(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
-				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
-				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+				Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect,
+				Deadline: end, Bytes: target.Limits.Bytes, Resolve: lookup,
 			})
 		}, roots, func(c connection.Credential) (string, uint16) { return warehouses.StandIn(c.Text("project")) })
 	}}
@@ -233,8 +233,8 @@ func previews() map[connection.TableRef]connection.Preview {
 
 func failures() []warehouses.Failure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
-		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+		return func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+			return warehouses.Sampled(w.Preview(ctx, target, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	reads := as("reader", nil)
@@ -264,9 +264,9 @@ func failures() []warehouses.Failure {
 			Call: preview("large")},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 			Target: func(t *testing.T) ports.Target {
-				to := reads(t)
-				to.Limits.Bytes = 32 << 10
-				return to
+				target := reads(t)
+				target.Limits.Bytes = 32 << 10
+				return target
 			}, Call: preview("wide")},
 		{Name: "a project without quota left", Code: connection.QuotaExceeded, Step: connection.Database,
 			Target: as("spent", nil)},
@@ -282,9 +282,9 @@ func TestWarehouseThroughTheChild(t *testing.T) { warehouses.Warehouse(t, harnes
 
 func TestACredentialDoesNotSayWhereGoogleIs(t *testing.T) {
 	elsewhere := fixture.NewProxy(t, "127.0.0.1:1")
-	to := as("reader", map[string]any{"service_account_key": strings.ReplaceAll(keyFile(t, reader), "127.0.0.2:1",
+	target := as("reader", map[string]any{"service_account_key": strings.ReplaceAll(keyFile(t, reader), "127.0.0.2:1",
 		elsewhere.Addr())})(t)
-	if r := hosted.Direct(t).Probe(t.Context(), to); r.Failure() != "" || elsewhere.Accepted() != 0 {
+	if r := hosted.Direct(t).Probe(t.Context(), target); r.Failure() != "" || elsewhere.Accepted() != 0 {
 		t.Errorf("failure = %q, and the address in the key was asked %d times", r.Failure(), elsewhere.Accepted())
 	}
 	api, token, ports := bigquery.Servers()

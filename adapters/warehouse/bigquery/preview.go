@@ -23,9 +23,9 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
-	chosen := connection.Choose(q, all, func(f field) string { return f.Name })
-	fields := chosen.Columns
-	p.Total, p.Truncated = chosen.Total, chosen.Truncated
+	choice := connection.Choose(q, all, func(f field) string { return f.Name })
+	fields := choice.Columns
+	p.Total, p.Truncated = choice.Total, choice.Truncated
 	for _, f := range fields {
 		p.Columns = append(p.Columns, f.column())
 	}
@@ -103,7 +103,7 @@ func (s *session) statement(table string, fields []field, rows int) string {
 func (s *session) job(sql string, fields []field, rows int, dryRun bool, parameters ...parameter) (result, error) {
 	var answer result
 	option, value := timestampOption(fields)
-	asked := map[string]any{
+	request := map[string]any{
 		"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": rows,
 		"maximumBytesBilled": strconv.Itoa(maxBilled),
 		"timeoutMs":          s.to.Limits.Statement.Milliseconds(),
@@ -111,10 +111,10 @@ func (s *session) job(sql string, fields []field, rows int, dryRun bool, paramet
 		"formatOptions":      map[string]any{option: value},
 	}
 	if parameters != nil {
-		asked["parameterMode"], asked["queryParameters"] = "NAMED", parameters
+		request["parameterMode"], request["queryParameters"] = "NAMED", parameters
 	}
 	err := s.call(http.MethodPost, "projects/"+url.PathEscape(s.project)+"/queries",
-		url.Values{"fields": {"jobComplete,rows,pageToken,jobReference"}}, asked, &answer)
+		url.Values{"fields": {"jobComplete,rows,pageToken,jobReference"}}, request, &answer)
 	if err == nil && !answer.Complete && !dryRun {
 		err = connection.QueryTimeout
 	}

@@ -22,34 +22,34 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	have := make([]connection.Column, len(fields))
+	tableColumns := make([]connection.Column, len(fields))
 	for i, f := range fields {
-		have[i] = f.column()
+		tableColumns[i] = f.column()
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
-	chosen := make([]field, len(columns))
+	selection := make([]field, len(columns))
 	for i, c := range columns {
-		chosen[i] = fields[slices.IndexFunc(fields, func(f field) bool { return f.Name == c.Name })]
+		selection[i] = fields[slices.IndexFunc(fields, func(f field) bool { return f.Name == c.Name })]
 	}
-	sorted, place := ``, -1
+	clause, place := ``, -1
 	var parameters []parameter
 	if q.Key != "" {
-		place = slices.IndexFunc(chosen, func(f field) bool { return f.Name == q.Key })
+		place = slices.IndexFunc(selection, func(f field) bool { return f.Name == q.Key })
 		key := quote(q.Key)
 		if q.After != nil {
-			sorted = ` WHERE ` + key + ` > CAST(@after AS ` + chosen[place].sqlType() + `) OR ` + key + ` IS NULL`
+			clause = ` WHERE ` + key + ` > CAST(@after AS ` + selection[place].sqlType() + `) OR ` + key + ` IS NULL`
 			parameters = []parameter{textParameter("after", *q.After)}
 		}
-		sorted += ` ORDER BY ` + key + ` ASC NULLS LAST`
+		clause += ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
-	page, err := s.job(`SELECT `+list(chosen, warehouse.MaxValue)+` FROM `+s.quoted(q.Table.Name)+sorted+` LIMIT `+
-		strconv.Itoa(q.Limit), chosen, pageRows, false, parameters...)
+	page, err := s.job(`SELECT `+list(selection, warehouse.MaxValue)+` FROM `+s.quoted(q.Table.Name)+clause+` LIMIT `+
+		strconv.Itoa(q.Limit), selection, pageRows, false, parameters...)
 	for err == nil {
 		for _, r := range page.Rows {
-			values, err := r.values(chosen)
+			values, err := r.values(selection)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		if page.PageToken == "" {
 			return nil
 		}
-		page, err = s.page(page, chosen)
+		page, err = s.page(page, selection)
 	}
 	return err
 }
@@ -80,19 +80,19 @@ type result struct {
 }
 
 // page reads the page after another one, by jobs.getQueryResults.
-func (s *session) page(before result, fields []field) (result, error) {
+func (s *session) page(previous result, fields []field) (result, error) {
 	next := result{}
 	option, value := timestampOption(fields)
 	err := s.call(http.MethodGet,
-		"projects/"+url.PathEscape(s.project)+"/queries/"+url.PathEscape(before.Job.ID), url.Values{
-			"pageToken": {before.PageToken}, "maxResults": {strconv.Itoa(pageRows)}, "location": {before.Job.Location},
+		"projects/"+url.PathEscape(s.project)+"/queries/"+url.PathEscape(previous.Job.ID), url.Values{
+			"pageToken": {previous.PageToken}, "maxResults": {strconv.Itoa(pageRows)}, "location": {previous.Job.Location},
 			"formatOptions." + option: {fmt.Sprint(value)}, "fields": {"jobComplete,rows,pageToken"},
 			"timeoutMs": {strconv.FormatInt(s.to.Limits.Statement.Milliseconds(), 10)},
 		}, nil, &next)
-	if err == nil && (len(next.Rows) == 0 || next.PageToken == before.PageToken) {
+	if err == nil && (len(next.Rows) == 0 || next.PageToken == previous.PageToken) {
 		err = connection.NotThisDatabase // it would not end
 	}
-	next.Job = before.Job
+	next.Job = previous.Job
 	return next, err
 }
 
@@ -113,12 +113,12 @@ func textParameter(name, value string) (p parameter) {
 }
 
 // list returns the columns of a statement. The server cuts texts.
-func list(fields []field, most int) string {
+func list(fields []field, limit int) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
 		columns[i] = quote(f.Name)
 		if f.Mode != "REPEATED" && f.Type == "STRING" {
-			columns[i] = `LEFT(` + columns[i] + `, ` + strconv.Itoa(most) + `)`
+			columns[i] = `LEFT(` + columns[i] + `, ` + strconv.Itoa(limit) + `)`
 		}
 	}
 	return strings.Join(columns, `, `)

@@ -35,17 +35,17 @@ func (s *session) Close() { s.web.Close() }
 
 // open opens a session: it passes the steps up to and including database.
 func open(
-	ctx context.Context, n warehouse.Network, to ports.Target, at servers, trace *warehouse.Trace,
+	ctx context.Context, n warehouse.Network, target ports.Target, hosts servers, trace *warehouse.Trace,
 ) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	web, err := dial(starting, n, at.api, at, trace)
+	web, err := dial(starting, n, hosts.api, hosts, trace)
 	if err != nil {
 		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
-	s := &session{ctx: ctx, to: to, web: web, host: at.api.host, project: to.Credential.Text("project"),
-		dataset: to.Credential.Text("dataset")}
-	if err := s.begin(n, at, trace); err != nil {
+	s := &session{ctx: ctx, to: target, web: web, host: hosts.api.host, project: target.Credential.Text("project"),
+		dataset: target.Credential.Text("dataset")}
+	if err := s.begin(n, hosts, trace); err != nil {
 		web.Close()
 		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
@@ -54,10 +54,10 @@ func open(
 
 // dial connects to a server of Google's. All of them use TLS: a server without TLS is not one of them.
 func dial(
-	ctx context.Context, n warehouse.Network, a address, at servers, trace *warehouse.Trace,
+	ctx context.Context, n warehouse.Network, a address, hosts servers, trace *warehouse.Trace,
 ) (*warehouse.Web, error) {
 	web, err := warehouse.OpenWeb(ctx, n, a.host, a.port,
-		&tls.Config{ServerName: a.host, RootCAs: at.roots, MinVersion: tls.VersionTLS12}, trace)
+		&tls.Config{ServerName: a.host, RootCAs: hosts.roots, MinVersion: tls.VersionTLS12}, trace)
 	if errors.Is(err, connection.TLSUnsupported) {
 		err = connection.NotThisDatabase
 	}
@@ -65,10 +65,10 @@ func dial(
 }
 
 // begin gets a token and looks at the dataset.
-func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace) (err error) {
+func (s *session) begin(n warehouse.Network, hosts servers, trace *warehouse.Trace) (err error) {
 	starting, cancel := context.WithTimeout(s.ctx, s.to.Limits.Connect)
 	defer cancel()
-	exchange := warehouse.GoogleSignIn{Host: at.token.host, Port: at.token.port, Roots: at.roots}
+	exchange := warehouse.GoogleSignIn{Host: hosts.token.host, Port: hosts.token.port, Roots: hosts.roots}
 	if s.token, err = exchange.Token(starting, n, s.to.Credential.Secret("service_account_key"), scope); err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace)
 }
 
 // path returns a path of the API below the dataset.
-func (s *session) path(below ...string) string {
+func (s *session) path(parts ...string) string {
 	path := "projects/" + url.PathEscape(s.project) + "/datasets/" + url.PathEscape(s.dataset)
-	for _, part := range below {
+	for _, part := range parts {
 		path += "/" + url.PathEscape(part)
 	}
 	return path

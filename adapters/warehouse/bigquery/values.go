@@ -136,8 +136,8 @@ func (r row) values(fields []field) ([]*string, error) {
 			if err != nil {
 				return nil, connection.NotThisDatabase
 			}
-			whole := string(text)
-			cells[i] = &whole
+			document := string(text)
+			cells[i] = &document
 		}
 	}
 	return cells, nil

@@ -25,9 +25,9 @@ type answer struct {
 
 // readRows passes the rows of an answer to do. It returns connection.OutOfMemory for a row of more than maxRow bytes,
 // and connection.NotThisDatabase if this is no such answer, or only a part of one.
-func readRows(body io.Reader, do func([]*string) error) error {
-	limited := &io.LimitedReader{R: body}
-	a := answer{in: json.NewDecoder(limited), limited: limited, do: do}
+func readRows(body io.Reader, handle func([]*string) error) error {
+	limit := &io.LimitedReader{R: body}
+	a := answer{in: json.NewDecoder(limit), limited: limit, do: handle}
 	found := false
 	if !a.begins('{') {
 		return a.failure()
@@ -84,10 +84,10 @@ func (a *answer) rows() error {
 }
 
 // begins reports whether the next token is a bracket.
-func (a *answer) begins(with json.Delim) bool {
+func (a *answer) begins(delim json.Delim) bool {
 	a.limited.N = maxRow
 	token, err := a.in.Token()
-	return err == nil && token == with
+	return err == nil && token == delim
 }
 
 // more reports whether the array or object goes on. It allows one more value to be read.

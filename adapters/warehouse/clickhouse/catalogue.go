@@ -29,15 +29,15 @@ func (s *session) CanWrite() (bool, error) { return !s.server.readonly, nil }
 // Tables lists a page of tables. Names are compared by their bytes.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	database := s.to.Credential.Text(connection.FieldDatabase)
-	after := q.After.Name
+	start := q.After.Name
 	switch c := strings.Compare(q.After.Schema, database); {
-	case c > 0 || !isText(after):
+	case c > 0 || !isText(start):
 		return nil, nil
 	case c < 0:
-		after = ""
+		start = ""
 	}
 	rows, err := s.query(`SELECT name, engine, ` + s.estimate() + ` FROM system.tables WHERE ` + ours + `
-		AND name > ` + literal(after) + ` ORDER BY name LIMIT ` + strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)))
+		AND name > ` + literal(start) + ` ORDER BY name LIMIT ` + strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)))
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,9 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []warehouse
 	disabled := map[string]any{"tls": "disable"}
 	limited := func(change func(*ports.Limits)) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
-			to := shared(t).target(t, nil)
-			change(&to.Limits)
-			return to
+			target := shared(t).target(t, nil)
+			change(&target.Limits)
+			return target
 		}
 	}
 	quickly := func(to func(*testing.T) ports.Target) func(*testing.T) ports.Target {

@@ -16,9 +16,10 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
-		Deadline: end, Bytes: to.Limits.Bytes})
+func guard(target ports.Target, end time.Time) warehouse.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: target.Credential.AllowsPort,
+		Connect:  target.Limits.Connect,
+		Deadline: end, Bytes: target.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return clickhouse.New(guard) }
@@ -135,11 +136,11 @@ func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 
 // TestAUserWhoMayChooseNoSettingReadsAllTheSame is about readonly = 1, which refuses our limits.
 func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
-	to, w := shared(t).target(t, map[string]any{"username": "locked"}), direct(t)
-	if r := w.Probe(t.Context(), to); r.Failure() != "" || r.Server.CanWrite {
+	target, w := shared(t).target(t, map[string]any{"username": "locked"}), direct(t)
+	if r := w.Probe(t.Context(), target); r.Failure() != "" || r.Server.CanWrite {
 		t.Errorf("probe: %+v", r)
 	}
-	if p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1}); err != nil ||
+	if p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 1}); err != nil ||
 		len(p.Rows) != 1 {
 		t.Errorf("preview: %+v, %v", p, err)
 	}
@@ -149,9 +150,9 @@ func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
 // go on working long after the call has ended.
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	s := shared(t)
-	to := s.target(t, nil)
-	to.Limits.Statement, to.Limits.Total = time.Second, proof.Patience
-	err := warehouses.Sampled(direct(t).Preview(t.Context(), to,
+	target := s.target(t, nil)
+	target.Limits.Statement, target.Limits.Total = time.Second, proof.Patience
+	err := warehouses.Sampled(direct(t).Preview(t.Context(), target,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)

@@ -74,9 +74,9 @@ func (p *literals) value() {
 }
 
 // list reads values up to an end, with keys if they are pairs.
-func (p *literals) list(end byte, before, after string, pairs bool) {
+func (p *literals) list(end byte, opening, closing string, pairs bool) {
 	p.rest = p.rest[1:]
-	p.out = append(p.out, before...)
+	p.out = append(p.out, opening...)
 	for first := true; !p.failed; first = false {
 		if first && p.skip(end) {
 			break
@@ -96,7 +96,7 @@ func (p *literals) list(end byte, before, after string, pairs bool) {
 		}
 		p.value()
 	}
-	p.out = append(p.out, after...)
+	p.out = append(p.out, closing...)
 }
 
 // key reads the key of a pair, which is a text in JSON whatever its type.
@@ -134,8 +134,8 @@ func (p *literals) quoted() {
 			return
 		case c == '\\' && i+1 < len(p.rest):
 			i++
-			if escaped, ok := escapes[p.rest[i]]; ok {
-				text = append(text, escaped)
+			if char, ok := escapes[p.rest[i]]; ok {
+				text = append(text, char)
 			} else {
 				text = append(text, p.rest[i])
 			}

@@ -44,9 +44,9 @@ func TestAResultThatTheServerCutsIsNotComplete(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	to, read := s.target(t, map[string]any{"username": "cutting"}), 0
-	to.Limits.Bytes = 64 << 20
-	err := direct(t).Rows(t.Context(), to, connection.RowsQuery{Table: ref("many_rows"), Columns: []string{"n"},
+	target, read := s.target(t, map[string]any{"username": "cutting"}), 0
+	target.Limits.Bytes = 64 << 20
+	err := direct(t).Rows(t.Context(), target, connection.RowsQuery{Table: ref("many_rows"), Columns: []string{"n"},
 		Limit: 1_000_000}, func(b column.Batch) error {
 		read += b.Rows.Len()
 		return nil

@@ -106,7 +106,7 @@ func inside(name, wrapper string) string {
 
 // cell returns the expression for a column's value as text, cut to the length that is shown. States of aggregate
 // functions have no text: they are their results.
-func cell(c connection.Column, most int) string {
+func cell(c connection.Column, limit int) string {
 	value := quote(c.Name)
 	switch {
 	case isEnum(c):
@@ -114,5 +114,5 @@ func cell(c connection.Column, most int) string {
 	case strings.HasPrefix(c.DatabaseType, "AggregateFunction("):
 		value = `finalizeAggregation(` + value + `)`
 	}
-	return `substringUTF8(toString(` + value + `), 1, ` + strconv.Itoa(most) + `)`
+	return `substringUTF8(toString(` + value + `), 1, ` + strconv.Itoa(limit) + `)`
 }

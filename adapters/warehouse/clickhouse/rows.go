@@ -15,14 +15,14 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if q.Table.Schema != database || q.Table.Name == "" || !isText(q.Table.Name) {
 		return connection.TableNotFound
 	}
-	have, err := s.columns(q.Table.Name)
+	tableColumns, err := s.columns(q.Table.Name)
 	if err != nil {
 		return err
 	}
-	if len(have) == 0 {
+	if len(tableColumns) == 0 {
 		return connection.TableNotFound
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
@@ -30,15 +30,15 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = cell(c, warehouse.MaxValue)
 	}
-	sorted := ``
-	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
-		order, _ := rankOf(have[i])
+	clause := ``
+	if i := slices.IndexFunc(tableColumns, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+		order, _ := rankOf(tableColumns[i])
 		if list = append(list, order.place); q.After != nil {
-			sorted = ` WHERE ` + order.beyond(*q.After)
+			clause = ` WHERE ` + order.beyond(*q.After)
 		}
-		sorted += order.sorted()
+		clause += order.sorted()
 	}
-	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) + sorted
+	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) + clause
 	return s.each(sql+` LIMIT `+strconv.Itoa(q.Limit), func(row []*string) error {
 		if len(row) != len(list) {
 			return connection.NotThisDatabase

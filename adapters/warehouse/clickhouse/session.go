@@ -37,21 +37,21 @@ type greeting struct {
 }
 
 // open opens a session: it passes the steps up to and including database.
-func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+func open(ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	config, err := warehouse.TLSConfig(to.Credential)
+	config, err := warehouse.TLSConfig(target.Credential)
 	if err != nil {
 		return nil, connection.Internal
 	}
-	c := to.Credential
+	c := target.Credential
 	web, err := warehouse.OpenWeb(starting, n, c.Text(connection.FieldHost), c.Port(), config, trace)
 	if err != nil {
 		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
-	s := &session{ctx: ctx, network: n, to: to, web: web}
+	s := &session{ctx: ctx, network: n, to: target, web: web}
 	if err := s.begin(starting, trace); err != nil {
-		if config == nil && web.Silent() && errors.Is(err, connection.PortClosed) && speaksTLS(starting, n, to) {
+		if config == nil && web.Silent() && errors.Is(err, connection.PortClosed) && speaksTLS(starting, n, target) {
 			err = connection.TLSRequired
 		}
 		s.Close()
@@ -62,9 +62,10 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 
 // speaksTLS distinguishes a server that requires TLS, and closes plain connections, from one that is shutting down. It
 // uses a second connection, on which it only starts a TLS handshake.
-func speaksTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
+func speaksTLS(ctx context.Context, n warehouse.Network, target ports.Target) bool {
 	config := warehouse.Unverified("")
-	web, err := warehouse.OpenWeb(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), config, nil)
+	web, err := warehouse.OpenWeb(ctx, n, target.Credential.Text(connection.FieldHost), target.Credential.Port(), config,
+		nil)
 	if err != nil {
 		return false
 	}
@@ -142,11 +143,11 @@ func (s *session) query(sql string) (rows [][]*string, err error) {
 }
 
 // each runs one statement under the session's settings, and passes its rows to do as they arrive.
-func (s *session) each(sql string, do func([]*string) error) error {
+func (s *session) each(sql string, handle func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
 	defer cancel()
 	id := rand.Text()
-	err := s.ask(ctx, sql, url.Values{"query_id": {id}}, do)
+	err := s.ask(ctx, sql, url.Values{"query_id": {id}}, handle)
 	if errors.Is(s.ctx.Err(), context.Canceled) {
 		s.end(id)
 	}
@@ -185,14 +186,14 @@ func (s *session) end(id string) {
 
 // ask sends one statement, with more parameters of the request, and passes its rows to do; nil for NULL. All its
 // columns must be texts.
-func (s *session) ask(ctx context.Context, sql string, more url.Values, do func([]*string) error) error {
-	request, err := s.request(ctx, sql, more)
+func (s *session) ask(ctx context.Context, sql string, extra url.Values, handle func([]*string) error) error {
+	request, err := s.request(ctx, sql, extra)
 	if err != nil {
 		return connection.Internal
 	}
 	return s.web.Stream(ctx, request, func(response *http.Response) error {
 		if response.StatusCode == http.StatusOK {
-			return readRows(response.Body, do)
+			return readRows(response.Body, handle)
 		}
 		text, err := io.ReadAll(response.Body) // limited by the network
 		if err != nil {
@@ -203,7 +204,7 @@ func (s *session) ask(ctx context.Context, sql string, more url.Values, do func(
 }
 
 // request sends the statement in its body, since URLs are limited in length and end up in logs.
-func (s *session) request(ctx context.Context, sql string, more url.Values) (*http.Request, error) {
+func (s *session) request(ctx context.Context, sql string, extra url.Values) (*http.Request, error) {
 	c := s.to.Credential
 	values := url.Values{
 		"database":       {c.Text(connection.FieldDatabase)},
@@ -212,7 +213,7 @@ func (s *session) request(ctx context.Context, sql string, more url.Values) (*ht
 	for name, v := range s.settings {
 		values[name] = slices.Clone(v)
 	}
-	maps.Copy(values, more)
+	maps.Copy(values, extra)
 	host := net.JoinHostPort(strings.TrimSuffix(c.Text(connection.FieldHost), "."), strconv.Itoa(int(c.Port())))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/?"+values.Encode(),
 		strings.NewReader(sql))

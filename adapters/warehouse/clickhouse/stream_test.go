@@ -24,15 +24,15 @@ func TestAnErrorAfterManyRowsIsNotTheirEnd(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	to := s.target(t, nil)
-	to.Limits = ports.Limits{
+	target := s.target(t, nil)
+	target.Limits = ports.Limits{
 		Connect:   proof.Patience,
 		Statement: proof.Patience,
 		Total:     2 * proof.Patience,
 		Bytes:     1 << 30,
 	}
 	rows := 0
-	err := warehouses.Confined(t).Rows(t.Context(), to, connection.RowsQuery{Table: ref("breaking"),
+	err := warehouses.Confined(t).Rows(t.Context(), target, connection.RowsQuery{Table: ref("breaking"),
 		Columns: []string{"email", "broken"}, Limit: 1_000_000}, func(b column.Batch) error {
 		rows += b.Rows.Len()
 		return nil

@@ -29,10 +29,10 @@ import (
 // hosted has a server of the test's in place of a workspace.
 var hosted = warehouses.Hosted{Kind: connection.Databricks,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-		return databricks.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+		return databricks.NewAt(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
-				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
-				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+				Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect,
+				Deadline: end, Bytes: target.Limits.Bytes, Resolve: lookup,
 			})
 		}, roots, warehouses.StandIn)
 	}}
@@ -252,8 +252,8 @@ func previews() map[connection.TableRef]connection.Preview {
 
 func failures() []warehouses.Failure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
-		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+		return func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+			return warehouses.Sampled(w.Preview(ctx, target, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	reads := as("reader", nil)
@@ -295,8 +295,8 @@ func failures() []warehouses.Failure {
 		{Name: "a table that there is not", Code: connection.TableNotFound, Target: reads, Call: preview("nothing")},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: reads, Call: preview("Kinds")},
 		{Name: "a table of the catalogue", Code: connection.TableNotFound, Target: reads,
-			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-				_, err := w.Preview(ctx, to, connection.PreviewQuery{
+			Call: func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+				_, err := w.Preview(ctx, target, connection.PreviewQuery{
 					Table: connection.TableRef{Schema: "information_schema", Name: "tables"}, Rows: 1})
 				return err
 			}},
@@ -311,9 +311,9 @@ func failures() []warehouses.Failure {
 			Call: preview("large")},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 			Target: func(t *testing.T) ports.Target {
-				to := reads(t)
-				to.Limits.Bytes = 32 << 10
-				return to
+				target := reads(t)
+				target.Limits.Bytes = 32 << 10
+				return target
 			}, Call: preview("wide")},
 		{Name: "a workspace whose quota is spent", Code: connection.QuotaExceeded, Step: connection.Authenticate,
 			Target: as("spent", nil)},
@@ -342,9 +342,9 @@ func TestAServicePrincipalSignsInWithItsSecret(t *testing.T) {
 }
 
 func TestAStatementThatIsGivenUpIsCancelled(t *testing.T) {
-	to := as("reader", nil)(t)
-	to.Limits.Statement = 100 * time.Millisecond
-	_, err := hosted.Direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
+	target := as("reader", nil)(t)
+	target.Limits.Statement = 100 * time.Millisecond
+	_, err := hosted.Direct(t).Preview(t.Context(), target, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
 	if n := started.Load().Running(); n != 0 || (err != nil && !errors.Is(err, connection.QueryTimeout)) {
 		t.Errorf("%d statements run, error = %v", n, err)
 	}

@@ -39,14 +39,14 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 // Rows implements warehouse.RowSession. The rows are those of one statement, whose result Databricks keeps: its chunks
 // are of one snapshot. A result above maxResult is connection.ResponseTooLarge.
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
-	have, err := s.columns(q.Table)
+	tableColumns, err := s.columns(q.Table)
 	if err != nil {
 		return err
 	}
-	if len(have) == 0 {
+	if len(tableColumns) == 0 {
 		return connection.TableNotFound
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
@@ -74,10 +74,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 }
 
 // list returns the expressions of a statement for columns, each as a text of at most this many characters.
-func list(columns []connection.Column, most int) string {
+func list(columns []connection.Column, limit int) string {
 	all := make([]string, len(columns))
 	for i, c := range columns {
-		all[i] = cell(c, strconv.Itoa(most))
+		all[i] = cell(c, strconv.Itoa(limit))
 	}
 	return strings.Join(all, `, `)
 }

@@ -34,13 +34,13 @@ func (s *session) Close() { s.web.Close() }
 
 // open opens a session: it passes the steps up to and including database.
 func (p place) open(
-	ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace,
+	ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace,
 ) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	path := to.Credential.Text("http_path")
-	s := &session{ctx: ctx, to: to, place: p, network: n, at: p.server(to.Credential.Text(connection.FieldHost)),
-		catalog: to.Credential.Text("catalog"), warehouse: path[strings.LastIndexByte(path, '/')+1:]}
+	path := target.Credential.Text("http_path")
+	s := &session{ctx: ctx, to: target, place: p, network: n, at: p.server(target.Credential.Text(connection.FieldHost)),
+		catalog: target.Credential.Text("catalog"), warehouse: path[strings.LastIndexByte(path, '/')+1:]}
 	web, err := s.dial(starting, trace)
 	if err != nil {
 		return nil, warehouse.UnlessCanceled(ctx, err)

@@ -75,7 +75,7 @@ type chunk struct {
 }
 
 // each passes the rows of a chunk to do.
-func (c chunk) each(do func([]*string) error) error {
+func (c chunk) each(handle func([]*string) error) error {
 	if len(c.Data) == 0 || string(c.Data) == "null" {
 		return nil // a result without rows
 	}
@@ -88,7 +88,7 @@ func (c chunk) each(do func([]*string) error) error {
 		if in.Decode(&row) != nil {
 			return connection.NotThisDatabase // without the error, which may quote a value
 		}
-		if err := do(row); err != nil {
+		if err := handle(row); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func (s *session) query(sql string, parameters ...parameter) (rows [][]*string, 
 
 // run runs one statement, and passes its rows to do. Whatever ends the call, the statement has ended at the
 // server, or has been told to: the API has no timeout that the server applies.
-func (s *session) run(sql string, parameters []parameter, do func([]*string) error) error {
+func (s *session) run(sql string, parameters []parameter, handle func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement)
 	defer cancel()
 	r, err := s.send(ctx, order{
@@ -128,7 +128,7 @@ func (s *session) run(sql string, parameters []parameter, do func([]*string) err
 	}
 	part := r.Result
 	for index := 1; ; index++ {
-		if err := part.each(do); err != nil {
+		if err := part.each(handle); err != nil {
 			return err
 		}
 		if part.Next == nil {

@@ -48,19 +48,19 @@ func orders(databaseType string) bool {
 
 // cell returns the expression for a column's value as text, cut to a length. Moments are microseconds, since texts of
 // them depend on the time zone of the warehouse.
-func cell(c connection.Column, most string) string {
+func cell(c connection.Column, limit string) string {
 	name := quote(c.Name)
 	switch word(c.DatabaseType) {
 	case "timestamp":
 		return `CAST(unix_micros(` + name + `) AS STRING)`
 	case "binary":
-		return `LEFT(CONCAT('0x', LOWER(HEX(` + name + `))), ` + most + `)`
+		return `LEFT(CONCAT('0x', LOWER(HEX(` + name + `))), ` + limit + `)`
 	case "array", "map", "struct", "variant", "object":
-		return `LEFT(to_json(` + name + `, ` + jsonOptions + `), ` + most + `)`
+		return `LEFT(to_json(` + name + `, ` + jsonOptions + `), ` + limit + `)`
 	case "geography", "geometry":
-		return `LEFT(st_astext(` + name + `), ` + most + `)`
+		return `LEFT(st_astext(` + name + `), ` + limit + `)`
 	}
-	return `LEFT(CAST(` + name + ` AS STRING), ` + most + `)`
+	return `LEFT(CAST(` + name + ` AS STRING), ` + limit + `)`
 }
 
 // jsonOptions are those of to_json: by default, it leaves out fields without a value, and writes moments with

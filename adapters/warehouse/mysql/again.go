@@ -49,8 +49,8 @@ func (s *session) kill() {
 // wantsTLS reports whether a server that refused a user without TLS accepts the user with TLS: MariaDB's error is that
 // of a wrong password. It signs in on a second connection, whose certificate is not verified. The server gets only what
 // was already sent unencrypted: the response to a challenge that proves the password (mysql_native_password).
-func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
-	recorder, err := warehouse.Open(ctx, n, to, warehouse.NewTrace())
+func wantsTLS(ctx context.Context, n warehouse.Network, target ports.Target) bool {
+	recorder, err := warehouse.Open(ctx, n, target, warehouse.NewTrace())
 	if err != nil {
 		return false
 	}
@@ -63,8 +63,8 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	if _, err := recorder.Write(packet(1, capabilities())); err != nil {
 		return false
 	}
-	secured := tls.Client(recorder, warehouse.Unverified(""))
-	return signIn(secured, w.seed, to.Credential)
+	tlsConn := tls.Client(recorder, warehouse.Unverified(""))
+	return signIn(tlsConn, w.seed, target.Credential)
 }
 
 const nativePassword = "mysql_native_password" //nolint:gosec // a name
@@ -110,11 +110,11 @@ func scramble(password string, seed []byte) []byte {
 	if password == "" {
 		return nil
 	}
-	once := sha1.Sum([]byte(password))                        //nolint:gosec // the protocol's
-	twice := sha1.Sum(once[:])                                //nolint:gosec // as before
-	proof := sha1.Sum(append(bytes.Clone(seed), twice[:]...)) //nolint:gosec // as before
+	hash := sha1.Sum([]byte(password))                             //nolint:gosec // the protocol's
+	hashOfHash := sha1.Sum(hash[:])                                //nolint:gosec // as before
+	proof := sha1.Sum(append(bytes.Clone(seed), hashOfHash[:]...)) //nolint:gosec // as before
 	for i := range proof {
-		proof[i] ^= once[i]
+		proof[i] ^= hash[i]
 	}
 	return proof[:]
 }

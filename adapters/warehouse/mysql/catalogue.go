@@ -69,18 +69,18 @@ func isTrue(rows [][]*string) bool {
 
 // Tables lists a page of tables. Names are compared by their bytes, for any collation.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
-	after := q.After.Name
+	start := q.After.Name
 	switch c := strings.Compare(q.After.Schema, s.database); {
-	case c > 0 || !isText(after):
+	case c > 0 || !isText(start):
 		return nil, nil
 	case c < 0:
-		after = ""
+		start = ""
 	}
 	rows, err := s.query(`SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), IF(TABLE_TYPE = 'VIEW', -1,
 		COALESCE(TABLE_ROWS, -1))
 		FROM information_schema.TABLES
 		WHERE `+ours+` AND `+readable+` AND CAST(TABLE_NAME AS BINARY) > CAST(? AS BINARY)
-		ORDER BY CAST(TABLE_NAME AS BINARY) LIMIT `+strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)), after)
+		ORDER BY CAST(TABLE_NAME AS BINARY) LIMIT `+strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)), start)
 	if err != nil {
 		return nil, err
 	}

@@ -126,9 +126,9 @@ func classifyStart(ctx context.Context, err error, w *wire) error {
 			return connection.TLSRequired
 		}
 	}
-	for _, refused := range []error{mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword,
+	for _, refusal := range []error{mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword,
 		mysql.ErrUnknownPlugin} {
-		if errors.Is(err, refused) {
+		if errors.Is(err, refusal) {
 			return connection.AuthRejected
 		}
 	}
@@ -138,16 +138,16 @@ func classifyStart(ctx context.Context, err error, w *wire) error {
 // networkFailure returns the code of an error that is not the server's; late is the code of a timeout. The driver hides
 // network errors; the wire remembers them.
 func networkFailure(ctx context.Context, err error, w *wire, late connection.Code) error {
-	wired := w.Err()
+	wireErr := w.Err()
 	switch {
-	case errors.Is(wired, connection.ResponseTooLarge):
+	case errors.Is(wireErr, connection.ResponseTooLarge):
 		return connection.ResponseTooLarge
-	case warehouse.IsTimeout(err) || warehouse.IsTimeout(wired) || ctx.Err() != nil:
+	case warehouse.IsTimeout(err) || warehouse.IsTimeout(wireErr) || ctx.Err() != nil:
 		return late
 	case w.Ended():
 		return connection.HostUnreachable // it closed the connection in the middle
-	case wired != nil:
-		return warehouse.Classify(ctx, wired)
+	case wireErr != nil:
+		return warehouse.Classify(ctx, wireErr)
 	}
 	return connection.NotThisDatabase // packets out of order, or not of this protocol
 }

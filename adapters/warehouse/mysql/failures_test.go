@@ -49,8 +49,8 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []warehouse
 		{Name: "a view whose function signals", Code: connection.TableUnreadable, State: "45000", Target: as(nil),
 			Call: warehouses.Previewing(ref("refusing"))},
 		{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil),
-			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-				_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
+			Call: func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+				_, err := w.Preview(ctx, target, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 				var n int
 				if s, failed := start(); failed != nil ||
 					s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
@@ -62,15 +62,15 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []warehouse
 			Target: crowdedUser},
 		{Name: "a full server", Code: connection.TooManyConnections, Step: connection.Authenticate, Target: fullServer},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: func(t *testing.T) ports.Target {
-			to := shared(t).target(t, nil)
-			to.Limits.Statement = 50 * time.Millisecond
-			return to
+			target := shared(t).target(t, nil)
+			target.Limits.Statement = 50 * time.Millisecond
+			return target
 		}, Call: warehouses.Previewing(ref("slow"))},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 			Target: func(t *testing.T) ports.Target {
-				to := shared(t).target(t, nil)
-				to.Limits.Bytes = 16 << 10
-				return to
+				target := shared(t).target(t, nil)
+				target.Limits.Bytes = 16 << 10
+				return target
 			}, Call: warehouses.Previewing(ref("wide"))},
 		{Name: "a user without queries left", Code: connection.QuotaExceeded, Step: connection.Read,
 			Target: as(map[string]any{"username": "thrifty"})},

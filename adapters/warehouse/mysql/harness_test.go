@@ -15,9 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
-		Deadline: end, Bytes: to.Limits.Bytes})
+func guard(target ports.Target, end time.Time) warehouse.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: target.Credential.AllowsPort,
+		Connect:  target.Limits.Connect,
+		Deadline: end, Bytes: target.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return mysql.New(guard) }
@@ -142,10 +143,10 @@ func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 // TestTheServerEndsAStatementThatTakesTooLong checks that the server enforces the limit. Otherwise it would
 // go on working long after the call has ended.
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
-	to := shared(t).target(t, nil)
-	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, proof.Patience
+	target := shared(t).target(t, nil)
+	target.Limits.Statement, target.Limits.Total = 50*time.Millisecond, proof.Patience
 	begun := time.Now()
-	err := warehouses.Sampled(direct(t).Preview(t.Context(), to,
+	err := warehouses.Sampled(direct(t).Preview(t.Context(), target,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)

@@ -36,10 +36,10 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 }
 
 func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-	return mysql.New(func(to ports.Target, end time.Time) warehouse.Network {
+	return mysql.New(func(target ports.Target, end time.Time) warehouse.Network {
 		return egress.New(egress.Rules{
-			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end,
-			Bytes: to.Limits.Bytes, Resolve: lookup,
+			Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect, Deadline: end,
+			Bytes: target.Limits.Bytes, Resolve: lookup,
 		})
 	})
 }
@@ -276,13 +276,13 @@ func encrypted(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
 	as := func(mode string) func(ports.Target) ports.Target {
-		return func(to ports.Target) ports.Target {
-			c := to.Credential
-			to.Credential = warehouses.HostTarget(t, connection.MySQL, map[string]any{
+		return func(target ports.Target) ports.Target {
+			c := target.Credential
+			target.Credential = warehouses.HostTarget(t, connection.MySQL, map[string]any{
 				"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u",
 				"password": warehouses.Canary, "tls": mode, "tls_ca": authority.PEM,
 			}, nil).Credential
-			return to
+			return target
 		}
 	}
 	secured := as("verify_full")

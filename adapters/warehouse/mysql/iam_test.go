@@ -40,8 +40,8 @@ func rdsMySQL(t *testing.T, r *fixture.RDS) uint16 {
 		if request := readPacket(c); len(request) != size || binary.LittleEndian.Uint32(request)&withTLS == 0 {
 			return // without TLS there is no sign-in
 		}
-		secured := tls.Server(c, config)
-		response := readPacket(secured)
+		tlsConn := tls.Server(c, config)
+		response := readPacket(tlsConn)
 		if len(response) <= size {
 			return
 		}
@@ -51,12 +51,12 @@ func rdsMySQL(t *testing.T, r *fixture.RDS) uint16 {
 			return
 		}
 		database, _, _ := bytes.Cut(rest[1+int(rest[0]):], []byte{0})
-		if _, err := secured.Write(packet(3, []byte("\xfemysql_clear_password\x00"))); err != nil {
+		if _, err := tlsConn.Write(packet(3, []byte("\xfemysql_clear_password\x00"))); err != nil {
 			return
 		}
-		token := strings.TrimSuffix(string(readPacket(secured)), "\x00")
+		token := strings.TrimSuffix(string(readPacket(tlsConn)), "\x00")
 		if err := r.Check(token, c.LocalAddr().String(), string(user)); err != nil {
-			_, _ = secured.Write(packet(5, []byte("\xff\x15\x04#28000Access denied for user")))
+			_, _ = tlsConn.Write(packet(5, []byte("\xff\x15\x04#28000Access denied for user")))
 			return
 		}
 		login := binary.LittleEndian.AppendUint32(nil, flags&^(withTLS|withAttributes))
@@ -65,14 +65,14 @@ func rdsMySQL(t *testing.T, r *fixture.RDS) uint16 {
 		if _, err := server.Write(packet(1, login)); err != nil {
 			return
 		}
-		if _, err := secured.Write(packet(5, readPacket(server))); err != nil {
+		if _, err := tlsConn.Write(packet(5, readPacket(server))); err != nil {
 			return
 		}
 		go func() {
-			_, _ = io.Copy(server, secured)
+			_, _ = io.Copy(server, tlsConn)
 			server.Close()
 		}()
-		_, _ = io.Copy(secured, server)
+		_, _ = io.Copy(tlsConn, server)
 	})
 }
 
@@ -93,13 +93,13 @@ func readPacket(c net.Conn) []byte {
 // without a password.
 func iamTarget(t *testing.T, r *fixture.RDS, changes map[string]any) ports.Target {
 	t.Helper()
-	to := warehouses.HostTarget(t, connection.MySQL, map[string]any{
+	target := warehouses.HostTarget(t, connection.MySQL, map[string]any{
 		"host": "127.0.0.1", "port": rdsMySQL(t, r), "database": "shop", "username": "with_token",
 		"aws_access_key_id": r.KeyID, "aws_secret_access_key": r.Secret, "aws_region": r.Region,
 		"tls_ca": shared(t).authority.PEM,
 	}, changes)
-	to.Limits.Connect, to.Limits.Total = 20*time.Second, 30*time.Second
-	return to
+	target.Limits.Connect, target.Limits.Total = 20*time.Second, 30*time.Second
+	return target
 }
 
 func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
@@ -107,11 +107,11 @@ func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
 		"directly": direct, "through the child": warehouses.Confined[*testing.T],
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, to := open(t), iamTarget(t, fixture.NewRDS(), nil)
-			if report := w.Probe(t.Context(), to); report.Failure() != "" {
+			w, target := open(t), iamTarget(t, fixture.NewRDS(), nil)
+			if report := w.Probe(t.Context(), target); report.Failure() != "" {
 				t.Errorf("the probe failed: %+v", report.Checks)
 			}
-			p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1})
+			p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 1})
 			if err != nil || len(p.Rows) != 1 {
 				t.Errorf("%d rows, %v", len(p.Rows), err)
 			}
@@ -122,9 +122,9 @@ func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
 func TestARefusedTokenSaysWhatToCheck(t *testing.T) {
 	r := fixture.NewRDS()
 	r.Ahead = 16 * time.Minute
-	to := iamTarget(t, r, nil)
-	trial := connection.Trial{Report: direct(t).Probe(t.Context(), to), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+	target := iamTarget(t, r, nil)
+	trial := connection.Trial{Report: direct(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
+	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 	if !ok || failed.Failure.Code != connection.AuthFailed || !strings.Contains(failed.Failure.Hint, "clock") {
 		t.Errorf("failure %+v", failed)
 	}

@@ -17,10 +17,10 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
-	chosen := connection.Choose(q, columns, func(c column) string { return c.Name })
-	p.Total, p.Truncated = chosen.Total, chosen.Truncated
-	list := make([]string, len(chosen.Columns))
-	for i, c := range chosen.Columns {
+	choice := connection.Choose(q, columns, func(c column) string { return c.Name })
+	p.Total, p.Truncated = choice.Total, choice.Truncated
+	list := make([]string, len(choice.Columns))
+	for i, c := range choice.Columns {
 		p.Columns, list[i] = append(p.Columns, c.Column), c.cell(connection.MaxCell)
 	}
 	if q.Rows <= 0 || len(list) == 0 {
@@ -33,7 +33,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 		return p, err
 	}
 	for _, row := range values {
-		if err := exact(row, chosen.Columns); err != nil {
+		if err := exact(row, choice.Columns); err != nil {
 			return p, err
 		}
 	}
@@ -126,24 +126,24 @@ func typeOf(dataType, columnType string) connection.Type {
 
 // cell returns the expression for a column's value as text, cut to most characters. Bytes are written as hexadecimal
 // digits, shapes as WKT.
-func (c column) cell(most int) string {
+func (c column) cell(limit int) string {
 	name := quote(c.Name)
-	as := func(expression string) string {
-		return `LEFT(CAST(` + expression + ` AS CHAR CHARACTER SET utf8mb4), ` + strconv.Itoa(most) + `)`
+	asText := func(expression string) string {
+		return `LEFT(CAST(` + expression + ` AS CHAR CHARACTER SET utf8mb4), ` + strconv.Itoa(limit) + `)`
 	}
 	switch c.dataType {
 	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob":
-		shown := most/2 - 1 // bytes
-		return `CONCAT('0x', LOWER(HEX(LEFT(` + name + `, ` + strconv.Itoa(shown) + `))))`
+		size := limit/2 - 1 // bytes
+		return `CONCAT('0x', LOWER(HEX(LEFT(` + name + `, ` + strconv.Itoa(size) + `))))`
 	case "bit":
-		return as(name + ` + 0`)
+		return asText(name + ` + 0`)
 	case "float": // as a text of its own it has six digits
-		return as(name + ` + 0E0`)
+		return asText(name + ` + 0E0`)
 	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
 		"geometrycollection", "geomcollection":
-		return as(`ST_AsText(` + name + `)`)
+		return asText(`ST_AsText(` + name + `)`)
 	}
-	return as(name)
+	return asText(name)
 }
 
 // exact returns what cell's expression is for a value, as a text that loses nothing of it.

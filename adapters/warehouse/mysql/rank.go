@@ -27,8 +27,8 @@ func literal(text string) string {
 }
 
 // cast returns the function that reads a value of a type from a place.
-func cast(as string) func(string) string {
-	return func(place string) string { return `CAST(` + literal(place) + ` AS ` + as + `)` }
+func cast(typeName string) func(string) string {
+	return func(place string) string { return `CAST(` + literal(place) + ` AS ` + typeName + `)` }
 }
 
 func unhex(place string) string { return `UNHEX(` + literal(place) + `)` }

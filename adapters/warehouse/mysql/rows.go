@@ -19,36 +19,36 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	have := make([]connection.Column, len(all))
+	tableColumns := make([]connection.Column, len(all))
 	for i, c := range all {
-		have[i] = c.Column
+		tableColumns[i] = c.Column
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
 	find := func(name string) column {
 		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]
 	}
-	chosen, list := make([]column, len(columns)), make([]string, len(columns))
+	selection, list := make([]column, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
-		chosen[i] = find(c.Name)
-		list[i] = chosen[i].cell(warehouse.MaxValue)
+		selection[i] = find(c.Name)
+		list[i] = selection[i].cell(warehouse.MaxValue)
 	}
-	sorted := ``
+	clause := ``
 	if q.Key != "" {
 		order, err := s.rankOf(q.Table.Name, find(q.Key))
 		if err != nil {
 			return err
 		}
 		if list = append(list, order.place); q.After != nil {
-			sorted = ` WHERE ` + order.beyond(*q.After)
+			clause = ` WHERE ` + order.beyond(*q.After)
 		}
-		sorted += ` ORDER BY ` + order.order()
+		clause += ` ORDER BY ` + order.order()
 	}
-	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+sorted+
+	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+clause+
 		` LIMIT `+strconv.Itoa(q.Limit), len(list), func(row []*string) error {
-		if err := exact(row, chosen); err != nil {
+		if err := exact(row, selection); err != nil {
 			return err
 		}
 		return out.Add(row)
@@ -56,8 +56,8 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 }
 
 // each runs one statement and gives its rows to do, as text.
-func (s *session) each(sql string, width int, do func([]*string) error) error {
-	var handled error
+func (s *session) each(sql string, width int, handle func([]*string) error) error {
+	var handlerErr error
 	s.running = sql
 	err := recoverPanics(func() error {
 		rows, err := s.conn.QueryContext(s.ctx, sql, nil)
@@ -80,13 +80,13 @@ func (s *session) each(sql string, width int, do func([]*string) error) error {
 			for i, v := range row {
 				texts[i] = text(v)
 			}
-			if handled = do(texts); handled != nil {
-				return handled
+			if handlerErr = handle(texts); handlerErr != nil {
+				return handlerErr
 			}
 		}
 	})
-	if handled != nil {
-		return handled
+	if handlerErr != nil {
+		return handlerErr
 	}
 	return s.ended(err)
 }

@@ -38,27 +38,27 @@ type conn interface {
 }
 
 // open opens a session: it passes the steps up to and including database.
-func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+func open(ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	encryption, err := warehouse.TLSConfig(to.Credential)
+	encryption, err := warehouse.TLSConfig(target.Credential)
 	if err != nil {
 		return nil, connection.Internal
 	}
-	recorder, err := warehouse.Open(starting, n, to, trace)
+	recorder, err := warehouse.Open(starting, n, target, trace)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: ctx, network: n, to: to}
-	if err := s.start(starting, recorder, encryption, to, trace); err != nil {
+	s := &session{ctx: ctx, network: n, to: target}
+	if err := s.start(starting, recorder, encryption, target, trace); err != nil {
 		_ = recorder.Close()
 		if errors.Is(err, connection.AuthFailed) && encryption == nil && s.wire.flags&capTLS != 0 &&
-			wantsTLS(starting, n, to) {
+			wantsTLS(starting, n, target) {
 			err = connection.TLSRequired
 		}
 		return nil, unlessCanceled(ctx, err)
 	}
-	if err := s.prepare(to.Limits.Statement); err != nil {
+	if err := s.prepare(target.Limits.Statement); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 }
 
 // start passes the steps tls, authenticate and database on an open connection.
-func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *tls.Config, to ports.Target,
+func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *tls.Config, target ports.Target,
 	trace *warehouse.Trace) (err error) {
 	if encryption == nil {
 		trace.Skipped(connection.TLS)
@@ -74,18 +74,18 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 	if s.wire, err = readGreeting(ctx, r); err != nil {
 		return err
 	}
-	encrypted := false
+	isEncrypted := false
 	if encryption == nil {
 		s.wire.guard = &guard{}
 	} else {
 		if s.wire.flags&capTLS == 0 {
 			return connection.TLSUnsupported
 		}
-		encryption = withAcceptNotice(encryption, &encrypted)
+		encryption = withAcceptNotice(encryption, &isEncrypted)
 	}
 	// From here on, the driver watches ctx.
-	err = recoverPanics(func() error { return s.connect(ctx, configure(to, encryption)) })
-	if err != nil && encryption != nil && !encrypted {
+	err = recoverPanics(func() error { return s.connect(ctx, configure(target, encryption)) })
+	if err != nil && encryption != nil && !isEncrypted {
 		return classifyTLS(ctx, err, s.wire)
 	}
 	if encryption != nil {
@@ -104,16 +104,16 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 }
 
 // withAcceptNotice makes a configuration that says when the server's certificate has been accepted.
-func withAcceptNotice(config *tls.Config, accepted *bool) *tls.Config {
+func withAcceptNotice(config *tls.Config, isAccepted *bool) *tls.Config {
 	config = config.Clone()
-	before := config.VerifyConnection
+	previous := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
-		if before != nil {
-			if err := before(state); err != nil {
+		if previous != nil {
+			if err := previous(state); err != nil {
 				return err
 			}
 		}
-		*accepted = true
+		*isAccepted = true
 		return nil
 	}
 	return config
@@ -134,8 +134,8 @@ func (s *session) connect(ctx context.Context, config *mysql.Config) error {
 }
 
 // configure sets every field; there is no data source name that could set others.
-func configure(to ports.Target, encryption *tls.Config) *mysql.Config {
-	c := to.Credential
+func configure(target ports.Target, encryption *tls.Config) *mysql.Config {
+	c := target.Credential
 	mode := c.TLSMode()
 	config := mysql.NewConfig()
 	config.User, config.Passwd = c.Text(connection.FieldUsername), c.Secret(connection.FieldPassword).Reveal()
@@ -143,7 +143,7 @@ func configure(to ports.Target, encryption *tls.Config) *mysql.Config {
 	config.DBName = c.Text(connection.FieldDatabase)
 	config.Params, config.ConnectionAttributes = nil, "program_name:atrium"
 	config.Collation, config.Loc = "", time.UTC
-	config.MaxAllowedPacket = int(to.Limits.Bytes) // of ours; it also keeps the driver from asking
+	config.MaxAllowedPacket = int(target.Limits.Bytes) // of ours; it also keeps the driver from asking
 	config.ServerPubKey, config.TLSConfig, config.TLS = "", "", encryption
 	config.Timeout, config.ReadTimeout, config.WriteTimeout = 0, 0, 0 // the context has them
 	config.Logger = &mysql.NopLogger{}

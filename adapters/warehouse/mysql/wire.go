@@ -121,7 +121,7 @@ func (w *wire) parse(body []byte) error {
 	w.thread = binary.LittleEndian.Uint32(rest)
 	w.seed = slices.Concat(rest[4:12], rest[31:43])
 	w.flags = uint32(binary.LittleEndian.Uint16(rest[13:])) | uint32(binary.LittleEndian.Uint16(rest[18:]))<<16
-	if needed := uint32(capProtocol41 | capSecureAuth | capPluginAuth); w.flags&needed != needed {
+	if required := uint32(capProtocol41 | capSecureAuth | capPluginAuth); w.flags&required != required {
 		return connection.UnsupportedVersion
 	}
 	return nil
@@ -135,8 +135,8 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 	n, err := w.Recorder.Read(b)
 	if w.guard != nil {
-		if refused := w.guard.check(b[:n]); refused != nil {
-			return 0, refused
+		if refusal := w.guard.check(b[:n]); refusal != nil {
+			return 0, refusal
 		}
 	}
 	return n, err

@@ -85,11 +85,11 @@ var unescape = strings.NewReplacer(`&lt;`, `<`, `&gt;`, `>`, `&amp;`, `&`, `&#x0
 // not NULL. It returns false if the answer is something else, or was cut.
 func readAhead(answer [][][]byte, columns int) (rows [][]*string, ok bool) {
 	text := strings.ToValidUTF8(onlyText(answer), "\uFFFD")
-	before, after, has := strings.Cut(text, `<r>`)
-	if !has { // the table has no rows
-		return nil, strings.HasSuffix(strings.TrimSpace(before), `</row>`)
+	head, tail, found := strings.Cut(text, `<r>`)
+	if !found { // the table has no rows
+		return nil, strings.HasSuffix(strings.TrimSpace(head), `</row>`)
 	}
-	value, _, complete := strings.Cut(after, `</r>`)
+	value, _, complete := strings.Cut(tail, `</r>`)
 	if !complete || json.Unmarshal([]byte(unescape.Replace(value)), &rows) != nil {
 		return nil, false
 	}

@@ -45,17 +45,17 @@ func (s *server) database(t *testing.T, name string, statements ...string) {
 }
 
 // previewed returns the rows of a preview, and how many more round trips it takes than a page of tables.
-func previewed(t *testing.T, to ports.Target, q connection.PreviewQuery) ([][]*string, int64) {
+func previewed(t *testing.T, target ports.Target, q connection.PreviewQuery) ([][]*string, int64) {
 	t.Helper()
 	var trips atomic.Int64
-	w := postgres.New(func(to ports.Target, end time.Time) warehouse.Network {
-		return counting{guard(to, end), &trips}
+	w := postgres.New(func(target ports.Target, end time.Time) warehouse.Network {
+		return counting{guard(target, end), &trips}
 	})
-	if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); err != nil {
+	if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	before := trips.Swap(0)
-	p, err := w.Preview(t.Context(), to, q)
+	p, err := w.Preview(t.Context(), target, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +85,8 @@ func TestASampleIsReadInTheSameRoundTripAsTheColumnsIfTheServerCanComposeIt(t *t
 		"without_xml": {1, []string{`REVOKE EXECUTE ON FUNCTION query_to_xml FROM PUBLIC`}},
 	} {
 		s.database(t, database, append([]string{columns, values, `GRANT SELECT ON odd TO reader`}, tt.statements...)...)
-		to := s.target(t, map[string]any{"database": database})
-		got, more := previewed(t, to, connection.PreviewQuery{Table: table, Rows: 5})
+		target := s.target(t, map[string]any{"database": database})
+		got, more := previewed(t, target, connection.PreviewQuery{Table: table, Rows: 5})
 		if d := cmp.Diff(odd, got); d != "" || more != tt.more {
 			t.Errorf("%s: %d more round trips (-want +got):\n%s", database, more, d)
 		}
@@ -94,8 +94,8 @@ func TestASampleIsReadInTheSameRoundTripAsTheColumnsIfTheServerCanComposeIt(t *t
 }
 
 func TestALargeSampleIsReadByASecondStatement(t *testing.T) {
-	to := shared(t).target(t, nil)
-	got, more := previewed(t, to, connection.PreviewQuery{Table: ref("wide"), Rows: 1})
+	target := shared(t).target(t, nil)
+	got, more := previewed(t, target, connection.PreviewQuery{Table: ref("wide"), Rows: 1})
 	if len(got) != 1 || len(got[0]) != connection.MaxColumns || more != 1 {
 		t.Errorf("%d rows in %d more round trips", len(got), more)
 	}
@@ -124,10 +124,10 @@ func TestASampleOfAnotherStatementIsNotUsed(t *testing.T) {
 			say(c, slices.Concat(row("later"), ready))
 			_, _ = io.Copy(io.Discard, c)
 		})
-		to := warehouses.HostTarget(t, connection.Postgres, map[string]any{
+		target := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 			"host": "127.0.0.1", "port": port, "database": "d", "username": "u", "tls": "disable",
 		}, nil)
-		got, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("t"), Rows: 1})
+		got, err := direct(t).Preview(t.Context(), target, connection.PreviewQuery{Table: ref("t"), Rows: 1})
 		if d := cmp.Diff([][]*string{{text(want)}}, got.Rows); d != "" || err != nil {
 			t.Errorf("after %s: %v (-want +got):\n%s", statement, err, d)
 		}

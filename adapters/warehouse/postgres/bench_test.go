@@ -80,7 +80,7 @@ func delayed(b *testing.B, port uint16, by time.Duration) uint16 {
 
 func compare(b *testing.B, s *server, port uint16) {
 	t := &testing.T{} // which rigs are made for; only failures use it
-	to := s.target(t, map[string]any{"port": port})
+	target := s.target(t, map[string]any{"port": port})
 	confined := warehouses.Confined(b)
 	bare := func(sql string) func(context.Context) {
 		return func(ctx context.Context) {
@@ -100,14 +100,14 @@ func compare(b *testing.B, s *server, port uint16) {
 	}
 	probe := func(w ports.Warehouse) func(context.Context) {
 		return func(ctx context.Context) {
-			if f := w.Probe(ctx, to).Failure(); f != "" {
+			if f := w.Probe(ctx, target).Failure(); f != "" {
 				b.Fatal(f)
 			}
 		}
 	}
 	preview := func(w ports.Warehouse) func(context.Context) {
 		return func(ctx context.Context) {
-			if _, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("kinds"), Rows: 3}); err != nil {
+			if _, err := w.Preview(ctx, target, connection.PreviewQuery{Table: ref("kinds"), Rows: 3}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -16,9 +16,10 @@ import (
 	"github.com/atrium-hq/atrium/test/contract/warehouses"
 )
 
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
-		Deadline: end, Bytes: to.Limits.Bytes})
+func guard(target ports.Target, end time.Time) warehouse.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: target.Credential.AllowsPort,
+		Connect:  target.Limits.Connect,
+		Deadline: end, Bytes: target.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return postgres.New(guard) }
@@ -161,8 +162,8 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			unreadable("a foreign server that does not answer", "away", "08001"),
 			unreadable("a foreign table of a missing file", "afar", "58P01"),
 			{Name: "a view that writes", Code: connection.TableUnreadable, State: "25006", Target: as(nil),
-				Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-					_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
+				Call: func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+					_, err := w.Preview(ctx, target, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 					var n int
 					if s, failed := start(); failed != nil ||
 						s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
@@ -179,15 +180,15 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 				Target: endingServer},
 			{Name: "a view that takes too long", Code: connection.QueryTimeout,
 				Target: func(t *testing.T) ports.Target {
-					to := shared(t).target(t, nil)
-					to.Limits.Statement = 50 * time.Millisecond
-					return to
+					target := shared(t).target(t, nil)
+					target.Limits.Statement = 50 * time.Millisecond
+					return target
 				}, Call: warehouses.Previewing(ref("slow"))},
 			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: func(t *testing.T) ports.Target {
-					to := shared(t).target(t, nil)
-					to.Limits.Bytes = 16 << 10
-					return to
+					target := shared(t).target(t, nil)
+					target.Limits.Bytes = 16 << 10
+					return target
 				}, Call: warehouses.Previewing(ref("wide"))},
 			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil),
 				Call: warehouses.Previewing(ref("costly"))},

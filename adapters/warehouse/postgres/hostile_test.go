@@ -37,10 +37,10 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 }
 
 func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-	return postgres.New(func(to ports.Target, end time.Time) warehouse.Network {
+	return postgres.New(func(target ports.Target, end time.Time) warehouse.Network {
 		return egress.New(egress.Rules{
-			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end,
-			Bytes: to.Limits.Bytes, Resolve: lookup,
+			Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect, Deadline: end,
+			Bytes: target.Limits.Bytes, Resolve: lookup,
 		})
 	})
 }
@@ -94,13 +94,13 @@ func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
 func scripts(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
-	secured := func(to ports.Target) ports.Target {
-		c := to.Credential
-		to.Credential = warehouses.HostTarget(t, connection.Postgres, map[string]any{
+	secured := func(target ports.Target) ports.Target {
+		c := target.Credential
+		target.Credential = warehouses.HostTarget(t, connection.Postgres, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full",
 			"tls_ca": authority.PEM,
 		}, nil).Credential
-		return to
+		return target
 	}
 	described := encode(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
 		{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1},

@@ -26,13 +26,13 @@ func rdsPostgres(t *testing.T, r *fixture.RDS) uint16 {
 func iamTarget(t *testing.T, r *fixture.RDS, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	s := shared(t)
-	to := warehouses.HostTarget(t, connection.Postgres, map[string]any{
+	target := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": port, "database": "postgres", "username": "with_token",
 		"aws_access_key_id": r.KeyID, "aws_secret_access_key": r.Secret, "aws_region": r.Region,
 		"tls_ca": s.authority.PEM,
 	}, changes)
-	to.Limits.Connect, to.Limits.Total = 20*time.Second, 30*time.Second
-	return to
+	target.Limits.Connect, target.Limits.Total = 20*time.Second, 30*time.Second
+	return target
 }
 
 func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
@@ -41,11 +41,11 @@ func TestAUserOfRDSSignsInWithAToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := fixture.NewRDS()
-			w, to := open(t), iamTarget(t, r, rdsPostgres(t, r), nil)
-			if report := w.Probe(t.Context(), to); report.Failure() != "" {
+			w, target := open(t), iamTarget(t, r, rdsPostgres(t, r), nil)
+			if report := w.Probe(t.Context(), target); report.Failure() != "" {
 				t.Errorf("the probe failed: %+v", report.Checks)
 			}
-			p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1})
+			p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 1})
 			if err != nil || len(p.Rows) != 1 {
 				t.Errorf("%d rows, %v", len(p.Rows), err)
 			}
@@ -67,9 +67,9 @@ func TestARefusedTokenSaysWhatToCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := fixture.NewRDS()
 			r.Ahead = tt.ahead
-			to := iamTarget(t, r, rdsPostgres(t, r), tt.changes)
-			trial := connection.Trial{Report: direct(t).Probe(t.Context(), to), At: time.Unix(1, 0)}
-			failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+			target := iamTarget(t, r, rdsPostgres(t, r), tt.changes)
+			trial := connection.Trial{Report: direct(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
+			failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 			if !ok || failed.Failure.Code != connection.AuthRejected {
 				t.Fatalf("failure %+v", failed)
 			}

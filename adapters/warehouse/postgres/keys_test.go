@@ -128,7 +128,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		exec(sql)
 	}
 	t.Cleanup(func() { exec(`DROP SCHEMA keyed CASCADE`) })
-	to := s.target(t, map[string]any{"username": "with_token", "password": nil, "tls": "disable", "tls_ca": nil})
+	target := s.target(t, map[string]any{"username": "with_token", "password": nil, "tls": "disable", "tls_ca": nil})
 	for declared, values := range keys {
 		table := connection.TableRef{Schema: "keyed", Name: "by " + declared}
 		name := `keyed."` + strings.ReplaceAll(table.Name, `"`, `""`) + `"`
@@ -145,8 +145,8 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		if slices.Contains(unordered, declared) {
 			refused = []string{"key"}
 		}
-		warehouses.Keys(t, direct(t), to, table, refused...)
-		for c, texts := range warehouses.Lossless(t, direct(t), to, table, nulls) {
+		warehouses.Keys(t, direct(t), target, table, refused...)
+		for c, texts := range warehouses.Lossless(t, direct(t), target, table, nulls) {
 			isValue := `key::text = $2::text::` + c.DatabaseType + `::text COLLATE "C"`
 			if c.Type == connection.JSON {
 				isValue = `to_json(key)::jsonb = $2::jsonb`

@@ -45,18 +45,18 @@ func (r *reader) follow(b []byte) {
 			continue
 		}
 		body := int64(binary.BigEndian.Uint32(r.head[1:header])) - 4
-		known := min(body, 4)
+		size := min(body, 4)
 		if body < 0 {
 			r.begun = true // it is not a message
 		}
-		if int64(len(r.head)) < header+known {
+		if int64(len(r.head)) < header+size {
 			continue
 		}
-		if r.head[0] == 'R' && known == 4 {
+		if r.head[0] == 'R' && size == 4 {
 			kind := binary.BigEndian.Uint32(r.head[header:])
 			r.signedIn = r.signedIn || kind == okay || kind == saslFinal
 		}
-		r.head, r.skip = r.head[:0], int(body-known)
+		r.head, r.skip = r.head[:0], int(body-size)
 	}
 }
 
@@ -84,9 +84,9 @@ var poolerTexts = []struct {
 
 // poolerCode returns the code of a pooler's error: unknown if its text is not known.
 func poolerCode(message string, unknown connection.Code) connection.Code {
-	for _, known := range poolerTexts {
-		if strings.HasPrefix(message, known.begins) {
-			return known.code
+	for _, candidate := range poolerTexts {
+		if strings.HasPrefix(message, candidate.begins) {
+			return candidate.code
 		}
 	}
 	return unknown

@@ -107,9 +107,9 @@ func poolerFailures() []warehouses.Failure {
 }
 
 func TestAPoolerThatKeepsUsWaitingHasNoServer(t *testing.T) {
-	to := pooled(patient, map[string]any{"database": "dead"})(t)
-	to.Limits.Connect = 4 * time.Second // for the sign-in
-	report := direct(t).Probe(t.Context(), to)
+	target := pooled(patient, map[string]any{"database": "dead"})(t)
+	target.Limits.Connect = 4 * time.Second // for the sign-in
+	report := direct(t).Probe(t.Context(), target)
 	if report.Failure() != connection.BackendUnreachable {
 		t.Errorf("%+v", report.Checks)
 	}
@@ -118,23 +118,23 @@ func TestAPoolerThatKeepsUsWaitingHasNoServer(t *testing.T) {
 func TestPoolersThatHaveTransactionsAreReadThrough(t *testing.T) {
 	for _, mode := range []string{"transaction", "session"} {
 		t.Run("in "+mode+" mode", func(t *testing.T) {
-			w, to := direct(t), pooled(patient, map[string]any{"database": mode})(t)
-			if report := w.Probe(t.Context(), to); report.Failure() != "" || report.Server.CanWrite {
+			w, target := direct(t), pooled(patient, map[string]any{"database": mode})(t)
+			if report := w.Probe(t.Context(), target); report.Failure() != "" || report.Server.CanWrite {
 				t.Errorf("%+v", report)
 			}
-			tables, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
+			tables, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: connection.MaxTables})
 			if err != nil || len(tables) != len(harness(direct).Tables) {
 				t.Errorf("%d tables, %v", len(tables), err)
 			}
 			for ref, want := range harness(direct).Previews {
-				got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 3})
+				got, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref, Rows: 3})
 				want.RowEstimate, want.Total = -1, max(want.Total, len(want.Columns))
 				if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || err != nil {
 					t.Errorf("%s: %v (-want +got):\n%s", ref.Name, err, d)
 				}
 			}
 			rows := 0
-			err = w.Rows(t.Context(), to, connection.RowsQuery{Table: ref("kinds"), Columns: []string{"id"}, Key: "id",
+			err = w.Rows(t.Context(), target, connection.RowsQuery{Table: ref("kinds"), Columns: []string{"id"}, Key: "id",
 				Limit: 10}, func(b column.Batch) error { rows += b.Rows.Len(); return nil })
 			if err != nil || rows != 3 {
 				t.Errorf("%d rows, %v", rows, err)

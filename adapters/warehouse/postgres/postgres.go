@@ -16,9 +16,9 @@ func New(guard warehouse.Guard) *warehouse.Sessions {
 
 // NewRedshift returns ports.Warehouse for connection.Redshift, which reaches servers through guard.
 func NewRedshift(guard warehouse.Guard) *warehouse.Sessions {
-	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, to ports.Target,
+	return warehouse.NewSessions(guard, func(ctx context.Context, n warehouse.Network, target ports.Target,
 		t *warehouse.Trace) (*redshift, error) {
-		return openRedshift(ctx, n, to, t, warehouse.RedshiftAPI{})
+		return openRedshift(ctx, n, target, t, warehouse.RedshiftAPI{})
 	})
 }
 

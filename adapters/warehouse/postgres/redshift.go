@@ -22,17 +22,17 @@ const redshiftMark = "Redshift "
 
 // openRedshift opens a session. api gives the password if the credential has an AWS key.
 func openRedshift(
-	ctx context.Context, n warehouse.Network, to ports.Target, t *warehouse.Trace, api warehouse.RedshiftAPI,
+	ctx context.Context, n warehouse.Network, target ports.Target, t *warehouse.Trace, api warehouse.RedshiftAPI,
 ) (*redshift, error) {
-	if c := to.Credential; c.UsesTemporaryPasswords() {
-		if err := warehouse.FetchToken(ctx, n, to, t, func(ctx context.Context, n warehouse.Network) (err error) {
-			to.Credential, err = api.SignIn(ctx, n, c)
+	if c := target.Credential; c.UsesTemporaryPasswords() {
+		if err := warehouse.FetchToken(ctx, n, target, t, func(ctx context.Context, n warehouse.Network) (err error) {
+			target.Credential, err = api.SignIn(ctx, n, c)
 			return err
 		}); err != nil {
 			return nil, err
 		}
 	}
-	s, err := open(ctx, n, to, t, `SET LOCAL extra_float_digits = 2`)
+	s, err := open(ctx, n, target, t, `SET LOCAL extra_float_digits = 2`)
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +103,15 @@ func (r *redshift) Read(server *connection.Server) error {
 }
 
 // CanWrite reports whether the user may change data or create tables.
-func (r *redshift) CanWrite() (can bool, err error) {
+func (r *redshift) CanWrite() (canWrite bool, err error) {
 	for range redshiftWrites {
 		rows, err := r.next()
 		if err != nil {
 			return false, err
 		}
-		can = can || len(rows) > 0
+		canWrite = canWrite || len(rows) > 0
 	}
-	return can, nil
+	return canWrite, nil
 }
 
 // Tables lists a page of tables. Only superusers can see the statistics of Redshift, so there are no estimates.
@@ -174,11 +174,11 @@ func (r *redshift) Preview(q connection.PreviewQuery) (connection.Preview, error
 
 // Rows implements warehouse.RowSession. The server streams the rows of one statement, which sees one snapshot.
 func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
-	have, err := r.columns(q.Table)
+	tableColumns, err := r.columns(q.Table)
 	if err != nil {
 		return err
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
@@ -186,11 +186,11 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		return err
 	}
 	list, order := redshiftList(columns, column.MaxValue), (*rank)(nil)
-	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+	if i := slices.IndexFunc(tableColumns, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
 		key := `t.` + quote(q.Key)
-		order = &rank{key: key, text: redshiftList(have[i:i+1], column.MaxValue)[0], value: `$1`,
-			isNull: key + ` IS NULL`, nullable: have[i].Nullable}
-		if have[i].Type == connection.Text { // capitals and blanks at the end may not count
+		order = &rank{key: key, text: redshiftList(tableColumns[i:i+1], column.MaxValue)[0], value: `$1`,
+			isNull: key + ` IS NULL`, nullable: tableColumns[i].Nullable}
+		if tableColumns[i].Type == connection.Text { // capitals and blanks at the end may not count
 			order.tie = func(text string) string { return `md5(CAST(` + text + ` AS varchar(65535)))` }
 		}
 		list = append(list, order.text)

@@ -15,18 +15,18 @@ func (r *redshift) columns(ref connection.TableRef) ([]connection.Column, error)
 	if !isText(ref.Schema) || !isText(ref.Name) {
 		return nil, connection.TableNotFound
 	}
-	named := []string{ref.Schema, ref.Name}
+	names := []string{ref.Schema, ref.Name}
 	const shown = `SELECT column_name, data_type, is_nullable, character_maximum_length, numeric_precision, ` +
 		`numeric_scale FROM `
-	sorted := ` ORDER BY ordinal_position LIMIT ` + strconv.Itoa(connection.MaxListed)
+	clause := ` ORDER BY ordinal_position LIMIT ` + strconv.Itoa(connection.MaxListed)
 	next := r.askBeforeRows([]statement{
 		{`SELECT 1 FROM svv_all_tables` + redshiftOurs + ` AND schema_name = ` + redshiftName(1) +
-			` AND table_name = ` + redshiftName(2) + ` LIMIT 1`, named},
+			` AND table_name = ` + redshiftName(2) + ` LIMIT 1`, names},
 		{shown + `svv_all_columns` + redshiftOurs + ` AND schema_name = ` + redshiftName(1) +
-			` AND table_name = ` + redshiftName(2) + sorted, named},
+			` AND table_name = ` + redshiftName(2) + clause, names},
 		{shown + `svv_columns WHERE table_catalog = current_database() AND table_schema = ` + redshiftName(1) +
 			` AND table_name = ` + redshiftName(2) + ` AND table_schema <> 'information_schema' ` +
-			`AND left(table_schema, 3) <> 'pg_'` + sorted, named},
+			`AND left(table_schema, 3) <> 'pg_'` + clause, names},
 	})
 	var answers [3][][][]byte
 	for i := range answers {

@@ -63,13 +63,13 @@ func redshiftWithAPI(t *testing.T, api *fixture.RedshiftAPI) uint16 {
 // redshiftKeyTarget is a target with the key of api, some of whose fields are changed.
 func redshiftKeyTarget(t *testing.T, api *fixture.RedshiftAPI, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
-	to := warehouses.HostTarget(t, connection.Redshift, map[string]any{
+	target := warehouses.HostTarget(t, connection.Redshift, map[string]any{
 		"host": "127.0.0.1", "port": port, "database": "postgres", "username": "reader",
 		"aws_access_key_id": api.KeyID, "aws_secret_access_key": api.Secret, "aws_region": api.Region,
 		"cluster_identifier": api.Cluster, "tls_ca": sharedRedshift(t).authority.PEM,
 	}, changes)
-	to.Limits.Connect, to.Limits.Total = 20*time.Second, 30*time.Second
-	return to
+	target.Limits.Connect, target.Limits.Total = 20*time.Second, 30*time.Second
+	return target
 }
 
 func redshiftWithKey(*testing.T) ports.Warehouse { return postgres.NewRedshiftAtOnePort(guard) }
@@ -164,11 +164,11 @@ func TestAWorkgroupOfRedshiftIsReadWithAKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := fixture.NewRedshiftAPI()
-			w, to := open(t), redshiftKeyTarget(t, api, redshiftWithAPI(t, api), workgroup)
-			if report := w.Probe(t.Context(), to); report.Failure() != "" {
+			w, target := open(t), redshiftKeyTarget(t, api, redshiftWithAPI(t, api), workgroup)
+			if report := w.Probe(t.Context(), target); report.Failure() != "" {
 				t.Errorf("the probe failed: %+v", report.Checks)
 			}
-			p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1})
+			p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 1})
 			if err != nil || len(p.Rows) != 1 {
 				t.Errorf("%d rows, %v", len(p.Rows), err)
 			}
@@ -194,10 +194,10 @@ func TestOnlyThePasswordOfTheAPISignsIn(t *testing.T) {
 }
 
 // redshiftFailure returns how a probe fails.
-func redshiftFailure(t *testing.T, to ports.Target) connection.Failure {
+func redshiftFailure(t *testing.T, target ports.Target) connection.Failure {
 	t.Helper()
-	trial := connection.Trial{Report: redshiftWithKey(t).Probe(t.Context(), to), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+	trial := connection.Trial{Report: redshiftWithKey(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
+	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 	if !ok {
 		t.Fatal("the probe did not fail")
 	}
@@ -279,16 +279,16 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 		})
 	}
 	t.Run("it says nothing", func(t *testing.T) {
-		to := redshiftKeyTarget(t, fixture.NewRedshiftAPI(), fixture.Listener(t, fixture.Silence), nil)
-		to.Limits.Connect = warehouses.SilentFor
-		if f := redshiftFailure(t, to); f.Code != connection.TokenUnavailable {
+		target := redshiftKeyTarget(t, fixture.NewRedshiftAPI(), fixture.Listener(t, fixture.Silence), nil)
+		target.Limits.Connect = warehouses.SilentFor
+		if f := redshiftFailure(t, target); f.Code != connection.TokenUnavailable {
 			t.Errorf("failure %+v", f)
 		}
 	})
 	t.Run("another authority signed its certificate", func(t *testing.T) {
 		api := fixture.NewRedshiftAPI()
-		to := redshiftKeyTarget(t, api, redshiftWithAPI(t, api), map[string]any{"tls_ca": fixture.NewAuthority(t).PEM})
-		if f := redshiftFailure(t, to); f.Code != connection.TokenUnavailable || api.Calls() != 0 {
+		target := redshiftKeyTarget(t, api, redshiftWithAPI(t, api), map[string]any{"tls_ca": fixture.NewAuthority(t).PEM})
+		if f := redshiftFailure(t, target); f.Code != connection.TokenUnavailable || api.Calls() != 0 {
 			t.Errorf("failure %+v after %d requests", f, api.Calls())
 		}
 	})

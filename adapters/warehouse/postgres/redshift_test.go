@@ -77,15 +77,15 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			unreadable("an external table that cannot be scanned", "scanned", "XX000"),
 			{Name: "a view that takes too long", Code: connection.QueryTimeout,
 				Target: func(t *testing.T) ports.Target {
-					to := as(nil)(t)
-					to.Limits.Statement = 50 * time.Millisecond
-					return to
+					target := as(nil)(t)
+					target.Limits.Statement = 50 * time.Millisecond
+					return target
 				}, Call: warehouses.Previewing(ref("slow"))},
 			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: func(t *testing.T) ports.Target {
-					to := as(nil)(t)
-					to.Limits.Bytes = 16 << 10
-					return to
+					target := as(nil)(t)
+					target.Limits.Bytes = 16 << 10
+					return target
 				}, Call: warehouses.Previewing(ref("wide"))},
 			{Name: "a server that wants TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
@@ -185,8 +185,8 @@ func TestRedshiftBehindAnSSHServer(t *testing.T) {
 }
 
 func TestAUserOfRedshiftWhoCanCreateTablesCanWrite(t *testing.T) {
-	to := redshiftTarget(t, sharedRedshift(t), connection.Redshift, map[string]any{"username": "maker"})
-	if r := directRedshift(t).Probe(t.Context(), to); r.Failure() != "" || !r.Server.CanWrite {
+	target := redshiftTarget(t, sharedRedshift(t), connection.Redshift, map[string]any{"username": "maker"})
+	if r := directRedshift(t).Probe(t.Context(), target); r.Failure() != "" || !r.Server.CanWrite {
 		t.Errorf("failure %q, server %+v", r.Failure(), r.Server)
 	}
 }
@@ -198,9 +198,9 @@ func TestRedshiftSaysWhatItIs(t *testing.T) {
 		t.Errorf("server %+v", r.Server)
 	}
 	t.Run("to a connection of the kind PostgreSQL too", func(t *testing.T) {
-		to := redshiftTarget(t, s, connection.Postgres, nil)
-		trial := connection.Trial{Report: direct(t).Probe(t.Context(), to), At: time.Unix(1, 0)}
-		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+		target := redshiftTarget(t, s, connection.Postgres, nil)
+		trial := connection.Trial{Report: direct(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
+		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 		if !ok || failed.Failure.Code != connection.NotThisDatabase ||
 			failed.Failure.Answered != connection.ServiceRedshift ||
 			!strings.HasPrefix(failed.Failure.Hint, "Amazon Redshift responds at this address, and not PostgreSQL.") {
@@ -208,9 +208,9 @@ func TestRedshiftSaysWhatItIs(t *testing.T) {
 		}
 	})
 	t.Run("and PostgreSQL to a connection of the kind Redshift", func(t *testing.T) {
-		to := redshiftTarget(t, shared(t), connection.Redshift, nil)
-		trial := connection.Trial{Report: directRedshift(t).Probe(t.Context(), to), At: time.Unix(1, 0)}
-		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(to.Credential))
+		target := redshiftTarget(t, shared(t), connection.Redshift, nil)
+		trial := connection.Trial{Report: directRedshift(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
+		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 		if !ok || failed.Failure.Answered != connection.ServicePostgres {
 			t.Errorf("failure %+v", failed)
 		}

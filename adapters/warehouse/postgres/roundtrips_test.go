@@ -56,7 +56,7 @@ func (n counting) Dial(ctx context.Context, addresses []netip.AddrPort) (net.Con
 // select: over a network that is what a call takes.
 func TestRoundTrips(t *testing.T) {
 	s := shared(t)
-	to := s.target(t, nil)
+	target := s.target(t, nil)
 	var trips atomic.Int64
 	took := func(call func() error) int64 {
 		t.Helper()
@@ -84,29 +84,29 @@ func TestRoundTrips(t *testing.T) {
 		_, err = c.Exec(t.Context(), "SELECT 1").ReadAll()
 		return err
 	})
-	w := postgres.New(func(to ports.Target, end time.Time) warehouse.Network {
-		return counting{guard(to, end), &trips}
+	w := postgres.New(func(target ports.Target, end time.Time) warehouse.Network {
+		return counting{guard(target, end), &trips}
 	})
 	for name, tt := range map[string]struct {
 		more int64
 		call func() error
 	}{
 		"a probe": {0, func() error {
-			if f := w.Probe(t.Context(), to).Failure(); f != "" {
+			if f := w.Probe(t.Context(), target).Failure(); f != "" {
 				return f
 			}
 			return nil
 		}},
 		"a page of tables": {0, func() error {
-			_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 10})
+			_, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 10})
 			return err
 		}},
 		"a preview": {0, func() error {
-			_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 3})
+			_, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 3})
 			return err
 		}},
 		"a preview with a row estimate, in the same session": {1, func() error {
-			_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 3, Estimate: true})
+			_, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 3, Estimate: true})
 			return err
 		}},
 	} {

@@ -36,11 +36,11 @@ func wholeFloats(columns []connection.Column) func(row [][]byte) error {
 
 // Rows implements warehouse.RowSession. The server streams the rows of one statement, which sees one snapshot.
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
-	have, err := s.columns(q.Table)
+	tableColumns, err := s.columns(q.Table)
 	if err != nil {
 		return err
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
@@ -55,11 +55,11 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 	}
 	var order *rank
-	if i := slices.IndexFunc(have, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
+	if i := slices.IndexFunc(tableColumns, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
 		key := `t.` + quote(q.Key)
-		order = &rank{key: key, text: key + `::pg_catalog.text`, value: `$1::` + have[i].DatabaseType,
-			isNull: key + ` IS NULL`, nullable: have[i].Nullable}
-		if hasTies(have[i]) {
+		order = &rank{key: key, text: key + `::pg_catalog.text`, value: `$1::` + tableColumns[i].DatabaseType,
+			isNull: key + ` IS NULL`, nullable: tableColumns[i].Nullable}
+		if hasTies(tableColumns[i]) {
 			order.isNull = key + ` IS NOT DISTINCT FROM NULL` // a row of NULLs is a value
 			order.tie = func(text string) string { return text + `::pg_catalog.text COLLATE pg_catalog."C"` }
 		}
@@ -97,14 +97,14 @@ func hasTies(c connection.Column) bool {
 
 // beyond returns the condition that a row is behind the one with the key $1, which is $2 if its text decides.
 func (r *rank) beyond() string {
-	where := r.key + ` > ` + r.value
+	condition := r.key + ` > ` + r.value
 	if r.tie != nil {
-		where = r.key + ` >= ` + r.value + ` AND (` + where + ` OR ` + r.tie(r.text) + ` > ` + r.tie(`$2`) + `)`
+		condition = r.key + ` >= ` + r.value + ` AND (` + condition + ` OR ` + r.tie(r.text) + ` > ` + r.tie(`$2`) + `)`
 	}
 	if r.nullable {
-		where += ` OR ` + r.isNull
+		condition += ` OR ` + r.isNull
 	}
-	return where
+	return condition
 }
 
 // stream sends the rows of a table t to out, in an order unless it is nil. list has an expression for each of q's

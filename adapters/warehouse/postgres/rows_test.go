@@ -26,11 +26,11 @@ func TestLongValuesOfRowsAreCutAndNamesOfColumnsDoNotMatter(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	to := s.target(t, nil)
-	to.Limits.Bytes = 1 << 20
+	target := s.target(t, nil)
+	target.Limits.Bytes = 1 << 20
 	read := func(q connection.RowsQuery) (got []string) {
 		q.Table.Schema, q.Limit = "cut", 10
-		if err := direct(t).Rows(t.Context(), to, q, func(b column.Batch) error {
+		if err := direct(t).Rows(t.Context(), target, q, func(b column.Batch) error {
 			for cells := range b.Rows.All() {
 				for _, c := range cells {
 					if c == nil {

@@ -246,12 +246,12 @@ func endingServer(t *testing.T) ports.Target {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	to := s.target(t, map[string]any{"tls": "disable"})
+	target := s.target(t, map[string]any{"tls": "disable"})
 	// It takes note of the signal a moment later.
-	for begun := time.Now(); direct(t).Probe(t.Context(), to).Failure() != connection.ServerStarting; {
+	for begun := time.Now(); direct(t).Probe(t.Context(), target).Failure() != connection.ServerStarting; {
 		if time.Since(begun) > proof.Patience {
 			t.Fatal("the server does not stop")
 		}
 	}
-	return to
+	return target
 }

@@ -36,25 +36,27 @@ type session struct {
 
 // openPostgres opens a session with PostgreSQL. Whatever is set for the user or the database, texts of floating-point
 // numbers lose no digits, and bytes are no digits.
-func openPostgres(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
-	return open(ctx, n, to, trace, `SET LOCAL extra_float_digits = 3`, `SET LOCAL bytea_output = hex`)
+func openPostgres(
+	ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace,
+) (*session, error) {
+	return open(ctx, n, target, trace, `SET LOCAL extra_float_digits = 3`, `SET LOCAL bytea_output = hex`)
 }
 
 // open opens a session: it passes the steps up to and including database. Its transaction begins with the settings.
 func open(
-	ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace, settings ...string,
+	ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace, settings ...string,
 ) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	wire, err := dial(starting, n, to, trace)
+	wire, err := dial(starting, n, target, trace)
 	if err != nil {
 		return nil, err
 	}
 	words := &reader{}
-	conn, err := connect(starting, wire, words, to, func(cancelling context.Context) (net.Conn, error) {
+	conn, err := connect(starting, wire, words, target, func(cancelling context.Context) (net.Conn, error) {
 		cancelling, end := context.WithTimeout(cancelling, warehouse.CancelTimeout)
 		defer end()
-		return dial(cancelling, n, to, warehouse.NewTrace())
+		return dial(cancelling, n, target, warehouse.NewTrace())
 	})
 	words.begun = true
 	if err != nil {
@@ -64,8 +66,8 @@ func open(
 			errors.Is(err, connection.BackendUnreachable) {
 			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}
-		if errors.Is(err, connection.AuthRejected) && to.Credential.TLSMode() == connection.Disable &&
-			wantsTLS(starting, n, to) {
+		if errors.Is(err, connection.AuthRejected) && target.Credential.TLSMode() == connection.Disable &&
+			wantsTLS(starting, n, target) {
 			err = connection.TLSRequired
 		}
 		return nil, unlessCanceled(ctx, err)
@@ -75,19 +77,19 @@ func open(
 	// No startup parameters but those that poolers pass on; these end with the transaction.
 	start := append([]string{
 		`BEGIN READ ONLY`, catalogueNames, `SET LOCAL datestyle = ISO`,
-		`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
+		`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, target.Limits.Statement.Milliseconds()), 10),
 	}, settings...)
 	return &session{ctx: ctx, conn: conn, wire: wire, start: start, begin: start}, nil
 }
 
 // dial passes the steps up to and including tls. The TLS handshake is done here and not by pgx, whose
 // errors of that phase have no types.
-func dial(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (net.Conn, error) {
-	config, err := warehouse.TLSConfig(to.Credential)
+func dial(ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace) (net.Conn, error) {
+	config, err := warehouse.TLSConfig(target.Credential)
 	if err != nil {
 		return nil, connection.Internal
 	}
-	wire, err := warehouse.Open(ctx, n, to, trace)
+	wire, err := warehouse.Open(ctx, n, target, trace)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +97,13 @@ func dial(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		trace.Skipped(connection.TLS)
 		return wire, nil
 	}
-	secured, err := secure(ctx, wire, config)
+	tlsConn, err := secure(ctx, wire, config)
 	if err != nil {
 		_ = wire.Close()
 		return nil, err
 	}
 	trace.Passed(connection.TLS)
-	return secured, nil
+	return tlsConn, nil
 }
 
 // secure asks the server for TLS as the protocol defines it. The server's answer is one byte, and secure
@@ -122,11 +124,11 @@ func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (
 	}
 	switch answer[0] {
 	case 'S':
-		secured, err := warehouse.Secure(ctx, wire, config)
+		tlsConn, err := warehouse.Secure(ctx, wire, config)
 		if err != nil && warehouse.Foreign(wire.First()) { // SSH's banner begins with an S too
 			return nil, connection.NotThisDatabase
 		}
-		return secured, err
+		return tlsConn, err
 	case 'N':
 		return nil, connection.TLSUnsupported
 	case 'E': // an unencrypted error: it lacked memory or connections
@@ -142,21 +144,21 @@ const readSize = 64 << 10
 // connect starts a session on a connection that is open. pgx dials again to cancel a statement. Each field is set
 // here, for ParseConfig fills them from the environment and from files in the home directory.
 func connect(
-	ctx context.Context, wire net.Conn, words *reader, to ports.Target, again func(context.Context) (net.Conn, error),
+	ctx context.Context, wire net.Conn, words *reader, target ports.Target, redial func(context.Context) (net.Conn, error),
 ) (*pgconn.PgConn, error) {
 	config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none sslmode=disable")
 	if err != nil {
 		return nil, connection.Internal // without err, which may quote the environment
 	}
-	_, secured := wire.(*tls.Conn)
-	configure(config, to, secured)
-	once := wire
+	_, isSecure := wire.(*tls.Conn)
+	configure(config, target, isSecure)
+	first := wire
 	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		if once == nil { // pgx closes a session during a statement, and asks the server to cancel it
-			return again(ctx)
+		if first == nil { // pgx closes a session during a statement, and asks the server to cancel it
+			return redial(ctx)
 		}
-		c := once
-		once = nil
+		c := first
+		first = nil
 		return c, nil
 	}
 	// The host is already resolved, checked and dialled; pgx gets no name that it could take for a path.
@@ -169,15 +171,15 @@ func connect(
 }
 
 // configure sets every field that does not depend on the connection.
-func configure(config *pgconn.Config, to ports.Target, secured bool) {
-	c := to.Credential
+func configure(config *pgconn.Config, target ports.Target, isSecure bool) {
+	c := target.Credential
 	config.Host, config.Port = "server", 5432 // see LookupFunc
 	config.Database, config.User = c.Text(connection.FieldDatabase), c.Text(connection.FieldUsername)
 	config.Password = c.Secret(connection.FieldPassword).Reveal()
 	config.TLSConfig, config.Fallbacks = nil, nil
 	config.SSLNegotiation, config.SSLCertMode = "postgres", "disable"
 	config.ConnectTimeout = 0 // the context has it
-	config.MaxProtocolMessageBodyLen = int(to.Limits.Bytes)
+	config.MaxProtocolMessageBodyLen = int(target.Limits.Bytes)
 	config.RuntimeParams = map[string]string{"application_name": "atrium", "client_encoding": "UTF8"}
 	config.KerberosSrvName, config.KerberosSpn = "", ""
 	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
@@ -191,7 +193,7 @@ func configure(config *pgconn.Config, to ports.Target, secured bool) {
 	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
 	config.ChannelBinding = "prefer"
 	config.RequireAuth = "password,md5,scram-sha-256,none"
-	if !secured {
+	if !isSecure {
 		config.RequireAuth = "md5,scram-sha-256,none" // no plain-text password
 	}
 }
@@ -199,29 +201,30 @@ func configure(config *pgconn.Config, to ports.Target, secured bool) {
 // wantsTLS reports whether a server that rejected a user without TLS would accept it with TLS: the error is the same
 // for all rules in pg_hba.conf. It tries a second connection, which verifies nothing and sends no password. If the
 // server asks for a password, it accepts the user with TLS.
-func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
-	wire, err := warehouse.Open(ctx, n, to, warehouse.NewTrace())
+func wantsTLS(ctx context.Context, n warehouse.Network, target ports.Target) bool {
+	wire, err := warehouse.Open(ctx, n, target, warehouse.NewTrace())
 	if err != nil {
 		return false
 	}
 	defer func() { _ = wire.Close() }()
-	secured, err := secure(ctx, wire, warehouse.Unverified(""))
+	tlsConn, err := secure(ctx, wire, warehouse.Unverified(""))
 	if err != nil {
 		return false
 	}
-	defer warehouse.Limit(ctx, secured)()
+	defer warehouse.Limit(ctx, tlsConn)()
 	startup := pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
-		"user": to.Credential.Text(connection.FieldUsername), "database": to.Credential.Text(connection.FieldDatabase),
+		"user":     target.Credential.Text(connection.FieldUsername),
+		"database": target.Credential.Text(connection.FieldDatabase),
 	}}
 	message, err := startup.Encode(nil)
 	if err != nil {
 		return false
 	}
-	if _, err := secured.Write(message); err != nil {
+	if _, err := tlsConn.Write(message); err != nil {
 		return false
 	}
 	var answer [1]byte
-	_, err = io.ReadFull(secured, answer[:])
+	_, err = io.ReadFull(tlsConn, answer[:])
 	return err == nil && answer[0] == 'R' // a request to authenticate, or AuthenticationOk
 }
 

@@ -28,10 +28,10 @@ import (
 // hosted has a server of the test's in Snowflake's place.
 var hosted = warehouses.Hosted{Kind: connection.Snowflake,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-		return snowflake.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+		return snowflake.NewAt(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
-				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
-				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+				Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect,
+				Deadline: end, Bytes: target.Limits.Bytes, Resolve: lookup,
 			})
 		}, roots, warehouses.StandIn)
 	}}
@@ -220,8 +220,8 @@ func previews() map[connection.TableRef]connection.Preview {
 
 func failures() []warehouses.Failure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
-		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+		return func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+			return warehouses.Sampled(w.Preview(ctx, target, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	reads := as("reader", nil)
@@ -257,8 +257,8 @@ func failures() []warehouses.Failure {
 		{Name: "a table that there is not", Code: connection.TableNotFound, Target: reads, Call: preview("NOTHING")},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: reads, Call: preview("kinds")},
 		{Name: "a table of the catalogue", Code: connection.TableNotFound, Target: reads,
-			Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-				_, err := w.Preview(ctx, to, connection.PreviewQuery{
+			Call: func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+				_, err := w.Preview(ctx, target, connection.PreviewQuery{
 					Table: connection.TableRef{Schema: "INFORMATION_SCHEMA", Name: "TABLES"}, Rows: 1})
 				return err
 			}},
@@ -267,9 +267,9 @@ func failures() []warehouses.Failure {
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("SLOW")},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 			Target: func(t *testing.T) ports.Target {
-				to := reads(t)
-				to.Limits.Bytes = 32 << 10
-				return to
+				target := reads(t)
+				target.Limits.Bytes = 32 << 10
+				return target
 			}, Call: preview("WIDE")},
 		{Name: "a resource monitor that is spent", Code: connection.QuotaExceeded, Step: connection.Authenticate,
 			Target: as("spent", nil)},

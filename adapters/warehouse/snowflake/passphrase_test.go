@@ -32,9 +32,9 @@ func TestKeysWithAPassphrase(t *testing.T) {
 		"many iterations":     {"-v2", "aes-256-cbc", "-iter", "250000"},
 	} {
 		t.Run("of "+name+" sign in", func(t *testing.T) {
-			to := as("reader", map[string]any{"private_key": lock(t, options...),
+			target := as("reader", map[string]any{"private_key": lock(t, options...),
 				"private_key_passphrase": warehouses.Canary})(t)
-			if r := hosted.Direct(t).Probe(t.Context(), to); r.Failure() != "" {
+			if r := hosted.Direct(t).Probe(t.Context(), target); r.Failure() != "" {
 				t.Errorf("%+v", r.Checks)
 			}
 		})

@@ -107,7 +107,7 @@ func compared(c connection.Column, value string) string {
 
 // cell returns the expression for a column's value as text, cut to the most characters, which exact makes a value of.
 // Bytes are written as hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
-func cell(c connection.Column, most int, digits string) string {
+func cell(c connection.Column, limit int, digits string) string {
 	name := quote(c.Name)
 	text := `TO_VARCHAR(` + name + `)`
 	switch word(c) {
@@ -137,7 +137,7 @@ func cell(c connection.Column, most int, digits string) string {
 		}
 		text = `IFF(` + name + ` IS NULL, NULL, TO_JSON(OBJECT_CONSTRUCT(` + strings.Join(parts, `, `) + `)))`
 	}
-	return `LEFT(` + text + `, ` + strconv.Itoa(most) + `)`
+	return `LEFT(` + text + `, ` + strconv.Itoa(limit) + `)`
 }
 
 // fileParts are what a FILE consists of ("Unstructured data types" of Snowflake's documentation).

@@ -21,11 +21,11 @@ import (
 // Rows implements warehouse.RowSession. The rows are those of one statement, whose result Snowflake keeps in
 // partitions: all are of one snapshot ("Handling responses" of the SQL API's documentation).
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
-	have, err := s.existing(q.Table)
+	tableColumns, err := s.existing(q.Table)
 	if err != nil {
 		return err
 	}
-	columns, err := out.Begin(q, have)
+	columns, err := out.Begin(q, tableColumns)
 	if err != nil || len(columns) == 0 {
 		return err
 	}
@@ -52,15 +52,15 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		return err
 	}
 	r := rowReader{columns: columns, place: place, left: s.to.Limits.Bytes, out: out}
-	about, err := r.read(answer)
+	description, err := r.read(answer)
 	if err != nil {
 		return err
 	}
-	if about.Meta == nil {
+	if description.Meta == nil {
 		return connection.NotThisDatabase
 	}
-	for n := 1; n < len(about.Meta.Partitions); n++ {
-		answer, err := s.partition(about.Handle, n)
+	for n := 1; n < len(description.Meta.Partitions); n++ {
+		answer, err := s.partition(description.Handle, n)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 			return err
 		}
 	}
-	if r.rows != about.Meta.Rows {
+	if r.rows != description.Meta.Rows {
 		return connection.NotThisDatabase // rows are missing
 	}
 	return nil
@@ -150,10 +150,10 @@ func (r *rowReader) read(answer warehouse.Answer) (rest about, err error) {
 			return rest, connection.NotThisDatabase
 		}
 	}
-	limited := &io.LimitedReader{R: body, N: r.left}
-	in := json.NewDecoder(limited)
+	limit := &io.LimitedReader{R: body, N: r.left}
+	in := json.NewDecoder(limit)
 	defer func() {
-		if r.left = limited.N; r.left <= 0 {
+		if r.left = limit.N; r.left <= 0 {
 			err = connection.ResponseTooLarge
 		}
 	}()
@@ -185,8 +185,8 @@ func (r *rowReader) read(answer warehouse.Answer) (rest about, err error) {
 	return rest, nil
 }
 
-func decoded(in *json.Decoder, into any) error {
-	if in.Decode(into) != nil {
+func decoded(in *json.Decoder, value any) error {
+	if in.Decode(value) != nil {
 		return connection.NotThisDatabase // without the error, which may quote a value
 	}
 	return nil

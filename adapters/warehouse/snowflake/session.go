@@ -36,20 +36,21 @@ func (s *session) Close() { s.web.Close() }
 
 // open opens a session: it passes the steps up to and including database.
 func (p place) open(
-	ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace,
+	ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace,
 ) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	at := p.server(to.Credential.Text("account"))
-	web, err := warehouse.OpenWeb(starting, n, at.host, at.port,
-		&tls.Config{ServerName: at.host, RootCAs: p.roots, MinVersion: tls.VersionTLS12}, trace)
+	server := p.server(target.Credential.Text("account"))
+	web, err := warehouse.OpenWeb(starting, n, server.host, server.port,
+		&tls.Config{ServerName: server.host, RootCAs: p.roots, MinVersion: tls.VersionTLS12}, trace)
 	if err != nil {
 		if errors.Is(err, connection.TLSUnsupported) { // all of Snowflake's servers have it
 			err = connection.NotThisDatabase
 		}
 		return nil, warehouse.UnlessCanceled(ctx, err)
 	}
-	s := &session{ctx: ctx, to: to, web: web, host: at.host, database: to.Credential.Text(connection.FieldDatabase)}
+	s := &session{ctx: ctx, to: target, web: web, host: server.host,
+		database: target.Credential.Text(connection.FieldDatabase)}
 	if err := s.begin(trace); err != nil {
 		web.Close()
 		return nil, warehouse.UnlessCanceled(ctx, err)

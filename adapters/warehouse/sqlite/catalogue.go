@@ -16,16 +16,16 @@ const schema = "main"
 
 // tables lists a page of tables and views. Virtual tables are left out: reading one runs a module.
 func tables(ctx context.Context, db *sql.Conn, q connection.TableQuery) (found []connection.Table, err error) {
-	after := q.After.Name
+	start := q.After.Name
 	switch {
 	case q.After.Schema > schema:
 		return nil, nil
 	case q.After.Schema < schema:
-		after = ""
+		start = ""
 	}
 	rows, err := db.QueryContext(ctx, `SELECT name, type FROM pragma_table_list
 		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name > ?
-		ORDER BY name COLLATE BINARY LIMIT ?`, after, min(max(q.Limit, 1), connection.MaxTables))
+		ORDER BY name COLLATE BINARY LIMIT ?`, start, min(max(q.Limit, 1), connection.MaxTables))
 	if err != nil {
 		return nil, classify(ctx, err)
 	}
@@ -97,7 +97,7 @@ func cell(c connection.Column, length int) string {
 
 // read passes the rows of a query to each.
 func read(
-	ctx context.Context, db *sql.Conn, query string, args []any, width int, each func([]*string) error,
+	ctx context.Context, db *sql.Conn, query string, args []any, width int, handle func([]*string) error,
 ) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -105,11 +105,11 @@ func read(
 	}
 	defer rows.Close()
 	for rows.Next() {
-		values, into := make([]any, width), make([]any, width)
+		values, pointers := make([]any, width), make([]any, width)
 		for i := range values {
-			into[i] = &values[i]
+			pointers[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
+		if err := rows.Scan(pointers...); err != nil {
 			return classify(ctx, err)
 		}
 		cells := make([]*string, width)
@@ -118,7 +118,7 @@ func read(
 				return err
 			}
 		}
-		if err := each(cells); err != nil {
+		if err := handle(cells); err != nil {
 			return err
 		}
 	}
@@ -165,8 +165,8 @@ func columns(ctx context.Context, db *sql.Conn, table string) (found []connectio
 
 // typeOf reads a declared type: first common names of types that SQLite does not have, then the rules of affinity
 // (https://www.sqlite.org/datatype3.html, section 3.1).
-func typeOf(declared string) connection.Type {
-	d := strings.ToUpper(declared)
+func typeOf(typeName string) connection.Type {
+	d := strings.ToUpper(typeName)
 	base, _, _ := strings.Cut(d, "(")
 	switch strings.TrimSpace(base) {
 	case "BOOLEAN", "BOOL":
@@ -178,7 +178,7 @@ func typeOf(declared string) connection.Type {
 	case "JSON", "JSONB":
 		return connection.JSON
 	}
-	has := func(parts ...string) bool {
+	contains := func(parts ...string) bool {
 		for _, part := range parts {
 			if strings.Contains(d, part) {
 				return true
@@ -187,11 +187,11 @@ func typeOf(declared string) connection.Type {
 		return false
 	}
 	switch {
-	case has("INT"):
+	case contains("INT"):
 		return connection.Integer
-	case has("CHAR", "CLOB", "TEXT", "BLOB"), d == "":
+	case contains("CHAR", "CLOB", "TEXT", "BLOB"), d == "":
 		return connection.Text
-	case has("REAL", "FLOA", "DOUB", "NUM", "DEC"): //nolint:misspell // the rule matches parts of words
+	case contains("REAL", "FLOA", "DOUB", "NUM", "DEC"): //nolint:misspell // the rule matches parts of words
 		return connection.Number
 	}
 	return connection.Text

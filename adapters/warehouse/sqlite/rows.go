@@ -16,15 +16,15 @@ import (
 
 // Rows implements ports.Warehouse.
 func (w *Warehouse) Rows(
-	ctx context.Context, to ports.Target, q connection.RowsQuery, each func(column.Batch) error,
+	ctx context.Context, target ports.Target, q connection.RowsQuery, handle func(column.Batch) error,
 ) error {
-	return w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
-		have, err := readable(ctx, db, q.Table)
+	return w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) error {
+		tableColumns, err := readable(ctx, db, q.Table)
 		if err != nil {
 			return err
 		}
-		out := warehouse.NewBatches(each)
-		columns, err := out.Begin(q, have)
+		out := warehouse.NewBatches(handle)
+		columns, err := out.Begin(q, tableColumns)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func rows(
 	for i, c := range columns {
 		list[i] = cell(c, column.MaxValue)
 	}
-	sorted, args := ``, []any(nil)
+	clause, args := ``, []any(nil)
 	if q.Key != "" {
 		// Values of all types are in one order, by their bytes. A number may be equal to one of another type.
 		key := quote(q.Key) + ` COLLATE BINARY`
@@ -53,13 +53,13 @@ func rows(
 			if err != nil {
 				return connection.KeyUnsupported
 			}
-			sorted = ` WHERE ` + key + ` >= ` + value + ` AND (` + key + ` > ` + value + ` OR typeof(` + key +
+			clause = ` WHERE ` + key + ` >= ` + value + ` AND (` + key + ` > ` + value + ` OR typeof(` + key +
 				`) > typeof(` + value + `)) OR ` + key + ` IS NULL`
 			args = []any{arg}
 		}
-		sorted += ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
+		clause += ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
 	}
-	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+sorted+` LIMIT `+
+	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+clause+` LIMIT `+
 		strconv.Itoa(q.Limit), args, len(list), out.Add)
 }
 

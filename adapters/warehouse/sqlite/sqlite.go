@@ -33,14 +33,14 @@ type Warehouse struct {
 func New(folder string) *Warehouse { return &Warehouse{folder: folder} }
 
 // Probe implements ports.Warehouse.
-func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
+func (w *Warehouse) Probe(ctx context.Context, target ports.Target) connection.Report {
 	trace := warehouse.NewTrace()
-	trace.Watch = to.Watch
+	trace.Watch = target.Watch
 	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS,
 		connection.Authenticate} {
 		trace.Skipped(step)
 	}
-	return trace.Report(w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+	return trace.Report(w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) error {
 		trace.Passed(connection.Database)
 		if _, err := tables(ctx, db, connection.TableQuery{Limit: 1}); err != nil {
 			return err
@@ -58,9 +58,9 @@ func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Repor
 
 // Tables implements ports.Warehouse.
 func (w *Warehouse) Tables(
-	ctx context.Context, to ports.Target, q connection.TableQuery,
+	ctx context.Context, target ports.Target, q connection.TableQuery,
 ) (found []connection.Table, err error) {
-	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+	err = w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) error {
 		found, err = warehouse.Matching(q, func(q connection.TableQuery) ([]connection.Table, error) {
 			return tables(ctx, db, q)
 		})
@@ -71,10 +71,10 @@ func (w *Warehouse) Tables(
 
 // Preview implements ports.Warehouse. SQLite stores no row counts, so the estimate is unknown.
 func (w *Warehouse) Preview(
-	ctx context.Context, to ports.Target, q connection.PreviewQuery,
+	ctx context.Context, target ports.Target, q connection.PreviewQuery,
 ) (p connection.Preview, err error) {
-	err = w.withFile(ctx, to, func(ctx context.Context, db *sql.Conn) error {
-		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
+	err = w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, target.Limits.Statement)
 		defer cancel()
 		p, err = preview(ctx, db, q)
 		return err
@@ -83,30 +83,30 @@ func (w *Warehouse) Preview(
 }
 
 // withFile runs fn on the file that the credential names.
-func (w *Warehouse) withFile(ctx context.Context, to ports.Target,
+func (w *Warehouse) withFile(ctx context.Context, target ports.Target,
 	fn func(context.Context, *sql.Conn) error) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, to.Limits.Total)
+	ctx, cancel := context.WithTimeout(ctx, target.Limits.Total)
 	defer cancel()
 	root, err := os.OpenRoot(w.folder)
 	if err != nil {
 		return connection.DatabaseNotFound // there are no files at all
 	}
 	defer func() { _ = root.Close() }()
-	only := single{root: root, name: to.Credential.Text("file")}
-	f, err := only.Open(only.name)
+	onlyFile := single{root: root, name: target.Credential.Text("file")}
+	f, err := onlyFile.Open(onlyFile.name)
 	if err != nil {
 		return connection.DatabaseNotFound
 	}
 	_ = f.Close() // it was only read
-	name, mounted, err := vfs.New(only)
+	name, fileSystem, err := vfs.New(onlyFile)
 	if err != nil {
 		return connection.Internal
 	}
-	defer func() { _ = mounted.Close() }() // fails only while a database is open, and it is not
-	db, err := sql.Open("sqlite", "file:"+url.PathEscape(only.name)+"?vfs="+name+"&mode=ro&immutable=1"+
+	defer func() { _ = fileSystem.Close() }() // fails only while a database is open, and it is not
+	db, err := sql.Open("sqlite", "file:"+url.PathEscape(onlyFile.name)+"?vfs="+name+"&mode=ro&immutable=1"+
 		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)"+
 		"&_pragma=temp_store(2)&_pragma=mmap_size(0)")
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *Warehouse) withFile(ctx context.Context, to ports.Target,
 
 // limit limits what a file can make SQLite do (https://www.sqlite.org/security.html).
 func limit(conn *sql.Conn) error {
-	for id, most := range map[int]int{
+	for id, limit := range map[int]int{
 		sqlite3.SQLITE_LIMIT_LENGTH:          16 << 20, // of a value or row, in bytes
 		sqlite3.SQLITE_LIMIT_SQL_LENGTH:      1 << 20,
 		sqlite3.SQLITE_LIMIT_COLUMN:          2000,
@@ -140,7 +140,7 @@ func limit(conn *sql.Conn) error {
 		sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH:   1,
 		sqlite3.SQLITE_LIMIT_WORKER_THREADS:  0,
 	} {
-		if _, err := modernc.Limit(conn, id, most); err != nil {
+		if _, err := modernc.Limit(conn, id, limit); err != nil {
 			return err
 		}
 	}

@@ -122,8 +122,8 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
-		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			return warehouses.Sampled(w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1}))
+		return func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+			return warehouses.Sampled(w.Preview(ctx, target, connection.PreviewQuery{Table: ref(name), Rows: 1}))
 		}
 	}
 	const strange = `a "strange" name; DROP TABLE kinds`

@@ -164,13 +164,13 @@ func (h *handshake) beforeLogin(err error) error {
 // common returns the code of an error that can occur at each step before the session, nil if it is another one. The
 // driver hides errors of the network; the wire remembers them.
 func (h *handshake) common(err error) error {
-	wired := h.wire.Err()
+	wireErr := h.wire.Err()
 	switch {
 	case h.refused != nil:
 		return h.refused
-	case errors.Is(wired, connection.ResponseTooLarge):
+	case errors.Is(wireErr, connection.ResponseTooLarge):
 		return connection.ResponseTooLarge
-	case warehouse.IsTimeout(err) || warehouse.IsTimeout(wired) || h.ctx.Err() != nil:
+	case warehouse.IsTimeout(err) || warehouse.IsTimeout(wireErr) || h.ctx.Err() != nil:
 		return connection.ConnectTimeout
 	case h.wire.Count() == 0 && h.wire.Ended() && !h.strict():
 		return connection.PortClosed // it closed without sending anything
@@ -191,16 +191,16 @@ func (s *session) codeOf(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[mssql.Error](err); ok {
 		return code(e)
 	}
-	wired := s.wire.Err()
+	wireErr := s.wire.Err()
 	switch {
-	case errors.Is(wired, connection.ResponseTooLarge):
+	case errors.Is(wireErr, connection.ResponseTooLarge):
 		return connection.ResponseTooLarge
-	case ctx.Err() != nil, warehouse.IsTimeout(err), warehouse.IsTimeout(wired):
+	case ctx.Err() != nil, warehouse.IsTimeout(err), warehouse.IsTimeout(wireErr):
 		return connection.QueryTimeout
 	case s.wire.Ended():
 		return connection.HostUnreachable // it closed the connection in the middle
-	case wired != nil:
-		return warehouse.Classify(s.ctx, wired)
+	case wireErr != nil:
+		return warehouse.Classify(s.ctx, wireErr)
 	}
 	return connection.NotThisDatabase // packets that are not of this protocol
 }

@@ -19,9 +19,10 @@ func TestMain(m *testing.M) {
 	warehouses.Main(m, map[connection.Kind]ports.Warehouse{connection.SQLServer: sqlserver.New(guard)})
 }
 
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: to.Credential.AllowsPort, Connect: to.Limits.Connect,
-		Deadline: end, Bytes: to.Limits.Bytes})
+func guard(target ports.Target, end time.Time) warehouse.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: target.Credential.AllowsPort,
+		Connect:  target.Limits.Connect,
+		Deadline: end, Bytes: target.Limits.Bytes})
 }
 
 func direct(*testing.T) ports.Warehouse { return sqlserver.New(guard) }
@@ -100,9 +101,9 @@ func failures() []warehouses.Failure {
 	user := func(name string) func(*testing.T) ports.Target { return as(map[string]any{"username": name}) }
 	limited := func(change func(*ports.Limits)) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
-			to := as(nil)(t)
-			change(&to.Limits)
-			return to
+			target := as(nil)(t)
+			change(&target.Limits)
+			return target
 		}
 	}
 	other := func(encryption fixture.SQLServerEncryption, change func(*server), fields map[string]any,

@@ -34,10 +34,10 @@ func hostile(open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
 func TestHostileServers(t *testing.T) {
 	harness := hostile(direct)
 	harness.Resolving = func(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-		return sqlserver.New(func(to ports.Target, end time.Time) warehouse.Network {
+		return sqlserver.New(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
-				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect,
-				Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+				Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect,
+				Deadline: end, Bytes: target.Limits.Bytes, Resolve: lookup,
 			})
 		})
 	}

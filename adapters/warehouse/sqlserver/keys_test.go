@@ -62,7 +62,7 @@ var unordered = []string{"text", "xml", "json", "hierarchyid", "sql_variant", "g
 
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := newServer(t, fixture.SQLServerPlain)
-	to := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
+	target := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
 	for declared, values := range keys {
 		table := fixture.SQLServerTable{Schema: "dbo", Name: "by " + declared, Type: "U",
 			Columns: []fixture.SQLServerColumn{{Name: "n", Type: "int"}, {Name: "a ]key]", Type: declared,
@@ -82,8 +82,8 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 			}
 		}
 		t.Run(declared, func(t *testing.T) {
-			warehouses.Keys(t, direct(t), to, ref(table.Name), refused...)
-			warehouses.Lossless(t, direct(t), to, ref(table.Name), nulls)
+			warehouses.Keys(t, direct(t), target, ref(table.Name), refused...)
+			warehouses.Lossless(t, direct(t), target, ref(table.Name), nulls)
 		})
 	}
 	t.Run("by an index that permits each value once, without anything else", func(t *testing.T) {
@@ -94,6 +94,6 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 			table.Values = append(table.Values, []any{int64(i + 1), fmt.Sprintf("%c@example.com", 'a'+i)})
 		}
 		s.Databases["Sales"] = append(s.Databases["Sales"], table)
-		warehouses.Keys(t, direct(t), to, ref("unique"))
+		warehouses.Keys(t, direct(t), target, ref("unique"))
 	})
 }

@@ -129,8 +129,8 @@ var samples = []warehouses.Kind{
 
 func TestRowsReturnEachValueOfEachType(t *testing.T) {
 	s := newServer(t, fixture.SQLServerPlain)
-	to := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
-	warehouses.EveryKind(t, direct(t), to, documented, samples, func(kind warehouses.Kind) connection.TableRef {
+	target := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
+	warehouses.EveryKind(t, direct(t), target, documented, samples, func(kind warehouses.Kind) connection.TableRef {
 		table := fixture.SQLServerTable{Schema: "dbo", Name: fmt.Sprint("t", len(s.Databases["Sales"])), Type: "U",
 			Columns: []fixture.SQLServerColumn{{Name: "v", Type: kind.Type, Nullable: slices.ContainsFunc(kind.Samples,
 				func(sample warehouses.Sample) bool { return sample[0] == nil })}}}

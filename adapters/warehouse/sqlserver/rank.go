@@ -53,14 +53,14 @@ func bytesOf(value string) string { return `CONVERT(varbinary(8000), ` + value +
 
 // beyond returns the condition that a row is behind the place @p1.
 func (r rank) beyond() string {
-	where := r.key + ` > ` + r.value
+	condition := r.key + ` > ` + r.value
 	if r.tie != nil {
-		where += ` OR (` + r.key + ` = ` + r.value + ` AND ` + r.tie(r.key) + ` > ` + r.tie(r.value) + `)`
+		condition += ` OR (` + r.key + ` = ` + r.value + ` AND ` + r.tie(r.key) + ` > ` + r.tie(r.value) + `)`
 	}
 	if r.Nullable {
-		where += ` OR ` + r.key + ` IS NULL`
+		condition += ` OR ` + r.key + ` IS NULL`
 	}
-	return where
+	return condition
 }
 
 // order returns how rows are sorted.

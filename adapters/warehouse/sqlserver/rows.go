@@ -17,17 +17,17 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	if err != nil {
 		return p, err
 	}
-	chosen := connection.Choose(q, all, func(c column) string { return c.Name })
-	p.Total, p.Truncated = chosen.Total, chosen.Truncated
-	for _, c := range chosen.Columns {
+	choice := connection.Choose(q, all, func(c column) string { return c.Name })
+	p.Total, p.Truncated = choice.Total, choice.Truncated
+	for _, c := range choice.Columns {
 		p.Columns = append(p.Columns, c.Column)
 	}
 	if q.Rows <= 0 || len(p.Columns) == 0 {
 		return p, nil
 	}
 	var rows [][]*string
-	sql := selected(q.Table, cells(chosen.Columns, connection.MaxCell), min(q.Rows, connection.MaxSampleRows))
-	err = s.each(sql, nil, chosen.Columns, func(row []*string) error {
+	sql := selected(q.Table, cells(choice.Columns, connection.MaxCell), min(q.Rows, connection.MaxSampleRows))
+	err = s.each(sql, nil, choice.Columns, func(row []*string) error {
 		rows = append(rows, row)
 		return nil
 	})
@@ -68,11 +68,11 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil {
 		return err
 	}
-	have := make([]connection.Column, len(all))
+	tableColumns := make([]connection.Column, len(all))
 	for i, c := range all {
-		have[i] = c.Column
+		tableColumns[i] = c.Column
 	}
-	if found, err := out.Begin(q, have); err != nil || len(found) == 0 {
+	if found, err := out.Begin(q, tableColumns); err != nil || len(found) == 0 {
 		return err
 	}
 	find := func(name string) column {
@@ -87,11 +87,11 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		return s.each(selected(q.Table, list, q.Limit), nil, columns, out.Add)
 	}
 	order, _ := find(q.Key).rank()
-	sorted, args := ``, []string(nil)
+	clause, args := ``, []string(nil)
 	if q.After != nil {
-		sorted, args = ` WHERE `+order.beyond(), []string{*q.After}
+		clause, args = ` WHERE `+order.beyond(), []string{*q.After}
 	}
-	sql := selected(q.Table, append(list, order.place()), q.Limit) + sorted + ` ORDER BY ` + order.order()
+	sql := selected(q.Table, append(list, order.place()), q.Limit) + clause + ` ORDER BY ` + order.order()
 	return s.each(sql, args, append(columns, order.column), func(row []*string) error {
 		if place := row[len(columns)]; place != nil && !order.isWhole(*place) {
 			row[len(columns)] = nil

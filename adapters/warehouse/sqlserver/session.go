@@ -29,15 +29,15 @@ type session struct {
 }
 
 // open opens a session: it passes the steps up to and including database.
-func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
-	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+func open(ctx context.Context, n warehouse.Network, target ports.Target, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
-	h := &handshake{ctx: starting, network: n, to: to}
-	host := strings.TrimSuffix(to.Credential.Text(connection.FieldHost), ".")
-	if err := h.open(host, to.Credential.Port(), trace); err != nil {
+	h := &handshake{ctx: starting, network: n, to: target}
+	host := strings.TrimSuffix(target.Credential.Text(connection.FieldHost), ".")
+	if err := h.open(host, target.Credential.Port(), trace); err != nil {
 		return nil, err
 	}
-	s := &session{ctx: ctx, to: to}
+	s := &session{ctx: ctx, to: target}
 	err := s.start(h, trace)
 	s.wire = h.wire
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 
 // each runs one statement and gives its rows to do, as text. The texts of its columns are those of columns; nil stands
 // for texts and integers.
-func (s *session) each(sql string, args []string, columns []column, do func([]*string) error) error {
+func (s *session) each(sql string, args []string, columns []column, handle func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement)
 	defer cancel()
 	// The driver asks the server to end the statement (MS-TDS, Attention), and waits for its confirmation.
@@ -166,34 +166,34 @@ func (s *session) each(sql string, args []string, columns []column, do func([]*s
 	for i, a := range args {
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	var handled error
+	var handlerErr error
 	err := recoverPanics(func() error {
-		prepared, err := s.conn.PrepareContext(ctx, sql)
+		stmt, err := s.conn.PrepareContext(ctx, sql)
 		if err != nil {
 			return err
 		}
-		statement := prepared.(driver.StmtQueryContext) //nolint:errcheck // all of this driver's are
+		statement := stmt.(driver.StmtQueryContext) //nolint:errcheck // all of this driver's are
 		rows, err := statement.QueryContext(ctx, values)
 		if err != nil {
 			return err
 		}
-		handled, err = s.read(ctx, rows, columns, do)
+		handlerErr, err = s.read(ctx, rows, columns, handle)
 		if _, ok := errors.AsType[mssql.Error](err); err != nil && !ok {
 			return err // the driver has already ended the statement, or cannot
 		}
 		endSoon()
 		return errors.Join(err, rows.Close()) // which ends a statement that is not done
 	})
-	if handled != nil {
-		return handled
+	if handlerErr != nil {
+		return handlerErr
 	}
 	return s.classify(ctx, err)
 }
 
 // read gives rows to do, whose error it returns first.
 func (s *session) read(
-	ctx context.Context, rows driver.Rows, columns []column, do func([]*string) error,
-) (handled, err error) {
+	ctx context.Context, rows driver.Rows, columns []column, handle func([]*string) error,
+) (handlerErr, err error) {
 	row := make([]driver.Value, len(rows.Columns()))
 	if columns != nil && len(row) != len(columns) {
 		return nil, connection.NotThisDatabase
@@ -223,7 +223,7 @@ func (s *session) read(
 			}
 			texts[i] = &text
 		}
-		if err := do(texts); err != nil {
+		if err := handle(texts); err != nil {
 			return err, nil
 		}
 	}

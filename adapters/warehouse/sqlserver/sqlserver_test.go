@@ -58,12 +58,12 @@ func TestAServerMaySendASignInToAnotherServer(t *testing.T) {
 		t.Errorf("%d sign-ins, want 2", n)
 	}
 	s.Route = fmt.Sprintf("127.0.0.2:%d", s.Port)
-	to := s.target(t, nil)
-	if r := direct(t).Probe(t.Context(), to); r.Failure() != connection.PortClosed {
+	target := s.target(t, nil)
+	if r := direct(t).Probe(t.Context(), target); r.Failure() != connection.PortClosed {
 		t.Errorf("to an address where no one listens: %+v", r)
 	}
 	s.Route = fmt.Sprintf("localhost:%d", newServer(t, fixture.SQLServerMandatory).Port)
-	if r := direct(t).Probe(t.Context(), to); r.Failure() != connection.NetworkNotAllowed {
+	if r := direct(t).Probe(t.Context(), target); r.Failure() != connection.NetworkNotAllowed {
 		t.Errorf("to another port: %+v", r)
 	}
 }
@@ -76,11 +76,11 @@ func TestAnEndlessStreamEndsAtTheServerToo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, fixture.SQLServerMandatory)
 			stop(s)
-			to := s.target(t, nil)
-			to.Limits.Statement, to.Limits.Total, to.Limits.Bytes = time.Hour, time.Hour, 1<<40
+			target := s.target(t, nil)
+			target.Limits.Statement, target.Limits.Total, target.Limits.Bytes = time.Hour, time.Hour, 1<<40
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			err := direct(t).Rows(ctx, to, connection.RowsQuery{Table: ref("endless"), Columns: []string{"never"},
+			err := direct(t).Rows(ctx, target, connection.RowsQuery{Table: ref("endless"), Columns: []string{"never"},
 				Limit: 1 << 30}, func(column.Batch) error { cancel(); return nil })
 			begun := time.Now()
 			if !errors.Is(err, context.Canceled) {
@@ -100,9 +100,9 @@ func TestAnEndlessStreamEndsAtTheServerToo(t *testing.T) {
 func TestAStatementThatIsNotConfirmedEndsWithItsConnection(t *testing.T) {
 	s := newServer(t, fixture.SQLServerMandatory)
 	s.Deaf = true
-	to := s.target(t, nil)
-	to.Limits.Statement = time.Second // for the statements before, too
-	p, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
+	target := s.target(t, nil)
+	target.Limits.Statement = time.Second // for the statements before, too
+	p, err := direct(t).Preview(t.Context(), target, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
 	if err != nil || p.SampleError != connection.QueryTimeout {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -78,13 +78,13 @@ func (c column) isBytes() bool {
 
 // cell returns the expression for a column's value, cut to at least most characters. Values of a fixed size are
 // selected as they are.
-func (c column) cell(most int) string {
+func (c column) cell(limit int) string {
 	name := quote(c.Name)
 	switch {
 	case c.isBytes():
-		return `SUBSTRING(CONVERT(varbinary(max), ` + name + `), 1, ` + strconv.Itoa(most/2-1) + `)`
+		return `SUBSTRING(CONVERT(varbinary(max), ` + name + `), 1, ` + strconv.Itoa(limit/2-1) + `)`
 	case c.base == "sql_variant":
-		return `LEFT(` + variant(name) + `, ` + strconv.Itoa(2*most) + `)`
+		return `LEFT(` + variant(name) + `, ` + strconv.Itoa(2*limit) + `)`
 	case c.base == "geometry", c.base == "geography": // STAsText leaves out elevations and measures
 		name += `.AsTextZM()`
 	case c.clr:
@@ -93,7 +93,7 @@ func (c column) cell(most int) string {
 		return name
 	}
 	// The server counts units of UTF-16, of which a character has one or two.
-	return `LEFT(CONVERT(nvarchar(max), ` + name + `), ` + strconv.Itoa(2*most) + `)`
+	return `LEFT(CONVERT(nvarchar(max), ` + name + `), ` + strconv.Itoa(2*limit) + `)`
 }
 
 // variants are the types within a sql_variant whose text loses something by default: digits, seconds, or that it is

@@ -25,8 +25,8 @@ func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {
 				at("0001-01-01T00:00:00Z")},
 			{int64(3), nil, nil, nil, nil, "NaN", nil, nil},
 		}})
-	to := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
-	warehouses.Exact(t, direct(t), to, ref("exact"), []warehouses.Values{
+	target := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
+	warehouses.Exact(t, direct(t), target, ref("exact"), []warehouses.Values{
 		{Column: "ok", Field: column.Boolean, Want: []string{"true", "false", "null"}},
 		{Column: "ok", Field: column.Integer, Want: []string{"!wrong_type", "!wrong_type", "null"}},
 		{Column: "rate", Field: column.Number, Want: []string{"1000000000000000", "0.30000000000000004", "null"}},
