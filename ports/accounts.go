@@ -48,7 +48,7 @@ type Users interface {
 	// change, links the subject to the first user only, and saves what both recorded, all in one
 	// transaction.
 	Link(ctx context.Context, by identity.Actor, email, issuer, subject string,
-		change func(to, from *account.Person) error) error
+		change func(person, from *account.Person) error) error
 
 	// Update loads a user, calls change and saves what it recorded in one transaction, as
 	// Prompts.Update does.
@@ -143,7 +143,7 @@ type Workspaces interface {
 	// Prompts.Update does. If change removed a member, that user's shares in the workspace are deleted.
 	// Stored responses that showed a key that change ended are deleted too. account.ErrSlugTaken as in
 	// Add.
-	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID,
+	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, others []identity.UserID,
 		change func(*account.Workspace) error) (*account.Workspace, error)
 }
 
@@ -206,7 +206,7 @@ type Keys interface {
 	// revoked. It calls change and saves what any of them recorded, as Prompts.Update does. The
 	// workspace is loaded and locked as in Add.
 	Update(ctx context.Context, by identity.Actor, id identity.KeyID,
-		change func(w *account.Workspace, k *account.Key, made []*account.Key) error) (*account.Key, error)
+		change func(w *account.Workspace, k *account.Key, keys []*account.Key) error) (*account.Key, error)
 
 	// Rotate is Update for a key that gets a successor, which is stored with it.
 	Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
@@ -239,7 +239,8 @@ type Events interface {
 
 	// Verify checks the links of the chain of org's workspace that have a higher Seq than after, at most limit of them,
 	// in one snapshot. Once no link is left, it also checks the events that are not linked yet.
-	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, limit int) (event.Part, error)
+	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64, limit int) (event.Part,
+		error)
 
 	// Follow returns a channel that receives when events of a workspace that were stored through this process may have
 	// got their Seq, until stop is called. While there is a follower, that takes less than 250 ms. Events of other

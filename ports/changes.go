@@ -10,7 +10,7 @@ type Changes interface {
 	// who made the change gets a response. settled is false while a change is being stored: then cached data can be
 	// older than what others have already read. On PostgreSQL, changes through other processes do not count. On SQLite
 	// they count as changes of every workspace within 100 ms; settled is false while the process cannot know of them.
-	Generation(ws identity.WorkspaceID) (generation uint64, settled bool)
+	Generation(ws identity.WorkspaceID) (generation uint64, isSettled bool)
 
 	// ObservedGeneration returns a number that grows when this process observes a change of a workspace: by any
 	// process, or because a share has ended. current is true if it has observed all changes that are more than a second

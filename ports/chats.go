@@ -43,13 +43,14 @@ type Chats interface {
 // Get returns chat.ErrVersionNotFound, if the workspace never had the template.
 type ChatVersions interface {
 	// List lists a template's versions, latest first.
-	List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.VersionPage, error)
+	List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.VersionPage, error)
 
 	// Get returns the version that ref names by number or id.
-	Get(ctx context.Context, ws identity.WorkspaceID, of chat.ID, ref chat.VersionRef) (*chat.Version, error)
+	Get(ctx context.Context, ws identity.WorkspaceID, template chat.ID, ref chat.VersionRef) (*chat.Version, error)
 
 	// Publications lists which version was published when, latest first.
-	Publications(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.PublicationPage, error)
+	Publications(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.PublicationPage,
+		error)
 }
 
 // ChatLists reads the lists of chat templates and of what belongs to one.

@@ -14,7 +14,7 @@ import (
 // against the slots of ws's tenant, so that no tenant can occupy all slots. A job that finds no free
 // slot waits for one, unless ctx comes from WithoutWaiting. It returns one of the errors below or that
 // of ctx; in either case the child process has ended.
-type Confined func(ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any) error
+type Confined func(ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in, out any) error
 
 // Errors of confined jobs.
 var (
@@ -51,6 +51,6 @@ func MayWait(ctx context.Context) bool { return ctx.Value(withoutWaiting{}) == n
 // ConfinedStream is Confined for a job whose answer has many parts. It calls yield with one part after another, as
 // JSON; the child process waits meanwhile. If yield returns an error, the job ends with it.
 type ConfinedStream func(
-	ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in any,
+	ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in any,
 	yield func(part json.RawMessage) error,
 ) error

@@ -17,22 +17,23 @@ import (
 type Embeds interface {
 	// List lists a template's tokens, newest first. The list is empty if the workspace never had the
 	// template.
-	List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.EmbedTokenPage, error)
+	List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.EmbedTokenPage, error)
 
 	// Get returns a template with one of its tokens, nil if it has none with that id.
 	Get(
-		ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+		ctx context.Context, by identity.Actor, template chat.ID, id chat.EmbedTokenID,
 	) (*chat.Template, *chat.EmbedToken, error)
 
 	// Add stores the token that change returns for a template. count is how many tokens the template has. The
 	// template is locked, so that concurrent calls cannot exceed the limit that change enforces.
-	Add(ctx context.Context, by identity.Actor, of chat.ID, change func(t *chat.Template, count int) (*chat.EmbedToken,
+	Add(ctx context.Context, by identity.Actor, template chat.ID, change func(t *chat.Template,
+		count int) (*chat.EmbedToken,
 		error)) error
 
 	// Update loads a template and a token as Get does, locks the template, calls change and saves what
 	// the token recorded, all in one transaction, as Prompts.Update does. If change deleted the token
 	// or replaced its secret, stored responses that showed the earlier secret are deleted.
-	Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+	Update(ctx context.Context, by identity.Actor, template chat.ID, id chat.EmbedTokenID,
 		change func(*chat.Template, *chat.EmbedToken) error) error
 
 	// BySecret returns the token of org with a secret, its current or its previous one, and what the token shows. The
@@ -52,7 +53,7 @@ type Embeds interface {
 
 	// Used records when a token opened a session, and for which origin, at most once a minute. It does
 	// not change the token's revision.
-	Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time) error
+	Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, now time.Time) error
 }
 
 // EmbedReplies counts the answered messages of embed tokens.

@@ -87,7 +87,7 @@ type GatewaySubscriptions interface {
 	// subscription has ended. The invoice of a subscription whose first payment waits for the payer is
 	// voided; other open invoices stay. why is stored with the subscription.
 	Cancel(
-		ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation,
+		ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation,
 	) error
 
 	// Pay charges the default method for an invoice, while the payer is present. A draft of a
@@ -118,7 +118,7 @@ type GatewayPreviews interface {
 type GatewayPages interface {
 	// Portal returns the address of a page where the payer manages payment methods and the subscription, and from
 	// which the payer goes back to an address.
-	Portal(ctx context.Context, c payment.CustomerID, back string) (url string, err error)
+	Portal(ctx context.Context, c payment.CustomerID, returnURL string) (url string, err error)
 
 	// Checkout returns the address of a page where the payer starts a subscription, which is open for
 	// payment.CheckoutLasts.

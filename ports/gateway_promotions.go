@@ -13,5 +13,5 @@ type GatewayPromotions interface {
 	// Promotion returns the promotion of a code that a customer can use for a sale now. The code's case
 	// does not count. payment.ErrPromotionInvalid in all other cases: no such code, expired, used up,
 	// another customer's, or not for this sale.
-	Promotion(ctx context.Context, c payment.CustomerID, code string, of payment.Sale) (payment.Promotion, error)
+	Promotion(ctx context.Context, c payment.CustomerID, code string, sale payment.Sale) (payment.Promotion, error)
 }

@@ -38,7 +38,7 @@ type Groups interface {
 	// memberships and the keys that changed, all in one transaction. Shares of a deleted group are deleted.
 	// account.ErrGroupNameTaken as in Add. People who leave the workspace leave its groups, too.
 	Update(
-		ctx context.Context, by identity.Actor, id identity.UserID, also []identity.UserID,
+		ctx context.Context, by identity.Actor, id identity.UserID, others []identity.UserID,
 		change func(*account.Workspace, *account.Group) error,
 	) (*account.Group, error)
 }

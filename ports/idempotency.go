@@ -82,6 +82,6 @@ type Idempotency interface {
 	// showed a secret and has expired, or if what was stored of the request is erased. ErrKeyInFlight
 	// while the first request runs, but the store may also wait for its response. A key left by a process that
 	// died can be used again at once, or after 10 seconds if before had begun.
-	Once(ctx context.Context, key IdempotencyKey, before func(context.Context) error, fn func(Stores) (Answer, error),
-		keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
+	Once(ctx context.Context, key IdempotencyKey, prepare func(context.Context) error, fn func(Stores) (Answer, error),
+		keep func(error) (Answer, bool)) (a Answer, isReplay bool, err error)
 }

@@ -27,7 +27,7 @@ type Jobs interface {
 
 	// Cancel removes the queued jobs of every kind about subject, and returns how many there were. A
 	// running job continues: its handler must check whether the subject has changed.
-	Cancel(ctx context.Context, ws identity.WorkspaceID, subject string) (cancelled int, err error)
+	Cancel(ctx context.Context, ws identity.WorkspaceID, subject string) (count int, err error)
 
 	// History lists the jobs of every kind about subject, newest first: those that are queued or
 	// running, and those that ended within the last week. It omits cancelled jobs.
@@ -54,7 +54,7 @@ type JobQueue interface {
 
 	// Renew extends the lease of the attempt for which j was taken until a time. ErrJobLost if the lease has passed
 	// and another worker has taken the job, or if the attempt was settled.
-	Renew(ctx context.Context, j job.Job, until time.Time) error
+	Renew(ctx context.Context, j job.Job, end time.Time) error
 
 	// Settle ends the attempt for which j was taken. Call it once for each attempt. ErrJobLost if the
 	// lease has passed and another worker has taken the job. If o asks for another attempt while a job

@@ -18,7 +18,7 @@ type Passkeys interface {
 	// Concurrent calls for one user wait for each other. account.ErrUserNotFound if the org has no such user.
 	// account.ErrPasskeyExists if the org has the added credential already.
 	Update(ctx context.Context, by identity.Actor, user identity.UserID,
-		change func(p *account.Person, have []*account.Passkey) (added *account.Passkey, err error)) error
+		change func(p *account.Person, passkeys []*account.Passkey) (addition *account.Passkey, err error)) error
 
 	// List lists a user's passkeys, newest first.
 	List(ctx context.Context, org identity.OrgID, user identity.UserID, q page.Query) (account.PasskeyPage, error)

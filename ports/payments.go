@@ -90,7 +90,7 @@ type Inbox interface {
 
 	// Backlog returns how many of an org's events are waiting, how many are dead, and when the oldest
 	// waiting one arrived: the zero time if none is waiting.
-	Backlog(ctx context.Context, org identity.OrgID) (waiting, dead int, since time.Time, err error)
+	Backlog(ctx context.Context, org identity.OrgID) (pending, dead int, start time.Time, err error)
 }
 
 // SandboxAccounts stores the state of the sandbox gateway: one opaque document per customer, the account.
@@ -103,5 +103,5 @@ type SandboxAccounts interface {
 	Write(ctx context.Context, org identity.OrgID, id string, change func(account []byte) ([]byte, error)) error
 
 	// List returns the identifiers of an org's accounts in order, at most n, starting after the given one.
-	List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error)
+	List(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error)
 }

@@ -42,13 +42,13 @@ type Presences interface {
 	// Due returns the records of org that are due at a time, those that have been due longest first,
 	// then in the order of users. With after, only those that come after it.
 	Due(
-		ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int,
+		ctx context.Context, org identity.OrgID, by time.Time, cursor presence.DueEntry, limit int,
 	) ([]presence.DueEntry, error)
 
 	// Changes returns the records of org whose Seq is above a number, in the order of Seq, deleted ones
 	// included; with users, only theirs. A reader who always continues with the last Seq sees the
 	// current state of every record at least once, and never an older state after a newer one.
-	Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
+	Changes(ctx context.Context, org identity.OrgID, newest int64, users []identity.UserID,
 		limit int) ([]presence.Record, error)
 
 	// Workspaces returns, by user id, the workspaces of org that each of users is in, without deleted

@@ -36,5 +36,5 @@ type PromptFolders interface {
 
 	// Reshares reports whether renaming a template from before to after changes which shares of folders apply to it.
 	// Shares that have expired at by.At do not count.
-	Reshares(ctx context.Context, by identity.Actor, before, after string) (bool, error)
+	Reshares(ctx context.Context, by identity.Actor, previous, next string) (bool, error)
 }

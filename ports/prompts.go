@@ -62,7 +62,7 @@ type PromptVersions interface {
 	// whether it stays at a version because the owner of its holder may not read the one that it names.
 	Referenced(
 		ctx context.Context, by identity.Actor, r prompt.Reference,
-	) (of *prompt.Reading, v *prompt.Version, lost bool, err error)
+	) (reading *prompt.Reading, v *prompt.Version, lost bool, err error)
 
 	// Rollouts returns the running rollouts of a template, by label; none if by's workspace has no such template.
 	Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error)
@@ -76,7 +76,7 @@ type PromptVersions interface {
 	// template, with their rollouts. Labels that change gave to the version are removed from the template's other
 	// versions. Each version that loses a label gets a new revision, and the UpdatedAt of the edited version.
 	EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-		change func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error) (*prompt.Template, error)
+		change func(t *prompt.Template, v *prompt.Version, labels prompt.Labels) error) (*prompt.Template, error)
 
 	// SetIncludes writes Includes and Pinned of a version of by's workspace. It must be called in the transaction that
 	// saved the version, since it does not change the version's revision.
@@ -84,7 +84,7 @@ type PromptVersions interface {
 
 	// AddVersion stores the version that change returns, with labels as in EditVersion.
 	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
-		change func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error)) error
+		change func(t *prompt.Template, labels prompt.Labels) (*prompt.Version, error)) error
 }
 
 // PromptLists reads the lists of prompt templates and of what belongs to one.
@@ -114,7 +114,7 @@ type PromptLists interface {
 	// Reads returns how often each version of a template was read on each day since a day: the latest day first, then
 	// the highest number, at most limit entries.
 	Reads(
-		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int,
+		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, firstDay prompt.Day, limit int,
 	) ([]prompt.Reads, error)
 
 	// Activations lists the moves of a label, or the activations if label is empty, latest first.
@@ -133,6 +133,6 @@ type PromptOutlines interface {
 	// template by one of refs (at most 14), or in any way if there are none. If seen is set, only those for which
 	// Template.Access(by) is at least View.
 	Includers(
-		ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool, limit int,
+		ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool, limit int,
 	) ([]prompt.Use, error)
 }

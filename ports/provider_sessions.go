@@ -20,7 +20,7 @@ type ProviderSessions interface {
 
 	// Receive notes that a logout token of org was received, until it can be forgotten. account.ErrLogoutToken if it
 	// was noted before.
-	Receive(ctx context.Context, org identity.OrgID, token account.Hash, until time.Time) error
+	Receive(ctx context.Context, org identity.OrgID, token account.Hash, end time.Time) error
 }
 
 // Captures stores who joined a workspace because of the domain of their address.
@@ -29,5 +29,5 @@ type Captures interface {
 	// workspace, and notes that user was captured, in one transaction. It does nothing and returns false if user was
 	// captured before, or if there is no such workspace.
 	Capture(ctx context.Context, by identity.Actor, slug string, user identity.UserID,
-		change func(*account.Workspace) error) (captured bool, err error)
+		change func(*account.Workspace) error) (isCaptured bool, err error)
 }

@@ -15,7 +15,7 @@ type Replier interface {
 	// arrives, in UTF-8. It follows no redirect. It ends within a second of its context's end. If yield returns an
 	// error, Reply ends with it. Other errors are a chat.ReplyFailure, wrapped with a cause that is only for the log;
 	// it contains nothing that the endpoint sent, and no part of the credential.
-	Reply(ctx context.Context, to Target, r ReplyRequest, yield func(text string) error) error
+	Reply(ctx context.Context, target Target, r ReplyRequest, yield func(text string) error) error
 }
 
 // ReplyRequest is what an endpoint answers.

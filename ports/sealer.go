@@ -6,11 +6,11 @@ package ports
 // keyring). The associated data is not stored: data that was sealed for one purpose opens for no other.
 type Sealer interface {
 	// Seal encrypts plain under the primary key. Two calls never return the same bytes.
-	Seal(plain, associated []byte) (sealed []byte, err error)
+	Seal(plain, context []byte) (ciphertext []byte, err error)
 
 	// Open decrypts what Seal returned for the same associated data, under any key of the keyring, old
 	// ones included. Anything else is an error that reveals nothing of the content.
-	Open(sealed, associated []byte) (plain []byte, err error)
+	Open(ciphertext, context []byte) (plain []byte, err error)
 }
 
 // CredentialSealer seals long-lived data: each content under its own data key, which the keyring wraps.
@@ -25,7 +25,7 @@ type CredentialSealer interface {
 	// Fingerprint returns 16 hexadecimal digits of a keyed hash: the same for the same content and
 	// associated data, whichever key of the keyring is primary. Guesses of the content cannot be tested
 	// against it without the keyring.
-	Fingerprint(content, associated []byte) string
+	Fingerprint(content, context []byte) string
 }
 
 // Digester computes keyed digests of data that must be recognised but not guessable where the digest is

@@ -18,7 +18,7 @@ type Sessions interface {
 	// all in one transaction. Concurrent calls for one user wait for each other. account.ErrUserNotFound if the org
 	// has no such user.
 	Update(ctx context.Context, by identity.Actor, user identity.UserID,
-		change func(p *account.Person, live []*account.Session) (opened *account.Session, err error)) error
+		change func(p *account.Person, live []*account.Session) (session *account.Session, err error)) error
 
 	// List lists a user's sessions that are live at now, newest first; only those that key opened unless it is empty.
 	List(ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time,
@@ -40,7 +40,7 @@ type Sessions interface {
 	// change, and stores the link that change returns, and that it is mailed now to by's address, in one transaction.
 	// Concurrent calls for one mailbox wait for each other. account.ErrUserNotFound if there is no such person.
 	MailLink(ctx context.Context, by identity.Actor, email string,
-		change func(u *account.User, mailed account.LinkMails) (*account.SignInLink, error)) error
+		change func(u *account.User, mails account.LinkMails) (*account.SignInLink, error)) error
 
 	// TakeLink returns a link of org and removes it, so that only one of several concurrent calls gets it. With a
 	// mailed link, all mailed links of its user are removed. account.ErrLinkInvalid if there is none, or if it has

@@ -27,12 +27,12 @@ type Sheets interface {
 	// ErrTabNotFound if there is no such tab, or no tab at all. If a tab has no cell in its first rows,
 	// or below the given header row, its Preview has no headers. The result may be up to 30 s old, or
 	// ten minutes if the host accepts no more requests.
-	Preview(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget) (source.Sheet, error)
+	Preview(ctx context.Context, workspace identity.WorkspaceID, target SheetTarget) (source.Sheet, error)
 
 	// Rows calls yield with the rows below the location's header, in batches, without empty rows. The first batch has
 	// the file's version, its sample, and the names of requested columns that the tab does not have; if there are any,
 	// no rows follow. If yield returns an error, the call ends with it.
-	Rows(ctx context.Context, workspace identity.WorkspaceID, of SheetTarget, q source.RowsQuery,
+	Rows(ctx context.Context, workspace identity.WorkspaceID, target SheetTarget, q source.RowsQuery,
 		yield func(column.Batch) error) error
 }
 

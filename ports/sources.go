@@ -30,7 +30,7 @@ type Sources interface {
 	List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error)
 
 	// ListThrough lists the sources that read through a connection, newest first.
-	ListThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error)
+	ListThrough(ctx context.Context, ws identity.WorkspaceID, id connection.ID) ([]source.Summary, error)
 
 	// Lock locks a source until the transaction ends, and returns it: until then every change of the
 	// source waits. Outside a transaction the lock ends at once.
@@ -43,7 +43,7 @@ type Sources interface {
 		change func(*source.Source) error) (*source.Source, error)
 
 	// UpdateThrough changes all sources that read through a connection, as Update does, oldest first.
-	UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+	UpdateThrough(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 		change func(*source.Source) error) error
 
 	// Memory returns what the workspace has taught for a type. If it has taught more than 2000 column

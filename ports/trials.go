@@ -17,7 +17,7 @@ type Trials interface {
 	// first one's.
 	Claim(
 		ctx context.Context, by identity.Actor, account string, marks []payment.TrialMark,
-	) (taken []payment.TrialMark, err error)
+	) (claims []payment.TrialMark, err error)
 
 	// Release deletes the marks of by's workspace. Repeating it is not an error.
 	Release(ctx context.Context, by identity.Actor, account string) error

@@ -17,7 +17,7 @@ type Usage interface {
 	// Amounts returns what a workspace uses. Invitations that have expired at the time at do not count, nor do the
 	// streams of nodes that are not alive. Within a transaction, its own additions count, and those of transactions
 	// that have ended.
-	Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error)
+	Amounts(ctx context.Context, ws identity.WorkspaceID, now time.Time) (quota.Amounts, error)
 
 	// Lock makes every other transaction that calls Lock for the workspace wait until this one ends. Without a
 	// transaction it has no effect.
@@ -31,19 +31,19 @@ func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.
 	if !slices.ContainsFunc(kinds, limits.Bounds) {
 		return nil
 	}
-	used, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
+	usage, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
 	if err != nil {
 		return err
 	}
-	if limits.Near(used, kinds...) {
+	if limits.Near(usage, kinds...) {
 		if err := s.Usage.Lock(ctx, by.Workspace); err != nil {
 			return err
 		}
-		if used, err = s.Usage.Amounts(ctx, by.Workspace, by.At); err != nil {
+		if usage, err = s.Usage.Amounts(ctx, by.Workspace, by.At); err != nil {
 			return err
 		}
 	}
-	return limits.Check(used, kinds...)
+	return limits.Check(usage, kinds...)
 }
 
 // StreamSeats counts the open streams of workspaces on all nodes. Only streams of workspaces with a
@@ -52,15 +52,15 @@ type StreamSeats interface {
 	// Take counts one more stream of a workspace on a node, unless check fails for the usage with it.
 	// Concurrent calls for a workspace wait for each other. identity.ErrWorkspaceNotFound if the
 	// workspace does not exist.
-	Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time,
-		check func(used quota.Amounts) error) error
+	Take(ctx context.Context, ws identity.WorkspaceID, node string, now time.Time,
+		check func(usage quota.Amounts) error) error
 
 	// Free counts one stream less. It never counts below zero.
 	Free(ctx context.Context, ws identity.WorkspaceID, node string) error
 
 	// Keep says that a node is alive until a time, and deletes the counts of nodes that were not alive
 	// at the time at. The streams of a node count only while it is alive.
-	Keep(ctx context.Context, node string, at, until time.Time) error
+	Keep(ctx context.Context, node string, now, end time.Time) error
 }
 
 // Quotas returns the limits of by's workspace.
@@ -74,7 +74,7 @@ type Meters interface {
 	// the workspace has used within payment.UsageKeyLasts is not added again: then repeated is true.
 	// payment.ErrUsageKeyReused if the first report with the Key had another feature or quantity. A sum never exceeds
 	// payment.MaxUsageSum. Concurrent reports all count.
-	Add(ctx context.Context, by identity.Actor, r payment.UsageReport) (sum int64, repeated bool, err error)
+	Add(ctx context.Context, by identity.Actor, r payment.UsageReport) (sum int64, isRepetition bool, err error)
 
 	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.
 	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error)

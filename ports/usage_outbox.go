@@ -14,7 +14,7 @@ import (
 type UsageOutbox interface {
 	// QueueUsage stores an event of by's workspace. If there is an event of the same customer, feature and price that
 	// was not tried yet and happened at since or later, it adds the quantity to that event instead.
-	QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time) error
+	QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, start time.Time) error
 
 	// QueuedUsage returns the oldest events of a workspace for an account, at most n.
 	QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]payment.UsageEvent, error)
@@ -22,8 +22,8 @@ type UsageOutbox interface {
 	// TryUsage stores that an event is tried at a time, and returns its quantity. tried is false if it was tried
 	// before, or does not exist.
 	TryUsage(
-		ctx context.Context, ws identity.WorkspaceID, id string, at time.Time,
-	) (quantity int64, tried bool, err error)
+		ctx context.Context, ws identity.WorkspaceID, id string, now time.Time,
+	) (quantity int64, wasTried bool, err error)
 
 	// RestoreUsage stores that an event was not tried.
 	RestoreUsage(ctx context.Context, ws identity.WorkspaceID, id string) error

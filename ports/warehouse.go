@@ -22,22 +22,22 @@ import (
 type Warehouse interface {
 	// Probe tries each step to the target in turn. A failure is in the report: connection.TooManyReads
 	// if there was no room for the call.
-	Probe(ctx context.Context, to Target) connection.Report
+	Probe(ctx context.Context, target Target) connection.Report
 
 	// Tables lists the tables, views and similar relations that the user may read, without system
 	// tables, in the order of connection.TableRef.Compare.
-	Tables(ctx context.Context, to Target, q connection.TableQuery) ([]connection.Table, error)
+	Tables(ctx context.Context, target Target, q connection.TableQuery) ([]connection.Table, error)
 
 	// Preview reads the columns and first rows of a table in one session. It returns
 	// connection.TableNotFound if the catalogue has none with exactly this name that the user can
 	// see, PermissionDenied if the user may not read it. A row estimate that cannot be read is
 	// unknown, and no error.
-	Preview(ctx context.Context, to Target, q connection.PreviewQuery) (connection.Preview, error)
+	Preview(ctx context.Context, target Target, q connection.PreviewQuery) (connection.Preview, error)
 
 	// Rows calls yield with the rows of a table, in batches of one snapshot. The first batch names the requested
 	// columns that the table does not have; if there are any, no rows follow. If yield returns an error, the call ends
 	// with it. Rows returns connection.RowsUnsupported if the kind cannot stream rows, else errors as Preview does.
-	Rows(ctx context.Context, to Target, q connection.RowsQuery, yield func(column.Batch) error) error
+	Rows(ctx context.Context, target Target, q connection.RowsQuery, yield func(column.Batch) error) error
 }
 
 // Target says what a Warehouse must reach, and with which limits.

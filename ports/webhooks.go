@@ -31,18 +31,18 @@ type Webhooks interface {
 		change func(e *webhook.Endpoint, place int64) error) (*webhook.Endpoint, error)
 
 	// Deliveries lists the deliveries of an endpoint of a workspace, newest first. Their events have no Data.
-	Deliveries(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter,
+	Deliveries(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, f webhook.DeliveryFilter,
 		q page.Query) (webhook.DeliveryPage, error)
 
 	// Retry saves what change does to a delivery of an endpoint, and makes the endpoint due.
 	// webhook.ErrDeliveryNotFound if there is no such delivery.
-	Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID,
+	Retry(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, id webhook.DeliveryID,
 		change func(*webhook.Delivery) error) (*webhook.Delivery, error)
 
 	// Replay queues deliveries, and makes the endpoint due. A delivery of the same event becomes pending again, unless
 	// it is pending; if onlyFailed, only one that has failed does.
-	Replay(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, all []webhook.Delivery, onlyFailed bool,
-		now time.Time) (queued int, err error)
+	Replay(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, all []webhook.Delivery, onlyFailed bool,
+		now time.Time) (count int, err error)
 }
 
 // WebhookQueue hands endpoints that have something to deliver to the nodes. It serves every org.
@@ -50,11 +50,11 @@ type WebhookQueue interface {
 	// Take leases up to n endpoints that are due at now, those first that have been due longest. No other node gets
 	// them until the lease has passed, by the clock of the database. It leaves out the endpoints of some orgs.
 	Take(ctx context.Context, now time.Time, lease time.Duration, n int,
-		without []identity.OrgID) ([]webhook.Endpoint, error)
+		excluded []identity.OrgID) ([]webhook.Endpoint, error)
 
 	// Renew lets the lease of an endpoint begin again, and returns until when it lasts. webhook.ErrLeaseLost if
 	// another node has leased the endpoint, or it was deleted.
-	Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (until time.Time, err error)
+	Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (end time.Time, err error)
 
 	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is no longer
 	// that of e, or another node has leased the endpoint.
@@ -62,16 +62,16 @@ type WebhookQueue interface {
 
 	// Pending counts the pending deliveries of an endpoint, without those that wait for an earlier one about the same
 	// subject.
-	Pending(ctx context.Context, of webhook.ID) (int, error)
+	Pending(ctx context.Context, endpoint webhook.ID) (int, error)
 
 	// Next returns up to n pending deliveries that are due at now, in the order of their events. It leaves out each
 	// whose subject has an earlier pending delivery. Those whose event retention has removed are EventRemoved.
-	Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error)
+	Next(ctx context.Context, endpoint webhook.ID, now time.Time, n int) ([]webhook.Delivery, error)
 
 	// Settle saves attempted deliveries of an endpoint, and what change does to the endpoint, and queues the jobs that
 	// change returns. After a delivery that is no longer pending, the next one about its subject is due. It returns the
 	// endpoint as it is then, webhook.ErrNotFound, or webhook.ErrLeaseLost if another node has leased it.
-	Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint, attempted []webhook.Delivery,
+	Settle(ctx context.Context, by identity.Actor, endpoint *webhook.Endpoint, deliveries []webhook.Delivery,
 		change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error)
 
 	// Release ends a lease. The endpoint is due again at a time or, if that is zero, when its first pending delivery
@@ -91,5 +91,5 @@ type WebhookTarget struct {
 type WebhookSender interface {
 	// Send sends one event as the Standard Webhooks specification describes, and returns within 20 seconds. It follows
 	// no redirect, and reads only the beginning of the answer. The outcome contains no part of a key or a header.
-	Send(ctx context.Context, to WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome
+	Send(ctx context.Context, target WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome
 }

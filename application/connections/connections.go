@@ -64,14 +64,14 @@ type Listing struct {
 
 // List returns the workspace's connections, what reads through them, and the kinds that its org offers.
 func (s *Service) List(ctx context.Context, by identity.Actor) (Listing, error) {
-	all, through, err := s.connections.List(ctx, by.Workspace)
+	all, dependents, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
 		return Listing{}, err
 	}
 	return Listing{
 		Connections: slices.DeleteFunc(all,
 			func(c connection.Connection) bool { return c.Access(by) < connection.See }),
-		Sources: slices.DeleteFunc(through,
+		Sources: slices.DeleteFunc(dependents,
 			func(src source.Summary) bool { return src.Access(by) < source.See }),
 		Kinds: slices.DeleteFunc(connection.Kinds(),
 			func(d *connection.Descriptor) bool { return s.offered(by.Org, d.Kind) != nil }),
@@ -192,14 +192,14 @@ func (s *Service) refused(ctx context.Context, by identity.Actor, target connect
 func (s *Service) reach(
 	ctx context.Context, by identity.Actor, credential connection.Credential, watch func(connection.Check),
 ) (connection.Report, error) {
-	to, told := s.target(by, credential), 0
+	target, reports := s.target(by, credential), 0
 	if watch != nil {
-		to.Watch = func(c connection.Check) {
-			told++
+		target.Watch = func(c connection.Check) {
+			reports++
 			watch(c)
 		}
 	}
-	report := s.deps.Warehouses[credential.Kind()].Probe(ctx, to)
+	report := s.deps.Warehouses[credential.Kind()].Probe(ctx, target)
 	switch report.Failure() {
 	case connection.TooManyReads:
 		return connection.Report{}, connection.ErrTooManyReads
@@ -207,7 +207,7 @@ func (s *Service) reach(
 		return connection.Report{}, ports.ErrUnavailable
 	}
 	if watch != nil {
-		for _, c := range report.Checks[min(told, len(report.Checks)):] {
+		for _, c := range report.Checks[min(reports, len(report.Checks)):] {
 			watch(c)
 		}
 	}

@@ -69,12 +69,12 @@ func TestProbe(t *testing.T) {
 		s.expectAttempt(t, maker, 1)
 		s.expectProbe(t, passed())
 		var bound []byte
-		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, associated []byte) ([]byte, error) {
+		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, context []byte) ([]byte, error) {
 			again, err := connection.ParseCredential(connection.Postgres, plain)
 			if err != nil || again.Secret("password").Reveal() != canary || again.Port() != 5432 {
 				t.Errorf("sealed %v, %v", again, err)
 			}
-			bound = associated
+			bound = context
 			return []byte("sealed"), nil
 		})
 		s.sealer.EXPECT().Fingerprint([]byte(`{"password":"`+canary+`"}`), gomock.Any()).Return("f")
@@ -94,8 +94,8 @@ func TestProbe(t *testing.T) {
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, passed())
 		var bound []byte
-		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(_, associated []byte) ([]byte, error) {
-			bound = associated
+		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(_, context []byte) ([]byte, error) {
+			bound = context
 			return []byte("sealed"), nil
 		})
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("f")

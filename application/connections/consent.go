@@ -79,9 +79,9 @@ func (s *Service) state(by identity.Actor, kind connection.Kind, expires time.Ti
 	return base64.RawURLEncoding.EncodeToString(append(b, sum[:]...))
 }
 
-func (s *Service) signature(by identity.Actor, kind connection.Kind, signed []byte) [sha256.Size]byte {
+func (s *Service) signature(by identity.Actor, kind connection.Kind, text []byte) [sha256.Size]byte {
 	return s.deps.Sealer.Digest("consent state", []byte(by.Org), []byte(by.Workspace), []byte(by.User),
-		[]byte(by.Session), []byte(kind), signed)
+		[]byte(by.Session), []byte(kind), text)
 }
 
 // verifier returns the code verifier (RFC 7636) of a request. Without the keyring it cannot be computed from the state,
@@ -133,7 +133,7 @@ func (s *Service) exchange(
 		return connection.Credential{}, err
 	}
 	credential, err := service.Exchange(ctx, client, c.Code, s.verifier(c.State))
-	if code, failed := errors.AsType[connection.Code](err); failed {
+	if code, isFailure := errors.AsType[connection.Code](err); isFailure {
 		t := connection.Trial{Report: connection.FailedAt(connection.Authenticate, code), At: by.At}
 		err = t.Failure(connection.Consented(kind, "", client, secret.String{}))
 	}
@@ -150,13 +150,13 @@ type consent struct {
 // consent returns that of a connection before it is revoked. A credential that cannot be opened does not keep the
 // connection alive.
 func (s *Service) consent(
-	ctx context.Context, stored ports.Connections, by identity.Actor, c *connection.Connection,
+	ctx context.Context, store ports.Connections, by identity.Actor, c *connection.Connection,
 ) consent {
 	if !c.IsConsent() {
 		return consent{}
 	}
 	service, _ := s.deps.Warehouses[c.Kind].(ports.Consents)
-	credential, _, err := s.opened(ctx, stored, by, c)
+	credential, _, err := s.opened(ctx, store, by, c)
 	if err != nil {
 		return consent{isConsent: true}
 	}
@@ -164,14 +164,14 @@ func (s *Service) consent(
 }
 
 // withdraw ends a consent at its service, and returns whether that worked; nil if there is none.
-func (s *Service) withdraw(ctx context.Context, given consent) *bool {
-	if !given.isConsent {
+func (s *Service) withdraw(ctx context.Context, grant consent) *bool {
+	if !grant.isConsent {
 		return nil
 	}
-	if given.service == nil || given.credential.Kind() == "" {
+	if grant.service == nil || grant.credential.Kind() == "" {
 		return new(false)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin) // also if the caller has left
 	defer cancel()
-	return new(given.service.Withdraw(ctx, given.credential) == nil)
+	return new(grant.service.Withdraw(ctx, grant.credential) == nil)
 }

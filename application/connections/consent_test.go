@@ -123,9 +123,9 @@ func TestConsentsAreTried(t *testing.T) {
 		s.states.EXPECT().Use(s.ctx, identity.OrgID("org"), gomock.Any(), now.Add(10*time.Minute))
 		google.MockConsents.EXPECT().Exchange(s.ctx, s.offer.Google, "code", verifier).Return(consented(), nil)
 		google.MockWarehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(
-			func(_ context.Context, to ports.Target) connection.Report {
-				if !to.Credential.IsConsent() || to.OAuth.ID != "client" {
-					t.Errorf("probed %+v", to)
+			func(_ context.Context, target ports.Target) connection.Report {
+				if !target.Credential.IsConsent() || target.OAuth.ID != "client" {
+					t.Errorf("probed %+v", target)
 				}
 				return passed()
 			})

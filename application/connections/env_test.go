@@ -205,14 +205,14 @@ func (s *env) expectRefusal(t *testing.T, by identity.Actor) {
 func (s *env) expectProbe(t *testing.T, r connection.Report) {
 	t.Helper()
 	s.warehouse.EXPECT().Probe(gomock.Any(),
-		gomock.Any()).DoAndReturn(func(ctx context.Context, to ports.Target) connection.Report {
+		gomock.Any()).DoAndReturn(func(ctx context.Context, target ports.Target) connection.Report {
 		if ctx.Value(ctxKey{}) == nil {
 			t.Error("the probe has another context than the caller's")
 		}
-		if got := to.Credential.Secret("password").Reveal(); got != canary ||
-			to.Credential.Text("host") != "db.example.com" || to.Limits != ports.DefaultLimits() ||
-			len(to.Egress.Allow) != len(s.offer.Egress.Allow) {
-			t.Errorf("probed %+v", to)
+		if got := target.Credential.Secret("password").Reveal(); got != canary ||
+			target.Credential.Text("host") != "db.example.com" || target.Limits != ports.DefaultLimits() ||
+			len(target.Egress.Allow) != len(s.offer.Egress.Allow) {
+			t.Errorf("probed %+v", target)
 		}
 		return r
 	})

@@ -29,18 +29,18 @@ type Revocation struct {
 // stores nothing, because its revisions have changed. When Revoke returns, no one opens a connection
 // with the credential any more. Then it ends a consent at the service that it was given at.
 func (s *Service) Revoke(
-	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match,
+	ctx context.Context, by identity.Actor, id connection.ID, match revision.Match,
 ) (out Revocation, err error) {
-	var given consent
+	var grant consent
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		out = Revocation{}
 		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id,
 			func(c *connection.Connection, _ int) error {
-				before := *c
-				if err := c.Revoke(by, at); err != nil {
+				previous := *c
+				if err := c.Revoke(by, match); err != nil {
 					return err
 				}
-				given = s.consent(ctx, tx.Connections, by, &before) // which is erased after this
+				grant = s.consent(ctx, tx.Connections, by, &previous) // which is erased after this
 				return nil
 			}); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Service) Revoke(
 	if err != nil {
 		return Revocation{}, err
 	}
-	out.Withdrawn = s.withdraw(ctx, given)
+	out.Withdrawn = s.withdraw(ctx, grant)
 	select {
 	case <-ctx.Done(): // the revocation is committed in any case
 	case <-time.After(revokeGrace):
@@ -79,18 +79,18 @@ func (s *Service) Revoke(
 
 // Rename gives a connection another name. Requires the admin role, unless by owns it.
 func (s *Service) Rename(
-	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match, name string,
+	ctx context.Context, by identity.Actor, id connection.ID, match revision.Match, name string,
 ) (*connection.Connection, error) {
 	return s.connections.Update(ctx, by.Workspace, id,
-		func(c *connection.Connection, _ int) error { return c.Rename(by, at, name) })
+		func(c *connection.Connection, _ int) error { return c.Rename(by, match, name) })
 }
 
 // Confirm makes by the owner of a connection whose owner has lost the role.
 func (s *Service) Confirm(
-	ctx context.Context, by identity.Actor, id connection.ID, at revision.Match,
+	ctx context.Context, by identity.Actor, id connection.ID, match revision.Match,
 ) (*connection.Connection, error) {
 	return s.connections.Update(ctx, by.Workspace, id,
-		func(c *connection.Connection, _ int) error { return c.Confirm(by, at) })
+		func(c *connection.Connection, _ int) error { return c.Confirm(by, match) })
 }
 
 // Erase removes the remaining data of a revoked connection about its server.
@@ -103,16 +103,16 @@ func (s *Service) Erase(
 
 // reconnect ends the pauses that a connection's revocation started.
 func reconnect(ctx context.Context, tx ports.Stores, by identity.Actor, id connection.ID, elsewhere bool) error {
-	var resumed []job.Job
+	var jobs []job.Job
 	if err := tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
 		if src.Reconnect(by, elsewhere) {
-			resumed = append(resumed, job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt))
+			jobs = append(jobs, job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt))
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	for _, j := range resumed {
+	for _, j := range jobs {
 		if err := tx.Jobs.Enqueue(ctx, j); err != nil {
 			return err
 		}

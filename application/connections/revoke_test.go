@@ -173,9 +173,9 @@ func TestUse(t *testing.T) {
 		s.expectGet(stored(t))
 		s.expectOpen()
 		lent := false
-		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, to ports.Target) error {
-			lent = w == s.warehouse && to.Credential.Secret("password").Reveal() == canary &&
-				to.Limits == ports.DefaultLimits()
+		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, target ports.Target) error {
+			lent = w == s.warehouse && target.Credential.Secret("password").Reveal() == canary &&
+				target.Limits == ports.DefaultLimits()
 			return errOutage
 		}), errOutage)
 		if !lent {
@@ -187,11 +187,11 @@ func TestUse(t *testing.T) {
 		s.offer.Timeouts = connection.Timeouts{Connect: 7 * time.Second, Total: 30 * time.Second}
 		s.expectGet(stored(t))
 		s.expectOpen()
-		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse, to ports.Target) error {
+		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse, target ports.Target) error {
 			want := ports.DefaultLimits()
 			want.Connect, want.Total = 7*time.Second, 30*time.Second
-			if to.Limits != want {
-				t.Errorf("limits %+v", to.Limits)
+			if target.Limits != want {
+				t.Errorf("limits %+v", target.Limits)
 			}
 			return nil
 		}), nil)

@@ -26,7 +26,7 @@ const (
 // erased; Use then returns that error, whatever do returned. Requires the member role.
 func (s *Service) Use(
 	ctx context.Context, by identity.Actor, id connection.ID,
-	do func(context.Context, ports.Warehouse, ports.Target) error,
+	call func(context.Context, ports.Warehouse, ports.Target) error,
 ) error {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) Use(
 		return err
 	}
 	return s.whileCurrent(ctx, by, id, revision, func(ctx context.Context) error {
-		return do(ctx, s.deps.Warehouses[c.Kind], s.target(by, credential))
+		return call(ctx, s.deps.Warehouses[c.Kind], s.target(by, credential))
 	})
 }
 
@@ -73,11 +73,11 @@ func (s *Service) open(
 func (s *Service) opened(
 	ctx context.Context, all ports.Connections, by identity.Actor, c *connection.Connection,
 ) (connection.Credential, int64, error) {
-	stored, err := all.Sealed(ctx, by.Workspace, c.ID)
+	sealed, err := all.Sealed(ctx, by.Workspace, c.ID)
 	if err != nil {
 		return connection.Credential{}, 0, err
 	}
-	plain, err := s.deps.Sealer.Open(stored.Sealed, stored.Place(c))
+	plain, err := s.deps.Sealer.Open(sealed.Sealed, sealed.Place(c))
 	if err != nil {
 		return connection.Credential{}, 0, fmt.Errorf("the credential of %s: %w", c.ID, err)
 	}
@@ -86,13 +86,13 @@ func (s *Service) opened(
 		// Not %w: the caller must not take it for an error in the request.
 		return connection.Credential{}, 0, fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above
 	}
-	return credential, stored.Revision, nil
+	return credential, sealed.Revision, nil
 }
 
 // whileCurrent runs do while a connection's credential has a revision. If the revision changes, it cancels do
 // and returns connection.ErrCredentialChanged.
 func (s *Service) whileCurrent(
-	ctx context.Context, by identity.Actor, id connection.ID, revision int64, do func(context.Context) error,
+	ctx context.Context, by identity.Actor, id connection.ID, revision int64, check func(context.Context) error,
 ) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -104,12 +104,13 @@ func (s *Service) whileCurrent(
 				return
 			case <-tick.C:
 			}
-			if now, err := s.connections.Get(ctx, by.Workspace, id); err == nil && now.CredentialRevision != revision {
+			if current, err := s.connections.Get(ctx, by.Workspace, id); err == nil &&
+				current.CredentialRevision != revision {
 				end(connection.ErrCredentialChanged)
 			}
 		}
 	}()
-	err := do(ctx)
+	err := check(ctx)
 	if cause := context.Cause(ctx); cause != nil { // later results say nothing about the warehouse
 		return cause
 	}

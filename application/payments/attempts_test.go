@@ -86,13 +86,13 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	})
 	t.Run("until the operator resumes them", func(t *testing.T) {
-		resumed, err := s.Resume(s.ctx, identity.System("org", "acme", "test", now.Add(time.Minute)))
-		if wantErr(t, err, nil); !resumed || !s.kept.PausedAt.IsZero() {
-			t.Errorf("%v, %+v", resumed, s.kept)
+		isResumed, err := s.Resume(s.ctx, identity.System("org", "acme", "test", now.Add(time.Minute)))
+		if wantErr(t, err, nil); !isResumed || !s.kept.PausedAt.IsZero() {
+			t.Errorf("%v, %+v", isResumed, s.kept)
 		}
 		s.kept = nil
-		resumed, err = s.Resume(s.ctx, system)
-		if wantErr(t, err, nil); resumed {
+		isResumed, err = s.Resume(s.ctx, system)
+		if wantErr(t, err, nil); isResumed {
 			t.Error("who is no customer was resumed")
 		}
 	})

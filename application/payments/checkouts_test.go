@@ -10,10 +10,10 @@ import (
 )
 
 func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
-	begin := func(t *testing.T, until time.Time) *mockedService {
+	begin := func(t *testing.T, end time.Time) *mockedService {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
-		s.kept.CheckoutUntil = until
+		s.kept.CheckoutUntil = end
 		return s
 	}
 	ends := func(t *testing.T, s *mockedService, want bool) {

@@ -41,7 +41,7 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 		})
 	}
 	intent, err := create(key)
-	if _, kept := errors.AsType[*payment.KeptFailure](err); kept { // a second intent costs nothing
+	if _, wasKept := errors.AsType[*payment.KeptFailure](err); wasKept { // a second intent costs nothing
 		intent, err = create(key + "_again")
 	}
 	if rejected(err) {
@@ -97,13 +97,13 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*pay
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := payment.NewCustomer(by, t.Kind, t.Account, newKey(), d)
+	draft, err := payment.NewCustomer(by, t.Kind, t.Account, newKey(), d)
 	if err != nil {
 		return nil, err
 	}
 	var c *payment.Customer
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Payments.Reserve(ctx, by, wanted); err != nil {
+		if c, err = tx.Payments.Reserve(ctx, by, draft); err != nil {
 			return err
 		}
 		return watch(ctx, tx.Jobs, by, c)
@@ -121,8 +121,9 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 			return t.Gateway.CreateCustomer(ctx, c.Key, d)
 		})
 	}
-	created, err := create()
-	if _, kept := errors.AsType[*payment.KeptFailure](err); kept { // no customer was created, and no money is at stake
+	id, err := create()
+	// no customer was created, and no money is at stake
+	if _, wasKept := errors.AsType[*payment.KeptFailure](err); wasKept {
 		previous, key := c.Key, newKey()
 		if c, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 			c.Rekey(by, previous, key)
@@ -133,14 +134,14 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 		if c.ID != "" { // created by a concurrent call
 			return c, nil
 		}
-		created, err = create()
+		id, err = create()
 	}
 	if err != nil {
 		return nil, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
-			c.Made(by, created)
+			c.Made(by, id)
 			return nil
 		}); err != nil {
 			return err
@@ -156,8 +157,8 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 // rejected reports whether a gateway refused a call because of Atrium, perhaps because the customer does
 // not exist there any more.
 func rejected(err error) bool {
-	_, is := errors.AsType[*payment.Rejection](err)
-	return is
+	_, isRejection := errors.AsType[*payment.Rejection](err)
+	return isRejection
 }
 
 // replaceDeleted returns a new customer if c was deleted at the gateway. If it was not, it returns why the call
@@ -165,11 +166,11 @@ func rejected(err error) bool {
 func (s *Service) replaceDeleted(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, refusal error,
 ) (*payment.Customer, error) {
-	now, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet))
+	current, err := tolerant(s.refresh(ctx, callCtx, by, t, c, wallet))
 	if err != nil {
 		return nil, err
 	}
-	if now.customer.ID == c.ID {
+	if current.customer.ID == c.ID {
 		return nil, refusal
 	}
 	return s.customer(ctx, callCtx, by, t)

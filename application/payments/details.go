@@ -121,14 +121,14 @@ func (s *Service) giveDetails(ctx, callCtx context.Context, by identity.Actor, t
 		return err // the job sends the stored details
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		alone := false
+		isEmpty := false
 		if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
-			alone = c.EndGiving(by, key, d)
+			isEmpty = c.EndGiving(by, key, d)
 			return nil
 		}); err != nil {
 			return err
 		}
-		if alone {
+		if isEmpty {
 			_, err := tx.Jobs.Cancel(ctx, by.Workspace, payment.DetailsSubject)
 			return err
 		}

@@ -33,23 +33,23 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*payment
 	if err != nil {
 		return nil, err
 	}
-	used, err := s.usage.Amounts(ctx, by.Workspace, by.At)
+	usage, err := s.usage.Amounts(ctx, by.Workspace, by.At)
 	if err != nil {
 		return nil, err
 	}
-	reported, err := s.reported(ctx, by, t, c, now)
+	reports, err := s.reported(ctx, by, t, c, now)
 	if err != nil {
 		return nil, err
 	}
 	limits := t.Plans.Limits(s.deps.Quotas(by.Org), t.Plans.Entitling(c.LiveSubscription(), now, t.Grace))
-	return t.Plans.Entitlements(c, now, t.Grace, limits, used, reported), nil
+	return t.Plans.Entitlements(c, now, t.Grace, limits, usage, reports), nil
 }
 
 // reported returns the sums that the application has reported, each in the period of its feature.
 func (s *Service) reported(
 	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time,
 ) (map[string]int64, error) {
-	reported, sums := map[string]int64{}, map[time.Time]map[string]int64{} // by the start of the period
+	reports, sums := map[string]int64{}, map[time.Time]map[string]int64{} // by the start of the period
 	for feature := range t.Plans.Reportable() {
 		start := t.Plans.PeriodOf(c, feature, now).Start
 		if sums[start] == nil {
@@ -58,9 +58,9 @@ func (s *Service) reported(
 				return nil, err
 			}
 		}
-		reported[feature] = sums[start][feature]
+		reports[feature] = sums[start][feature]
 	}
-	return reported, nil
+	return reports, nil
 }
 
 // Reported is the usage of a feature after a report.
@@ -85,12 +85,12 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature st
 	if err != nil {
 		return nil, err
 	}
-	sum, repeated, err := s.addUsage(ctx, by, t, c, r, now)
+	sum, isRepetition, err := s.addUsage(ctx, by, t, c, r, now)
 	if err != nil {
 		return nil, err
 	}
 	e := t.Plans.Entitlements(c, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
-	out := &Reported{Repeated: repeated}
+	out := &Reported{Repeated: isRepetition}
 	for _, a := range e.Limits {
 		if a.Name == feature {
 			out.Allowance = a

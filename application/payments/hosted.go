@@ -20,14 +20,14 @@ type HostedPage struct {
 
 // Portal returns a page where the payer manages payment methods and the subscription. The payer goes back to an
 // address that the org's terms allow.
-func (s *Service) Portal(ctx context.Context, by identity.Actor, back string) (*HostedPage, error) {
+func (s *Service) Portal(ctx context.Context, by identity.Actor, returnURL string) (*HostedPage, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
-	var wrong fault.Fields
-	t.Returns.Check(&wrong, "/return_url", back)
-	if err := wrong.Err(); err != nil {
+	var errs fault.Fields
+	t.Returns.Check(&errs, "/return_url", returnURL)
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	callCtx, cancel := outbound(ctx)
@@ -38,7 +38,7 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, back string) (*
 	}
 	open := func() (string, error) {
 		return callWithRetry(callCtx, func(ctx context.Context) (string, error) {
-			return t.Gateway.Portal(ctx, c.ID, back)
+			return t.Gateway.Portal(ctx, c.ID, returnURL)
 		})
 	}
 	url, err := open()
@@ -67,10 +67,10 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err != nil {
 		return nil, err
 	}
-	var wrong fault.Fields
-	t.Returns.Check(&wrong, "/success_url", w.SuccessURL)
-	t.Returns.Check(&wrong, "/cancel_url", w.CancelURL)
-	if err := wrong.Err(); err != nil {
+	var errs fault.Fields
+	t.Returns.Check(&errs, "/success_url", w.SuccessURL)
+	t.Returns.Check(&errs, "/cancel_url", w.CancelURL)
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
@@ -104,8 +104,8 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	}
 	order.SuccessURL, order.CancelURL, order.AutomaticTax = w.SuccessURL, w.CancelURL, t.AutomaticTax
 	url, err := s.createCheckout(callCtx, t, c, start.Key, order)
-	stored := s.endStart(ctx, by, t, c, order, err)
-	return &HostedPage{URL: url, Gateway: t.Kind}, errors.Join(err, stored)
+	storeErr := s.endStart(ctx, by, t, c, order, err)
+	return &HostedPage{URL: url, Gateway: t.Kind}, errors.Join(err, storeErr)
 }
 
 // startCheckout stores that a page is created. If it has a trial, it claims the addresses of the owners for that, or
@@ -136,7 +136,7 @@ func (s *Service) createCheckout(
 		})
 	}
 	url, err := create(key)
-	if _, kept := errors.AsType[*payment.KeptFailure](err); kept { // a page without a visitor costs nothing
+	if _, wasKept := errors.AsType[*payment.KeptFailure](err); wasKept { // a page without a visitor costs nothing
 		url, err = create(key + payment.CheckoutAgain)
 	}
 	return url, err
@@ -161,33 +161,33 @@ func (s *Service) endStart(
 // when the pages would have been open.
 func (s *Service) endCheckouts(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time,
-) (r reading, ended time.Time, err error) {
-	ended = c.CheckoutUntil
+) (r reading, endedAt time.Time, err error) {
+	endedAt = c.CheckoutUntil
 	if err := c.MayEndCheckouts(by); err != nil {
-		return reading{}, ended, err
+		return reading{}, endedAt, err
 	}
 	var refusal error
 	if c.MayCheckOut(now) {
 		refusal = call(callCtx, func(ctx context.Context) error { return t.Gateway.EndCheckouts(ctx, c.ID) })
 		if refusal != nil && !rejected(refusal) {
-			return reading{}, ended, refusal
+			return reading{}, endedAt, refusal
 		}
 	}
 	r, err = s.refresh(ctx, callCtx, by, t, c, subscriptions)
 	switch {
 	case err != nil:
-		return reading{}, ended, err
+		return reading{}, endedAt, err
 	case r.customer.ID == "":
 		r.customer, err = s.customer(ctx, callCtx, by, t)
 	case r.customer.ID == c.ID:
 		err = refusal
 	}
-	return r, ended, err
+	return r, endedAt, err
 }
 
 // EndCheckouts ends the pages on which a payer could subscribe, so that the workspace can be deleted. It returns false
 // if there are none, or if a subscription is live. by is the system.
-func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bool, err error) {
+func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (hasEnded bool, err error) {
 	t, err := s.terms(by)
 	if err != nil {
 		return false, ignoring(err)
@@ -202,16 +202,16 @@ func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (ended bo
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
-	r, until, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
+	r, end, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
 	live := func(h payment.GatewaySubscription) bool { return h.Status.Live() }
 	if all := r.seen.Subscriptions; err != nil || (all != nil && slices.ContainsFunc(*all, live)) {
 		return false, err
 	}
 	_, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
-		ended = c.CheckoutsEnded(by, until)
+		hasEnded = c.CheckoutsEnded(by, end)
 		return nil
 	})
-	return ended, err
+	return hasEnded, err
 }
 
 // SandboxPage returns a page of an org's sandbox. payment.ErrPageNotFound.

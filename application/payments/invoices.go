@@ -35,28 +35,28 @@ func (s *Service) PayInvoice(
 	if err != nil {
 		return nil, err
 	}
-	done := false
+	isDone := false
 	begin := func() (*payment.Customer, error) {
 		return s.update(ctx, by, t, func(c *payment.Customer) error {
-			done, err = c.PayInvoice(by, now, key, invoice)
+			isDone, err = c.PayInvoice(by, now, key, invoice)
 			return err
 		})
 	}
-	begun, err := begin()
+	start, err := begin()
 	// a card may just have been added
 	if errors.Is(err, payment.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
 		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 			return nil, err
 		}
-		begun, err = begin()
+		start, err = begin()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if done {
+	if isDone {
 		return &InvoicePayment{payment.InvoicePayment{Invoice: *invoice}, t.Kind}, nil
 	}
-	_, out, err := s.settle(ctx, callCtx, by, t, begun)
+	_, out, err := s.settle(ctx, callCtx, by, t, start)
 	if err != nil {
 		return nil, err
 	}

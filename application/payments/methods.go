@@ -64,8 +64,8 @@ func (s *Service) owned(
 	if err != nil || c.ID == "" {
 		return c, err
 	}
-	for _, known := range c.Methods {
-		if known.ID == m && !c.WalletAt.IsZero() {
+	for _, method := range c.Methods {
+		if method.ID == m && !c.WalletAt.IsZero() {
 			return c, nil
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Term
 	if payment.OutcomeUnknown(err) || payment.NoEffect(err) {
 		return err // the queued job finds out the outcome
 	}
-	now, stored := s.update(ctx, by, t, func(c *payment.Customer) error {
+	current, storeErr := s.update(ctx, by, t, func(c *payment.Customer) error {
 		if err != nil {
 			c.RestoreMethod(by, m)
 		} else {
@@ -133,17 +133,18 @@ func (s *Service) detach(ctx, callCtx context.Context, by identity.Actor, t Term
 		}
 		return nil
 	})
-	if stored == nil {
-		stored = s.keepChoice(callCtx, t, now, next)
+	if storeErr == nil {
+		storeErr = s.keepChoice(callCtx, t, current, next)
 	}
-	return errors.Join(err, stored)
+	return errors.Join(err, storeErr)
 }
 
 // keepChoice makes the default of the mirror the gateway's, if another call has chosen it while this one made its own
 // the default. choice is "" if this call made none.
-func (s *Service) keepChoice(callCtx context.Context, t Terms, now *payment.Customer, choice payment.MethodID) error {
-	if m := now.DefaultMethod(); m != nil && choice != "" && m.ID != choice {
-		return s.makeDefault(callCtx, t, now.ID, m.ID)
+func (s *Service) keepChoice(callCtx context.Context, t Terms, current *payment.Customer,
+	choice payment.MethodID) error {
+	if m := current.DefaultMethod(); m != nil && choice != "" && m.ID != choice {
+		return s.makeDefault(callCtx, t, current.ID, m.ID)
 	}
 	return nil
 }

@@ -80,9 +80,9 @@ type reading struct {
 func (s *Service) refresh(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, p mirrorPart,
 ) (reading, error) {
-	r, moved := s.reread(ctx, callCtx, by, t, c, p)
-	if moved != nil && !errors.Is(moved, errMoved) {
-		return reading{}, moved
+	r, moveErr := s.reread(ctx, callCtx, by, t, c, p)
+	if moveErr != nil && !errors.Is(moveErr, errMoved) {
+		return reading{}, moveErr
 	}
 	if c, err := s.withDefault(ctx, callCtx, by, t, r.customer); err == nil {
 		r.customer = c
@@ -92,7 +92,7 @@ func (s *Service) refresh(
 	} // likewise
 	var err error
 	if r.customer, err = s.notify(ctx, by, t, r.customer); err == nil {
-		err = moved
+		err = moveErr
 	}
 	return r, err
 }
@@ -181,11 +181,11 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 	if err := s.makeDefault(callCtx, t, c.ID, m.ID); err != nil {
 		return nil, err
 	}
-	now, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *payment.Customer) error {
-		if now.DefaultMethod() != nil { // a default was chosen in the meantime
+	current, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(current *payment.Customer) error {
+		if current.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
-		if err := now.SetDefault(mirrorActor(by), today, look, m.ID); !errors.Is(err, payment.ErrMethodNotFound) {
+		if err := current.SetDefault(mirrorActor(by), today, look, m.ID); !errors.Is(err, payment.ErrMethodNotFound) {
 			return err
 		}
 		return nil
@@ -193,7 +193,7 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 	if err != nil {
 		return nil, err
 	}
-	return now, s.keepChoice(callCtx, t, now, m.ID)
+	return current, s.keepChoice(callCtx, t, current, m.ID)
 }
 
 // Wallet holds a workspace's payment methods.

@@ -26,25 +26,25 @@ func (s *Service) notify(
 		return c, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		var given []payment.Notice
+		var notices []payment.Notice
 		if c, err = tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
-			given = c.Notify(mirrorActor(by), now, t.Grace)
+			notices = c.Notify(mirrorActor(by), now, t.Grace)
 			return nil
 		}); err != nil {
 			return err
 		}
-		given = slices.DeleteFunc(given,
+		notices = slices.DeleteFunc(notices,
 			func(n payment.Notice) bool { return !slices.Contains(t.MailedNotices, n.Kind) })
-		if len(given) == 0 {
+		if len(notices) == 0 {
 			return nil
 		}
 		owners, err := ownersOf(ctx, tx.Workspaces, by)
 		if err != nil {
 			return err
 		}
-		for _, n := range given {
-			for _, to := range owners {
-				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), payment.NoticeJob, n.Subject(to.User),
+		for _, n := range notices {
+			for _, owner := range owners {
+				if err := tx.Jobs.Enqueue(ctx, job.New(mirrorActor(by), payment.NoticeJob, n.Subject(owner.User),
 					by.At)); err != nil {
 					return err
 				}
@@ -89,11 +89,11 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 	if err != nil {
 		return ignoring(err)
 	}
-	n, to := c.ParseNoticeSubject(subject)
+	n, user := c.ParseNoticeSubject(subject)
 	if n == nil {
 		return nil
 	}
-	m, err := s.workspaces.Member(ctx, by.Org, by.Workspace, to)
+	m, err := s.workspaces.Member(ctx, by.Org, by.Workspace, user)
 	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role != identity.Owner || m.Email == "") {
 		return nil
 	}
@@ -109,14 +109,14 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 
 // noticeMail returns the mail of a notice. It has no links, because people who get it know their
 // application, and names the workspace by its slug, because a name could hold a message of someone else.
-func noticeMail(n *payment.Notice, to string, w *account.Workspace) ports.Mail {
+func noticeMail(n *payment.Notice, address string, w *account.Workspace) ports.Mail {
 	subject, text := "", ""
 	date := func(key string) string {
-		at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(n.Data[key]))
+		now, err := time.Parse(time.RFC3339Nano, fmt.Sprint(n.Data[key]))
 		if err != nil {
 			return "soon"
 		}
-		return at.UTC().Format("2 January 2006, 15:04") + " UTC"
+		return now.UTC().Format("2 January 2006, 15:04") + " UTC"
 	}
 	switch n.Kind {
 	case payment.PaymentFailed:
@@ -135,5 +135,6 @@ func noticeMail(n *payment.Notice, to string, w *account.Workspace) ports.Mail {
 			"Please add another payment method.",
 			n.Data["last4"], n.Data["exp_month"], n.Data["exp_year"])
 	}
-	return ports.Mail{To: to, Subject: subject, Text: "Workspace: " + w.Slug + "\n\n" + strings.TrimSpace(text) + "\n"}
+	return ports.Mail{To: address, Subject: subject,
+		Text: "Workspace: " + w.Slug + "\n\n" + strings.TrimSpace(text) + "\n"}
 }

@@ -63,7 +63,7 @@ func TestANoticeIsGivenOnce(t *testing.T) {
 			queued := 0
 			if j, is := s.queued[payment.NoticeJob]; is {
 				queued = tt.mails
-				if n, to := s.kept.ParseNoticeSubject(j.Subject); n == nil || to != "bob" || !j.Due.Equal(now) {
+				if n, user := s.kept.ParseNoticeSubject(j.Subject); n == nil || user != "bob" || !j.Due.Equal(now) {
 					t.Errorf("queued %+v", j)
 				}
 			}

@@ -35,50 +35,50 @@ func (s *Service) settle(
 	if payment.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
 		return nil, result{}, err
 	}
-	var now *payment.Customer
-	abandoned := false
-	for settled := false; ; {
-		var stored error
-		now, stored = s.update(ctx, by, t, func(c *payment.Customer) error {
-			abandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
+	var current *payment.Customer
+	isAbandoned := false
+	for isSettled := false; ; {
+		var storeErr error
+		current, storeErr = s.update(ctx, by, t, func(c *payment.Customer) error {
+			isAbandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
 			switch {
 			case err != nil:
-				settled = true
+				isSettled = true
 				c.Abandon(by, op.Key, code(err))
 			case op.Kind == payment.Pay:
-				settled = c.SettlePayment(by, op.Key, look, out.paid, out.subscriptions, t.Plans)
+				isSettled = c.SettlePayment(by, op.Key, look, out.paid, out.subscriptions, t.Plans)
 			default:
-				settled = c.Settle(by, op.Key, look, out.subscriptions, t.Plans)
+				isSettled = c.Settle(by, op.Key, look, out.subscriptions, t.Plans)
 			}
 			return nil
 		})
-		if stored != nil {
-			return nil, result{}, errors.Join(err, stored)
+		if storeErr != nil {
+			return nil, result{}, errors.Join(err, storeErr)
 		}
-		if settled {
+		if isSettled {
 			break
 		}
-		look = now.Look() // what a read has stored since may be newer than the response
-		again, end := context.WithTimeout(ctx, max(timeLeft(callCtx), rereadFor))
-		all, unread := s.subscriptions(again, t, c)
+		look = current.Look() // what a read has stored since may be newer than the response
+		retryCtx, end := context.WithTimeout(ctx, max(timeLeft(callCtx), rereadFor))
+		all, unread := s.subscriptions(retryCtx, t, c)
 		if end(); unread != nil {
 			return nil, result{}, unread
 		}
 		out.subscriptions = all
 	}
-	if abandoned && op.TrialDays > 0 && !now.HadTrial { // otherwise only this workspace could use the trial
+	if isAbandoned && op.TrialDays > 0 && !current.HadTrial { // otherwise only this workspace could use the trial
 		_ = s.trials.Release(ctx, by, t.Account)
 	}
 	if err != nil && op.Kind == payment.Subscribe && op.Subscription != "" { // the replaced subscription has ended
-		_, _ = s.refresh(ctx, callCtx, by, t, now, subscriptions)
+		_, _ = s.refresh(ctx, callCtx, by, t, current, subscriptions)
 	}
-	if err == nil && op.Kind == payment.Subscribe && now.BeganAgain() {
+	if err == nil && op.Kind == payment.Subscribe && current.BeganAgain() {
 		// if its invoice is paid, a period of usage begins
-		if r, unread := s.refresh(ctx, callCtx, by, t, now, invoices); unread == nil {
-			now = r.customer
+		if r, unread := s.refresh(ctx, callCtx, by, t, current, invoices); unread == nil {
+			current = r.customer
 		}
 	}
-	return now, out, err
+	return current, out, err
 }
 
 // outcome performs an operation, or looks up its outcome if the operation is too old to be repeated or
@@ -103,8 +103,8 @@ func (s *Service) outcome(
 	if errors.Is(err, payment.ErrCardDeclined) || errors.Is(err, payment.ErrSubscriptionExists) || err == nil {
 		return out, err
 	}
-	_, unsettled := errors.AsType[*payment.UnsettledError](err)
-	if unsettled || op.Repeated && !payment.OutcomeUnknown(err) {
+	_, isUnsettled := errors.AsType[*payment.UnsettledError](err)
+	if isUnsettled || op.Repeated && !payment.OutcomeUnknown(err) {
 		return s.lookUpOutcome(callCtx, by, t, c, op, err)
 	}
 	return out, err
@@ -127,14 +127,14 @@ func (s *Service) subscriptions(
 // restoreDefault restores the default from before a purchase that was declined or had no effect. It
 // returns the reason, or an unknown outcome if the default could not be restored.
 func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
-	declined error) error {
+	decline error) error {
 	if op.Before == "" {
-		return declined
+		return decline
 	}
 	if err := s.makeDefault(callCtx, t, c.ID, op.Before); err != nil && !errors.Is(err, payment.ErrMethodNotFound) {
 		return &payment.UnsettledError{Refusal: err.Error()}
 	}
-	return declined
+	return decline
 }
 
 // lookUpOutcome determines the outcome of an operation from the gateway's current state. refusal is set if the
@@ -197,16 +197,16 @@ func (s *Service) perform(
 	case payment.Pay:
 		return s.pay(callCtx, t, c, op)
 	case payment.Cancel:
-		why := op.Why()
-		for _, also := range op.Also {
+		reason := op.Why()
+		for _, id := range op.Also {
 			if err := call(callCtx, func(ctx context.Context) error {
-				return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also, why)
+				return t.Gateway.Cancel(ctx, op.Key+"_"+string(id), c.ID, id, reason)
 			}); err != nil {
 				return result{}, err
 			}
 		}
 		return result{}, call(callCtx, func(ctx context.Context) error {
-			return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription, why)
+			return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription, reason)
 		})
 	case payment.Change:
 		return one(callWithRetry(callCtx, func(ctx context.Context) (payment.GatewaySubscription, error) {

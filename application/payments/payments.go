@@ -125,9 +125,9 @@ func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 // outlast returns contexts to call the gateway and to store the outcome that do not end when the caller goes away: what
 // has begun is not left open because no one waits for it. callCtx is that of outbound.
 func outlast(ctx, callCtx context.Context) (storing, calling context.Context, cancel context.CancelFunc) {
-	left := timeLeft(callCtx)
-	calling, end := context.WithTimeout(context.WithoutCancel(callCtx), left)
-	storing, endStoring := context.WithTimeout(context.WithoutCancel(ctx), left+storeFor)
+	budget := timeLeft(callCtx)
+	calling, end := context.WithTimeout(context.WithoutCancel(callCtx), budget)
+	storing, endStoring := context.WithTimeout(context.WithoutCancel(ctx), budget+storeFor)
 	return storing, calling, func() { end(); endStoring() }
 }
 
@@ -142,23 +142,23 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 	open := false                                        // whether an earlier try may have taken effect
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the gateway when ctx ends
 		out, err = callOnce(ctx, f)
-		if refused, is := errors.AsType[*payment.Rejection](err); is && open {
-			err = &payment.UnsettledError{Refusal: refused.Reason}
+		if rejection, isRejection := errors.AsType[*payment.Rejection](err); isRejection && open {
+			err = &payment.UnsettledError{Refusal: rejection.Reason}
 			return struct{}{}, backoff.Permanent(err)
 		}
-		limited := payment.NoEffect(err)
-		_, kept := errors.AsType[*payment.KeptFailure](err)
-		if kept || err != nil && !limited && !payment.OutcomeUnknown(err) {
+		isLimited := payment.NoEffect(err)
+		_, wasKept := errors.AsType[*payment.KeptFailure](err)
+		if wasKept || err != nil && !isLimited && !payment.OutcomeUnknown(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		waits.least = 0
-		if said, ok := errors.AsType[*fault.Error](err); ok {
-			waits.least = said.RetryAfter
+		if failure, ok := errors.AsType[*fault.Error](err); ok {
+			waits.least = failure.RetryAfter
 		}
-		if limited && open {
+		if isLimited && open {
 			err = &payment.UnsettledError{Refusal: err.Error()}
 		}
-		open = open || err != nil && !limited
+		open = open || err != nil && !isLimited
 		return struct{}{}, err
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(timeLeft(ctx)))
 	return out, err
@@ -177,8 +177,8 @@ func (b *gatewayBackOff) NextBackOff() time.Duration {
 
 // timeLeft returns the time until the deadline of ctx, at least a nanosecond; 0 without a deadline.
 func timeLeft(ctx context.Context) time.Duration {
-	end, limited := ctx.Deadline()
-	if !limited {
+	end, hasDeadline := ctx.Deadline()
+	if !hasDeadline {
 		return 0
 	}
 	return max(time.Until(end), 1)
@@ -234,11 +234,11 @@ func watch(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *payment.C
 
 // code returns the code that is recorded for an error.
 func code(err error) string {
-	if d, declined := errors.AsType[*payment.DeclinedError](err); declined {
+	if d, isDecline := errors.AsType[*payment.DeclinedError](err); isDecline {
 		return d.DeclineCode
 	}
-	if said, ok := errors.AsType[*fault.Error](err); ok {
-		return said.Code
+	if failure, ok := errors.AsType[*fault.Error](err); ok {
+		return failure.Code
 	}
 	return "internal"
 }

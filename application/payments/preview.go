@@ -55,11 +55,11 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payme
 	if err != nil {
 		return nil, err
 	}
-	at, err := t.now(ctx, by)
+	now, err := t.now(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	op.ProrateAt = at.Truncate(time.Second) // as exact as gateways are
+	op.ProrateAt = now.Truncate(time.Second) // as exact as gateways are
 	p, err := s.preview(callCtx, t, c, op, plans)
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (s *Service) signOffer(by identity.Actor, o *payment.Offer) (string, error)
 }
 
 func (s *Service) openOffer(by identity.Actor, t Terms, signature string) (*payment.Offer, error) {
-	encoded, sum, _ := strings.Cut(signature, ".")
-	text, bad := base64.RawURLEncoding.DecodeString(encoded)
+	payload, sum, _ := strings.Cut(signature, ".")
+	text, bad := base64.RawURLEncoding.DecodeString(payload)
 	got, worse := base64.RawURLEncoding.DecodeString(sum)
 	want := s.deps.Digester.Digest(previewDigest, []byte(by.Org), text)
 	if bad != nil || worse != nil || !hmac.Equal(got, want[:]) {

@@ -28,10 +28,10 @@ func (s *mockedService) expectPreviews(t *testing.T, times int, amount int64, er
 }
 
 func (s *mockedService) changeAsPreviewed(
-	by identity.Actor, key string, at revision.Match, ch payment.Changes, signature string,
+	by identity.Actor, key string, match revision.Match, ch payment.Changes, signature string,
 ) (*payments.View, error) {
 	ch.Preview = signature
-	return s.ChangeSubscription(s.ctx, by, key, at, ch)
+	return s.ChangeSubscription(s.ctx, by, key, match, ch)
 }
 
 func TestAChangeAsPreviewed(t *testing.T) {

@@ -11,23 +11,23 @@ import (
 // promotion returns the promotion of a code that c can use for a sale. payment.ErrPromotionInvalid,
 // payment.ErrPromotionLimit.
 func (s *Service) promotion(
-	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, code string, of payment.Sale,
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, code string, sale payment.Sale,
 ) (*payment.Promotion, error) {
 	begin := func(c *payment.Customer) error { return c.BeginPromotion(by, t.Limits) }
 	if _, err := s.payments.Update(ctx, by, t.Account, begin); err != nil {
 		return nil, err
 	}
 	p, err := callWithRetry(callCtx, func(ctx context.Context) (payment.Promotion, error) {
-		return t.Gateway.Promotion(ctx, c.ID, code, of)
+		return t.Gateway.Promotion(ctx, c.ID, code, sale)
 	})
 	if errors.Is(err, payment.ErrPromotionInvalid) {
 		return nil, err
 	}
-	_, stored := s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
+	_, storeErr := s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
 		c.EndPromotion(by)
 		return nil
 	})
-	if err := errors.Join(err, stored); err != nil {
+	if err := errors.Join(err, storeErr); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -10,14 +10,14 @@ import (
 // Quotas returns the limits of by's workspace: those of its org, replaced by those of its plan while it
 // is entitled to the plan. It calls no gateway, and reads nothing if no plan of the org has a limit.
 func (s *Service) Quotas(ctx context.Context, by identity.Actor) (quota.Limits, error) {
-	configured := s.deps.Quotas(by.Org)
+	amounts := s.deps.Quotas(by.Org)
 	t := s.deps.Terms(by.Org)
 	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {
-		return quota.Limits{Amounts: configured}, nil
+		return quota.Limits{Amounts: amounts}, nil
 	}
 	c, now, err := s.mirrored(ctx, by, t)
 	if err != nil {
 		return quota.Limits{}, err
 	}
-	return t.Plans.Limits(configured, t.Plans.Entitling(c.LiveSubscription(), now, t.Grace)), nil
+	return t.Plans.Limits(amounts, t.Plans.Entitling(c.LiveSubscription(), now, t.Grace)), nil
 }

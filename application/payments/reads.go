@@ -70,14 +70,14 @@ func (r *Reads) bound(ctx context.Context, subject string, read func(context.Con
 	if r.breaker.State() != gobreaker.StateClosed {
 		wait = 0
 	}
-	behind := context.WithoutCancel(ctx)
+	flightCtx := context.WithoutCancel(ctx)
 	flight := r.flights.DoChan(subject, func() (any, error) {
 		report, err := r.breaker.Allow()
 		if err != nil {
 			return reading{}, errSlow
 		}
 		slow := time.AfterFunc(patience, func() { report(errSlow) })
-		out, err := read(behind)
+		out, err := read(flightCtx)
 		if slow.Stop() {
 			report(err)
 		}
@@ -89,9 +89,9 @@ func (r *Reads) bound(ctx context.Context, subject string, read func(context.Con
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case done := <-flight:
-		out, _ := done.Val.(reading)
-		return out, done.Err
+	case result := <-flight:
+		out, _ := result.Val.(reading)
+		return out, result.Err
 	case <-timer.C:
 		return reading{}, errSlow
 	case <-ctx.Done():

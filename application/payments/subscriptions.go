@@ -124,11 +124,11 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *payme
 }
 
 // actionOf returns what the payer must do for a subscription; nil if held is, or if there is nothing to do.
-func actionOf(held *[]payment.GatewaySubscription, id payment.SubscriptionID) *payment.Action {
-	if held == nil {
+func actionOf(subscriptions *[]payment.GatewaySubscription, id payment.SubscriptionID) *payment.Action {
+	if subscriptions == nil {
 		return nil
 	}
-	for _, h := range *held {
+	for _, h := range *subscriptions {
 		if h.ID == id {
 			return h.Action
 		}
@@ -159,19 +159,19 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return nil, err
 	}
-	plans, held := t.Plans, (*[]payment.GatewaySubscription)(nil)
+	plans, subscriptions := t.Plans, (*[]payment.GatewaySubscription)(nil)
 	w.Ended = c.CheckoutUntil
-	checked := c.Pending == nil // otherwise it was checked when it began, or has to wait
-	if checked {
+	isChecked := c.Pending == nil // otherwise it was checked when it began, or has to wait
+	if isChecked {
 		if plans, err = s.verified(callCtx, t, w.Plan); err != nil {
 			return nil, err
 		}
 		// A subscription may have been created elsewhere, or by a call whose response was lost.
-		r, ended, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
+		r, endedAt, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
 		if err != nil {
 			return nil, err
 		}
-		c, w.Ended, held = r.customer, ended, r.seen.Subscriptions
+		c, w.Ended, subscriptions = r.customer, endedAt, r.seen.Subscriptions
 		if c, err = s.loadFingerprints(ctx, callCtx, by, t, c); err != nil {
 			return nil, err
 		}
@@ -179,40 +179,40 @@ func (s *Service) Subscribe(
 			return nil, err
 		}
 	}
-	again := false
+	isRepetition := false
 	begin := func() (*payment.Customer, error) {
 		return s.beginSubscribe(ctx, by, t, key, func(c *payment.Customer) error {
-			if !checked && c.Pending == nil && c.LiveSubscription() == nil { // the other operation has just ended
+			if !isChecked && c.Pending == nil && c.LiveSubscription() == nil { // the other operation has just ended
 				return payment.ErrPending.WithRetryAfter(time.Second)
 			}
-			again, err = c.Subscribe(by, now, key, w, plans)
+			isRepetition, err = c.Subscribe(by, now, key, w, plans)
 			return err
 		})
 	}
-	begun, err := begin()
+	start, err := begin()
 	if unknown := errors.Is(err, payment.ErrMethodRequired) || errors.Is(err, payment.ErrMethodNotFound); unknown &&
 		by.At.Sub(c.WalletAt) >= recently {
 		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
 			return nil, err
 		}
-		begun, err = begin()
+		start, err = begin()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if again {
-		v, err := s.view(ctx, by, t, begun)
+	if isRepetition {
+		v, err := s.view(ctx, by, t, start)
 		if err != nil {
 			return nil, err
 		}
 		v.Made = v.Key == key
-		v.Action = actionOf(held, v.ID)
+		v.Action = actionOf(subscriptions, v.ID)
 		return v, nil
 	}
-	v, err := s.execute(ctx, callCtx, by, t, begun)
+	v, err := s.execute(ctx, callCtx, by, t, start)
 	// the next call gets a new customer if this one was deleted
 	if rejected(err) || errors.Is(err, payment.ErrMethodNotFound) {
-		_, err = s.replaceDeleted(ctx, callCtx, by, t, begun, err)
+		_, err = s.replaceDeleted(ctx, callCtx, by, t, start, err)
 		if err == nil {
 			err = payment.ErrMethodRequired
 		}
@@ -235,12 +235,12 @@ func (s *Service) verified(callCtx context.Context, t Terms, wanted payment.Plan
 	if err != nil {
 		return t.Plans, nil // the caller reports the unknown plan
 	}
-	now, err := callWithRetry(callCtx,
+	current, err := callWithRetry(callCtx,
 		func(ctx context.Context) (payment.Plans, error) { return t.Gateway.Prices(ctx, payment.Plans{*plan}) })
 	if err != nil {
 		return nil, err
 	}
-	return t.Plans.Replace(now[0]), nil
+	return t.Plans.Replace(current[0]), nil
 }
 
 // fresh returns a customer whose subscription was just read: what someone has changed at the gateway decides about a
@@ -257,12 +257,12 @@ func (s *Service) fresh(
 
 // verifiedChange is verified for a change of c to another plan. As long as the plan stays, no price is sent.
 func (s *Service) verifiedChange(
-	callCtx context.Context, t Terms, c *payment.Customer, wanted *payment.PlanID,
+	callCtx context.Context, t Terms, c *payment.Customer, plan *payment.PlanID,
 ) (payment.Plans, error) {
-	if wanted == nil || c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted {
+	if plan == nil || c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *plan {
 		return t.Plans, nil
 	}
-	return s.verified(callCtx, t, *wanted)
+	return s.verified(callCtx, t, *plan)
 }
 
 // checkChange asks the gateway for what a change needs: whether the plan is sold at its price, the promotion of a code,
@@ -283,7 +283,7 @@ func (s *Service) checkChange(
 // ChangeSubscription changes the live subscription: at the price of a preview or not at all, if ch has one. key as for
 // Subscribe. If the change was made by an earlier call that had the same key, or the same preview and changes, it
 // returns the subscription. payment.ErrPreviewNotFound, payment.ErrPreviewOutdated.
-func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match,
+func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, match revision.Match,
 	ch payment.Changes) (*View, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -311,19 +311,19 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 			return nil, err
 		}
 	}
-	plans, checked := t.Plans, c.Pending == nil // otherwise it was checked when it began, or has to wait
-	if checked {
+	plans, isChecked := t.Plans, c.Pending == nil // otherwise it was checked when it began, or has to wait
+	if isChecked {
 		if ch, plans, err = s.checkChange(ctx, callCtx, by, t, c, ch); err != nil {
 			return nil, err
 		}
 	}
 	nothing, read := false, c
 	c, err = s.update(ctx, by, t, func(c *payment.Customer) error {
-		unchecked := c.Pending == nil && (!checked || !c.SoldAs(read)) // an operation has just ended
-		if unchecked && !c.HasDone(by.At, key, ch) {
+		mustCheck := c.Pending == nil && (!isChecked || !c.SoldAs(read)) // an operation has just ended
+		if mustCheck && !c.HasDone(by.At, key, ch) {
 			return payment.ErrPending.WithRetryAfter(time.Second)
 		}
-		nothing, err = c.ChangeSubscription(by, key, at, ch, plans)
+		nothing, err = c.ChangeSubscription(by, key, match, ch, plans)
 		return err
 	})
 	if err != nil {
@@ -341,7 +341,7 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 
 // CancelSubscription ends the live subscription at once. key as for Subscribe.
 func (s *Service) CancelSubscription(
-	ctx context.Context, by identity.Actor, key string, at revision.Match, why payment.Cancellation,
+	ctx context.Context, by identity.Actor, key string, match revision.Match, reason payment.Cancellation,
 ) error {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -350,7 +350,10 @@ func (s *Service) CancelSubscription(
 	if err := s.flushUsage(ctx, by, t); err != nil {
 		return err
 	}
-	c, err := s.update(ctx, by, t, func(c *payment.Customer) error { return c.CancelSubscription(by, key, at, why) })
+	c, err := s.update(ctx, by, t, func(c *payment.Customer) error {
+		return c.CancelSubscription(by, key, match,
+			reason)
+	})
 	if errors.Is(err, payment.ErrNoCustomer) {
 		return payment.ErrNoSubscription
 	}
@@ -368,14 +371,14 @@ func (s *Service) CancelSubscription(
 func (s *Service) execute(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
 ) (*View, error) {
-	now, out, err := s.settle(ctx, callCtx, by, t, c)
+	current, out, err := s.settle(ctx, callCtx, by, t, c)
 	if err != nil {
 		return nil, err
 	}
-	if now.Subscription == nil {
+	if current.Subscription == nil {
 		return nil, nil //nolint:nilnil // there is none, and that is no error
 	}
-	v, err := s.view(ctx, by, t, now)
+	v, err := s.view(ctx, by, t, current)
 	if err != nil {
 		return nil, err
 	}

@@ -49,11 +49,11 @@ func (s *Service) claimTrial(
 	if f := c.Fingerprint(); f != "" {
 		marks = append(marks, s.trialMark(c, payment.CardMark, f))
 	}
-	taken, err := tx.Trials.Claim(ctx, by, t.Account, marks)
+	claims, err := tx.Trials.Claim(ctx, by, t.Account, marks)
 	if err != nil {
 		return err
 	}
-	return t.Trials.CheckMarks(by, taken)
+	return t.Trials.CheckMarks(by, claims)
 }
 
 func (s *Service) trialMark(c *payment.Customer, kind payment.TrialMarkKind, text string) payment.TrialMark {
@@ -75,16 +75,16 @@ func (s *Service) examineTrial(
 	if err != nil {
 		return nil, err
 	}
-	refused := false
+	isRefused := false
 	if card != "" {
-		taken, err := s.trials.Claim(ctx, mirrorActor(by), t.Account,
+		marks, err := s.trials.Claim(ctx, mirrorActor(by), t.Account,
 			[]payment.TrialMark{s.trialMark(c, payment.CardMark, card)})
 		if err != nil {
 			return nil, err
 		}
-		refused = t.Trials.Refused(taken) != ""
+		isRefused = t.Trials.Refused(marks) != ""
 	}
-	if refused {
+	if isRefused {
 		err := call(callCtx, func(ctx context.Context) error {
 			return t.Gateway.Cancel(ctx, key+"_refused", c.ID, id, payment.Cancellation{})
 		})
@@ -93,14 +93,14 @@ func (s *Service) examineTrial(
 		}
 	}
 	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
-		c.EndCheckoutTrial(mirrorActor(by), key, refused)
+		c.EndCheckoutTrial(mirrorActor(by), key, isRefused)
 		return nil
 	})
 }
 
 // cardOf returns the fingerprint of the method that is charged for the subscription; "" if it is unknown.
 func (s *Service) cardOf(callCtx context.Context, t Terms, c *payment.Customer) (string, error) {
-	held, err := callWithRetry(callCtx, func(ctx context.Context) ([]payment.GatewaySubscription, error) {
+	subscriptions, err := callWithRetry(callCtx, func(ctx context.Context) ([]payment.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Service) cardOf(callCtx context.Context, t Terms, c *payment.Customer) 
 		return "", err
 	}
 	method := w.Default
-	for _, h := range held {
+	for _, h := range subscriptions {
 		if h.ID == c.Subscription.ID && h.Method != "" {
 			method = h.Method
 		}
@@ -132,12 +132,12 @@ func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, 
 		return err
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		lapsed := false
+		hasLapsed := false
 		if _, err := tx.Payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {
-			lapsed = c.LapsedCheckoutTrial(now)
+			hasLapsed = c.LapsedCheckoutTrial(now)
 			c.EndCheckoutTrial(mirrorActor(by), c.CheckoutTrial, false)
 			return nil
-		}); err != nil || !lapsed {
+		}); err != nil || !hasLapsed {
 			return err
 		}
 		return tx.Trials.Release(ctx, by, t.Account)

@@ -131,19 +131,19 @@ func (s *Service) differences(
 }
 
 // Resume ends the pause of a workspace's payments, and reports whether there was one. by is the system.
-func (s *Service) Resume(ctx context.Context, by identity.Actor) (resumed bool, err error) {
+func (s *Service) Resume(ctx context.Context, by identity.Actor) (isResumed bool, err error) {
 	t, err := s.terms(by)
 	if err != nil {
 		return false, err
 	}
 	_, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
-		resumed, err = c.Resume(by)
+		isResumed, err = c.Resume(by)
 		return err
 	})
 	if errors.Is(err, payment.ErrNoCustomer) {
 		return false, nil
 	}
-	return resumed, err
+	return isResumed, err
 }
 
 // Paused returns the workspaces of by's org whose payments are paused. by is the system.

@@ -16,13 +16,13 @@ import (
 // queues an event for the gateway in the same transaction, so that a restart cannot lose it.
 func (s *Service) addUsage(
 	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, r payment.UsageReport, now time.Time,
-) (sum int64, repeated bool, err error) {
+) (sum int64, isRepetition bool, err error) {
 	price := t.Plans.Metering(c.LiveSubscription(), r.Feature)
 	if price == nil {
 		return s.meters.Add(ctx, by, r)
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if sum, repeated, err = tx.Meters.Add(ctx, by, r); err != nil || repeated {
+		if sum, isRepetition, err = tx.Meters.Add(ctx, by, r); err != nil || isRepetition {
 			return err
 		}
 		e := payment.UsageEvent{
@@ -34,7 +34,7 @@ func (s *Service) addUsage(
 		}
 		return tx.Jobs.Enqueue(ctx, job.New(by, payment.UsageJob, string(c.ID), by.At))
 	})
-	return sum, repeated, err
+	return sum, isRepetition, err
 }
 
 // isMetered reports whether the subscription of c is billed by usage.
@@ -99,8 +99,8 @@ func (s *Service) sendUsage(
 	}
 	first := e.TriedAt.IsZero()
 	if first {
-		quantity, tried, err := s.meters.TryUsage(ctx, by.Workspace, e.ID, by.At)
-		if err != nil || !tried { // another job has it
+		quantity, wasTried, err := s.meters.TryUsage(ctx, by.Workspace, e.ID, by.At)
+		if err != nil || !wasTried { // another job has it
 			return err
 		}
 		e.Quantity = quantity

@@ -15,7 +15,7 @@ type changes struct {
 }
 
 // expect says that the records of users are about to be changed in the store, until done is called.
-func (g *registry) expect(org identity.OrgID, users []identity.UserID) (done func()) {
+func (g *registry) expect(org identity.OrgID, users []identity.UserID) (release func()) {
 	for _, user := range users {
 		k := key{org, user}
 		g.withEntry(k, func(s *shard, _ *entry) {
@@ -39,8 +39,8 @@ func (g *registry) expect(org identity.OrgID, users []identity.UserID) (done fun
 
 // remember keeps a stored record that no entry holds for the changes that are being made. The caller must hold the
 // lock.
-func (s *shard) remember(k key, stored *presence.Record) {
-	if c := s.changes[k]; c != nil && (c.newest == nil || stored.IsNewerThan(c.newest)) {
-		c.newest = stored
+func (s *shard) remember(k key, current *presence.Record) {
+	if c := s.changes[k]; c != nil && (c.newest == nil || current.IsNewerThan(c.newest)) {
+		c.newest = current
 	}
 }

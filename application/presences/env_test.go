@@ -205,29 +205,29 @@ func (s *env) update(users []identity.UserID, change func(*presence.Record) erro
 	for range 2 {
 		out, changed = nil, map[identity.UserID]*presence.Record{}
 		for _, user := range users {
-			was := s.records[user]
-			if was == nil {
-				was = presence.New("org", user, presence.ID("prs_"+user))
+			previous := s.records[user]
+			if previous == nil {
+				previous = presence.New("org", user, presence.ID("prs_"+user))
 			}
-			r := was.Copy()
+			r := previous.Copy()
 			if err := change(r); err != nil {
 				return nil, err
 			}
-			if !r.Equal(was) {
+			if !r.Equal(previous) {
 				changed[user] = r
 			}
 			out = append(out, r)
 		}
 	}
 	for _, r := range out {
-		was, there := s.records[r.User]
+		previous, exists := s.records[r.User]
 		if changed[r.User] == nil {
 			continue
 		}
-		if !there {
-			was = presence.New("org", r.User, r.ID)
+		if !exists {
+			previous = presence.New("org", r.User, r.ID)
 		}
-		s.seq = r.Number(was, s.seq)
+		s.seq = r.Number(previous, s.seq)
 		s.saved++
 	}
 	for user, r := range changed {

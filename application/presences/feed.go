@@ -68,13 +68,13 @@ func (f *feed) orgFeed(org identity.OrgID) *orgFeed {
 
 // changed says that records of an org have changed, on this node or another. An empty org means all
 // orgs.
-func (f *feed) changed(org identity.OrgID, here bool) {
+func (f *feed) changed(org identity.OrgID, isLocal bool) {
 	f.mu.Lock()
 	if org != "" {
-		f.dirty[org] = f.dirty[org] || here
+		f.dirty[org] = f.dirty[org] || isLocal
 	} else {
 		for org := range f.orgs {
-			f.dirty[org] = f.dirty[org] || here
+			f.dirty[org] = f.dirty[org] || isLocal
 		}
 	}
 	f.mu.Unlock()
@@ -85,9 +85,9 @@ func (f *feed) changed(org identity.OrgID, here bool) {
 func (f *feed) take() map[identity.OrgID]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	taken := f.dirty
+	orgs := f.dirty
 	f.dirty = map[identity.OrgID]bool{}
-	return taken
+	return orgs
 }
 
 // follow sends changes to the watches until ctx ends.
@@ -105,12 +105,12 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 		case <-s.feed.wake:
 		}
 		for org, announce := range s.feed.take() {
-			var announced error
+			var announceErr error
 			if announce && s.signals != nil {
-				announced = s.signals.Announce(ctx, org)
+				announceErr = s.signals.Announce(ctx, org)
 			}
 			err := s.catchUp(ctx, org)
-			report(errors.Join(announced, err))
+			report(errors.Join(announceErr, err))
 			if err != nil { // retried with the next signal or tick; other nodes poll by themselves
 				s.feed.mu.Lock()
 				s.feed.dirty[org] = s.feed.dirty[org] || false
@@ -130,18 +130,18 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 	s.feed.mu.Lock()
 	o := s.feed.orgFeed(org)
-	above, known := o.last, o.known
+	newest, isKnown := o.last, o.known
 	if idle := !s.registry.shared && len(o.watches) == 0; idle {
 		o.known = false
 		s.feed.mu.Unlock()
 		return nil
 	}
 	s.feed.mu.Unlock()
-	if !known {
+	if !isKnown {
 		return s.beginFollowing(ctx, org)
 	}
 	for {
-		records, err := s.store.Changes(ctx, org, above, nil, changesPage)
+		records, err := s.store.Changes(ctx, org, newest, nil, changesPage)
 		if err != nil {
 			return err
 		}
@@ -149,8 +149,8 @@ func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 			s.registry.follow(&records[i], s.now)
 		}
 		if len(records) > 0 {
-			above = records[len(records)-1].Seq
-			s.feed.deliver(org, records, above)
+			newest = records[len(records)-1].Seq
+			s.feed.deliver(org, records, newest)
 		}
 		if len(records) < changesPage {
 			return nil
@@ -161,9 +161,9 @@ func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 // beginFollowing sets the Seq from which an org is followed, unless it is set already.
 func (s *Service) beginFollowing(ctx context.Context, org identity.OrgID) error {
 	s.feed.mu.Lock()
-	known := s.feed.orgFeed(org).known
+	isKnown := s.feed.orgFeed(org).known
 	s.feed.mu.Unlock()
-	if known {
+	if isKnown {
 		return nil
 	}
 	_, seq, err := s.store.Counts(ctx, org)
@@ -197,7 +197,7 @@ func (f *feed) deliver(org identity.OrgID, records []presence.Record, last int64
 
 // join adds w to the watches that get changes from now on, and returns the Seq up to which all earlier
 // changes were sent.
-func (f *feed) join(w *Watch) (last int64, known bool, err error) {
+func (f *feed) join(w *Watch) (last int64, isKnown bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o := f.orgFeed(w.by.Org)

@@ -18,27 +18,27 @@ type groups map[identity.OrgID]map[identity.UserID][]identity.WorkspaceID
 // may concern. If each watch read them, there would be a thousand queries for data that hardly ever
 // changes.
 func (s *Service) regroup(ctx context.Context, last groups) error {
-	var failed error
-	for org, named := range s.feed.watchedUsers() {
-		if len(named.users) == 0 {
+	var failure error
+	for org, watched := range s.feed.watchedUsers() {
+		if len(watched.users) == 0 {
 			delete(last, org)
 			continue
 		}
-		now, err := s.store.Workspaces(ctx, org, named.users)
+		current, err := s.store.Workspaces(ctx, org, watched.users)
 		if err != nil {
-			failed = errors.Join(failed, err)
+			failure = errors.Join(failure, err)
 			continue
 		}
-		var moved []identity.UserID
-		for _, user := range named.users {
-			if !slices.Equal(now[user], last[org][user]) {
-				moved = append(moved, user)
+		var users []identity.UserID
+		for _, user := range watched.users {
+			if !slices.Equal(current[user], last[org][user]) {
+				users = append(users, user)
 			}
 		}
-		last[org] = now
-		s.feed.regrouped(org, moved, named.due)
+		last[org] = current
+		s.feed.regrouped(org, users, watched.due)
 	}
-	return failed
+	return failure
 }
 
 // watchedUsers holds the users that the watches of an org depend on, and the watches that are due for a
@@ -59,11 +59,11 @@ func (f *feed) watchedUsers() map[identity.OrgID]watchedUsers {
 }
 
 // regrouped signals watches that the set of users they see may have changed.
-func (f *feed) regrouped(org identity.OrgID, moved []identity.UserID, due []*Watch) {
+func (f *feed) regrouped(org identity.OrgID, users []identity.UserID, due []*Watch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o := f.orgFeed(org)
-	for _, user := range moved {
+	for _, user := range users {
 		due = append(due, o.depending[user]...)
 	}
 	for _, w := range due {

@@ -93,8 +93,8 @@ func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 		if time.Sleep(2 * time.Second); !signalled(mine) {
 			t.Error("what could not be found out is not tried again")
 		}
-		changed, err := mine.Recheck(t.Context())
-		if must(t, err); !changed {
+		isChanged, err := mine.Recheck(t.Context())
+		if must(t, err); !isChanged {
 			t.Error("nothing has changed")
 		}
 		if move(false); !signalled(mine) {

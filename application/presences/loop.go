@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context, orgs func() []identity.OrgID, report 
 	defer following.Wait()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for polled, last := time.Now(), (groups{}); ; { // not s.now(), which may go back
+	for lastPoll, last := time.Now(), (groups{}); ; { // not s.now(), which may go back
 		select {
 		case <-ctx.Done():
 			return
@@ -45,10 +45,10 @@ func (s *Service) Run(ctx context.Context, orgs func() []identity.OrgID, report 
 		for org, users := range s.registry.due(s.now()) {
 			quiet(s.settle(ctx, org, users))
 		}
-		if time.Since(polled) < poll {
+		if time.Since(lastPoll) < poll {
 			continue
 		}
-		polled = time.Now()
+		lastPoll = time.Now()
 		quiet(s.regroup(ctx, last))
 		if s.registry.shared { // a single node has everything on its wheel
 			for _, org := range orgs() {
@@ -61,19 +61,19 @@ func (s *Service) Run(ctx context.Context, orgs func() []identity.OrgID, report 
 // settleOverdue settles records that are due by a time, whichever node heard of them last, because a node may
 // have stopped.
 func (s *Service) settleOverdue(ctx context.Context, org identity.OrgID, by time.Time) error {
-	for after := (presence.DueEntry{}); ; {
-		owed, err := s.store.Due(ctx, org, by, after, settleBatch)
-		if err != nil || len(owed) == 0 {
+	for cursor := (presence.DueEntry{}); ; {
+		entries, err := s.store.Due(ctx, org, by, cursor, settleBatch)
+		if err != nil || len(entries) == 0 {
 			return err
 		}
-		users := make([]identity.UserID, len(owed))
-		for i, o := range owed {
+		users := make([]identity.UserID, len(entries))
+		for i, o := range entries {
 			users[i] = o.User
 		}
 		if err := s.settle(ctx, org, users); err != nil {
 			return err
 		}
-		after = owed[len(owed)-1]
+		cursor = entries[len(entries)-1]
 	}
 }
 

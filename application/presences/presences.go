@@ -41,7 +41,7 @@ func NewService(store ports.Presences, now Clock, signals ports.PresenceSignals)
 // visible changes are durable when it returns.
 func (s *Service) Beat(
 	ctx context.Context, by identity.Actor, h presence.Heartbeat,
-) (v presence.View, created bool, err error) {
+) (v presence.View, isNew bool, err error) {
 	now := s.now()
 	if err := h.Check(by, now); err != nil {
 		return presence.View{}, false, err
@@ -57,16 +57,16 @@ func (s *Service) Beat(
 // storeBeat applies a heartbeat that changes what others see.
 func (s *Service) storeBeat(
 	ctx context.Context, by identity.Actor, h presence.Heartbeat, now time.Time,
-) (v presence.View, created bool, err error) {
+) (v presence.View, isNew bool, err error) {
 	records, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
-		created = r.Deleted
+		isNew = r.Deleted
 		s.registry.mergeDevices(r, s.now())
 		return r.Beat(by, h, now)
 	})
 	if err != nil {
 		return presence.View{}, false, err
 	}
-	return records[0].View(presence.Own, now), created, nil
+	return records[0].View(presence.Own, now), isNew, nil
 }
 
 // Attend is the heartbeat of an open stream of by: first when it opens, which may start the presence;
@@ -111,11 +111,11 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	}
 	access := r.Access(by, false)
 	if access == presence.None {
-		with, err := s.colleagues(ctx, by, []identity.UserID{r.User})
+		visible, err := s.colleagues(ctx, by, []identity.UserID{r.User})
 		if err != nil {
 			return presence.View{}, err
 		}
-		access = r.Access(by, len(with) > 0)
+		access = r.Access(by, len(visible) > 0)
 	}
 	if access == presence.None || r.Deleted {
 		return presence.View{}, presence.ErrNotFound
@@ -212,19 +212,19 @@ func (s *Service) update(ctx context.Context, org identity.OrgID, users []identi
 		}
 	}
 	defer s.registry.expect(org, users)()
-	var before map[identity.UserID]int64
+	var versions map[identity.UserID]int64
 	records, err := s.store.Update(ctx, org, users, func(r *presence.Record) error {
-		if before == nil {
-			before = make(map[identity.UserID]int64, len(users))
+		if versions == nil {
+			versions = make(map[identity.UserID]int64, len(users))
 		}
-		before[r.User] = r.Seq
+		versions[r.User] = r.Seq
 		s.registry.correctTimes(r, s.now())
 		return change(r)
 	})
 	visible := false
 	for _, r := range records {
 		s.registry.put(r, s.now)
-		visible = visible || r.Seq != before[r.User]
+		visible = visible || r.Seq != versions[r.User]
 	}
 	if visible {
 		s.feed.changed(org, true)

@@ -49,8 +49,8 @@ type entry struct {
 	previous, next *entry
 }
 
-func newRegistry(now time.Time, shared bool) *registry {
-	g := &registry{shared: shared, seed: maphash.MakeSeed()}
+func newRegistry(now time.Time, isShared bool) *registry {
+	g := &registry{shared: isShared, seed: maphash.MakeSeed()}
 	for i := range g.shards {
 		g.shards[i].entries = map[identity.OrgID]map[identity.UserID]*entry{}
 		g.shards[i].changes = map[key]*changes{}
@@ -99,12 +99,12 @@ func (g *registry) mergeDevices(r *presence.Record, now time.Time) {
 }
 
 // put adopts a record that a change has stored (expect). It calls clock while no correction of the time is being made.
-func (g *registry) put(stored *presence.Record, clock func() time.Time) {
-	k := key{stored.Org, stored.User}
+func (g *registry) put(current *presence.Record, clock func() time.Time) {
+	k := key{current.Org, current.User}
 	g.withEntry(k, func(s *shard, e *entry) {
 		now := clock()
-		s.adopt(g, k, e, stored, now)
-		if c := s.changes[k]; c != nil && c.newest != nil && c.newest.IsNewerThan(stored) {
+		s.adopt(g, k, e, current, now)
+		if c := s.changes[k]; c != nil && c.newest != nil && c.newest.IsNewerThan(current) {
 			s.adopt(g, k, s.entries[k.org][k.user], c.newest, now)
 		}
 	})
@@ -112,25 +112,25 @@ func (g *registry) put(stored *presence.Record, clock func() time.Time) {
 
 // adopt replaces e, nil if there is none, by a stored record. It keeps heartbeats that arrived in the meantime, and a
 // later change whose notice arrived first.
-func (s *shard) adopt(g *registry, k key, e *entry, stored *presence.Record, now time.Time) {
+func (s *shard) adopt(g *registry, k key, e *entry, current *presence.Record, now time.Time) {
 	if e == nil {
-		e = &entry{record: *stored.Copy()}
-	} else if s.renew(g, e, stored, now) {
+		e = &entry{record: *current.Copy()}
+	} else if s.renew(g, e, current, now) {
 		return
 	}
 	// A record that has ended is not kept: it would be due forever.
 	e.record.Settle(now)
-	if e.record.Next().IsZero() && e.record.EqualVisible(stored) {
+	if e.record.Next().IsZero() && e.record.EqualVisible(current) {
 		s.wheel.remove(e)
 		delete(s.entries[k.org], k.user)
-		s.remember(k, stored)
+		s.remember(k, current)
 		return
 	}
-	e.expires, e.dirtySince = stored.Due.UnixMicro(), 0
-	if !e.record.Equal(stored) {
+	e.expires, e.dirtySince = current.Due.UnixMicro(), 0
+	if !e.record.Equal(current) {
 		e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
 	}
-	if !e.record.EqualVisible(stored) {
+	if !e.record.EqualVisible(current) {
 		e.expires = 0
 	}
 	if s.entries[k.org] == nil {
@@ -143,16 +143,16 @@ func (s *shard) adopt(g *registry, k key, e *entry, stored *presence.Record, now
 // renew replaces an entry by the stored record or, if the entry has a later change, copies only what is
 // fresher (done). A heartbeat that was acknowledged after a deletion, which this node learns of only
 // now, revives the presence.
-func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
-	if e.record.IsNewerThan(stored) {
-		e.record.MergeDevices(stored)
+func (s *shard) renew(g *registry, e *entry, current *presence.Record, now time.Time) (isDone bool) {
+	if e.record.IsNewerThan(current) {
+		e.record.MergeDevices(current)
 		s.wheel.put(e, g.dueAt(e))
 		return true
 	}
-	e.record.Rectify(stored, now) // another node may have been ahead
-	r := e.record.Revive(stored, now)
+	e.record.Rectify(current, now) // another node may have been ahead
+	r := e.record.Revive(current, now)
 	if r == nil {
-		r = stored.Copy()
+		r = current.Copy()
 		r.MergeDevices(&e.record)
 	}
 	e.record = *r
@@ -160,13 +160,13 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 }
 
 // follow adopts a record that another node stored, for a user who is also on this node.
-func (g *registry) follow(stored *presence.Record, clock func() time.Time) {
-	k := key{stored.Org, stored.User}
+func (g *registry) follow(current *presence.Record, clock func() time.Time) {
+	k := key{current.Org, current.User}
 	g.withEntry(k, func(s *shard, e *entry) {
 		if e == nil {
-			s.remember(k, stored)
-		} else if stored.IsNewerThan(&e.record) {
-			s.adopt(g, k, e, stored, clock())
+			s.remember(k, current)
+		} else if current.IsNewerThan(&e.record) {
+			s.adopt(g, k, e, current, clock())
 		}
 	})
 }

@@ -38,20 +38,20 @@ func NewSeats(s ports.StreamSeats, q ports.Quotas) *Seats {
 // Take counts a stream that by is about to open, until free is called. A *quota.LimitError if the
 // workspace has too many. A caller in no workspace takes no seat.
 func (s *Seats) Take(ctx context.Context, by identity.Actor) (free func() error, err error) {
-	none := func() error { return nil }
+	noop := func() error { return nil }
 	if by.Workspace == "" {
-		return none, nil
+		return noop, nil
 	}
 	limits, err := s.quotas(ctx, by)
 	if err != nil || !limits.Bounds(quota.Streams) {
-		return none, err
+		return noop, err
 	}
 	s.count(1)
 	if err := s.Keep(ctx, by.At); err != nil {
 		s.count(-1)
 		return nil, err
 	}
-	check := func(used quota.Amounts) error { return limits.Check(used, quota.Streams) }
+	check := func(usage quota.Amounts) error { return limits.Check(usage, quota.Streams) }
 	if err := s.store.Take(ctx, by.Workspace, s.node, by.At, check); err != nil {
 		s.count(-1)
 		return nil, err

@@ -15,8 +15,8 @@ import (
 )
 
 func TestSeats(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	by := identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: identity.Member, At: at}
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	by := identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: identity.Member, At: now}
 	errOutage := errors.New("the store is away")
 	seats := func(t *testing.T, limit int64) (*presences.Seats, *mocks.MockStreamSeats) {
 		store := mocks.NewMockStreamSeats(gomock.NewController(t))
@@ -34,24 +34,24 @@ func TestSeats(t *testing.T) {
 	}
 	t.Run("a stream is counted until it ends, and the node says that it is alive", func(t *testing.T) {
 		s, store := seats(t, 1)
-		store.EXPECT().Keep(gomock.Any(), gomock.Any(), at, at.Add(time.Minute)).Return(nil)
+		store.EXPECT().Keep(gomock.Any(), gomock.Any(), now, now.Add(time.Minute)).Return(nil)
 		take(store, 1)
 		free, err := s.Take(t.Context(), by)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Keep(t.Context(), at.Add(9*time.Second)); err != nil {
+		if err := s.Keep(t.Context(), now.Add(9*time.Second)); err != nil {
 			t.Error(err)
 		}
-		store.EXPECT().Keep(gomock.Any(), gomock.Any(), at.Add(10*time.Second), at.Add(70*time.Second)).Return(nil)
-		if err := s.Keep(t.Context(), at.Add(10*time.Second)); err != nil {
+		store.EXPECT().Keep(gomock.Any(), gomock.Any(), now.Add(10*time.Second), now.Add(70*time.Second)).Return(nil)
+		if err := s.Keep(t.Context(), now.Add(10*time.Second)); err != nil {
 			t.Error(err)
 		}
 		store.EXPECT().Free(gomock.Any(), by.Workspace, gomock.Any()).Return(nil)
 		if err := free(); err != nil {
 			t.Error(err)
 		}
-		if err := s.Keep(t.Context(), at.Add(time.Hour)); err != nil { // without streams nothing is stored
+		if err := s.Keep(t.Context(), now.Add(time.Hour)); err != nil { // without streams nothing is stored
 			t.Error(err)
 		}
 	})

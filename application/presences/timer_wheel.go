@@ -14,9 +14,9 @@ type timerWheel struct {
 }
 
 // put places e for the time at which it is due, and removes it from its old place.
-func (w *timerWheel) put(e *entry, at time.Time) {
-	second := at.Unix()
-	if at.Nanosecond() > 0 {
+func (w *timerWheel) put(e *entry, now time.Time) {
+	second := now.Unix()
+	if now.Nanosecond() > 0 {
 		second++ // never early
 	}
 	second = max(second, w.at+1)

@@ -62,21 +62,21 @@ type Batch struct {
 // users; 0 for none. reset says that this Seq is not valid, and that the reader starts from the
 // beginning. The watch must be closed.
 func (s *Service) Watch(
-	ctx context.Context, by identity.Actor, users []identity.UserID, above int64,
+	ctx context.Context, by identity.Actor, users []identity.UserID, newest int64,
 ) (w *Watch, reset bool, err error) {
 	w = &Watch{
-		service: s, by: by, requested: users, readerSeq: above, behind: true,
+		service: s, by: by, requested: users, readerSeq: newest, behind: true,
 		pending: map[identity.UserID]*presence.Record{},
 	}
 	w.Ready, w.Regrouped = make(chan struct{}, 1), make(chan struct{}, 1)
 	if w.users, err = w.visible(ctx); err != nil {
 		return nil, false, err
 	}
-	last, known, err := s.feed.join(w)
+	last, isKnown, err := s.feed.join(w)
 	if err != nil {
 		return nil, false, err
 	}
-	if !known {
+	if !isKnown {
 		if err := s.beginFollowing(ctx, by.Org); err != nil {
 			w.Close()
 			return nil, false, err
@@ -85,7 +85,7 @@ func (s *Service) Watch(
 		last = s.feed.orgFeed(by.Org).last
 		s.feed.mu.Unlock()
 	}
-	if reset = above > last && !s.hasAssigned(ctx, by.Org, above); reset {
+	if reset = newest > last && !s.hasAssigned(ctx, by.Org, newest); reset {
 		w.readerSeq = 0
 	}
 	w.resumed, w.resumedAt = w.readerSeq > 0, w.readerSeq
@@ -118,7 +118,7 @@ func (w *Watch) Close() { w.service.feed.leave(w) }
 
 // Recheck reads which users now share a workspace with by. changed says that this set has changed; then
 // the watch starts from the beginning. After an error, Regrouped signals again.
-func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
+func (w *Watch) Recheck(ctx context.Context) (isChanged bool, err error) {
 	f := w.service.feed
 	users, err := w.visible(ctx)
 	if err != nil {
@@ -221,16 +221,16 @@ func (w *Watch) read(ctx context.Context) (*Batch, error) {
 
 // show adds what by sees of a record, if it has a change that by can see after the Seq above. Others see an invisible
 // user as offline, and nothing of what the user does until they are visible again.
-func (w *Watch) show(b *Batch, r *presence.Record, above int64) {
+func (w *Watch) show(b *Batch, r *presence.Record, newest int64) {
 	now := w.service.now()
-	if !r.IsNewFor(w.by, above, now) {
+	if !r.IsNewFor(w.by, newest, now) {
 		return
 	}
 	if r.Deleted {
 		b.Gone = append(b.Gone, r.ID)
 		return
 	}
-	seen := r.Copy()
-	w.service.registry.mergeDevices(seen, now)
-	b.Views = append(b.Views, seen.View(r.Access(w.by, true), now))
+	view := r.Copy()
+	w.service.registry.mergeDevices(view, now)
+	b.Views = append(b.Views, view.View(r.Access(w.by, true), now))
 }

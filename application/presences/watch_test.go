@@ -274,15 +274,15 @@ func TestWhoNoLongerSharesAWorkspaceIsForgotten(t *testing.T) {
 		if r.read(t, 10); len(r.seen) != 1 {
 			t.Fatalf("seen: %v", r.seen)
 		}
-		changed, err := r.watch.Recheck(t.Context())
-		if must(t, err); changed {
+		isChanged, err := r.watch.Recheck(t.Context())
+		if must(t, err); isChanged {
 			t.Error("nothing has changed")
 		}
 		s.mu.Lock()
 		s.apart = true
 		s.mu.Unlock()
-		changed, err = r.watch.Recheck(t.Context())
-		if must(t, err); !changed {
+		isChanged, err = r.watch.Recheck(t.Context())
+		if must(t, err); !isChanged {
 			t.Error("it goes on")
 		}
 		r.forget()

@@ -15,20 +15,20 @@ import (
 // prompt.ErrContractBreak if the template is checked for that, the version breaks the contract of the active one, and a
 // does not acknowledge it.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	at revision.Match, a prompt.Activating) (t *prompt.Template, asked *prompt.ActivationRequest, err error) {
+	match revision.Match, a prompt.Activating) (t *prompt.Template, request *prompt.ActivationRequest, err error) {
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var v *prompt.VersionInfo
 		waits := false
 		t, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,
-			func(stored *prompt.Template, named *prompt.VersionInfo) error {
-				v = named
-				if waits = stored.Waits(by, a); waits {
-					return stored.MayRequest(by, at, named, a)
+			func(current *prompt.Template, info *prompt.VersionInfo) error {
+				v = info
+				if waits = current.Waits(by, a); waits {
+					return current.MayRequest(by, match, info, a)
 				}
-				return stored.Activate(by, at, named, a.Expected, a.Reason)
+				return current.Activate(by, match, info, a.Expected, a.Reason)
 			})
 		if err == nil && waits {
-			t, asked, err = activateLater(ctx, tx, by, t, v, a)
+			t, request, err = activateLater(ctx, tx, by, t, v, a)
 			return nil, err
 		}
 		if err == nil {
@@ -42,7 +42,7 @@ func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id pro
 	if err != nil {
 		return nil, nil, err
 	}
-	return t, asked, nil
+	return t, request, nil
 }
 
 // activateLater records a request for the activation of v, unless that has to wait for nothing.
@@ -55,11 +55,11 @@ func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *p
 	if err != nil {
 		return nil, nil, err
 	}
-	planned := t.Plan(by, v, a, checks)
-	if planned.IsReady(by.At) {
+	plan := t.Plan(by, v, a, checks)
+	if plan.IsReady(by.At) {
 		t, err = tx.Prompts.UpdateVersion(ctx, by, t.ID, prompt.Ref{ID: v.ID},
 			func(t *prompt.Template, v *prompt.VersionInfo) error {
-				t.ActivateReady(by, v, planned)
+				t.ActivateReady(by, v, plan)
 				return nil
 			})
 		if err == nil {
@@ -82,26 +82,26 @@ func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *p
 	if err != nil {
 		return nil, nil, err
 	}
-	var made prompt.ActivationRequest
+	var request prompt.ActivationRequest
 	t, err = tx.Prompts.Update(ctx, by, t.ID, func(t *prompt.Template) (err error) {
-		made, err = t.Request(by, planned, open)
+		request, err = t.Request(by, plan, open)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return t, &made, lookLater(ctx, tx, by, made)
+	return t, &request, lookLater(ctx, tx, by, request)
 }
 
 // activated checks what follows from the activation that t, just saved, has recorded. It returns
 // prompt.ErrContractBreak if the version breaks the contract of the one before; the transaction must be rolled back
 // then. It reads the contents after the activation, so that an activation of a template that is not checked reads none.
-func activated(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, acknowledged bool) error {
+func activated(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, isAcknowledged bool) error {
 	for _, a := range t.Activated {
 		if a.Label != "" {
 			continue
 		}
-		if !acknowledged {
+		if !isAcknowledged {
 			if err := keepsContract(ctx, tx, by, t, a.From, a.To); err != nil {
 				return err
 			}
@@ -119,15 +119,15 @@ func keepsContract(
 	if t.Compatibility != prompt.Backward || from == "" {
 		return nil
 	}
-	before, err := expandedIn(ctx, tx, by, t, from)
+	previous, err := expandedIn(ctx, tx, by, t, from)
 	if err != nil {
 		return err
 	}
-	after, err := expandedIn(ctx, tx, by, t, to)
+	expanded, err := expandedIn(ctx, tx, by, t, to)
 	if err != nil {
 		return err
 	}
-	return t.KeepsContract(before, after)
+	return t.KeepsContract(previous, expanded)
 }
 
 // expandedIn returns a released version of t as its readers get it.

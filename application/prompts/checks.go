@@ -23,21 +23,21 @@ func (s *Service) Checks(
 // Report records a check of a version. If a request to activate the version waited only for it, the version is
 // activated.
 func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	c prompt.Check) (stored prompt.Check, of *prompt.VersionInfo, err error) {
+	c prompt.Check) (result prompt.Check, info *prompt.VersionInfo, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		_, v, err := tx.Prompts.Lock(ctx, by, id, ref)
 		if err != nil {
 			return err
 		}
-		var before []prompt.Check
+		var previous []prompt.Check
 		if v != nil {
-			if before, err = tx.PromptLists.Checks(ctx, by.Workspace, id, v.ID); err != nil {
+			if previous, err = tx.PromptLists.Checks(ctx, by.Workspace, id, v.ID); err != nil {
 				return err
 			}
 		}
 		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
-			of = v
-			stored, err = t.Report(by, v, c, before)
+			info = v
+			result, err = t.Report(by, v, c, previous)
 			return err
 		})
 		if err != nil {
@@ -45,5 +45,5 @@ func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, r
 		}
 		return settle(ctx, tx, by, t)
 	})
-	return stored, of, err
+	return result, info, err
 }

@@ -43,19 +43,19 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 	if by, err = s.actingIn(ctx, by, c.Workspace); err != nil {
 		return by, nil, err
 	}
-	made, err := prompt.New(by, c.Draft(t))
+	duplicate, err := prompt.New(by, c.Draft(t))
 	if err != nil {
 		return by, nil, err
 	}
 	for i := range drafts {
-		drafts[i].Check(made.Type)
+		drafts[i].Check(duplicate.Type)
 	}
-	var stored *prompt.Template
+	var current *prompt.Template
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
-		stored, err = addWith(ctx, tx, by, made, drafts, newIncludeRoom())
+		current, err = addWith(ctx, tx, by, duplicate, drafts, newIncludeRoom())
 		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, err
 	})
-	return by, stored, err
+	return by, current, err
 }
 
 // addWith stores a template with versions, oldest first, and returns it as it is then.
@@ -153,20 +153,20 @@ func (s *Service) allRefs(ctx context.Context, by identity.Actor, t *prompt.Temp
 // author returns the name of a version's author: an id if by may not see members, or the user has no name. known are
 // the names so far.
 func (s *Service) author(ctx context.Context, by identity.Actor, id identity.UserID,
-	known map[identity.UserID]string) (string, error) {
+	names map[identity.UserID]string) (string, error) {
 	if by.Role < identity.Viewer || !by.Scopes.Allow("members:read") {
 		return string(id), nil
 	}
-	if _, ok := known[id]; !ok {
+	if _, ok := names[id]; !ok {
 		u, _, err := s.users.Get(ctx, by.Org, id)
 		switch {
 		case errors.Is(err, account.ErrUserNotFound):
-			known[id] = string(id)
+			names[id] = string(id)
 		case err != nil:
 			return "", err
 		default:
-			known[id] = cmp.Or(u.Name, string(id))
+			names[id] = cmp.Or(u.Name, string(id))
 		}
 	}
-	return known[id], nil
+	return names[id], nil
 }

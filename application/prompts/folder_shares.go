@@ -64,18 +64,19 @@ func (s *Service) ShareFolder(ctx context.Context, by identity.Actor, path strin
 		return share, err
 	}
 	err = s.folders.Update(ctx, by, prompt.FolderPath(path), user,
-		func(f *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) (err error) {
-			share, err = f.Share(by, to, had, g)
+		func(f *prompt.SharedFolder, recipient prompt.Recipient, existing *prompt.FolderShare) (err error) {
+			share, err = f.Share(by, recipient, existing, g)
 			return err
 		})
 	return share, err
 }
 
 // ChangeFolderShare changes a share of a folder.
-func (s *Service) ChangeFolderShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID, at revision.Match,
+func (s *Service) ChangeFolderShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
+	match revision.Match,
 	c prompt.ShareChanges) (share prompt.FolderShare, err error) {
 	err = s.folders.UpdateShare(ctx, by, id, func(f *prompt.SharedFolder, of prompt.FolderShare) (err error) {
-		share, err = f.ChangeShare(by, at, of, c)
+		share, err = f.ChangeShare(by, match, of, c)
 		return err
 	})
 	return share, err
@@ -83,18 +84,18 @@ func (s *Service) ChangeFolderShare(ctx context.Context, by identity.Actor, id p
 
 // UnshareFolder removes a share of a folder.
 func (s *Service) UnshareFolder(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
-	at revision.Match) error {
-	return s.folders.UpdateShare(ctx, by, id, func(f *prompt.SharedFolder, of prompt.FolderShare) error {
-		return f.Unshare(by, at, of)
+	match revision.Match) error {
+	return s.folders.UpdateShare(ctx, by, id, func(f *prompt.SharedFolder, share prompt.FolderShare) error {
+		return f.Unshare(by, match, share)
 	})
 }
 
 // mayMove returns nil if by may give t, which was stored under the name before, the name that it has now.
-func mayMove(ctx context.Context, tx ports.Stores, by identity.Actor, before string, t *prompt.Template) error {
-	if prompt.NameKey(prompt.FolderOf(before)) == prompt.NameKey(prompt.FolderOf(t.Name)) {
+func mayMove(ctx context.Context, tx ports.Stores, by identity.Actor, previous string, t *prompt.Template) error {
+	if prompt.NameKey(prompt.FolderOf(previous)) == prompt.NameKey(prompt.FolderOf(t.Name)) {
 		return nil
 	}
-	reshares, err := tx.PromptFolders.Reshares(ctx, by, before, t.Name)
+	reshares, err := tx.PromptFolders.Reshares(ctx, by, previous, t.Name)
 	if err != nil || !reshares {
 		return err
 	}

@@ -132,8 +132,8 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 		"a manager does":            {manager, "b/Greeting", true, true, nil},
 		"a name in the same folder": {editor, "Hello", false, false, nil},
 	} {
-		for _, whole := range []bool{false, true} {
-			if whole && !tt.asked {
+		for _, isComplete := range []bool{false, true} {
+			if isComplete && !tt.asked {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
@@ -142,13 +142,13 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 					gomock.Any()).DoAndReturn(func(_ context.Context,
 					_ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
 					tpl := shared()
-					if whole {
+					if isComplete {
 						tpl.Name = "a/Greeting"
 					}
 					return tpl, change(tpl)
 				})
 				before := "Greeting"
-				if whole {
+				if isComplete {
 					before = "a/Greeting"
 					s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return([]prompt.Entry{{ID: "tpl", Name: before}},
 						nil)
@@ -157,7 +157,7 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 					s.folders.EXPECT().Reshares(s.ctx, tt.by, before, tt.to).Return(tt.reshares, nil)
 				}
 				var err error
-				if whole {
+				if isComplete {
 					_, err = s.MoveFolder(s.ctx, tt.by, "a", "b")
 				} else {
 					_, err = s.Change(s.ctx, tt.by, "tpl", nil, prompt.Changes{Name: &tt.to})

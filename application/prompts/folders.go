@@ -43,7 +43,7 @@ func (s *Service) outline(ctx context.Context, by identity.Actor, folder string)
 
 // MoveFolder renames every template in a folder that by sees, all or none, and returns how many. Requires the editor
 // role on each, and the manager role if the folders are shared with different people.
-func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to string) (moved int, err error) {
+func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to string) (count int, err error) {
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
 		entries, err := tx.PromptLists.Outline(ctx, by, strings.TrimSuffix(from, "/"), MaxMoved+1)
 		if err != nil {
@@ -52,25 +52,25 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 		if len(entries) > MaxMoved {
 			return nil, ErrFolderTooLarge
 		}
-		renamed, err := prompt.Moves(entries, from, to)
+		moves, err := prompt.Moves(entries, from, to)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range renamed {
-			var before string
+		for _, e := range moves {
+			var folder string
 			t, err := tx.Prompts.Update(ctx, by, e.ID, func(t *prompt.Template) error {
-				before = t.Name
+				folder = t.Name
 				return t.Change(by, nil, prompt.Changes{Name: &e.Name}, prompt.Recipient{})
 			})
 			if err == nil {
-				err = mayMove(ctx, tx, by, before, t)
+				err = mayMove(ctx, tx, by, folder, t)
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
-		moved = len(renamed)
+		count = len(moves)
 		return []quota.Kind{quota.StorageBytes}, nil
 	})
-	return moved, err
+	return count, err
 }

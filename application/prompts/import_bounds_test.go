@@ -91,17 +91,17 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 		s.prompts.EXPECT().AddVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ prompt.ID,
 				add func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
-				begun := time.Now()
+				start := time.Now()
 				_, err := add(template(), nil)
-				within += time.Since(begun)
+				within += time.Since(start)
 				return err
 			})
 		return s
 	}
-	isShort := func(t *testing.T, begun time.Time, err error) {
+	isShort := func(t *testing.T, start time.Time, err error) {
 		t.Helper()
 		wantErr(t, err, nil)
-		proof.Within(t, "what is in the transaction", within, time.Since(begun)/4)
+		proof.Within(t, "what is in the transaction", within, time.Since(start)/4)
 	}
 	t.Run("of an import", func(t *testing.T) {
 		s := storing(t)
@@ -111,9 +111,9 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 		for i := range all {
 			all[i] = imported(fmt.Sprintf("p%d", i), dense)
 		}
-		begun := time.Now()
+		start := time.Now()
 		_, err := s.Import(s.ctx, owner, all)
-		isShort(t, begun, err)
+		isShort(t, start, err)
 	})
 	t.Run("of a copy", func(t *testing.T) {
 		s := storing(t)
@@ -125,8 +125,8 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 		s.prompts.EXPECT().Get(s.ctx, owner, prompt.ID("tpl")).Return(of, nil)
 		s.expectGetVersion(owner, prompt.Ref{Active: true}, v)
 		s.users.EXPECT().Get(s.ctx, owner.Org, owner.User).Return(&account.User{}, nil, nil)
-		begun := time.Now()
+		start := time.Now()
 		_, _, err := s.Copy(s.ctx, owner, "tpl", prompt.Copying{Latest: true})
-		isShort(t, begun, err)
+		isShort(t, start, err)
 	})
 }

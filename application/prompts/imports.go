@@ -25,14 +25,14 @@ func (s *Service) Export(ctx context.Context, by identity.Actor, folder string, 
 		}
 		for i := range found.Items {
 			t := &found.Items[i]
-			of, v, err := s.Version(ctx, by, t.ID, ref)
+			reading, v, err := s.Version(ctx, by, t.ID, ref)
 			if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.NotFound {
 				continue // deleted meanwhile, or it has no such version
 			}
 			if err != nil {
 				return err
 			}
-			if err := emit(t, of, v); err != nil {
+			if err := emit(t, reading, v); err != nil {
 				return err
 			}
 		}
@@ -79,29 +79,29 @@ func prefixPointer(pointer string, err error) error {
 func importOne(
 	ctx context.Context, tx ports.Stores, by identity.Actor, p prompt.Imported, room *includeRoom,
 ) (prompt.ImportResult, error) {
-	of, latest, err := tx.Prompts.GetVersionByName(ctx, by, p.Draft.Name, prompt.Ref{Latest: true})
+	reading, latest, err := tx.Prompts.GetVersionByName(ctx, by, p.Draft.Name, prompt.Ref{Latest: true})
 	if errors.Is(err, prompt.ErrNotFound) {
-		made, err := prompt.New(by, p.Draft)
+		created, err := prompt.New(by, p.Draft)
 		if err != nil {
 			return prompt.ImportResult{}, err
 		}
-		stored, err := addWith(ctx, tx, by, made, p.Versions, room)
+		current, err := addWith(ctx, tx, by, created, p.Versions, room)
 		if err != nil {
 			return prompt.ImportResult{}, err
 		}
-		return imported(stored, prompt.Created), nil
+		return imported(current, prompt.Created), nil
 	}
 	if err != nil {
 		return prompt.ImportResult{}, err
 	}
-	if !of.IsVisible(by) {
+	if !reading.IsVisible(by) {
 		return prompt.ImportResult{}, prompt.ErrNameTaken
 	}
-	if of.Type != p.Draft.Type {
+	if reading.Type != p.Draft.Type {
 		return prompt.ImportResult{}, fault.InField("/type", "not_allowed_value",
 			"The prompt template with this name has the other type.")
 	}
-	return importInto(ctx, tx, by, of.ID, latest, p, room)
+	return importInto(ctx, tx, by, reading.ID, latest, p, room)
 }
 
 // importInto adds versions, and changes of the description and the tags, to a template whose latest version is known.

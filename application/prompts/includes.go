@@ -16,16 +16,16 @@ import (
 // version has them as they were when it was released; one of a floating template as they are now for the owner of that
 // template (prompt.Reference), or as they were then if an include has no text any more. The includes of a draft are
 // read as by, and cause the errors of prompt.Content.Expand.
-func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
+func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error) {
 	switch {
 	case len(v.Includes) == 0:
 		return v, nil
-	case v.Pinned != nil && !of.Floating:
+	case v.Pinned != nil && !reading.Floating:
 		return v.Expanded(*v.Pinned), nil
 	}
 	read := &includes{store: store, by: by, system: system(by), released: v.Frozen}
-	e, err := read.expand(ctx, of.ID, v, nil)
+	e, err := read.expand(ctx, reading.ID, v, nil)
 	if v.Pinned != nil && isIncludeError(err) {
 		return v.Expanded(*v.Pinned), nil
 	}
@@ -89,8 +89,8 @@ var errIncludesTooLarge = prompt.ErrIncludeTooLarge.Because("With their includes
 func newIncludeRoom() *includeRoom { return new(includeRoom(maxExpanded)) }
 
 // holds takes the place of e, for which included versions were read, and reports whether there was enough.
-func (r *includeRoom) holds(e prompt.Expansion, included int) bool {
-	*r -= includeRoom(max(e.Content.Size(), included*minIncluded))
+func (r *includeRoom) holds(e prompt.Expansion, count int) bool {
+	*r -= includeRoom(max(e.Content.Size(), count*minIncluded))
 	return *r >= 0
 }
 
@@ -111,16 +111,16 @@ type includes struct {
 }
 
 // expand returns the content of v with the texts of its includes. above are the templates that include v.
-func (i *includes) expand(ctx context.Context, of prompt.ID, v *prompt.Version,
-	above []prompt.ID) (prompt.Expansion, error) {
-	above = append(slices.Clone(above), of)
+func (i *includes) expand(ctx context.Context, template prompt.ID, v *prompt.Version,
+	ancestors []prompt.ID) (prompt.Expansion, error) {
+	ancestors = append(slices.Clone(ancestors), template)
 	var sources []prompt.Source
 	for _, tag := range v.Content.IncludeTags() {
 		k := slices.IndexFunc(v.Includes, func(b prompt.Include) bool { return b.Name == tag.Name && b.Ref == tag.Ref })
 		if k < 0 {
 			return prompt.Expansion{}, tag.Refuse(prompt.ErrIncludeNotFound)
 		}
-		source, err := i.source(ctx, v.Includes[k], above)
+		source, err := i.source(ctx, v.Includes[k], ancestors)
 		if f, ok := errors.AsType[*fault.Error](err); ok && isIncludeError(err) {
 			return prompt.Expansion{}, tag.Refuse(f)
 		}
@@ -129,11 +129,11 @@ func (i *includes) expand(ctx context.Context, of prompt.ID, v *prompt.Version,
 		}
 		sources = append(sources, source)
 	}
-	return v.Content.Expand(of, sources)
+	return v.Content.Expand(template, sources)
 }
 
 // source reads the text that replaces an include.
-func (i *includes) source(ctx context.Context, of prompt.Include, above []prompt.ID) (prompt.Source, error) {
+func (i *includes) source(ctx context.Context, include prompt.Include, ancestors []prompt.ID) (prompt.Source, error) {
 	if i.read++; i.read > prompt.MaxIncluded {
 		return prompt.Source{}, prompt.ErrIncludeTooLarge
 	}
@@ -141,27 +141,27 @@ func (i *includes) source(ctx context.Context, of prompt.Include, above []prompt
 	var v *prompt.Version
 	var lost bool
 	var err error
-	by, ref := i.by, prompt.ParseRef(of.Ref)
-	if i.released || len(above) > 1 {
+	by, ref := i.by, prompt.ParseRef(include.Ref)
+	if i.released || len(ancestors) > 1 {
 		by = i.system
 		t, v, lost, err = i.store.Referenced(ctx, by, prompt.Reference{
-			Holder: string(above[len(above)-1]), Template: of.Template, Ref: of.Ref})
+			Holder: string(ancestors[len(ancestors)-1]), Template: include.Template, Ref: include.Ref})
 	} else {
-		t, v, err = i.store.GetVersion(ctx, by, of.Template, ref)
+		t, v, err = i.store.GetVersion(ctx, by, include.Template, ref)
 	}
 	if err := included(by, ref, t, v, err); err != nil {
 		return prompt.Source{}, err
 	}
-	out := prompt.Source{Included: prompt.Included{Include: of, Version: v.ID, Number: v.Number, Lost: lost}}
+	out := prompt.Source{Included: prompt.Included{Include: include, Version: v.ID, Number: v.Number, Lost: lost}}
 	switch {
-	case slices.Contains(above, t.ID):
+	case slices.Contains(ancestors, t.ID):
 		return out, prompt.ErrIncludeCycle
-	case len(above) > prompt.MaxIncludeDepth:
+	case len(ancestors) > prompt.MaxIncludeDepth:
 		return out, prompt.ErrIncludeTooDeep
 	case v.Pinned != nil && !t.Floating:
 		out.Text = *v.Pinned
 	default:
-		out.Text, err = i.expand(ctx, t.ID, v, above)
+		out.Text, err = i.expand(ctx, t.ID, v, ancestors)
 	}
 	return out, err
 }
@@ -184,7 +184,7 @@ func included(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Ve
 // include finds what v, a version of the template of that was saved in this transaction, includes, and pins that if v
 // is released. It does nothing for a version that never had an include. bind is set if its text changed. room is that
 // of the transaction.
-func include(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID, v *prompt.Version,
+func include(ctx context.Context, tx ports.Stores, by identity.Actor, template prompt.ID, v *prompt.Version,
 	bind bool, room *includeRoom) error {
 	tags := v.Content.IncludeTags()
 	if len(tags) == 0 && len(v.Includes) == 0 {
@@ -202,7 +202,7 @@ func include(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.
 		v.Includes = bound
 	}
 	read := &includes{store: tx.Prompts, by: by, system: system(by)}
-	e, err := read.expand(ctx, of, v, nil)
+	e, err := read.expand(ctx, template, v, nil)
 	if err != nil {
 		return err
 	}
@@ -253,14 +253,14 @@ func boundTo(ctx context.Context, store ports.PromptVersions, by identity.Actor,
 
 // pin is include for a version that was released in this transaction, whose text stayed. It returns the quota of what
 // it stored.
-func pin(ctx context.Context, tx ports.Stores, by identity.Actor, of prompt.ID,
+func pin(ctx context.Context, tx ports.Stores, by identity.Actor, template prompt.ID,
 	info *prompt.VersionInfo) ([]quota.Kind, error) {
 	if len(info.Includes) == 0 {
 		return nil, nil
 	}
-	_, v, err := tx.Prompts.GetVersion(ctx, by, of, prompt.Ref{ID: info.ID})
+	_, v, err := tx.Prompts.GetVersion(ctx, by, template, prompt.Ref{ID: info.ID})
 	if err != nil || v == nil || v.Pinned != nil {
 		return nil, err
 	}
-	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, of, v, false, newIncludeRoom())
+	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, template, v, false, newIncludeRoom())
 }

@@ -11,33 +11,33 @@ import (
 )
 
 // MoveLabel gives a label to the version that to names. Another version that has it loses it.
-func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, to prompt.Ref,
-	m prompt.LabelMove) (of *prompt.Reading, labelled *prompt.Version, err error) {
+func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, target prompt.Ref,
+	m prompt.LabelMove) (reading *prompt.Reading, version *prompt.Version, err error) {
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		t, err := tx.Prompts.EditVersion(ctx, by, id, to,
-			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				labelled = v
-				return t.MoveLabel(by, v, m, used)
+		t, err := tx.Prompts.EditVersion(ctx, by, id, target,
+			func(t *prompt.Template, v *prompt.Version, labels prompt.Labels) error {
+				version = v
+				return t.MoveLabel(by, v, m, labels)
 			})
 		if err != nil {
 			return nil, err
 		}
-		of = t.Reading()
-		return pin(ctx, tx, by, id, &labelled.VersionInfo)
+		reading = t.Reading()
+		return pin(ctx, tx, by, id, &version.VersionInfo)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return of, labelled, nil
+	return reading, version, nil
 }
 
 // RemoveLabel removes a label that no chat template and no other prompt uses.
-func (s *Service) RemoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
+func (s *Service) RemoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, match revision.Match,
 	m prompt.LabelMove) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Prompts.EditVersion(ctx, by, id, prompt.Ref{Label: m.Label},
-			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				return t.RemoveLabel(by, at, v, m, used)
+			func(t *prompt.Template, v *prompt.Version, labels prompt.Labels) error {
+				return t.RemoveLabel(by, match, v, m, labels)
 			}); err != nil {
 			return err
 		}

@@ -76,49 +76,49 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 }
 
 // Change changes a template's own fields, or transfers it to another owner.
-func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match,
+func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, match revision.Match,
 	c prompt.Changes) (*prompt.Template, error) {
-	var changed *prompt.Template
+	var updated *prompt.Template
 	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var name string
 		change := func(t *prompt.Template, owner prompt.Recipient) error {
-			before := t.Size()
+			size := t.Size()
 			name = t.Name
-			err := t.Change(by, at, c, owner)
-			kinds = quotasOfGrowth(before, t.Size())
+			err := t.Change(by, match, c, owner)
+			kinds = quotasOfGrowth(size, t.Size())
 			return err
 		}
 		if c.Owner != nil {
-			changed, err = tx.Prompts.UpdateFor(ctx, by, id, *c.Owner, change)
+			updated, err = tx.Prompts.UpdateFor(ctx, by, id, *c.Owner, change)
 		} else {
-			changed, err = tx.Prompts.Update(ctx, by, id,
+			updated, err = tx.Prompts.Update(ctx, by, id,
 				func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
 		}
 		if err == nil {
-			err = mayMove(ctx, tx, by, name, changed)
+			err = mayMove(ctx, tx, by, name, updated)
 		}
 		if err == nil {
-			err = settle(ctx, tx, by, changed)
+			err = settle(ctx, tx, by, updated)
 		}
 		return kinds, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return changed, nil
+	return updated, nil
 }
 
 // Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	var restored *prompt.Template
+	var updated *prompt.Template
 	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
-		restored, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Restore(by) })
+		updated, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Restore(by) })
 		return []quota.Kind{quota.PromptTemplates}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return restored, nil
+	return updated, nil
 }
 
 // Versions lists the versions that by may see.
@@ -138,7 +138,7 @@ func (s *Service) Versions(
 
 // AddVersion creates the next version.
 func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
-	d prompt.VersionDraft) (of *prompt.Reading, v *prompt.Version, err error) {
+	d prompt.VersionDraft) (reading *prompt.Reading, v *prompt.Version, err error) {
 	if d.Base != "" { // AddVersion below checks that it is the latest; this checks that it exists
 		if err := s.mayBase(ctx, by, id, d.Base); err != nil {
 			return nil, nil, err
@@ -148,22 +148,22 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		var t *prompt.Template
 		t, v, err = addVersion(ctx, tx, by, id, d, newIncludeRoom())
 		if err == nil {
-			of = t.Reading()
+			reading = t.Reading()
 		}
 		if err == nil && d.Activate {
 			err = activated(ctx, tx, by, t, d.Acknowledged)
 		}
 		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
 	})
-	return of, v, err
+	return reading, v, err
 }
 
 // addVersion stores the next version of a template with what it includes, and returns both.
 func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
 	d prompt.VersionDraft, room *includeRoom) (t *prompt.Template, v *prompt.Version, err error) {
-	add := func(stored *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
-		t = stored
-		v, err = stored.AddVersion(by, d, used)
+	add := func(current *prompt.Template, labels prompt.Labels) (*prompt.Version, error) {
+		t = current
+		v, err = current.AddVersion(by, d, labels)
 		return v, err
 	}
 	if err = tx.Prompts.AddVersion(ctx, by, id, add); err != nil {
@@ -209,33 +209,34 @@ func readable(
 // ChangeVersion edits a draft's content, or any version's labels and commit message. It does not remove a label that a
 // chat template or another prompt uses; moving a label from another version is allowed, since the label can still be
 // resolved.
-func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match,
-	c prompt.VersionChanges) (of *prompt.Reading, changed *prompt.Version, err error) {
+func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	match revision.Match,
+	c prompt.VersionChanges) (reading *prompt.Reading, version *prompt.Version, err error) {
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var lost []string
 		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
 			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				changed = v
-				before := v.Size()
+				version = v
+				size := v.Size()
 				var labels []string
 				if v != nil {
 					labels = v.Labels
 				}
-				if err := t.ChangeVersion(by, at, v, c, used); err != nil {
+				if err := t.ChangeVersion(by, match, v, c, used); err != nil {
 					return err
 				}
-				kinds, lost = quotasOfGrowth(before, v.Size()), prompt.RemovedLabels(labels, v.Labels)
+				kinds, lost = quotasOfGrowth(size, v.Size()), prompt.RemovedLabels(labels, v.Labels)
 				return nil
 			})
 		if err != nil {
 			return nil, err
 		}
-		of = t.Reading()
+		reading = t.Reading()
 		if c.Content != nil {
-			err = include(ctx, tx, by, id, changed, true, newIncludeRoom())
+			err = include(ctx, tx, by, id, version, true, newIncludeRoom())
 		} else {
 			var stored []quota.Kind
-			stored, err = pin(ctx, tx, by, id, &changed.VersionInfo)
+			stored, err = pin(ctx, tx, by, id, &version.VersionInfo)
 			kinds = append(kinds, stored...)
 		}
 		if err == nil {
@@ -249,12 +250,12 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		}
 		return kinds, unused(ctx, tx, by, id, lost)
 	})
-	return of, changed, err
+	return reading, version, err
 }
 
 // DeleteVersion removes a version that is not active and that no chat template and no other prompt names.
 func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	at revision.Match) error {
+	match revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		_, previous, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{Previous: true})
 		if err != nil {
@@ -266,7 +267,7 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 		}
 		var refs []string
 		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
-			if err := t.DeleteVersion(by, at, v, rollouts); err != nil {
+			if err := t.DeleteVersion(by, match, v, rollouts); err != nil {
 				return err
 			}
 			if refs = v.Refs(); previous != nil && v.ID == previous.ID {
@@ -309,12 +310,12 @@ func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, r
 
 // Diff compares a version with another one of the same template, both with the texts of what they include.
 func (s *Service) Diff(
-	ctx context.Context, by identity.Actor, id prompt.ID, against, ref prompt.Ref,
+	ctx context.Context, by identity.Actor, id prompt.ID, base, ref prompt.Ref,
 ) (from, to *prompt.Version, d prompt.Difference, err error) {
 	if _, to, err = s.Resolved(ctx, by, id, ref, ""); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
-	if _, from, err = s.Resolved(ctx, by, id, against, ""); err != nil {
+	if _, from, err = s.Resolved(ctx, by, id, base, ""); err != nil {
 		return nil, nil, prompt.Difference{}, err
 	}
 	return from, to, prompt.Diff(from, to), nil
@@ -346,29 +347,29 @@ var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too
 // one call. An item that by may not see, or that does not exist, has its own error and does not affect
 // the others. Each version is read once, however often it is wanted. Once a version would exceed
 // MaxResolvedBytes, nothing more is read: that item and those after it have ErrResponseTooLarge.
-func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wanted) ([]Resolved, error) {
-	var wrong fault.Fields
-	for i, w := range wanted {
+func (s *Service) Resolve(ctx context.Context, by identity.Actor, queries []Wanted) ([]Resolved, error) {
+	var errs fault.Fields
+	for i, w := range queries {
 		if (w.ID == "") == (w.Name == "") {
-			wrong.Add(fmt.Sprintf("/refs/%d", i), "required", "Give either prompt_template_id or name.")
+			errs.Add(fmt.Sprintf("/refs/%d", i), "required", "Give either prompt_template_id or name.")
 		}
 	}
-	if err := wrong.Err(); err != nil {
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	out, known, room := make([]Resolved, len(wanted)), map[Wanted]Resolved{}, MaxResolvedBytes
-	for i, w := range wanted {
+	out, results, room := make([]Resolved, len(queries)), map[Wanted]Resolved{}, MaxResolvedBytes
+	for i, w := range queries {
 		if room < 0 {
 			out[i].Err = ErrResponseTooLarge
 			continue
 		}
-		found, ok := known[w]
+		found, ok := results[w]
 		if !ok {
 			found.Template, found.Version, found.Err = s.findWanted(ctx, by, w)
 			if found.Err != nil && !isRefusal(found.Err) {
 				return nil, found.Err
 			}
-			known[w] = found
+			results[w] = found
 		}
 		if found.Err == nil {
 			if room -= found.Version.Content.Size(); room < 0 {

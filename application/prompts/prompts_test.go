@@ -31,10 +31,10 @@ func TestList(t *testing.T) {
 func TestCreate(t *testing.T) {
 	t.Run("what is answered is what was stored", func(t *testing.T) {
 		s := newMocked(t)
-		var stored *prompt.Template
-		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, t *prompt.Template) { stored = t })
+		var current *prompt.Template
+		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, t *prompt.Template) { current = t })
 		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"}, nil)
-		if err != nil || got != stored || got.Name != "new" || got.Owner != "ann" {
+		if err != nil || got != current || got.Name != "new" || got.Owner != "ann" {
 			t.Fatalf("Create = %+v, %v", got, err)
 		}
 	})

@@ -28,8 +28,8 @@ func (s *Service) addWithinQuotas(ctx context.Context, by identity.Actor,
 
 // quotasOfGrowth returns the quotas that a change must respect: none unless it made something larger, so that a
 // workspace above its quota can still change what it has.
-func quotasOfGrowth(before, after int) []quota.Kind {
-	if after > before {
+func quotasOfGrowth(previous, next int) []quota.Kind {
+	if next > previous {
 		return []quota.Kind{quota.StorageBytes}
 	}
 	return nil

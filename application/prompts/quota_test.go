@@ -23,8 +23,8 @@ func TestQuotas(t *testing.T) {
 			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ prompt.ID,
 					change func(*prompt.Template) error) (*prompt.Template, error) {
-					stored := template()
-					return stored, change(stored)
+					current := template()
+					return current, change(current)
 				})
 			_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Name: &to})
 			return err

@@ -51,7 +51,7 @@ func (c *ReadCounter) Record(by identity.Actor, versions ...prompt.VersionID) {
 
 // add requires c's lock.
 func (c *ReadCounter) add(ws identity.WorkspaceID, r prompt.Read, n int64) {
-	if _, known := c.pending[ws][r]; !known {
+	if _, isKnown := c.pending[ws][r]; !isKnown {
 		if c.total >= maxReads {
 			return
 		}
@@ -69,14 +69,14 @@ func (c *ReadCounter) Flush(ctx context.Context) error {
 	pending := c.pending
 	c.pending, c.total = map[identity.WorkspaceID]map[prompt.Read]int64{}, 0
 	c.mu.Unlock()
-	var failed []error
+	var failures []error
 	for ws, reads := range pending {
 		if err := c.store.AddReads(ctx, ws, reads); err != nil {
-			failed = append(failed, err)
+			failures = append(failures, err)
 			c.keep(ws, reads)
 		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(failures...)
 }
 
 // keep records again reads that could not be written.
@@ -111,8 +111,8 @@ const maxReadLines = 10_000
 func (s *Service) countReads(
 	ctx context.Context, by identity.Actor, id prompt.ID, versions []prompt.VersionSummary,
 ) error {
-	since := prompt.DayOf(by.At) - prompt.ReadsListed + 1
-	reads, err := s.lists.Reads(ctx, by.Workspace, id, since, maxReadLines)
+	firstDay := prompt.DayOf(by.At) - prompt.ReadsListed + 1
+	reads, err := s.lists.Reads(ctx, by.Workspace, id, firstDay, maxReadLines)
 	if err != nil {
 		return err
 	}

@@ -92,12 +92,12 @@ func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id promp
 		if err := t.Allow(by, access.Viewer); err != nil {
 			return err
 		}
-		stored, err := tx.PromptLists.Request(ctx, by.Workspace, id, request)
+		current, err := tx.PromptLists.Request(ctx, by.Workspace, id, request)
 		if err != nil {
 			return err
 		}
 		if t, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error {
-			_, err := change(t, *stored)
+			_, err := change(t, *current)
 			return err
 		}); err != nil {
 			return err
@@ -158,12 +158,12 @@ func settle(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.T
 		return err
 	}
 	for _, r := range open {
-		fulfilled, err := settleOne(ctx, tx, by, r)
+		activated, err := settleOne(ctx, tx, by, r)
 		if err != nil {
 			return err
 		}
-		if fulfilled != nil { // the base of all others has moved
-			return settle(ctx, tx, by, fulfilled)
+		if activated != nil { // the base of all others has moved
+			return settle(ctx, tx, by, activated)
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func settle(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.T
 // settleOne cancels a request, or activates its version and returns the template, if it is time to.
 func settleOne(
 	ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest,
-) (fulfilled *prompt.Template, err error) {
+) (activated *prompt.Template, err error) {
 	author, err := authorOf(ctx, tx, by, r)
 	if err != nil {
 		return nil, err
@@ -185,8 +185,8 @@ func settleOne(
 	if err != nil {
 		return nil, err
 	}
-	now, cause := t.Look(author, r, v, checks)
-	ready := cause == "" && now.IsReady(by.At)
+	current, cause := t.Look(author, r, v, checks)
+	ready := cause == "" && current.IsReady(by.At)
 	if ready {
 		switch err := includable(ctx, tx, author, t, v); {
 		case isIncludeError(err):
@@ -204,21 +204,21 @@ func settleOne(
 		}
 	}
 	if ready {
-		fulfilled, err = tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
+		activated, err = tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
 			func(t *prompt.Template, v *prompt.VersionInfo) error {
-				t.Fulfil(author, v, now)
+				t.Fulfil(author, v, current)
 				return nil
 			})
 		if err == nil {
 			_, err = pin(ctx, tx, author, r.Template, v)
 		}
-		return fulfilled, err
+		return activated, err
 	}
 	_, err = tx.Prompts.Update(ctx, by, r.Template, func(t *prompt.Template) error {
 		if cause != "" {
-			t.Cancel(by, now, cause)
+			t.Cancel(by, current, cause)
 		} else {
-			t.Keep(by, r, now)
+			t.Keep(by, r, current)
 		}
 		return nil
 	})

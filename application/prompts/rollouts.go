@@ -14,33 +14,33 @@ import (
 func (s *Service) RollOut(
 	ctx context.Context, by identity.Actor, id prompt.ID, d prompt.RolloutDraft,
 ) (*prompt.Rollout, error) {
-	var started *prompt.Rollout
+	var rollout *prompt.Rollout
 	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var others []*prompt.VersionInfo
 		for i := range d.Versions {
 			if i == 0 {
 				continue
 			}
-			var joined *prompt.VersionInfo
+			var member *prompt.VersionInfo
 			if _, err := tx.Prompts.UpdateVersion(ctx, by, id, d.Versions[i].Ref,
 				func(t *prompt.Template, v *prompt.VersionInfo) error {
-					joined = v
+					member = v
 					return t.Join(by, v)
 				}); err != nil {
 				return nil, err
 			}
-			stored, err := pin(ctx, tx, by, id, joined)
+			stored, err := pin(ctx, tx, by, id, member)
 			if err != nil {
 				return nil, err
 			}
 			kinds = append(kinds, stored...)
-			others = append(others, joined)
+			others = append(others, member)
 		}
 		var first *prompt.Version
 		if _, err := tx.Prompts.EditVersion(ctx, by, id, firstOf(d), func(t *prompt.Template, v *prompt.Version,
-			used prompt.Labels) error {
+			labels prompt.Labels) error {
 			first = v
-			return t.RollOut(by, v, others, d, used)
+			return t.RollOut(by, v, others, d, labels)
 		}); err != nil {
 			return nil, err
 		}
@@ -49,10 +49,10 @@ func (s *Service) RollOut(
 			return nil, err
 		}
 		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
-		started = rolloutOf(rollouts, d.Label)
+		rollout = rolloutOf(rollouts, d.Label)
 		return append(kinds, stored...), err
 	})
-	return started, err
+	return rollout, err
 }
 
 // firstOf returns the version that gets the label of a rollout; the zero Ref if there is none.
@@ -73,23 +73,23 @@ func (s *Service) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID)
 
 // chosen returns the version that a rollout of the label that ref names chooses for key; otherwise v, which has the
 // label.
-func (s *Service) chosen(ctx context.Context, by identity.Actor, of *prompt.Reading, v *prompt.Version,
+func (s *Service) chosen(ctx context.Context, by identity.Actor, reading *prompt.Reading, v *prompt.Version,
 	ref prompt.Ref, key string) (*prompt.Version, error) {
 	if key == "" || ref.Label == "" {
 		return v, nil
 	}
-	rollouts, err := s.prompts.Rollouts(ctx, by, of.ID)
+	rollouts, err := s.prompts.Rollouts(ctx, by, reading.ID)
 	r := rolloutOf(rollouts, ref.Label)
 	if err != nil || r == nil {
 		return v, err
 	}
 	part := r.Choose(key)
 	if part.Version != v.ID {
-		_, other, err := s.prompts.GetVersion(ctx, by, of.ID, prompt.Ref{ID: part.Version})
+		_, other, err := s.prompts.GetVersion(ctx, by, reading.ID, prompt.Ref{ID: part.Version})
 		if err != nil {
 			return nil, err
 		}
-		if of.Allow(by, ref, other) != nil {
+		if reading.Allow(by, ref, other) != nil {
 			return v, nil // the rollout has just ended, and the version was deleted
 		}
 		v = other

@@ -49,24 +49,25 @@ func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g 
 	if err != nil {
 		return prompt.Share{}, err
 	}
-	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, to prompt.Recipient) (prompt.Share, error) {
-		return t.Share(by, to, g)
+	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, recipient prompt.Recipient) (prompt.Share, error) {
+		return t.Share(by, recipient, g)
 	})
 }
 
 // ChangeShare changes a user's share.
 func (s *Service) ChangeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
-	at revision.Match, c prompt.ShareChanges) (prompt.Share, error) {
-	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, of prompt.Recipient) (prompt.Share, error) {
-		return t.ChangeShare(by, at, of, c)
+	match revision.Match, c prompt.ShareChanges) (prompt.Share, error) {
+	return s.changeShare(ctx, by, id, user, func(t *prompt.Template, recipient prompt.Recipient) (prompt.Share, error) {
+		return t.ChangeShare(by, match, recipient, c)
 	})
 }
 
 // Unshare removes a user's share.
 func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
-	at revision.Match) error {
-	_, err := s.changeShare(ctx, by, id, user, func(t *prompt.Template, of prompt.Recipient) (prompt.Share, error) {
-		return prompt.Share{}, t.Unshare(by, at, of)
+	match revision.Match) error {
+	_, err := s.changeShare(ctx, by, id, user, func(t *prompt.Template, recipient prompt.Recipient) (prompt.Share,
+		error) {
+		return prompt.Share{}, t.Unshare(by, match, recipient)
 	})
 	return err
 }
@@ -74,7 +75,7 @@ func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, 
 // ChangeShares gives several users roles on a template, or ends their shares, in one transaction. Addresses are those
 // of members of the workspace. If grants are refused, none takes effect: the error names all that are.
 func (s *Service) ChangeShares(ctx context.Context, by identity.Actor, id prompt.ID, grants []prompt.Grant) (
-	changed []prompt.ShareChanged, err error) {
+	changes []prompt.ShareChanged, err error) {
 	t, err := s.prompts.Get(ctx, by, id)
 	if err == nil {
 		err = t.Allow(by, access.Manager) // before the addresses, which are then told apart
@@ -90,25 +91,25 @@ func (s *Service) ChangeShares(ctx context.Context, by identity.Actor, id prompt
 		return nil, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		changed = make([]prompt.ShareChanged, len(grants))
-		var refused []error
+		changes = make([]prompt.ShareChanged, len(grants))
+		var refusals []error
 		for _, removals := range []bool{true, false} { // first, so that a full template can have its shares replaced
 			for i, g := range grants {
 				if (g.Role == access.None) != removals {
 					continue
 				}
 				_, err := tx.Prompts.UpdateFor(ctx, by, id, users[i],
-					func(t *prompt.Template, to prompt.Recipient) (err error) {
-						changed[i], err = t.SetShare(by, to, g)
+					func(t *prompt.Template, recipient prompt.Recipient) (err error) {
+						changes[i], err = t.SetShare(by, recipient, g)
 						return err
 					})
 				if _, isRefusal := errors.AsType[*fault.Error](err); err != nil && !isRefusal {
 					return err
 				}
-				refused = append(refused, prompt.InGrant(i, err))
+				refusals = append(refusals, prompt.InGrant(i, err))
 			}
 		}
-		if err := fault.Join(refused...); err != nil {
+		if err := fault.Join(refusals...); err != nil {
 			return err
 		}
 		t, err := tx.Prompts.Get(ctx, by, id)
@@ -117,7 +118,7 @@ func (s *Service) ChangeShares(ctx context.Context, by identity.Actor, id prompt
 		}
 		return settle(ctx, tx, by, t)
 	})
-	return changed, err
+	return changes, err
 }
 
 // grantee returns the user that a grant is for; empty if no member of the workspace has its address.
@@ -131,7 +132,7 @@ func (s *Service) grantee(ctx context.Context, by identity.Actor, g prompt.Grant
 // named returns the users of grants, in their order. None is named twice.
 func (s *Service) named(ctx context.Context, by identity.Actor, grants []prompt.Grant) ([]identity.UserID, error) {
 	users := make([]identity.UserID, len(grants))
-	var wrong []error
+	var errs []error
 	seen := map[identity.UserID]bool{}
 	for i, g := range grants {
 		var err error
@@ -140,20 +141,20 @@ func (s *Service) named(ctx context.Context, by identity.Actor, grants []prompt.
 		}
 		switch {
 		case users[i] == "":
-			wrong = append(wrong, prompt.InGrant(i, prompt.ErrUserNotInWorkspace))
+			errs = append(errs, prompt.InGrant(i, prompt.ErrUserNotInWorkspace))
 		case seen[users[i]]:
-			wrong = append(wrong, prompt.InGrant(i, fault.InField("", "duplicate_item", "Must name each user once.")))
+			errs = append(errs, prompt.InGrant(i, fault.InField("", "duplicate_item", "Must name each user once.")))
 		}
 		seen[users[i]] = true
 	}
-	return users, fault.Join(wrong...)
+	return users, fault.Join(errs...)
 }
 
 func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
 	change func(*prompt.Template, prompt.Recipient) (prompt.Share, error)) (share prompt.Share, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		t, err := tx.Prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, named prompt.Recipient) error {
-			share, err = change(t, named)
+		t, err := tx.Prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, recipient prompt.Recipient) error {
+			share, err = change(t, recipient)
 			return err
 		})
 		if err != nil {

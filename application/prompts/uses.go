@@ -22,25 +22,25 @@ const (
 // Delete hides a template; Restore restores it. It returns prompt.ErrInUse if chat templates or other prompts use the
 // template, unless force is set and the chats are at most 1,000: then each chat gets the event chat_template.degraded,
 // and the prompts keep the texts with which they were released.
-func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, force bool) error {
+func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, match revision.Match, force bool) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		// While the template is locked, no chat template can start to use it (chats.Service.Change).
 		if _, _, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{}); err != nil {
 			return err
 		}
 		var broken []prompt.Use
-		forced := false
+		isForced := false
 		if force {
 			uses, err := tx.ChatLists.Uses(ctx, by.Workspace, id, nil, maxCounted+1)
 			if err != nil {
 				return err
 			}
-			if forced = len(uses) <= maxCounted; forced {
+			if isForced = len(uses) <= maxCounted; isForced {
 				broken = uses
 			}
 		}
 		t, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error {
-			if err := t.Delete(by, at); err != nil {
+			if err := t.Delete(by, match); err != nil {
 				return err
 			}
 			t.Orphan(by, broken)
@@ -49,7 +49,7 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, a
 		if err == nil {
 			err = settle(ctx, tx, by, t)
 		}
-		if err != nil || forced {
+		if err != nil || isForced {
 			return err
 		}
 		return unused(ctx, tx, by, id, nil)

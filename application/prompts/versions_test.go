@@ -204,13 +204,13 @@ func TestDeleteVersionThatIsPrevious(t *testing.T) {
 
 func TestTheOnlyReleasedVersionIsTheLatestOfChatsBesideDrafts(t *testing.T) {
 	s := newMocked(t)
-	ref, stored := prompt.Ref{Number: 1}, template()
-	stored.FrozenVersions, stored.AllVersions.Count = prompt.Summary{Count: 1, Latest: "ver1"}, 2
-	s.prompts.EXPECT().Lock(s.ctx, manager, prompt.ID("tpl"), prompt.Ref{Previous: true}).Return(stored, nil, nil)
+	ref, current := prompt.Ref{Number: 1}, template()
+	current.FrozenVersions, current.AllVersions.Count = prompt.Summary{Count: 1, Latest: "ver1"}, 2
+	s.prompts.EXPECT().Lock(s.ctx, manager, prompt.ID("tpl"), prompt.Ref{Previous: true}).Return(current, nil, nil)
 	s.prompts.EXPECT().UpdateVersion(s.ctx, manager, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 			change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
-			return stored, change(stored, &version(1).VersionInfo)
+			return current, change(current, &version(1).VersionInfo)
 		})
 	refs := []string{"ver1", "v1", "latest"}
 	s.chats.EXPECT().Uses(s.ctx, manager.Workspace, prompt.ID("tpl"), refs, 1000).Return(uses(true), nil)

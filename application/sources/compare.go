@@ -79,7 +79,7 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
 		return err
 	}
-	now, err := s.hashes(ctx, by, src)
+	current, err := s.hashes(ctx, by, src)
 	switch {
 	case errors.Is(err, connection.ErrTooManyReads):
 		return job.Postponed(err)
@@ -94,12 +94,12 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 		return err
 	}
 	err = s.changes.SaveChanges(ctx, by.Workspace, id,
-		func(at *source.Source, t *source.Tracked) (*source.Changes, error) {
-			if at.Revision != src.Revision {
+		func(latest *source.Source, t *source.Tracked) (*source.Changes, error) {
+			if latest.Revision != src.Revision {
 				return nil, nil //nolint:nilnil // it was mapped again: the next refresh compares
 			}
-			c := t.Compare(by.At, s.trackedOf(src), now)
-			at.Compared(by, c)
+			c := t.Compare(by.At, s.trackedOf(src), current)
+			latest.Compared(by, c)
 			return c, nil
 		})
 	if errors.Is(err, source.ErrNotFound) {
@@ -112,11 +112,11 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 func (s *Service) hashes(
 	ctx context.Context, by identity.Actor, src *source.Source,
 ) (map[source.KeyHash]source.RowHash, error) {
-	watched, stop := s.whileUnchanged(ctx, by, src)
+	watchCtx, stop := s.whileUnchanged(ctx, by, src)
 	defer stop()
-	now, h := map[source.KeyHash]source.RowHash{}, rowHasher{s, src.ID, -1}
+	current, h := map[source.KeyHash]source.RowHash{}, rowHasher{s, src.ID, -1}
 	var all []column.Field
-	end, err := s.ReadRows(watched, by, src.ID, RowsQuery{OnInvalid: ReportInvalid},
+	end, err := s.ReadRows(watchCtx, by, src.ID, RowsQuery{OnInvalid: ReportInvalid},
 		func(_ context.Context, start RowsStart) error {
 			all = start.Fields
 			for i, f := range all {
@@ -130,22 +130,22 @@ func (s *Service) hashes(
 			return nil
 		}, func(r Row) error {
 			key, hash, ok := h.hash(all, r)
-			if _, twice := now[key]; !ok || twice {
+			if _, isDuplicate := current[key]; !ok || isDuplicate {
 				return nil
 			}
-			if len(now) == source.MaxTracked {
+			if len(current) == source.MaxTracked {
 				return source.ErrTooManyRows
 			}
-			now[key] = hash
+			current[key] = hash
 			return nil
 		})
-	if errors.Is(context.Cause(watched), errOvertaken) {
+	if errors.Is(context.Cause(watchCtx), errOvertaken) {
 		return nil, errOvertaken
 	}
 	if err == nil && end.More {
 		err = source.ErrTooManyRows
 	}
-	return now, err
+	return current, err
 }
 
 // Changes lists what comparisons of a source found, newest first.
@@ -169,18 +169,18 @@ type sinceFilter struct {
 func (s *Service) newSince(
 	ctx context.Context, by identity.Actor, src *source.Source, cursor string,
 ) (*sinceFilter, error) {
-	since, err := strconv.ParseUint(cursor, 10, 32)
+	generation, err := strconv.ParseUint(cursor, 10, 32)
 	if err != nil {
 		return nil, source.ErrUnknownCursor
 	}
-	tracked, err := s.changes.Tracked(ctx, by.Workspace, src.ID)
+	state, err := s.changes.Tracked(ctx, by.Workspace, src.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := tracked.Allows(s.trackedOf(src), uint32(since)); err != nil {
+	if err := state.Allows(s.trackedOf(src), uint32(generation)); err != nil {
 		return nil, err
 	}
-	return &sinceFilter{rowHasher{s, src.ID, -1}, src.ChangeKey, tracked, uint32(since)}, nil
+	return &sinceFilter{rowHasher{s, src.ID, -1}, src.ChangeKey, state, uint32(generation)}, nil
 }
 
 // removed returns the ids of the rows that were removed at the comparisons since then.
@@ -198,16 +198,16 @@ func (s *sinceFilter) removed() ([]string, error) {
 
 // leavesOut reports whether a row is as it was. places are those of the fields in the row's values.
 func (s *sinceFilter) leavesOut(fields []column.Field, places []int, r Row) bool {
-	ordered := Row{Values: make([]column.Value, len(fields)), Invalid: r.Invalid}
-	for i, at := range places {
-		if ordered.Values[i] = r.Values[at]; fields[i].Key == s.field {
+	sortedRow := Row{Values: make([]column.Value, len(fields)), Invalid: r.Invalid}
+	for i, place := range places {
+		if sortedRow.Values[i] = r.Values[place]; fields[i].Key == s.field {
 			s.key = i
 		}
 	}
 	if s.key < 0 {
 		return false
 	}
-	key, hash, ok := s.hash(fields, ordered)
+	key, hash, ok := s.hash(fields, sortedRow)
 	return ok && s.tracked.IsUnchanged(key, hash, s.since)
 }
 

@@ -50,9 +50,9 @@ var (
 )
 
 // throughGoogle returns a location that was read by the workspace's connection to Google.
-func throughGoogle(at source.Location) source.Location {
-	at.Connection = "con_google"
-	return at
+func throughGoogle(location source.Location) source.Location {
+	location.Connection = "con_google"
+	return location
 }
 
 func actor(user identity.UserID, role identity.Role) identity.Actor {
@@ -165,17 +165,17 @@ func (s *env) expectAtomic() {
 }
 
 // stored returns ann's source, active, with nothing recorded.
-func stored(t *testing.T, at source.Location) *source.Source {
+func stored(t *testing.T, location source.Location) *source.Source {
 	t.Helper()
-	if at.Backend() == source.SheetBackend {
-		at.Sheet.Tab, at.Sheet.HeaderRow = "0", 1
+	if location.Backend() == source.SheetBackend {
+		location.Sheet.Tab, location.Sheet.HeaderRow = "0", 1
 	}
-	asked := at
-	if at.Backend() == source.SheetBackend {
+	asked := location
+	if location.Backend() == source.SheetBackend {
 		asked.Connection = "" // the reading finds it; the request does not name it
 	}
 	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email},
-		source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
+		source.Reading{Location: location, Columns: columns, RowEstimate: -1}, 0)
 	wantErr(t, err, nil)
 	src.ID, src.Log, src.Learnt = "src", event.Log{}, nil
 	return src
@@ -251,9 +251,10 @@ var counted = connection.Preview{Columns: preview.Columns, Rows: rows, RowEstima
 // expectSheet expects a preview of a sheet.
 func (s *env) expectSheet(sheet source.Sheet, err error) *gomock.Call {
 	return s.sheets.EXPECT().Preview(gomock.Any(), acme,
-		gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet,
+		gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID,
+		target ports.SheetTarget) (source.Sheet,
 		error) {
-		if !of.Offer.Files {
+		if !target.Offer.Files {
 			s.t.Error("the org's offer is missing")
 		}
 		return sheet, err

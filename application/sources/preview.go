@@ -23,29 +23,31 @@ type SheetPreview struct {
 // empty, for the source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
 // column.MaxShownRows.
 func (s *Service) PreviewSheet(
-	ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, rows int, key source.TypeKey,
+	ctx context.Context, by identity.Actor, id source.ID, sheetLocation source.SheetLocation, rows int,
+	key source.TypeKey,
 ) (SheetPreview, error) {
 	if err := source.MayCreate(by); err != nil {
 		return SheetPreview{}, err
 	}
-	location := source.Location{Sheet: at}
-	if of != "" {
-		src, err := s.get(ctx, by, of, source.Use)
+	location := source.Location{Sheet: sheetLocation}
+	if id != "" {
+		src, err := s.get(ctx, by, id, source.Use)
 		if err != nil {
 			return SheetPreview{}, err
 		}
 		if src.Location.Backend() != source.SheetBackend {
 			return SheetPreview{}, source.ErrNotASheet
 		}
-		if location = src.Location; at.Tab != "" {
-			location.Sheet.Tab, location.Sheet.HeaderRow = at.Tab, 0 // the old header row belongs to the old tab
+		if location = src.Location; sheetLocation.Tab != "" {
+			// the old header row belongs to the old tab
+			location.Sheet.Tab, location.Sheet.HeaderRow = sheetLocation.Tab, 0
 		}
-		if at.HeaderRow != 0 {
-			location.Sheet.HeaderRow = at.HeaderRow
+		if sheetLocation.HeaderRow != 0 {
+			location.Sheet.HeaderRow = sheetLocation.HeaderRow
 		}
-		location.Sheet.Charset = cmp.Or(at.Charset, location.Sheet.Charset)
-		location.Sheet.Delimiter = cmp.Or(at.Delimiter, location.Sheet.Delimiter)
-		location.Sheet.Locale = cmp.Or(at.Locale, location.Sheet.Locale)
+		location.Sheet.Charset = cmp.Or(sheetLocation.Charset, location.Sheet.Charset)
+		location.Sheet.Delimiter = cmp.Or(sheetLocation.Delimiter, location.Sheet.Delimiter)
+		location.Sheet.Locale = cmp.Or(sheetLocation.Locale, location.Sheet.Locale)
 		if key == "" && s.typeOf(by.Org, src.Type) != nil {
 			key = src.Type
 		}
@@ -54,13 +56,13 @@ func (s *Service) PreviewSheet(
 	if err != nil {
 		return SheetPreview{}, err
 	}
-	sheet, through, err := s.showSheet(ctx, by, location)
+	sheet, connection, err := s.showSheet(ctx, by, location)
 	if err != nil {
 		return SheetPreview{}, answer(err)
 	}
 	sheet.Preview.Rows = sheet.Preview.Rows[:min(len(sheet.Preview.Rows), rows)]
-	location.Connection = through
-	s.previewed(ctx, by, of, location)
+	location.Connection = connection
+	s.previewed(ctx, by, id, location)
 	suggestions, err := s.suggest(ctx, by, t, sheet.Preview.Headers)
 	return SheetPreview{Sheet: sheet, Suggestions: suggestions}, err
 }
@@ -76,7 +78,7 @@ type TablePreview struct {
 // PreviewTable reads a table through a connection. Suggestions are for a type, among the columns that q chooses;
 // without a type there are none.
 func (s *Service) PreviewTable(
-	ctx context.Context, by identity.Actor, through connection.ID, q connection.PreviewQuery, key source.TypeKey,
+	ctx context.Context, by identity.Actor, account connection.ID, q connection.PreviewQuery, key source.TypeKey,
 ) (out TablePreview, err error) {
 	if err := source.MayCreate(by); err != nil {
 		return TablePreview{}, err
@@ -85,19 +87,19 @@ func (s *Service) PreviewTable(
 	if err != nil {
 		return TablePreview{}, err
 	}
-	err = s.deps.WithCredential(ctx, by, through, func(
-		ctx context.Context, w ports.Warehouse, to ports.Target,
+	err = s.deps.WithCredential(ctx, by, account, func(
+		ctx context.Context, w ports.Warehouse, target ports.Target,
 	) (err error) {
-		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		out.Preview, err = w.Preview(ctx, to, q)
+		out.Preview, err = w.Preview(ctx, target, q)
 		return err
 	})
 	if err != nil {
 		return TablePreview{}, answer(err)
 	}
-	s.previewed(ctx, by, "", source.Location{Connection: through, Table: q.Table})
+	s.previewed(ctx, by, "", source.Location{Connection: account, Table: q.Table})
 	out.Headers = headers(out.Preview)
 	out.Suggestions, err = s.suggest(ctx, by, t, out.Headers)
 	return out, err
@@ -120,24 +122,24 @@ func (s *Service) PreviewTransforms(
 }
 
 // previewed notes in the audit trail that by was shown rows of a customer.
-func (s *Service) previewed(ctx context.Context, by identity.Actor, of source.ID, at source.Location) {
-	s.deps.Notes.Note(ctx, source.Previewed(by, of, at, s.deps.Digester.Digest))
+func (s *Service) previewed(ctx context.Context, by identity.Actor, id source.ID, location source.Location) {
+	s.deps.Notes.Note(ctx, source.Previewed(by, id, location, s.deps.Digester.Digest))
 }
 
 // Tables lists the tables that a connection's user can read.
 func (s *Service) Tables(
-	ctx context.Context, by identity.Actor, through connection.ID, q connection.TableQuery,
+	ctx context.Context, by identity.Actor, account connection.ID, q connection.TableQuery,
 ) (tables []connection.Table, err error) {
 	if err := source.MayCreate(by); err != nil {
 		return nil, err
 	}
-	err = s.deps.WithCredential(ctx, by, through, func(
-		ctx context.Context, w ports.Warehouse, to ports.Target,
+	err = s.deps.WithCredential(ctx, by, account, func(
+		ctx context.Context, w ports.Warehouse, target ports.Target,
 	) (err error) {
-		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		tables, err = w.Tables(ctx, to, q)
+		tables, err = w.Tables(ctx, target, q)
 		return err
 	})
 	if err != nil {

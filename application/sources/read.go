@@ -89,20 +89,20 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 // read reads the first rows of a table. For a warehouse, q says what else: a row estimate, and columns beyond the first
 // ones. Its error may be a connection.Code.
 func (s *Service) read(
-	ctx context.Context, by identity.Actor, at source.Location, q connection.PreviewQuery,
+	ctx context.Context, by identity.Actor, location source.Location, q connection.PreviewQuery,
 ) (r source.Reading, err error) {
-	if at.Backend() == source.SheetBackend {
-		return s.readSheet(ctx, by, at)
+	if location.Backend() == source.SheetBackend {
+		return s.readSheet(ctx, by, location)
 	}
-	err = s.deps.WithCredential(ctx, by, at.Connection, func(
-		ctx context.Context, w ports.Warehouse, to ports.Target,
+	err = s.deps.WithCredential(ctx, by, location.Connection, func(
+		ctx context.Context, w ports.Warehouse, target ports.Target,
 	) error {
-		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		q.Table, q.Rows = at.Table, connection.MaxSampleRows
-		p, err := w.Preview(ctx, to, q)
-		r = ofTable(at, p)
+		q.Table, q.Rows = location.Table, connection.MaxSampleRows
+		p, err := w.Preview(ctx, target, q)
+		r = ofTable(location, p)
 		return err
 	})
 	if err != nil {
@@ -121,26 +121,27 @@ func columnsQuery(pairs []source.Pair) connection.PreviewQuery {
 }
 
 // readSheet reads the first rows of a sheet as a reading.
-func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Location) (source.Reading, error) {
-	sheet, through, err := s.showSheet(ctx, by, at)
+func (s *Service) readSheet(ctx context.Context, by identity.Actor, location source.Location) (source.Reading, error) {
+	sheet, connection, err := s.showSheet(ctx, by, location)
 	if err != nil {
 		return source.Reading{}, err
 	}
-	at.Connection = through
-	return ofSheet(at, sheet), nil
+	location.Connection = connection
+	return ofSheet(location, sheet), nil
 }
 
 // showSheet reads the first rows of a sheet. For sheets of Google and Microsoft it uses the workspace's own credential,
 // if there is one, and returns its connection; otherwise "".
 func (s *Service) showSheet(
-	ctx context.Context, by identity.Actor, at source.Location,
-) (sheet source.Sheet, through connection.ID, err error) {
-	if err := s.admit(ctx, by, connection.HostTarget(by.Org, at.Sheet.Host())); err != nil {
+	ctx context.Context, by identity.Actor, location source.Location,
+) (sheet source.Sheet, accountID connection.ID, err error) {
+	if err := s.admit(ctx, by, connection.HostTarget(by.Org, location.Sheet.Host())); err != nil {
 		return source.Sheet{}, "", err
 	}
 	offer := s.deps.Offers(by.Org)
-	target := ports.SheetTarget{Location: at.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
-	through, err = s.withAccount(ctx, by, at, func(ctx context.Context, credential connection.Credential) (err error) {
+	target := ports.SheetTarget{Location: location.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
+	accountID, err = s.withAccount(ctx, by, location, func(ctx context.Context,
+		credential connection.Credential) (err error) {
 		target.Account = credential
 		sheet, err = s.deps.Sheets.Preview(ctx, by.Workspace, target)
 		return err
@@ -148,31 +149,34 @@ func (s *Service) showSheet(
 	if err != nil {
 		return source.Sheet{}, "", err
 	}
-	return sheet, through, nil
+	return sheet, accountID, nil
 }
 
 // withAccount calls do with the credential of the connection that reads a sheet, and returns the connection; with none
 // if the sheet or the workspace has none. The context of do ends when the connection is revoked.
 func (s *Service) withAccount(
-	ctx context.Context, by identity.Actor, at source.Location, do func(context.Context, connection.Credential) error,
+	ctx context.Context, by identity.Actor, location source.Location, read func(context.Context,
+		connection.Credential) error,
 ) (connection.ID, error) {
-	through, err := s.account(ctx, by, at)
+	accountID, err := s.account(ctx, by, location)
 	switch {
 	case err != nil:
 		return "", err
-	case through == "":
-		return "", do(ctx, connection.Credential{})
+	case accountID == "":
+		return "", read(ctx, connection.Credential{})
 	}
-	return through, s.deps.WithCredential(ctx, by, through,
-		func(ctx context.Context, _ ports.Warehouse, to ports.Target) error { return do(ctx, to.Credential) })
+	return accountID, s.deps.WithCredential(ctx, by, accountID,
+		func(ctx context.Context, _ ports.Warehouse, target ports.Target) error {
+			return read(ctx, target.Credential)
+		})
 }
 
 // account returns the connection that reads a sheet: the one that read it last, else the workspace's newest one for
 // the sheet's host; "" if there is none, and for sheets that need none.
-func (s *Service) account(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
-	kind := at.Sheet.AccountKind()
-	if at.Connection != "" || kind == "" {
-		return at.Connection, nil
+func (s *Service) account(ctx context.Context, by identity.Actor, location source.Location) (connection.ID, error) {
+	kind := location.Sheet.AccountKind()
+	if location.Connection != "" || kind == "" {
+		return location.Connection, nil
 	}
 	all, _, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {
@@ -186,10 +190,10 @@ func (s *Service) account(ctx context.Context, by identity.Actor, at source.Loca
 	return "", nil
 }
 
-func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
-	at.Sheet.Tab, at.Sheet.HeaderRow = sheet.Tab.ID, sheet.Preview.HeaderRow
+func ofSheet(location source.Location, sheet source.Sheet) source.Reading {
+	location.Sheet.Tab, location.Sheet.HeaderRow = sheet.Tab.ID, sheet.Preview.HeaderRow
 	r := source.Reading{
-		Location:    at,
+		Location:    location,
 		Title:       sheet.Title,
 		Columns:     sheet.Preview.Headers,
 		Total:       sheet.Tab.Columns,
@@ -203,10 +207,10 @@ func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
 	return r
 }
 
-func ofTable(at source.Location, p connection.Preview) source.Reading {
+func ofTable(location source.Location, p connection.Preview) source.Reading {
 	return source.Reading{
-		Location:    at,
-		Title:       at.Table.Name,
+		Location:    location,
+		Title:       location.Table.Name,
 		Columns:     headers(p),
 		Total:       p.Total,
 		SampleError: string(p.SampleError),

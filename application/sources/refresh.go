@@ -160,8 +160,8 @@ func (s *Service) whileUnchanged(
 				return
 			case <-tick.C:
 			}
-			now, err := s.sources.Get(ctx, by.Workspace, src.ID)
-			if errors.Is(err, source.ErrNotFound) || err == nil && now.Revision != src.Revision {
+			latest, err := s.sources.Get(ctx, by.Workspace, src.ID)
+			if errors.Is(err, source.ErrNotFound) || err == nil && latest.Revision != src.Revision {
 				cancel(errOvertaken)
 			}
 		}
@@ -172,38 +172,38 @@ func (s *Service) whileUnchanged(
 // searched reads a sheet whose header is no longer in its row, from the row where it is now. It returns there, what was
 // read before, if no row of the sheet's first ones is the header.
 func (s *Service) searched(
-	ctx context.Context, by identity.Actor, src *source.Source, there source.Reading,
+	ctx context.Context, by identity.Actor, src *source.Source, reading source.Reading,
 ) (source.Reading, error) {
-	at := src.Location
-	at.Sheet.HeaderRow = 0
-	sheet, through, err := s.showSheet(ctx, by, at)
+	location := src.Location
+	location.Sheet.HeaderRow = 0
+	sheet, connection, err := s.showSheet(ctx, by, location)
 	if err != nil {
 		return source.Reading{}, err
 	}
 	row := src.FindHeader(sheet.Preview)
 	if row == 0 {
-		return there, nil
+		return reading, nil
 	}
 	if row != sheet.Preview.HeaderRow {
-		at.Sheet.HeaderRow = row
-		if sheet, through, err = s.showSheet(ctx, by, at); err != nil {
+		location.Sheet.HeaderRow = row
+		if sheet, connection, err = s.showSheet(ctx, by, location); err != nil {
 			return source.Reading{}, err
 		}
 		if src.FindHeader(sheet.Preview) != row {
-			return there, nil // empty rows above it had changed its number
+			return reading, nil // empty rows above it had changed its number
 		}
 	}
-	at.Connection = through
-	return ofSheet(at, sheet), nil
+	location.Connection = connection
+	return ofSheet(location, sheet), nil
 }
 
 // note stores the outcome of a refresh, if it still counts, and queues the next one, unless the outcome
 // pauses the source. through is a connection that read the source for the first time.
 func (s *Service) note(
-	ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64,
+	ctx context.Context, by identity.Actor, id source.ID, accountID connection.ID, o source.Outcome, chance float64,
 ) error {
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := lockConnection(ctx, tx, by, through); err != nil {
+		if err := lockConnection(ctx, tx, by, accountID); err != nil {
 			return err
 		}
 		counts := false

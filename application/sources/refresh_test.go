@@ -259,9 +259,9 @@ func TestRefresh(t *testing.T) {
 		}
 	})
 	t.Run("one for which there is no room is postponed, and says nothing of the source", func(t *testing.T) {
-		for name, at := range map[string]source.Location{"a table": table, "a sheet": sheetAt} {
-			s := begin(t, stored(t, at))
-			if at == table {
+		for name, location := range map[string]source.Location{"a table": table, "a sheet": sheetAt} {
+			s := begin(t, stored(t, location))
+			if location == table {
 				s.expectRefreshed(connection.Preview{}, connection.ErrTooManyReads)
 			} else {
 				s.expectSheet(source.Sheet{}, connection.ErrTooManyReads)

@@ -62,7 +62,7 @@ type rowReader struct {
 }
 
 func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string) (*rowReader, error) {
-	mapped, err := src.MappedFields(t)
+	mappedFields, err := src.MappedFields(t)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +70,11 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	if q.Distinct {
 		r.distinct = newDistinct()
 	}
-	if r.fields = mapped; q.Fields != nil {
+	if r.fields = mappedFields; q.Fields != nil {
 		r.fields = nil
 		for _, key := range q.Fields {
-			if i := fieldAt(mapped, key); i >= 0 && fieldAt(r.fields, key) < 0 {
-				r.fields = append(r.fields, mapped[i])
+			if i := fieldAt(mappedFields, key); i >= 0 && fieldAt(r.fields, key) < 0 {
+				r.fields = append(r.fields, mappedFields[i])
 				continue
 			}
 			return nil, source.ErrUnknownField
@@ -82,14 +82,14 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	}
 	r.fields, r.shown = slices.Clip(r.fields), len(r.fields)
 	add := func(i int) int {
-		if field := fieldAt(r.fields, mapped[i].Key); field >= 0 {
+		if field := fieldAt(r.fields, mappedFields[i].Key); field >= 0 {
 			return field
 		}
-		r.fields = append(r.fields, mapped[i])
+		r.fields = append(r.fields, mappedFields[i])
 		return len(r.fields) - 1
 	}
 	for key, text := range q.Filter {
-		i := fieldAt(mapped, key)
+		i := fieldAt(mappedFields, key)
 		if i < 0 {
 			return nil, source.ErrUnknownField
 		}
@@ -99,12 +99,12 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		}
 	}
 	if src.Location.Backend() == source.WarehouseBackend && (q.Pages || q.After != "") {
-		i, err := src.PageKey(mapped)
+		i, err := src.PageKey(mappedFields)
 		if err != nil {
 			return nil, err
 		}
 		if i >= 0 {
-			r.key = mapped[i].Column
+			r.key = mappedFields[i].Column
 			add(i)
 		}
 	}
@@ -112,11 +112,11 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		if q.Raw {
 			return nil, errRawSince
 		}
-		for i, f := range mapped {
+		for i, f := range mappedFields {
 			r.mapped, r.placeOf = append(r.mapped, f.Field), append(r.placeOf, add(i))
 		}
 	}
-	switch i := fieldAt(mapped, src.ChangeKey); {
+	switch i := fieldAt(mappedFields, src.ChangeKey); {
 	case q.Removed && q.Since == "":
 		return nil, errRemoved
 	case q.IDs && q.Raw:
@@ -211,14 +211,14 @@ func (r *rowReader) selected() []column.Field {
 
 // exact returns which columns of a sheet are read as they are stored: numbers and dates that are values as they are.
 func (r *rowReader) exact() []bool {
-	stored := []column.Type{column.Integer, column.Number, column.Boolean, column.Date, column.DateTime}
+	types := []column.Type{column.Integer, column.Number, column.Boolean, column.Date, column.DateTime}
 	out := make([]bool, len(r.names))
 	for i := range out {
 		out[i] = !r.query.Raw
 	}
 	for i, f := range r.fields {
 		for _, place := range r.columnsOf[i] {
-			out[place] = out[place] && slices.Contains(stored, f.Type) && !f.Transform.IsPartial()
+			out[place] = out[place] && slices.Contains(types, f.Type) && !f.Transform.IsPartial()
 		}
 	}
 	return out
@@ -230,11 +230,11 @@ func (r *rowReader) text(field int, cells []*string) *string {
 	if r.query.Raw || transform.IsZero() {
 		return cells[columns[0]]
 	}
-	joined := make([]*string, len(columns)-1)
-	for i := range joined {
-		joined[i] = cells[columns[i+1]]
+	otherCells := make([]*string, len(columns)-1)
+	for i := range otherCells {
+		otherCells[i] = cells[columns[i+1]]
 	}
-	return transform.Text(cells[columns[0]], joined)
+	return transform.Text(cells[columns[0]], otherCells)
 }
 
 // limit returns the maximum number of rows to read: one more than may be returned, which shows whether there are more.

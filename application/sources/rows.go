@@ -81,7 +81,7 @@ var errEnough = errors.New("enough rows")
 func (s *Service) ReadRows(
 	ctx context.Context, by identity.Actor, id source.ID, q RowsQuery,
 	begin func(context.Context, RowsStart) error,
-	each func(Row) error,
+	handle func(Row) error,
 ) (RowsEnd, error) {
 	src, err := s.get(ctx, by, id, source.Use)
 	if err != nil {
@@ -91,13 +91,13 @@ func (s *Service) ReadRows(
 	if err != nil {
 		return RowsEnd{}, err
 	}
-	var removed []string
+	var removals []string
 	if q.Since != "" {
 		if r.since, err = s.newSince(ctx, by, src, q.Since); err != nil {
 			return RowsEnd{}, err
 		}
 		if q.Removed && q.After == "" {
-			if removed, err = r.since.removed(); err != nil {
+			if removals, err = r.since.removed(); err != nil {
 				return RowsEnd{}, err
 			}
 		}
@@ -105,12 +105,12 @@ func (s *Service) ReadRows(
 	r.keyHash = func(key column.Value) (source.KeyHash, bool) { return s.keyHash(src.ID, key) }
 	offer := s.deps.Offers(by.Org)
 	r.ctx = ctx
-	r.maxRows, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, each
+	r.maxRows, r.bytes, r.each = offer.Rows.Rows, offer.Rows.Bytes, handle
 	r.begin = func() error {
 		if !by.IsSystem() {
 			s.deps.Notes.Note(ctx, src.Read(by))
 		}
-		return begin(r.ctx, RowsStart{r.selected(), removed})
+		return begin(r.ctx, RowsStart{r.selected(), removals})
 	}
 	if src.Location.Backend() == source.SheetBackend {
 		err = s.readSheetRows(ctx, by, src, offer, r)
@@ -147,13 +147,13 @@ func (s *Service) readTableRows(
 	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Key: r.key, After: r.from.Place,
 		Limit: r.limit()}
 	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
-		to ports.Target) error {
-		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+		target ports.Target) error {
+		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		to.Limits.Statement, to.Limits.Total = offer.Rows.Seconds, offer.Rows.Seconds
-		to.Limits.Bytes = int64(offer.Rows.Bytes)
+		target.Limits.Statement, target.Limits.Total = offer.Rows.Seconds, offer.Rows.Seconds
+		target.Limits.Bytes = int64(offer.Rows.Bytes)
 		r.ctx = ctx
-		return w.Rows(ctx, to, q, r.take)
+		return w.Rows(ctx, target, q, r.take)
 	})
 }

@@ -25,12 +25,12 @@ func (s *env) readPage(after string, cells [][]*string) (asked connection.RowsQu
 	src.Mapping = []source.Pair{{Field: "id", Column: "Id"}}
 	s.expectGet(src)
 	s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).MaxTimes(1).DoAndReturn(
-		func(_ context.Context, _ ports.Target, q connection.RowsQuery, each func(column.Batch) error) error {
+		func(_ context.Context, _ ports.Target, q connection.RowsQuery, handle func(column.Batch) error) error {
 			asked = q
 			if cells == nil {
 				return connection.KeyUnsupported
 			}
-			return each(column.Batch{Rows: column.RowsOf(cells)})
+			return handle(column.Batch{Rows: column.RowsOf(cells)})
 		})
 	end, err = s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Pages: true, Limit: 2, After: after},
 		func(context.Context, sources.RowsStart) error { return nil }, func(sources.Row) error { return nil })
@@ -96,8 +96,8 @@ func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {
 			src.Mapping = []source.Pair{{Field: "id", Column: "Id"}}
 			s.expectGet(src)
 			s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ ports.Target, _ connection.RowsQuery, each func(column.Batch) error) error {
-					return each(column.Batch{Rows: column.RowsOf(all)})
+				func(_ context.Context, _ ports.Target, _ connection.RowsQuery, handle func(column.Batch) error) error {
+					return handle(column.Batch{Rows: column.RowsOf(all)})
 				})
 			end, err := s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Limit: tt.limit, Filter: tt.filter},
 				func(context.Context, sources.RowsStart) error { return nil }, func(sources.Row) error { return nil })
@@ -125,8 +125,8 @@ func TestTheErrorOfAFormulaIsReportedInAFieldOfAnyType(t *testing.T) {
 	s.expectGet(src)
 	s.sheets.EXPECT().Rows(gomock.Any(), acme, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ ports.SheetTarget, _ source.RowsQuery,
-			each func(column.Batch) error) error {
-			return each(column.Batch{Version: "1", Sample: cells, Numbers: []int{2, 3, 4},
+			handle func(column.Batch) error) error {
+			return handle(column.Batch{Version: "1", Sample: cells, Numbers: []int{2, 3, 4},
 				Rows: column.RowsOf(cells)})
 		})
 	got := s.readAll(sources.RowsQuery{OnInvalid: sources.ReportInvalid})

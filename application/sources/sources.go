@@ -31,7 +31,7 @@ type Offers func(identity.OrgID) Offer
 
 // WithCredential calls do with what a connection reaches and its credential, as connections.Service.Use does.
 type WithCredential func(ctx context.Context, by identity.Actor, id connection.ID,
-	do func(context.Context, ports.Warehouse, ports.Target) error) error
+	call func(context.Context, ports.Warehouse, ports.Target) error) error
 
 // Service holds the use cases, one method each.
 type Service struct {
@@ -176,11 +176,11 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 // lockConnection locks a connection against revocation until tx ends; connection.ErrRevoked if it is revoked.
 // Code that stores that a source reads through a connection must lock it, so that a revocation either
 // finds the source or comes first.
-func lockConnection(ctx context.Context, tx ports.Stores, by identity.Actor, through connection.ID) error {
-	if through == "" {
+func lockConnection(ctx context.Context, tx ports.Stores, by identity.Actor, id connection.ID) error {
+	if id == "" {
 		return nil
 	}
-	c, err := tx.Connections.Lock(ctx, by.Workspace, through)
+	c, err := tx.Connections.Lock(ctx, by.Workspace, id)
 	if err != nil {
 		return err
 	}
@@ -203,18 +203,18 @@ func (s *Service) Attach(
 		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
 			return err
 		}
-		var made *source.Source
+		var created *source.Source
 		if err := tx.Sources.Add(ctx, by, func(others int) (_ *source.Source, err error) {
-			made, err = source.New(by, t, d, r, others)
-			return made, err
+			created, err = source.New(by, t, d, r, others)
+			return created, err
 		}); err != nil {
 			return err
 		}
 		if err := tx.CheckUsage(ctx, by, limits, quota.Sources); err != nil {
 			return err
 		}
-		out = s.seen(made)
-		return tx.Jobs.Enqueue(ctx, refreshOf(made, by))
+		out = s.seen(created)
+		return tx.Jobs.Enqueue(ctx, refreshOf(created, by))
 	})
 	if err != nil {
 		return Seen{}, err
@@ -225,13 +225,13 @@ func (s *Service) Attach(
 // Reread reads the table of a source whose mapping is about to be replaced by pairs. A headerRow of 0 means the
 // current one. Nothing is stored.
 func (s *Service) Reread(
-	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, headerRow int,
+	ctx context.Context, by identity.Actor, id source.ID, match revision.Match, pairs []source.Pair, headerRow int,
 ) (source.Reading, error) {
 	src, err := s.get(ctx, by, id, source.See)
 	if err != nil {
 		return source.Reading{}, err
 	}
-	if err := src.MayMap(by, at); err != nil {
+	if err := src.MayMap(by, match); err != nil {
 		return source.Reading{}, err
 	}
 	location := src.Location
@@ -251,7 +251,7 @@ func (s *Service) Reread(
 // Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The returned
 // rows are the first ones with the mapping applied: values by field.
 func (s *Service) Map(
-	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading,
+	ctx context.Context, by identity.Actor, id source.ID, match revision.Match, pairs []source.Pair, r source.Reading,
 ) (out Seen, rows []map[string]*string, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
@@ -262,7 +262,7 @@ func (s *Service) Map(
 			if t == nil {
 				return source.ErrUnknownType
 			}
-			return src.Map(by, at, *t, pairs, r)
+			return src.Map(by, match, *t, pairs, r)
 		})
 		if err != nil {
 			return err
@@ -285,12 +285,12 @@ type Patch struct {
 
 // Change changes a source. With another locale, it also queues a refresh. Requires the admin role, unless by owns it.
 func (s *Service) Change(
-	ctx context.Context, by identity.Actor, id source.ID, at revision.Match, p Patch,
+	ctx context.Context, by identity.Actor, id source.ID, match revision.Match, p Patch,
 ) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		reread := false
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) (err error) {
-			reread, err = s.change(src, by, at, p)
+			reread, err = s.change(src, by, match, p)
 			return err
 		})
 		if err != nil {
@@ -316,23 +316,24 @@ func (s *Service) Change(
 }
 
 // change applies p, and reports whether the source must be read again.
-func (s *Service) change(src *source.Source, by identity.Actor, at revision.Match, p Patch) (reread bool, err error) {
+func (s *Service) change(src *source.Source, by identity.Actor, match revision.Match, p Patch) (reread bool,
+	err error) {
 	if p.Name != nil {
-		if err := src.Rename(by, at, *p.Name); err != nil {
+		if err := src.Rename(by, match, *p.Name); err != nil {
 			return false, err
 		}
-		at = nil // it was checked
+		match = nil // it was checked
 	}
 	if p.ChangeKey != nil {
-		if err := src.TrackChanges(by, at, *p.ChangeKey); err != nil {
+		if err := src.TrackChanges(by, match, *p.ChangeKey); err != nil {
 			return false, err
 		}
-		at = nil
+		match = nil
 	}
 	if p.Locale == nil {
 		return false, nil
 	}
-	if reread, err = src.SetLocale(by, at, *p.Locale); err != nil || !reread || src.Paused != "" {
+	if reread, err = src.SetLocale(by, match, *p.Locale); err != nil || !reread || src.Paused != "" {
 		return false, err
 	}
 	return true, src.Due(by, s.deps.Limits.Refresh)
@@ -341,10 +342,10 @@ func (s *Service) change(src *source.Source, by identity.Actor, at revision.Matc
 // DetachSource removes a source and cancels its queued jobs in the same transaction. Requires the owner
 // of the source or of the workspace. A running job is interrupted within half a second, and stores
 // nothing.
-func (s *Service) DetachSource(ctx context.Context, by identity.Actor, id source.ID, at revision.Match) error {
+func (s *Service) DetachSource(ctx context.Context, by identity.Actor, id source.ID, match revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Sources.Update(ctx, by.Workspace, id,
-			func(src *source.Source) error { return src.Detach(by, at) }); err != nil {
+			func(src *source.Source) error { return src.Detach(by, match) }); err != nil {
 			return err
 		}
 		_, err := tx.Jobs.Cancel(ctx, by.Workspace, string(id))

@@ -218,9 +218,9 @@ func TestMap(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, sheetAt))
 		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context,
-			_ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
-			if of.Location.HeaderRow != 7 || of.Location.Tab != "0" {
-				t.Errorf("read %+v", of.Location)
+			_ identity.WorkspaceID, target ports.SheetTarget) (source.Sheet, error) {
+			if target.Location.HeaderRow != 7 || target.Location.Tab != "0" {
+				t.Errorf("read %+v", target.Location)
 			}
 			return aSheet(), nil
 		})
@@ -338,9 +338,9 @@ func TestPreviews(t *testing.T) {
 		s.expectGet(stored(t, sheetAt))
 		s.sheets.EXPECT().Preview(gomock.Any(), acme,
 			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID,
-			of ports.SheetTarget) (source.Sheet, error) {
-			if want := (source.SheetLocation{URL: sheetAt.Sheet.URL, Tab: "Other"}); of.Location != want {
-				t.Errorf("read %+v, want %+v", of.Location, want)
+			target ports.SheetTarget) (source.Sheet, error) {
+			if want := (source.SheetLocation{URL: sheetAt.Sheet.URL, Tab: "Other"}); target.Location != want {
+				t.Errorf("read %+v, want %+v", target.Location, want)
 			}
 			return aSheet(), nil
 		})

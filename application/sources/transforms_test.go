@@ -26,9 +26,9 @@ var guests = source.Type{Key: "people", Title: "Guests", Accepts: people.Accepts
 }}
 
 // aGuestList returns a source whose columns are transformed.
-func aGuestList(t *testing.T, at source.Location) *source.Source {
+func aGuestList(t *testing.T, location source.Location) *source.Source {
 	t.Helper()
-	src := stored(t, at)
+	src := stored(t, location)
 	src.Mapping = []source.Pair{
 		{Field: "id", Column: "No", Transform: column.Transform{Split: &column.Split{Part: column.Last, Separator: "-"}}},
 		{Field: "name", Column: "Given", Transform: column.Transform{
@@ -80,11 +80,11 @@ func TestRowsAreTransformed(t *testing.T) {
 		s.expectGet(aGuestList(t, sheetAt))
 		s.sheets.EXPECT().Rows(gomock.Any(), acme, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.WorkspaceID, _ ports.SheetTarget, q source.RowsQuery,
-				each func(column.Batch) error) error {
+				handle func(column.Batch) error) error {
 				if !slices.Equal(q.Columns, names) || !slices.Equal(q.Exact, []bool{false, false, false, true, true}) {
 					t.Errorf("%q, %v", q.Columns, q.Exact)
 				}
-				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2, 3}, Rows: column.RowsOf(rows)})
+				return handle(column.Batch{Version: "1", Sample: rows, Numbers: []int{2, 3}, Rows: column.RowsOf(rows)})
 			})
 		if got := s.readAll(sources.RowsQuery{OnInvalid: sources.ReportInvalid}); !slices.Equal(got, []string{
 			"[7 Ada Lovelace ADA 1815-12-10 36] []", "[8 Hopper <nil> <nil> <nil>] [born wrong_type age wrong_type]"}) {
@@ -96,11 +96,11 @@ func TestRowsAreTransformed(t *testing.T) {
 		s.types = []source.Type{guests}
 		s.expectGet(aGuestList(t, table))
 		s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(_ context.Context, _ ports.Target, q connection.RowsQuery, each func(column.Batch) error) error {
+			func(_ context.Context, _ ports.Target, q connection.RowsQuery, handle func(column.Batch) error) error {
 				if q.Key != "" || !slices.Equal(q.Columns, names[:1]) {
 					t.Errorf("%q, ordered by %q", q.Columns, q.Key)
 				}
-				return each(column.Batch{Rows: column.RowsOf([][]*string{rows[0][:1]})})
+				return handle(column.Batch{Rows: column.RowsOf([][]*string{rows[0][:1]})})
 			})
 		if got := s.readAll(sources.RowsQuery{Pages: true, Fields: []string{"id"}}); !slices.Equal(got,
 			[]string{"[7] []"}) {
@@ -113,11 +113,12 @@ func TestRowsAreTransformed(t *testing.T) {
 		s.expectGet(aGuestList(t, sheetAt))
 		s.sheets.EXPECT().Rows(gomock.Any(), acme, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.WorkspaceID, _ ports.SheetTarget, q source.RowsQuery,
-				each func(column.Batch) error) error {
+				handle func(column.Batch) error) error {
 				if slices.Contains(q.Exact, true) {
 					t.Errorf("%v", q.Exact)
 				}
-				return each(column.Batch{Version: "1", Sample: rows, Numbers: []int{2}, Rows: column.RowsOf(rows[:1])})
+				return handle(column.Batch{Version: "1", Sample: rows, Numbers: []int{2},
+					Rows: column.RowsOf(rows[:1])})
 			})
 		if got := s.readAll(sources.RowsQuery{Raw: true}); !slices.Equal(got,
 			[]string{"[A-7  ADA  ADA 12/10/1815 36] []"}) {

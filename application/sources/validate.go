@@ -200,10 +200,10 @@ func (c *rowChecker) count(r Row) {
 		if f.Counts[v.Code]++; len(f.First) == source.ShownFailures {
 			continue
 		}
-		failed := source.FailedValue{Row: r.Number, Code: v.Code}
+		failure := source.FailedValue{Row: r.Number, Code: v.Code}
 		if v.Code != column.Missing {
-			failed.Class = column.Infer([]*string{v.text})
+			failure.Class = column.Infer([]*string{v.text})
 		}
-		f.First = append(f.First, failed)
+		f.First = append(f.First, failure)
 	}
 }

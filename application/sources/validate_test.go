@@ -45,7 +45,7 @@ func requested(t *testing.T, src *source.Source) *source.Validation {
 func (s *env) expectRows(rows [][]*string, err error) {
 	s.sheets.EXPECT().Rows(gomock.Any(), acme, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ ports.SheetTarget, q source.RowsQuery,
-			each func(column.Batch) error) error {
+			handle func(column.Batch) error) error {
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (s *env) expectRows(rows [][]*string, err error) {
 				b.Sample, b.Numbers = append(b.Sample, cells), append(b.Numbers, i+2)
 			}
 			b.Rows = column.RowsOf(b.Sample)
-			return each(b)
+			return handle(b)
 		})
 }
 

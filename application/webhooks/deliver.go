@@ -128,8 +128,8 @@ func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) 
 		}
 		err = errors.Join(err, d.queue.Release(ctx, e, next))
 	}()
-	for begun := time.Now(); time.Since(begun) < turn && stop.Err() == nil; {
-		more, err := d.plan(ctx, e)
+	for start := time.Now(); time.Since(start) < turn && stop.Err() == nil; {
+		hasMore, err := d.plan(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -141,17 +141,17 @@ func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) 
 		if err != nil {
 			return err
 		}
-		if len(due) == 0 && !more {
+		if len(due) == 0 && !hasMore {
 			return nil
 		}
 		if len(due) == 0 {
 			continue
 		}
-		now, err := d.attempt(ctx, e, due)
+		latest, err := d.attempt(ctx, e, due)
 		if err != nil {
 			return err
 		}
-		if e = now; !e.Enabled {
+		if e = latest; !e.Enabled {
 			return nil
 		}
 		if e.IsTriedAlone() {
@@ -164,7 +164,7 @@ func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) 
 }
 
 // plan creates deliveries for new events, unless many are pending. more is true if there were further events.
-func (d *Deliverer) plan(ctx context.Context, e *webhook.Endpoint) (more bool, err error) {
+func (d *Deliverer) plan(ctx context.Context, e *webhook.Endpoint) (hasMore bool, err error) {
 	pending, err := d.queue.Pending(ctx, e.ID)
 	if err != nil || pending >= pendingMost {
 		return false, err
@@ -189,24 +189,24 @@ func (d *Deliverer) plan(ctx context.Context, e *webhook.Endpoint) (more bool, e
 // attempt sends deliveries, and saves the outcomes.
 func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webhook.Delivery) (*webhook.Endpoint,
 	error) {
-	to, err := d.keys.target(e, d.egress, time.Now())
+	target, err := d.keys.target(e, d.egress, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	outcomes := d.sendAll(ctx, e, to, due)
+	outcomes := d.sendAll(ctx, e, target, due)
 	now := time.Now().UTC()
-	sent := outcomes[:0]
+	delivered := outcomes[:0]
 	for i := range due {
 		if due[i].EventRemoved {
 			due[i].Abandon()
 			continue
 		}
 		due[i].Ended(outcomes[i], now, rand.Float64()) //nolint:gosec // jitter
-		sent = append(sent, outcomes[i])
+		delivered = append(delivered, outcomes[i])
 	}
 	by := identity.System(e.Org, e.Workspace, "webhooks", now)
 	return d.queue.Settle(ctx, by, e, due, func(e *webhook.Endpoint) []job.Job {
-		e.Observe(by, sent)
+		e.Observe(by, delivered)
 		if len(e.Recorded()) == 0 {
 			return nil
 		}
@@ -215,29 +215,29 @@ func (d *Deliverer) attempt(ctx context.Context, e *webhook.Endpoint, due []webh
 }
 
 // sendAll sends deliveries at the same time, and renews the lease until all have ended. Settle notices if that failed.
-func (d *Deliverer) sendAll(ctx context.Context, e *webhook.Endpoint, to ports.WebhookTarget,
+func (d *Deliverer) sendAll(ctx context.Context, e *webhook.Endpoint, target ports.WebhookTarget,
 	due []webhook.Delivery) []webhook.Outcome {
 	outcomes := make([]webhook.Outcome, len(due))
 	var sending sync.WaitGroup
 	for i := range due {
 		if !due[i].EventRemoved {
-			sending.Go(func() { outcomes[i] = d.send.Send(ctx, to, &due[i], time.Now()) })
+			sending.Go(func() { outcomes[i] = d.send.Send(ctx, target, &due[i], time.Now()) })
 		}
 	}
-	ended := make(chan struct{})
+	finished := make(chan struct{})
 	go func() {
 		sending.Wait()
-		close(ended)
+		close(finished)
 	}()
 	tick := time.NewTicker(renewed)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ended:
+		case <-finished:
 			return outcomes
 		case <-tick.C:
-			if until, err := d.queue.Renew(ctx, e, leaseFor); err == nil {
-				e.LeasedUntil = until
+			if end, err := d.queue.Renew(ctx, e, leaseFor); err == nil {
+				e.LeasedUntil = end
 			}
 		}
 	}

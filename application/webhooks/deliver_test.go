@@ -95,12 +95,12 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 	synctest.Test(t, func(t *testing.T) {
 		s := newMocked(t)
 		var mu sync.Mutex
-		busy, most, begun := 0, 0, time.Now()
+		busy, most, start := 0, 0, time.Now()
 		var served time.Duration
 		all := append(endpointsOf("org_busy", 80), endpointsOf("org_calm", 1)...)
 		s.runs(t, all, len(all), func(id webhook.ID) {
 			if id == "org_calm0" {
-				served = time.Since(begun)
+				served = time.Since(start)
 				return
 			}
 			mu.Lock()
@@ -121,9 +121,9 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 func TestWorkThatEndsWakesTheNodeForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMocked(t)
-		begun := time.Now()
+		start := time.Now()
 		s.runs(t, endpointsOf("org_a", 5), 1, func(webhook.ID) { time.Sleep(10 * time.Millisecond) })
-		if took := time.Since(begun); took > 100*time.Millisecond {
+		if took := time.Since(start); took > 100*time.Millisecond {
 			t.Errorf("five endpoints one after the other took %s", took)
 		}
 	})
@@ -150,7 +150,7 @@ func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
 // sendsFor lets a delivery take some time, and settling end with an error. It returns when the lease was renewed.
 func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error) (renewed []time.Duration) {
 	t.Helper()
-	e, begun := endpoint(), time.Now()
+	e, start := endpoint(), time.Now()
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
 	s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return([]webhook.Delivery{
 		e.NewDelivery(event.Event{Type: "member.added"}, now)}, nil)
@@ -161,7 +161,7 @@ func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error
 	})
 	s.queue.EXPECT().Renew(gomock.Any(), e, 10*time.Second).DoAndReturn(func(_ context.Context, e *webhook.Endpoint,
 		lease time.Duration) (time.Time, error) {
-		renewed = append(renewed, time.Since(begun))
+		renewed = append(renewed, time.Since(start))
 		if len(renewed) == 2 {
 			return time.Time{}, errors.New("the database is busy")
 		}
@@ -170,7 +170,7 @@ func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error
 	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).DoAndReturn(func(
 		_ context.Context, _ identity.Actor, held *webhook.Endpoint, _ []webhook.Delivery,
 		_ func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
-		if !held.LeasedUntil.Equal(begun.Add(renewed[len(renewed)-1] + 10*time.Second)) {
+		if !held.LeasedUntil.Equal(start.Add(renewed[len(renewed)-1] + 10*time.Second)) {
 			t.Errorf("it settles with the lease until %s", held.LeasedUntil)
 		}
 		return held, settled

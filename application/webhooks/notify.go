@@ -13,8 +13,8 @@ import (
 
 // MailNotice mails the owner of an endpoint that it is failing or was disabled, if it still is, and they are
 // still an admin. by is the system.
-func (s *Service) MailNotice(ctx context.Context, by identity.Actor, of webhook.ID) error {
-	e, err := s.webhooks.Get(ctx, by.Workspace, of)
+func (s *Service) MailNotice(ctx context.Context, by identity.Actor, endpoint webhook.ID) error {
+	e, err := s.webhooks.Get(ctx, by.Workspace, endpoint)
 	if errors.Is(err, webhook.ErrNotFound) {
 		return nil
 	}

@@ -50,8 +50,8 @@ type Keys struct{ sealer ports.CredentialSealer }
 func NewKeys(s ports.CredentialSealer) Keys { return Keys{s} }
 
 // signing returns the signing key with a number. It is the same on every node, and after a rotation of the keyring.
-func (k Keys) signing(of webhook.ID, number int) []byte {
-	key := k.sealer.Digest("webhook secret", []byte(of), []byte(strconv.Itoa(number)))
+func (k Keys) signing(endpoint webhook.ID, number int) []byte {
+	key := k.sealer.Digest("webhook secret", []byte(endpoint), []byte(strconv.Itoa(number)))
 	return key[:]
 }
 
@@ -60,7 +60,7 @@ func associated(org identity.OrgID, ws identity.WorkspaceID) []byte {
 }
 
 // seal returns the names of headers, sorted, and the sealed values; nothing without headers.
-func (k Keys) seal(by identity.Actor, headers map[string]string) (names []string, sealed []byte, err error) {
+func (k Keys) seal(by identity.Actor, headers map[string]string) (names []string, ciphertext []byte, err error) {
 	if len(headers) == 0 {
 		return nil, nil, nil
 	}
@@ -68,24 +68,24 @@ func (k Keys) seal(by identity.Actor, headers map[string]string) (names []string
 	if err != nil {
 		return nil, nil, err
 	}
-	sealed, err = k.sealer.Seal(plain, associated(by.Org, by.Workspace))
-	return slices.Sorted(maps.Keys(headers)), sealed, err
+	ciphertext, err = k.sealer.Seal(plain, associated(by.Org, by.Workspace))
+	return slices.Sorted(maps.Keys(headers)), ciphertext, err
 }
 
 // target returns where the deliveries of an endpoint go at a time.
 func (k Keys) target(e *webhook.Endpoint, egress EgressOf, now time.Time) (ports.WebhookTarget, error) {
-	to := ports.WebhookTarget{URL: e.URL, Egress: egress(e.Org)}
+	target := ports.WebhookTarget{URL: e.URL, Egress: egress(e.Org)}
 	for _, number := range e.Secrets(now) {
-		to.Keys = append(to.Keys, k.signing(e.ID, number))
+		target.Keys = append(target.Keys, k.signing(e.ID, number))
 	}
 	if e.Sealed == nil {
-		return to, nil
+		return target, nil
 	}
 	plain, err := k.sealer.Open(e.Sealed, associated(e.Org, e.Workspace))
 	if err != nil {
-		return to, err
+		return target, err
 	}
-	return to, json.Unmarshal(plain, &to.Headers)
+	return target, json.Unmarshal(plain, &target.Headers)
 }
 
 // List returns the endpoints of by's workspace, newest first. Requires the admin role, as do all methods of Service.
@@ -108,11 +108,11 @@ func (s *Service) Failing(ctx context.Context, by identity.Actor) (n int, err er
 }
 
 // Get returns one endpoint.
-func (s *Service) Get(ctx context.Context, by identity.Actor, of webhook.ID) (*webhook.Endpoint, error) {
+func (s *Service) Get(ctx context.Context, by identity.Actor, endpoint webhook.ID) (*webhook.Endpoint, error) {
 	if err := webhook.MayManage(by); err != nil {
 		return nil, err
 	}
-	return s.webhooks.Get(ctx, by.Workspace, of)
+	return s.webhooks.Get(ctx, by.Workspace, endpoint)
 }
 
 // Create creates an endpoint, and returns its signing key, which is shown only once.
@@ -135,41 +135,48 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, d webhook.Draft
 }
 
 // Change changes an endpoint. headers replaces all of its headers; nil keeps them.
-func (s *Service) Change(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match, c webhook.Changes,
+func (s *Service) Change(ctx context.Context, by identity.Actor, endpoint webhook.ID, match revision.Match,
+	c webhook.Changes,
 	headers map[string]string) (*webhook.Endpoint, error) {
 	if err := webhook.CheckHeaders(headers); err != nil {
 		return nil, err
 	}
 	if headers != nil {
-		names, sealed, err := s.deps.Keys.seal(by, headers)
+		names, ciphertext, err := s.deps.Keys.seal(by, headers)
 		if err != nil {
 			return nil, err
 		}
-		c.Headers, c.Sealed = &names, sealed
+		c.Headers, c.Sealed = &names, ciphertext
 	}
-	return s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, place int64) error {
-		return e.Change(by, at, place, c)
+	return s.webhooks.Update(ctx, by, endpoint, func(e *webhook.Endpoint, place int64) error {
+		return e.Change(by, match, place, c)
 	})
 }
 
 // Confirm makes by the owner of an endpoint whose owner has lost the role.
 func (s *Service) Confirm(
-	ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match,
+	ctx context.Context, by identity.Actor, endpoint webhook.ID, match revision.Match,
 ) (*webhook.Endpoint, error) {
-	return s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error { return e.Confirm(by, at) })
+	return s.webhooks.Update(ctx, by, endpoint, func(e *webhook.Endpoint, _ int64) error {
+		return e.Confirm(by,
+			match)
+	})
 }
 
 // Delete ends an endpoint, and its deliveries.
-func (s *Service) Delete(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match) error {
-	_, err := s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error { return e.Delete(by, at) })
+func (s *Service) Delete(ctx context.Context, by identity.Actor, endpoint webhook.ID, match revision.Match) error {
+	_, err := s.webhooks.Update(ctx, by, endpoint, func(e *webhook.Endpoint, _ int64) error {
+		return e.Delete(by,
+			match)
+	})
 	return err
 }
 
 // Rotate gives an endpoint another signing key, which is shown only once. The previous key also signs during grace.
-func (s *Service) Rotate(ctx context.Context, by identity.Actor, of webhook.ID, at revision.Match,
+func (s *Service) Rotate(ctx context.Context, by identity.Actor, endpoint webhook.ID, match revision.Match,
 	grace time.Duration) (e *webhook.Endpoint, key []byte, err error) {
-	e, err = s.webhooks.Update(ctx, by, of, func(e *webhook.Endpoint, _ int64) error {
-		return e.Rotate(by, at, grace)
+	e, err = s.webhooks.Update(ctx, by, endpoint, func(e *webhook.Endpoint, _ int64) error {
+		return e.Rotate(by, match, grace)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -179,45 +186,45 @@ func (s *Service) Rotate(ctx context.Context, by identity.Actor, of webhook.ID, 
 
 // Test sends an event with given data to an endpoint, even if it is disabled, and returns the outcome. The event is not
 // recorded, and has no place in the feed.
-func (s *Service) Test(ctx context.Context, by identity.Actor, of webhook.ID, kind, subject string,
+func (s *Service) Test(ctx context.Context, by identity.Actor, endpoint webhook.ID, kind, subject string,
 	data map[string]any) (webhook.Outcome, error) {
-	e, err := s.Get(ctx, by, of)
+	e, err := s.Get(ctx, by, endpoint)
 	if err != nil {
 		return webhook.Outcome{}, err
 	}
-	to, err := s.deps.Keys.target(e, s.deps.Egress, by.At)
+	target, err := s.deps.Keys.target(e, s.deps.Egress, by.At)
 	if err != nil {
 		return webhook.Outcome{}, err
 	}
 	d := e.NewDelivery(event.Event{ID: id.New(event.Prefix), Org: by.Org, Workspace: by.Workspace, Type: kind,
 		Actor: by.User, Subject: subject, Data: data, At: by.At}, by.At)
-	return s.deps.Sender.Send(ctx, to, &d, by.At), nil
+	return s.deps.Sender.Send(ctx, target, &d, by.At), nil
 }
 
 // Deliveries lists the deliveries of an endpoint, newest first.
-func (s *Service) Deliveries(ctx context.Context, by identity.Actor, of webhook.ID, f webhook.DeliveryFilter,
+func (s *Service) Deliveries(ctx context.Context, by identity.Actor, endpoint webhook.ID, f webhook.DeliveryFilter,
 	q page.Query) (webhook.DeliveryPage, error) {
-	if _, err := s.Get(ctx, by, of); err != nil {
+	if _, err := s.Get(ctx, by, endpoint); err != nil {
 		return webhook.DeliveryPage{}, err
 	}
-	return s.webhooks.Deliveries(ctx, by.Workspace, of, f, q)
+	return s.webhooks.Deliveries(ctx, by.Workspace, endpoint, f, q)
 }
 
 // Retry makes a delivery due at once, as if it had never been tried.
-func (s *Service) Retry(ctx context.Context, by identity.Actor, of webhook.ID,
+func (s *Service) Retry(ctx context.Context, by identity.Actor, endpoint webhook.ID,
 	delivery webhook.DeliveryID) (*webhook.Delivery, error) {
-	if err := s.enabled(ctx, by, of); err != nil {
+	if err := s.enabled(ctx, by, endpoint); err != nil {
 		return nil, err
 	}
-	return s.webhooks.Retry(ctx, by.Workspace, of, delivery, func(d *webhook.Delivery) error {
+	return s.webhooks.Retry(ctx, by.Workspace, endpoint, delivery, func(d *webhook.Delivery) error {
 		d.Again(by.At)
 		return nil
 	})
 }
 
 // enabled returns an error unless an endpoint is enabled.
-func (s *Service) enabled(ctx context.Context, by identity.Actor, of webhook.ID) error {
-	e, err := s.Get(ctx, by, of)
+func (s *Service) enabled(ctx context.Context, by identity.Actor, endpoint webhook.ID) error {
+	e, err := s.Get(ctx, by, endpoint)
 	if err == nil && !e.Enabled {
 		err = webhook.ErrDisabled
 	}
@@ -230,12 +237,12 @@ const maxReplayed = 1000
 // Replay delivers the events from one Seq to another again, at most 1,000 of them. A zero to is the newest event. With
 // onlyFailed, only deliveries that have failed are repeated. It returns how many are queued, and the Seq with which to
 // continue; 0 at the end.
-func (s *Service) Replay(ctx context.Context, by identity.Actor, of webhook.ID, from, to int64,
-	onlyFailed bool) (queued int, next int64, err error) {
-	if err := s.enabled(ctx, by, of); err != nil {
+func (s *Service) Replay(ctx context.Context, by identity.Actor, endpoint webhook.ID, from, to int64,
+	onlyFailed bool) (count int, next int64, err error) {
+	if err := s.enabled(ctx, by, endpoint); err != nil {
 		return 0, 0, err
 	}
-	e, err := s.webhooks.Get(ctx, by.Workspace, of)
+	e, err := s.webhooks.Get(ctx, by.Workspace, endpoint)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -252,6 +259,6 @@ func (s *Service) Replay(ctx context.Context, by identity.Actor, of webhook.ID, 
 	if feed.More && (to == 0 || feed.Last < to) {
 		next = feed.Last + 1
 	}
-	queued, err = s.webhooks.Replay(ctx, by.Workspace, of, all, onlyFailed, by.At)
-	return queued, next, err
+	count, err = s.webhooks.Replay(ctx, by.Workspace, endpoint, all, onlyFailed, by.At)
+	return count, next, err
 }

@@ -141,10 +141,11 @@ func TestATestIsSentToADisabledEndpointAndNotRecorded(t *testing.T) {
 	s.holds(e)
 	s.sealer.EXPECT().Open([]byte("sealed"), gomock.Any()).Return([]byte(`{"X-A":"1"}`), nil)
 	s.sender.EXPECT().Send(gomock.Any(), gomock.Any(), gomock.Any(), now).DoAndReturn(func(_ context.Context,
-		to ports.WebhookTarget, d *webhook.Delivery, _ time.Time) webhook.Outcome {
-		if to.URL != e.URL || to.Headers["X-A"] != "1" || len(to.Keys) != 1 || d.Event.Type != "member.added" ||
+		target ports.WebhookTarget, d *webhook.Delivery, _ time.Time) webhook.Outcome {
+		if target.URL != e.URL || target.Headers["X-A"] != "1" || len(target.Keys) != 1 ||
+			d.Event.Type != "member.added" ||
 			d.Event.Seq != 0 {
-			t.Errorf("sent is %+v to %+v", d, to)
+			t.Errorf("sent is %+v to %+v", d, target)
 		}
 		return webhook.Outcome{Status: 204}
 	})
@@ -221,8 +222,8 @@ func (s *mockedService) works(t *testing.T, e *webhook.Endpoint, statuses ...int
 		return e, nil
 	}).AnyTimes()
 	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).DoAndReturn(func(_ context.Context,
-		_ *webhook.Endpoint, at time.Time) error {
-		due = at
+		_ *webhook.Endpoint, now time.Time) error {
+		due = now
 		return nil
 	})
 	if err := s.deliver.Work(t.Context(), e); err != nil {

@@ -47,9 +47,9 @@ const (
 )
 
 // Check adds an error to wrong if v is not a visibility.
-func (v Visibility) Check(wrong *fault.Fields) {
+func (v Visibility) Check(errs *fault.Fields) {
 	if v != Private && v != Workspace {
-		wrong.Add("/visibility", "not_allowed_value", "Must be private or workspace.")
+		errs.Add("/visibility", "not_allowed_value", "Must be private or workspace.")
 	}
 }
 
@@ -105,20 +105,20 @@ func (s Subject) effective(by identity.Actor, ownerLeft bool) Reason {
 		return Reason{}
 	}
 	grant := s.Grants.highest(by)
-	have := Reason{grant.Role, grant.By, grant.Folder}
+	reason := Reason{grant.Role, grant.By, grant.Folder}
 	if s.Visibility == Workspace {
-		have = have.atLeast(Viewer, ByVisibility)
+		reason = reason.atLeast(Viewer, ByVisibility)
 	}
 	switch {
 	case by.User == s.Owner:
-		have = Reason{Role: Owner, By: ByOwnership}
+		reason = Reason{Role: Owner, By: ByOwnership}
 	case by.Role == identity.Owner && ownerLeft:
-		have = Reason{Role: Owner, By: ByWorkspace}
+		reason = Reason{Role: Owner, By: ByWorkspace}
 	case by.Role >= identity.Admin:
-		have = have.atLeast(Manager, ByWorkspace)
+		reason = reason.atLeast(Manager, ByWorkspace)
 	}
 	if by.ReadOnly() {
-		have.Role = min(have.Role, Viewer)
+		reason.Role = min(reason.Role, Viewer)
 	}
-	return have
+	return reason
 }

@@ -60,12 +60,12 @@ func (r *Resource) Reason(by identity.Actor) Reason { return r.effective(by, r.O
 // Require returns nil if by has at least the role need. It returns k.NotFound if r is deleted or by may
 // not see it, and otherwise k.Forbidden.
 func (r *Resource) Require(by identity.Actor, k *Kind, need Role) error {
-	switch have := r.Access(by); {
-	case have == None, !r.DeletedAt.IsZero():
+	switch role := r.Access(by); {
+	case role == None, !r.DeletedAt.IsZero():
 		return k.NotFound
-	case have < need && by.ReadOnly():
+	case role < need && by.ReadOnly():
 		return k.Forbidden.Because("This credential is read-only.")
-	case have < need:
+	case role < need:
 		return k.Forbidden.Because("Requires the " + need.String() + " role on the " + k.Noun + ".")
 	default:
 		return nil
@@ -73,11 +73,11 @@ func (r *Resource) Require(by identity.Actor, k *Kind, need Role) error {
 }
 
 // Delete hides o from everyone. It can be restored for RestoreWithin.
-func (r *Resource) Delete(by identity.Actor, o Object, at revision.Match) error {
+func (r *Resource) Delete(by identity.Actor, o Object, match revision.Match) error {
 	if err := r.Require(by, o.Kind, Owner); err != nil {
 		return err
 	}
-	if err := at.Check(r.Revision); err != nil {
+	if err := match.Check(r.Revision); err != nil {
 		return err
 	}
 	r.DeletedAt = by.At
@@ -89,12 +89,12 @@ func (r *Resource) Delete(by identity.Actor, o Object, at revision.Match) error 
 // Restore restores o within RestoreWithin of its deletion. Requires its owner or an admin of the
 // workspace. Restoring a live one changes nothing.
 func (r *Resource) Restore(by identity.Actor, o Object) error {
-	have := r.Access(by)
-	may := have >= Owner || have >= Manager && by.Role >= identity.Admin
+	role := r.Access(by)
+	isAllowed := role >= Owner || role >= Manager && by.Role >= identity.Admin
 	switch {
-	case have == None, !may && !r.DeletedAt.IsZero(): // for everyone else a deleted resource does not exist
+	case role == None, !isAllowed && !r.DeletedAt.IsZero(): // for everyone else a deleted resource does not exist
 		return o.NotFound
-	case !may:
+	case !isAllowed:
 		return o.Forbidden
 	case r.DeletedAt.IsZero():
 		return nil
@@ -109,13 +109,13 @@ func (r *Resource) Restore(by identity.Actor, o Object) error {
 
 // Transfer makes to the owner of o. The user who owned o becomes a manager, so that a transfer does not
 // lock them out by accident. Transfer returns that user; empty if they left the workspace.
-func (r *Resource) Transfer(by identity.Actor, o Object, to identity.UserID) (manager identity.UserID) {
-	r.Record(by, o.Transferred, o.ID, map[string]any{"owner": event.Change{From: r.Owner, To: to}})
+func (r *Resource) Transfer(by identity.Actor, o Object, user identity.UserID) (manager identity.UserID) {
+	r.Record(by, o.Transferred, o.ID, map[string]any{"owner": event.Change{From: r.Owner, To: user}})
 	if !r.OwnerLeft {
 		manager = r.Owner
 		r.Grants.Set(Grant{User: manager, Role: Manager})
 	}
-	r.Owner, r.OwnerLeft = to, false
+	r.Owner, r.OwnerLeft = user, false
 	return manager
 }
 

@@ -25,25 +25,25 @@ func assign(worth [][]float64) []int {
 	// Column index 0 means none; p[c] is the row of column c, from 1.
 	u, v := make([]float64, rows+1), make([]float64, columns+1)
 	p, way := make([]int, columns+1), make([]int, columns+1)
-	least, seen := make([]float64, columns+1), make([]bool, columns+1)
+	lowest, seen := make([]float64, columns+1), make([]bool, columns+1)
 	for r := 1; r <= rows; r++ {
 		p[0] = r
-		for c := range least {
-			least[c], seen[c] = math.Inf(1), false
+		for c := range lowest {
+			lowest[c], seen[c] = math.Inf(1), false
 		}
-		at := 0
+		column := 0
 		for {
-			seen[at] = true
-			row, delta, next := p[at], math.Inf(1), 0
+			seen[column] = true
+			row, delta, next := p[column], math.Inf(1), 0
 			for c := 1; c <= columns; c++ {
 				if seen[c] {
 					continue
 				}
-				if cost := -worth[row-1][c-1] - u[row] - v[c]; cost < least[c] {
-					least[c], way[c] = cost, at
+				if cost := -worth[row-1][c-1] - u[row] - v[c]; cost < lowest[c] {
+					lowest[c], way[c] = cost, column
 				}
-				if least[c] < delta {
-					delta, next = least[c], c
+				if lowest[c] < delta {
+					delta, next = lowest[c], c
 				}
 			}
 			for c := range seen {
@@ -51,16 +51,16 @@ func assign(worth [][]float64) []int {
 					u[p[c]] += delta
 					v[c] -= delta
 				} else {
-					least[c] -= delta
+					lowest[c] -= delta
 				}
 			}
-			if at = next; p[at] == 0 {
+			if column = next; p[column] == 0 {
 				break
 			}
 		}
-		for at != 0 {
-			p[at] = p[way[at]]
-			at = way[at]
+		for column != 0 {
+			p[column] = p[way[column]]
+			column = way[column]
 		}
 	}
 	out := unassigned(rows)

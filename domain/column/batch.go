@@ -59,21 +59,21 @@ func (b Batch) Pack() ([]byte, error) {
 var errPacked = errors.New("a batch that cannot be unpacked")
 
 // Unpack returns a packed Batch, which keeps the bytes, and an error without any of their text if they are none.
-func Unpack(packed []byte) (Batch, error) {
-	if len(packed) == 0 || packed[0] != Packed {
+func Unpack(data []byte) (Batch, error) {
+	if len(data) == 0 || data[0] != Packed {
 		return Batch{}, errPacked
 	}
-	n, used := binary.Uvarint(packed[1:])
-	if used <= 0 || n > uint64(len(packed)-1-used) { //nolint:gosec // used bytes of it were read
+	n, size := binary.Uvarint(data[1:])
+	if size <= 0 || n > uint64(len(data)-1-size) { //nolint:gosec // used bytes of it were read
 		return Batch{}, errPacked
 	}
-	at := 1 + used + int(n) //nolint:gosec // at most what is left
+	offset := 1 + size + int(n) //nolint:gosec // at most what is left
 	var h head
-	if json.Unmarshal(packed[1+used:at], &h) != nil {
+	if json.Unmarshal(data[1+size:offset], &h) != nil {
 		return Batch{}, errPacked
 	}
 	b := Batch{Version: h.Version, Missing: h.Missing, Sample: h.Sample, Numbers: h.Numbers,
-		Rows: Rows{packed: packed[at:], count: h.Count, width: h.Width}}
+		Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
 	if !b.Rows.isWhole() {
 		return Batch{}, errPacked
 	}

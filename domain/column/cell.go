@@ -11,8 +11,8 @@ import (
 func Cell(s string) *string { return CellOf(s, MaxCell) }
 
 // CellOf is Cell with another length, in characters.
-func CellOf(s string, most int) *string {
-	s = Clean(s, most)
+func CellOf(s string, limit int) *string {
+	s = Clean(s, limit)
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
@@ -20,13 +20,13 @@ func CellOf(s string, most int) *string {
 }
 
 // Clean returns s as valid UTF-8 of at most most characters. It replaces characters that cannot be shown.
-func Clean(s string, most int) string {
-	if len(s) > most*utf8.UTFMax { // the part examined below
-		s = s[:most*utf8.UTFMax]
+func Clean(s string, limit int) string {
+	if len(s) > limit*utf8.UTFMax { // the part examined below
+		s = s[:limit*utf8.UTFMax]
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most])
+	if utf8.RuneCountInString(s) > limit {
+		s = string([]rune(s)[:limit])
 	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -19,8 +19,8 @@ func Window(headerRow int) (skip, rows int) {
 	case NoHeader:
 		return 0, SampleWindow
 	}
-	above := min(headerRow-1, LeadingRows)
-	return headerRow - 1 - above, above + 1 + SampleWindow
+	count := min(headerRow-1, LeadingRows)
+	return headerRow - 1 - count, count + 1 + SampleWindow
 }
 
 // Examine finds the header of a table and describes the rows below it. rows are those of the Window for
@@ -31,41 +31,41 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		rows[i] = row[:min(len(row), MaxColumns)]
 	}
 	p := Preview{HeaderRow: headerRow, Confidence: 1}
-	at := min(headerRow-1, LeadingRows)
+	first := min(headerRow-1, LeadingRows)
 	switch headerRow {
 	case NoHeader:
-		rows, at = slices.Insert(rows, 0, nil), 0
+		rows, first = slices.Insert(rows, 0, nil), 0
 	case 0:
 		var candidates []int
 		if candidates, p.Confidence = likeliestHeader(rows); len(candidates) == 0 {
 			return Preview{}
 		}
-		at = candidates[0]
-		p.HeaderRow = at + 1
+		first = candidates[0]
+		p.HeaderRow = first + 1
 		if p.Confidence < SureHeader {
 			for _, c := range candidates {
 				p.Candidates = append(p.Candidates, c+1)
 			}
 		}
 	}
-	if at >= len(rows) {
+	if first >= len(rows) {
 		return Preview{HeaderRow: headerRow}
 	}
-	var below [][]*string
-	for _, row := range rows[at+1:] {
-		if filled(row) > 0 && len(below) < SampleWindow {
-			below = append(below, row)
+	var rest [][]*string
+	for _, row := range rows[first+1:] {
+		if filled(row) > 0 && len(rest) < SampleWindow {
+			rest = append(rest, row)
 		}
 	}
-	width := extent(rows[at])
-	for _, row := range below {
+	width := extent(rows[first])
+	for _, row := range rest {
 		width = max(width, extent(row))
 	}
-	values := below
-	if len(below) > 1 && isNotes([][]*string{rows[at], below[0], below[1]}, 1) {
-		values = below[1:]
+	values := rest
+	if len(rest) > 1 && isNotes([][]*string{rows[first], rest[0], rest[1]}, 1) {
+		values = rest[1:]
 	}
-	names := distinct(rows[at], width)
+	names := distinct(rows[first], width)
 	for column, name := range names {
 		if headerRow == NoHeader {
 			name = Letters(column)
@@ -74,67 +74,67 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(cells),
 			Empty: len(cells) > 0 && filled(cells) == 0})
 	}
-	left := MaxExtra
-	p.Leading = leading(rows[:at], &left)
-	for i, row := range below[:min(len(below), MaxShownRows)] {
-		if i >= ShownRows && !fits(row, &left) {
+	budget := MaxExtra
+	p.Leading = leading(rows[:first], &budget)
+	for i, row := range rest[:min(len(rest), MaxShownRows)] {
+		if i >= ShownRows && !fits(row, &budget) {
 			break
 		}
-		shown := make([]*string, width)
-		copy(shown, row)
-		p.Rows = append(p.Rows, shown)
+		cells := make([]*string, width)
+		copy(cells, row)
+		p.Rows = append(p.Rows, cells)
 	}
 	return p
 }
 
 // leading returns the last LeadingRows of the rows above a header; fewer if they have more than left characters, which
 // it reduces.
-func leading(above [][]*string, left *int) [][]*string {
-	from := len(above)
-	for from > max(0, len(above)-LeadingRows) && fits(above[from-1], left) {
+func leading(rows [][]*string, budget *int) [][]*string {
+	from := len(rows)
+	for from > max(0, len(rows)-LeadingRows) && fits(rows[from-1], budget) {
 		from--
 	}
 	var out [][]*string
-	for _, row := range above[from:] {
+	for _, row := range rows[from:] {
 		out = append(out, row[:extent(row)])
 	}
 	return out
 }
 
 // fits reports whether the cells of a row have at most left characters, and reduces left by them.
-func fits(row []*string, left *int) bool {
+func fits(row []*string, budget *int) bool {
 	for _, c := range row {
 		if c != nil {
-			*left -= utf8.RuneCountInString(*c)
+			*budget -= utf8.RuneCountInString(*c)
 		}
 	}
-	return *left >= 0
+	return *budget >= 0
 }
 
 // distinct returns names for width columns from the cells of a header. An empty cell gets the letters
 // of its column, a repeated one gets a number.
 func distinct(header []*string, width int) []string {
-	names, taken := make([]string, width), map[string]bool{}
+	names, uniqueNames := make([]string, width), map[string]bool{}
 	for _, c := range header {
 		if c != nil {
-			taken[oneLine(*c)] = true // so that no number produces the name of another column
+			uniqueNames[oneLine(*c)] = true // so that no number produces the name of another column
 		}
 	}
-	used := map[string]bool{}
+	uses := map[string]bool{}
 	for i := range names {
 		name := "Column " + Letters(i)
 		if i < len(header) && header[i] != nil {
 			name = oneLine(*header[i])
-			if !used[name] {
-				names[i], used[name] = name, true
+			if !uses[name] {
+				names[i], uses[name] = name, true
 				continue
 			}
 		}
 		unique := name
-		for n := 2; used[unique] || taken[unique]; n++ {
+		for n := 2; uses[unique] || uniqueNames[unique]; n++ {
 			unique = name + " (" + strconv.Itoa(n) + ")"
 		}
-		names[i], used[unique] = unique, true
+		names[i], uses[unique] = unique, true
 	}
 	return names
 }

@@ -105,9 +105,9 @@ func setOf(words ...string) map[string]bool {
 	return s
 }
 
-func allMatch(is func(string) bool) func([]string) bool {
+func allMatch(matches func(string) bool) func([]string) bool {
 	return func(values []string) bool {
-		return !slices.ContainsFunc(values, func(v string) bool { return !is(v) })
+		return !slices.ContainsFunc(values, func(v string) bool { return !matches(v) })
 	}
 }
 
@@ -174,9 +174,9 @@ func compiledOnce(expression string) func() *regexp.Regexp {
 
 // number strips v to its digits and separators, and says whether it is a number, and whether it can
 // only be read as one without a fraction.
-func number(v string) (ok, whole bool) {
-	bracketed := strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")")
-	if bracketed {
+func number(v string) (ok, isWhole bool) {
+	isBracketed := strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")")
+	if isBracketed {
 		v = v[1 : len(v)-1]
 	}
 	sign := ""
@@ -188,7 +188,7 @@ func number(v string) (ok, whole bool) {
 	if m := moneyForm().FindStringSubmatch(v); m != nil {
 		bare = m[1]
 	}
-	amount := bare != v || bracketed
+	amount := bare != v || isBracketed
 	bare = sign + bare
 	switch {
 	case strings.EqualFold(strings.TrimLeft(bare, "+-"), "inf"),
@@ -214,5 +214,5 @@ func areNumbers(values []string) bool {
 }
 
 func areIntegers(values []string) bool {
-	return allMatch(func(v string) bool { ok, whole := number(v); return ok && whole })(values)
+	return allMatch(func(v string) bool { ok, isWhole := number(v); return ok && isWhole })(values)
 }

@@ -67,11 +67,11 @@ func likeliestHeader(rows [][]*string) (candidates []int, confidence float64) {
 		return nil, 0
 	}
 	slices.SortStableFunc(candidates, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	at := candidates[0]
-	confidence = probability(evidence(rows, at)) * min(1, float64(filled(rows[at]))/float64(width)+0.3)
+	row := candidates[0]
+	confidence = probability(evidence(rows, row)) * min(1, float64(filled(rows[row]))/float64(width)+0.3)
 	for i, score := range scores {
 		const near = 0.05
-		if i != at && filled(rows[i])*2 >= width && score > scores[at]-near {
+		if i != row && filled(rows[i])*2 >= width && score > scores[row]-near {
 			confidence *= 1 - probability(evidence(rows, i))/2 // another row is almost as likely
 		}
 	}
@@ -110,42 +110,42 @@ func nameIndex(rows [][]*string) [][]*string {
 		}
 		if counts >= 2 && (first == 0 || first == 1) {
 			index := "index"
-			named := slices.Clone(rows)
-			named[i] = slices.Clone(row)
-			named[i][0] = &index
-			return named
+			candidate := slices.Clone(rows)
+			candidate[i] = slices.Clone(row)
+			candidate[i][0] = &index
+			return candidate
 		}
 	}
 	return rows
 }
 
 // evidence returns the logarithm of the odds that a row is a header.
-func evidence(rows [][]*string, at int) float64 {
+func evidence(rows [][]*string, header int) float64 {
 	sum, years := evidencePrior, 0
-	for column, c := range rows[at] {
+	for column, c := range rows[header] {
 		if c == nil {
 			continue
 		}
-		below := columnOf(rows[at+1:], column)
-		typed := Infer(below)
-		hasValues := slices.ContainsFunc(below, func(v *string) bool { return v != nil })
+		values := columnOf(rows[header+1:], column)
+		kind := Infer(values)
+		hasValues := slices.ContainsFunc(values, func(v *string) bool { return v != nil })
 		switch {
 		case isYear(*c): // years are names above numbers, and values
 			years++
-		case hasValues && sameForm(*c, below):
+		case hasValues && sameForm(*c, values):
 			sum += evidenceData
 		case !isName(*c):
 			sum += evidenceOdd
-		case isKnown(*c) && majority(below, isKnown): // a list of names and values, side by side
+		case isKnown(*c) && majority(values, isKnown): // a list of names and values, side by side
 			sum += evidenceData
 		case isKnown(*c):
 			sum += evidenceKnown
-			if hasValues && typed != String && typed != Text {
+			if hasValues && kind != String && kind != Text {
 				sum += evidenceWord
 			}
-		case slices.ContainsFunc(below, func(v *string) bool { return v != nil && strings.EqualFold(*v, *c) }):
+		case slices.ContainsFunc(values, func(v *string) bool { return v != nil && strings.EqualFold(*v, *c) }):
 			sum += evidenceRepeated
-		case hasValues && (typed != String && typed != Text || allCodes(below)):
+		case hasValues && (kind != String && kind != Text || allCodes(values)):
 			sum += evidenceContrast
 		case utf8.RuneCountInString(*c) > maxName:
 			sum += evidenceLong
@@ -182,8 +182,8 @@ func isYear(cell string) bool {
 }
 
 // sameForm reports whether a cell that is not a name is like most of those below: they are not names either.
-func sameForm(cell string, below []*string) bool {
-	return !isName(cell) && majority(below, func(v string) bool { return !isName(v) })
+func sameForm(cell string, values []*string) bool {
+	return !isName(cell) && majority(values, func(v string) bool { return !isName(v) })
 }
 
 // majority reports whether more than half of the values are so.
@@ -201,19 +201,20 @@ func majority(cells []*string, so func(string) bool) bool {
 }
 
 // isNotes reports whether a row explains the names in the row above it with units, types or sentences.
-func isNotes(rows [][]*string, at int) bool {
-	if at == 0 || at+1 >= len(rows) || filled(rows[at]) < 2 || filled(rows[at-1]) < filled(rows[at]) {
+func isNotes(rows [][]*string, header int) bool {
+	if header == 0 || header+1 >= len(rows) || filled(rows[header]) < 2 ||
+		filled(rows[header-1]) < filled(rows[header]) {
 		return false
 	}
 	isSentence := func(c string) bool { return len(words(c)) >= 3 && isName(c) }
-	short := majority(rows[at-1], func(c string) bool { return isName(c) && !isSentence(c) && !isUnit(c) })
+	short := majority(rows[header-1], func(c string) bool { return isName(c) && !isSentence(c) && !isUnit(c) })
 	if !short {
 		return false
 	}
-	if majority(rows[at], isUnit) {
-		return !majority(rows[at+1], isUnit)
+	if majority(rows[header], isUnit) {
+		return !majority(rows[header+1], isUnit)
 	}
-	return majority(rows[at], isSentence) && !majority(rows[at+1], isSentence)
+	return majority(rows[header], isSentence) && !majority(rows[header+1], isSentence)
 }
 
 func isUnit(cell string) bool {
@@ -228,13 +229,13 @@ var units = setOf("s", "sec", "ms", "min", "h", "hr", "d", "days", "kg", "g", "m
 	"double", "number", "numeric", "decimal", "bool", "boolean", "date", "datetime")
 
 // allCodes reports whether no value is a name. Codes such as 02139 have the type String.
-func allCodes(below []*string) bool {
-	return !slices.ContainsFunc(below, func(v *string) bool { return v != nil && isName(*v) })
+func allCodes(values []*string) bool {
+	return !slices.ContainsFunc(values, func(v *string) bool { return v != nil && isName(*v) })
 }
 
-func headerScore(rows [][]*string, at, width int) float64 {
-	row := rows[at]
-	var cells, named, short, contrast, below, known float64
+func headerScore(rows [][]*string, header, width int) float64 {
+	row := rows[header]
+	var cells, nameScore, short, contrast, valueScore, knownScore float64
 	seen := map[string]bool{}
 	for column, c := range row {
 		if c == nil {
@@ -247,24 +248,25 @@ func headerScore(rows [][]*string, at, width int) float64 {
 		}
 		isWord := isName(*c)
 		if isWord {
-			named++
+			nameScore++
 		}
 		if isKnown(*c) {
-			known++
+			knownScore++
 		}
-		if values := columnOf(rows[at+1:], column); Infer(values) != String || filled(values) > 0 && allCodes(values) {
-			below++
+		if values := columnOf(rows[header+1:], column); Infer(values) != String || filled(values) > 0 &&
+			allCodes(values) {
+			valueScore++
 			if isWord {
 				contrast++
 			}
 		}
 	}
-	score := weightFull*cells/float64(width) + weightWords*named/cells + weightDistinct*float64(len(seen))/cells +
-		weightShort*short/cells + weightKnown*known/cells
-	if below > 0 {
-		score += weightContrast * contrast / below
+	score := weightFull*cells/float64(width) + weightWords*nameScore/cells + weightDistinct*float64(len(seen))/cells +
+		weightShort*short/cells + weightKnown*knownScore/cells
+	if valueScore > 0 {
+		score += weightContrast * contrast / valueScore
 	}
-	if at+1 < len(rows) && filled(rows[at+1])*2 >= len(seen) {
+	if header+1 < len(rows) && filled(rows[header+1])*2 >= len(seen) {
 		score += weightFollowed
 	}
 	return score

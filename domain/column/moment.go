@@ -25,9 +25,9 @@ func moment(text string, withTime bool, s Style) (Value, Invalid) {
 func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 	text = weekdayForm.ReplaceAllString(text, "")
 	day, rest := text, ""
-	for _, at := range clockAt.FindAllStringIndex(text, -1) {
-		if clock().MatchString(text[at[0]:]) {
-			day, rest = text[:at[0]], text[at[0]:]
+	for _, match := range clockAt.FindAllStringIndex(text, -1) {
+		if clock().MatchString(text[match[0]:]) {
+			day, rest = text[:match[0]], text[match[0]:]
 			break
 		}
 	}

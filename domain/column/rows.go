@@ -62,17 +62,17 @@ func (r *Rows) Grow(bytes int) {
 func (r *Rows) All() iter.Seq[[]*string] {
 	return func(yield func([]*string) bool) {
 		texts, cells := make([]string, r.width), make([]*string, r.width)
-		all, at := string(r.packed), 0 // which the texts share
+		all, offset := string(r.packed), 0 // which the texts share
 		for range r.count {
 			for i := range cells {
-				n, used := binary.Uvarint(r.packed[at:])
-				at += used
+				n, size := binary.Uvarint(r.packed[offset:])
+				offset += size
 				if n == 0 {
 					cells[i] = nil
 					continue
 				}
-				end := at + int(n-1) //nolint:gosec // isWhole, or from Add
-				texts[i], at = all[at:end], end
+				end := offset + int(n-1) //nolint:gosec // isWhole, or from Add
+				texts[i], offset = all[offset:end], end
 				cells[i] = &texts[i]
 			}
 			if !yield(cells) {
@@ -87,15 +87,15 @@ func (r *Rows) isWhole() bool {
 	if r.count < 0 || r.width < 0 || r.count > 0 && (r.width == 0 || r.width > len(r.packed)/r.count) {
 		return false // each cell has a byte at least
 	}
-	at := 0
+	offset := 0
 	for range r.count * r.width {
-		n, used := binary.Uvarint(r.packed[at:])
-		if at += used; used <= 0 || n > uint64(len(r.packed)-at)+1 { //nolint:gosec // at is in it
+		n, size := binary.Uvarint(r.packed[offset:])
+		if offset += size; size <= 0 || n > uint64(len(r.packed)-offset)+1 { //nolint:gosec // at is in it
 			return false
 		}
 		if n > 0 {
-			at += int(n - 1) //nolint:gosec // at most what is left
+			offset += int(n - 1) //nolint:gosec // at most what is left
 		}
 	}
-	return at == len(r.packed)
+	return offset == len(r.packed)
 }

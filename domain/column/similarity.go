@@ -21,7 +21,7 @@ func jaroWinkler(a, b string) float64 {
 	if matches == 0 {
 		return 0
 	}
-	swapped, j := 0, 0
+	swaps, j := 0, 0
 	for i := range len(a) {
 		if !inA[i] {
 			continue
@@ -30,12 +30,12 @@ func jaroWinkler(a, b string) float64 {
 			j++
 		}
 		if a[i] != b[j] {
-			swapped++
+			swaps++
 		}
 		j++
 	}
 	m := float64(matches)
-	jaro := (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swapped)/2)/m) / 3
+	jaro := (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swaps)/2)/m) / 3
 	prefix := 0
 	for prefix < min(4, len(a), len(b)) && a[prefix] == b[prefix] {
 		prefix++

@@ -65,14 +65,14 @@ func Suggest(s Schema, headers []Header, memory Memory) []Suggestion {
 // preferFilled makes each pair with an empty column worthless if a column with values could have the field, unless the
 // workspace chose it before.
 func preferFilled(worth [][]float64, headers []Header) {
-	for _, of := range worth {
-		filled := false
+	for _, scores := range worth {
+		isFilled := false
 		for c, h := range headers {
-			filled = filled || !h.Empty && of[c] > 0
+			isFilled = isFilled || !h.Empty && scores[c] > 0
 		}
 		for c, h := range headers {
-			if filled && h.Empty && of[c] < scoreChosen {
-				of[c] = 0
+			if isFilled && h.Empty && scores[c] < scoreChosen {
+				scores[c] = 0
 			}
 		}
 	}
@@ -149,11 +149,11 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 	}
 	isNoise := func(w string) bool { return noise[w] || ownNoise[w] }
 	for _, f := range s.Fields {
-		named := fieldNames{Field: f, names: []name{m.name(f.Key), m.name(f.Title)}}
+		names := fieldNames{Field: f, names: []name{m.name(f.Key), m.name(f.Title)}}
 		for _, synonym := range f.Synonyms {
-			named.names = append(named.names, m.name(synonym))
+			names.names = append(names.names, m.name(synonym))
 		}
-		m.fields = append(m.fields, named)
+		m.fields = append(m.fields, names)
 	}
 	fieldWords := maps.Clone(m.known)
 	columnsWith := map[int]int{}
@@ -197,16 +197,16 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 
 // column returns the name of a column. Words in brackets, such as units, count only if a field has them.
 func (m *matcher) column(header string, fieldWords map[string]int) columnName {
-	outside, inside := unbracketed(header)
-	for _, w := range inside {
+	outer, inner := unbracketed(header)
+	for _, w := range inner {
 		if _, ok := fieldWords[w]; ok || slices.Contains(owners, w) {
-			outside = append(outside, w)
+			outer = append(outer, w)
 		}
 	}
-	for i, w := range outside {
-		outside[i] = m.inVocabulary(w)
+	for i, w := range outer {
+		outer[i] = m.inVocabulary(w)
 	}
-	n := m.nameOf(outside)
+	n := m.nameOf(outer)
 	n.plain = strings.Join(split(header), "")
 	return columnName{name: n, remembered: Normalise(header), head: -1}
 }
@@ -274,9 +274,9 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 		return judgement{score: scoreNamed, why: named}
 	}
 	var both int
-	var of, common, beside float64
+	var total, common, extra float64
 	for _, id := range n.ids {
-		of += m.weights[id]
+		total += m.weights[id]
 		if slices.Contains(column.ids, id) {
 			common += m.weights[id]
 			both++
@@ -287,10 +287,10 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	}
 	for _, id := range column.ids {
 		if !slices.Contains(n.ids, id) {
-			beside += m.beside[id]
+			extra += m.beside[id]
 		}
 	}
-	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
+	score := scoreShared * math.Pow(common/total, 1.5) * common / (common + extra)
 	if column.head >= 0 && !slices.Contains(n.ids, column.head) &&
 		!slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
 		score *= 0.6 // another subject, such as the domain of an e-mail address

@@ -77,7 +77,7 @@ func (t Transform) Joined() []string {
 
 // Text returns a text after the transformation, nil if it is empty. joined are the texts of the Joined columns, in
 // their order.
-func (t Transform) Text(cell *string, joined []*string) *string {
+func (t Transform) Text(cell *string, others []*string) *string {
 	if t.IsZero() {
 		return cell
 	}
@@ -86,7 +86,7 @@ func (t Transform) Text(cell *string, joined []*string) *string {
 		text = *cell
 	}
 	if t.Join != nil {
-		text = t.Join.text(text, joined)
+		text = t.Join.text(text, others)
 	}
 	if t.Split != nil {
 		text = t.Split.text(text)
@@ -145,33 +145,33 @@ func cut(text string) string {
 	return string([]rune(text)[:MaxValue])
 }
 
-func (s Split) text(whole string) string {
-	whole = strings.TrimSpace(whole)
-	first, last, width := strings.Index(whole, s.Separator), strings.LastIndex(whole, s.Separator), len(s.Separator)
+func (s Split) text(text string) string {
+	text = strings.TrimSpace(text)
+	first, last, width := strings.Index(text, s.Separator), strings.LastIndex(text, s.Separator), len(s.Separator)
 	if strings.TrimSpace(s.Separator) == "" {
-		first, last, width = strings.IndexFunc(whole, unicode.IsSpace), strings.LastIndexFunc(whole, unicode.IsSpace), 0
+		first, last, width = strings.IndexFunc(text, unicode.IsSpace), strings.LastIndexFunc(text, unicode.IsSpace), 0
 	}
 	part := ""
-	switch has := first >= 0; {
-	case !has && (s.Part == First || s.Part == Last):
-		part = whole
-	case !has:
+	switch isFound := first >= 0; {
+	case !isFound && (s.Part == First || s.Part == Last):
+		part = text
+	case !isFound:
 	case s.Part == First:
-		part = whole[:first]
+		part = text[:first]
 	case s.Part == Rest:
-		part = whole[first+width:]
+		part = text[first+width:]
 	case s.Part == BeforeLast:
-		part = whole[:last]
+		part = text[:last]
 	default:
-		part = whole[last+width:]
+		part = text[last+width:]
 	}
 	return strings.TrimSpace(part)
 }
 
 func (t Transform) replaced(text string) string {
 	bare := strings.TrimSpace(text)
-	if to, ok := t.Values[bare]; ok {
-		return to
+	if replacement, ok := t.Values[bare]; ok {
+		return replacement
 	}
 	for from, to := range t.Values {
 		if strings.EqualFold(from, bare) {

@@ -31,17 +31,17 @@ func TextValue(text string) Value { return Value{Plain, text} }
 func (v Value) IsNull() bool { return v.Kind == Null }
 
 // AppendJSON appends v as encoding/json writes it. Texts without escapes, which are most of a long stream, are copied.
-func (v Value) AppendJSON(to []byte) []byte {
+func (v Value) AppendJSON(buffer []byte) []byte {
 	switch v.Kind {
 	case Null:
-		return append(to, "null"...)
+		return append(buffer, "null"...)
 	case Numeral, Truth:
-		return append(to, v.Text...)
+		return append(buffer, v.Text...)
 	case Plain:
 		if isUnescaped(v.Text) {
-			to = append(to, '"')
-			to = append(to, v.Text...)
-			return append(to, '"')
+			buffer = append(buffer, '"')
+			buffer = append(buffer, v.Text...)
+			return append(buffer, '"')
 		}
 	}
 	var text []byte
@@ -50,18 +50,18 @@ func (v Value) AppendJSON(to []byte) []byte {
 	} else {
 		text, _ = json.Marshal(v.Text) //nolint:errchkjson // a text
 	}
-	return append(to, text...)
+	return append(buffer, text...)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
 
 // unescaped are the bytes that a text in JSON has as they are.
-var unescaped = func() (is [256]bool) {
+var unescaped = func() (table [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
-		is[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+		table[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
 	}
-	return is
+	return table
 }()
 
 // isUnescaped reports whether a text is the same in JSON, as json.Marshal writes it.

@@ -78,11 +78,11 @@ func StyleOf(cells []*string) Style {
 // decimalOf returns the decimal sign of a number that can only have one; else "".
 func decimalOf(bare string) string {
 	point, comma := strings.LastIndex(bare, "."), strings.LastIndex(bare, ",")
-	at := max(point, comma)
-	if at < 0 || !plainForm.MatchString(bare) && !groupedForm().MatchString(bare) {
+	separator := max(point, comma)
+	if separator < 0 || !plainForm.MatchString(bare) && !groupedForm().MatchString(bare) {
 		return ""
 	}
-	last, other := bare[at:at+1], ","
+	last, other := bare[separator:separator+1], ","
 	if last == "," {
 		other = "."
 	}
@@ -91,8 +91,8 @@ func decimalOf(bare string) string {
 		return last
 	case strings.Count(bare, last) > 1: // it separates thousands
 		return other
-	case len(bare)-at-1 != 3 || strings.HasPrefix(strings.TrimLeft(bare, "+-"), "0"+last) ||
-		at > 3 && !strings.ContainsAny(bare[:1], "+-"):
+	case len(bare)-separator-1 != 3 || strings.HasPrefix(strings.TrimLeft(bare, "+-"), "0"+last) ||
+		separator > 3 && !strings.ContainsAny(bare[:1], "+-"):
 		return last
 	}
 	return ""
@@ -207,7 +207,7 @@ func amount(v string) (bare string, percent, ok bool) {
 const maxDigits = 400 // of a number
 
 // numeric reads a number as JSON writes it.
-func numeric(text string, whole bool, s Style) (Value, Invalid) {
+func numeric(text string, isWhole bool, s Style) (Value, Invalid) {
 	bare, percent, ok := amount(text)
 	if !ok || len(bare) > maxDigits || (codeForm.MatchString(bare) && !isLong(bare) && !s.Database) {
 		return Value{}, WrongType
@@ -226,7 +226,7 @@ func numeric(text string, whole bool, s Style) (Value, Invalid) {
 	if percent {
 		plain = strconv.FormatFloat(f, 'g', -1, 64)
 	}
-	if !whole {
+	if !isWhole {
 		return Value{Numeral, plain}, ""
 	}
 	n, ok := wholeNumber(plain)
@@ -250,8 +250,8 @@ func wholeNumber(plain string) (int64, bool) {
 		}
 		return r.Num().Int64(), true
 	}
-	if before, fraction, found := strings.Cut(plain, "."); found && strings.Trim(fraction, "0") == "" {
-		plain = before
+	if integer, fraction, found := strings.Cut(plain, "."); found && strings.Trim(fraction, "0") == "" {
+		plain = integer
 	}
 	n, err := strconv.ParseInt(plain, 10, 64)
 	return n, err == nil
@@ -312,9 +312,9 @@ func decimalForm(bare string, s Style) (string, Invalid) {
 	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {
 		digits, exponent = mantissa[:at], mantissa[at:]
 	}
-	before, fraction, _ := strings.Cut(digits, ".")
-	if before = strings.TrimLeft(before, "0"); before == "" {
-		before = "0"
+	integer, fraction, _ := strings.Cut(digits, ".")
+	if integer = strings.TrimLeft(integer, "0"); integer == "" {
+		integer = "0"
 	}
 	if fraction != "" {
 		fraction = "." + fraction
@@ -322,5 +322,5 @@ func decimalForm(bare string, s Style) (string, Invalid) {
 	if exponent == noExponent {
 		exponent = ""
 	}
-	return sign + before + fraction + exponent, ""
+	return sign + integer + fraction + exponent, ""
 }

@@ -60,7 +60,7 @@ func (m *matcher) isKnown(word string) bool {
 }
 
 // unbracketed returns a name's words outside of brackets, and those inside. A name that is all in brackets has none.
-func unbracketed(name string) (outside, inside []string) {
+func unbracketed(name string) (outer, inner []string) {
 	var out, in strings.Builder
 	depth := 0
 	for _, r := range name {
@@ -80,11 +80,11 @@ func unbracketed(name string) (outside, inside []string) {
 			in.WriteRune(' ')
 		}
 	}
-	outside, inside = words(out.String()), words(in.String())
-	if len(outside) == 0 {
-		return inside, nil
+	outer, inner = words(out.String()), words(in.String())
+	if len(outer) == 0 {
+		return inner, nil
 	}
-	return outside, inside
+	return outer, inner
 }
 
 // isTransposed reports whether two texts differ only in two neighbouring Latin letters.
@@ -92,9 +92,9 @@ func isTransposed(a, b string) bool {
 	if len(a) != len(b) || len(a) < 4 {
 		return false
 	}
-	at := 0
-	for at < len(a) && a[at] == b[at] {
-		at++
+	offset := 0
+	for offset < len(a) && a[offset] == b[offset] {
+		offset++
 	}
-	return at+1 < len(a) && a[at] == b[at+1] && a[at+1] == b[at] && a[at+2:] == b[at+2:]
+	return offset+1 < len(a) && a[offset] == b[offset+1] && a[offset+1] == b[offset] && a[offset+2:] == b[offset+2:]
 }

@@ -35,10 +35,10 @@ func (c *Connection) Access(by identity.Actor) Access {
 
 // Allow returns nil if by has at least need, and an error that c does not exist if by may not see c.
 func (c *Connection) Allow(by identity.Actor, need Access) error {
-	switch have := c.Access(by); {
-	case have == None:
+	switch role := c.Access(by); {
+	case role == None:
 		return ErrNotFound
-	case have < need:
+	case role < need:
 		return ErrForbidden
 	default:
 		return nil
@@ -46,11 +46,11 @@ func (c *Connection) Allow(by identity.Actor, need Access) error {
 }
 
 // allow is Allow for a change, which may be conditional on certain revisions.
-func (c *Connection) allow(by identity.Actor, need Access, at revision.Match) error {
+func (c *Connection) allow(by identity.Actor, need Access, match revision.Match) error {
 	if err := c.Allow(by, need); err != nil {
 		return err
 	}
-	return at.Check(c.Revision)
+	return match.Check(c.Revision)
 }
 
 // MayCreate returns ErrForbidden unless by may create connections in its workspace, which requires the

@@ -12,8 +12,8 @@ import (
 )
 
 // Rename gives c another name of 1 to 120 characters. It changes nothing if c has that name already.
-func (c *Connection) Rename(by identity.Actor, at revision.Match, name string) error {
-	if err := c.allow(by, Manage, at); err != nil {
+func (c *Connection) Rename(by identity.Actor, match revision.Match, name string) error {
+	if err := c.allow(by, Manage, match); err != nil {
 		return err
 	}
 	if err := checkName(name); err != nil {
@@ -32,8 +32,8 @@ func (c *Connection) Rename(by identity.Actor, at revision.Match, name string) e
 }
 
 // Confirm makes by the owner of c, if it has none any more. Requires the admin role, and a person.
-func (c *Connection) Confirm(by identity.Actor, at revision.Match) error {
-	if err := c.allow(by, See, at); err != nil {
+func (c *Connection) Confirm(by identity.Actor, match revision.Match) error {
+	if err := c.allow(by, See, match); err != nil {
 		return err
 	}
 	if err := identity.MayOwn(by); err != nil {

@@ -122,12 +122,13 @@ type NewCredential struct {
 }
 
 // Failure returns why a trial of a credential failed; nil if it passed.
-func (t Trial) Failure(of Credential) error {
+func (t Trial) Failure(credential Credential) error {
 	code := t.Report.Failure()
 	if code == "" {
 		return nil
 	}
-	return &ProbeError{Failure: of.kind.failureIn(of.config, of.SecretsSet(), t.Report.Checks, code, t.At),
+	return &ProbeError{Failure: credential.kind.failureIn(credential.config, credential.SecretsSet(), t.Report.Checks,
+		code, t.At),
 		Checks: t.Report.Checks}
 }
 
@@ -169,10 +170,10 @@ func (c *Connection) fields() (fields map[string]any) {
 }
 
 // keep stores a credential in the connection.
-func (c *Connection) keep(n *NewCredential, at time.Time) {
+func (c *Connection) keep(n *NewCredential, now time.Time) {
 	c.Config, c.Secrets, c.Fingerprint = n.Credential.Config(), n.Credential.SecretsSet(), n.Fingerprint
 	c.Sealed, c.Bound = n.Sealed, n.Bound
-	c.SecretUpdatedAt = at
+	c.SecretUpdatedAt = now
 	c.CredentialRevision++
 }
 
@@ -245,8 +246,8 @@ func (c Credential) title() string {
 	title := d.Title
 	for _, a := range []about{network, database} {
 		for _, field := range c.kind.fields(a) {
-			if what := c.Text(field); what != "" {
-				title += " " + what
+			if value := c.Text(field); value != "" {
+				title += " " + value
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func (c *Connection) IsConsent() bool { return c.Status != Revoked && isConsent(
 
 // ParseStored reads what Credential.Reveal returned. Unlike ParseCredential it also reads the credential of a consent.
 func ParseStored(k Kind, text []byte) (Credential, error) {
-	var of struct {
+	var key struct {
 		Account string `json:"google_account"`
 		Client  string `json:"client_id"`
 		Refresh string `json:"refresh_token"`
@@ -127,13 +127,13 @@ func ParseStored(k Kind, text []byte) (Credential, error) {
 	if d, ok := Describe(k); !ok || !d.Consent {
 		return ParseCredential(k, text)
 	}
-	if err := json.Unmarshal(text, &of); err != nil {
+	if err := json.Unmarshal(text, &key); err != nil {
 		return Credential{}, fmt.Errorf("a stored credential that is not an object")
 	}
-	if of.Refresh == "" {
+	if key.Refresh == "" {
 		return ParseCredential(k, text)
 	}
-	return Consented(k, of.Account, OAuthClient{ID: of.Client}, secret.New(of.Refresh)), nil
+	return Consented(k, key.Account, OAuthClient{ID: key.Client}, secret.New(key.Refresh)), nil
 }
 
 // withConsent returns a failure of a connection whose credential is a consent: it has no field that a person could

@@ -62,9 +62,9 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 		return Credential{}, fault.ErrInvalid.WithFields(fault.Field{Pointer: "/credential", Code: "wrong_type",
 			Detail: "Must be an object."})
 	}
-	var wrong []fault.Field
+	var errs []fault.Field
 	if field := tidyHost(d, fields); field.Pointer != "" {
-		wrong = append(wrong, field)
+		errs = append(errs, field)
 		fields[FieldHost] = "host" // so that the schema checks only the other fields
 	}
 	if err := d.schema().Validate(fields); err != nil {
@@ -72,10 +72,10 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 		if !ok {
 			return Credential{}, err
 		}
-		wrong = append(wrong, schema.Wrong("/credential", invalid)...)
+		errs = append(errs, schema.Wrong("/credential", invalid)...)
 	}
-	if wrong != nil {
-		return Credential{}, fault.ErrInvalid.WithFields(wrong...)
+	if errs != nil {
+		return Credential{}, fault.ErrInvalid.WithFields(errs...)
 	}
 	c := d.credential(fields)
 	return c, fault.InvalidFields(c.check())

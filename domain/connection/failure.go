@@ -187,7 +187,7 @@ var causes = map[Code]cause{
 func Codes() []Code { return slices.Sorted(maps.Keys(causes)) }
 
 // Failure describes a failure with code for connections of kind k. An unknown code reads as Internal.
-func (k Kind) Failure(code Code, at time.Time) Failure {
+func (k Kind) Failure(code Code, now time.Time) Failure {
 	c, ok := causes[code]
 	if !ok {
 		code, c = Internal, causes[Internal]
@@ -198,14 +198,14 @@ func (k Kind) Failure(code Code, at time.Time) Failure {
 		Fields:    k.fields(c.about),
 		Retryable: c.retryable,
 		Hint:      c.hint,
-		At:        at,
+		At:        now,
 	}
 }
 
 // Category returns who can fix a failure with this code.
 func (c Code) Category() Category {
-	if known, ok := causes[c]; ok {
-		return known.category
+	if cause, ok := causes[c]; ok {
+		return cause.category
 	}
 	return System
 }

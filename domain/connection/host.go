@@ -17,13 +17,13 @@ func tidyHost(d *Descriptor, fields map[string]any) fault.Field {
 	if !ok || !slices.Contains(d.fields[network], FieldHost) {
 		return fault.Field{}
 	}
-	wrong := func(detail string) fault.Field {
+	problem := func(detail string) fault.Field {
 		return fault.Field{Pointer: "/credential/" + FieldHost, Code: "invalid_format", Detail: detail}
 	}
 	host := strings.TrimSpace(text)
 	if scheme, rest, found := strings.Cut(host, "://"); found && scheme != "" {
 		if host = strings.TrimSuffix(rest, "/"); strings.ContainsAny(host, "/@?") {
-			return wrong("Must be only the name of the host. Its port, database and user have fields of their own.")
+			return problem("Must be only the name of the host. Its port, database and user have fields of their own.")
 		}
 	}
 	port := ""
@@ -34,11 +34,11 @@ func tidyHost(d *Descriptor, fields map[string]any) fault.Field {
 	}
 	if port != "" {
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return wrong("Must be only the name of the host. What follows the colon is not a port.")
+			return problem("Must be only the name of the host. What follows the colon is not a port.")
 		}
-		given, both := fields[FieldPort].(json.Number)
-		if both && given.String() != port {
-			return wrong("Names another port than the field port. Enter only the name of the host.")
+		given, hasPort := fields[FieldPort].(json.Number)
+		if hasPort && given.String() != port {
+			return problem("Names another port than the field port. Enter only the name of the host.")
 		}
 		fields[FieldPort] = json.Number(port)
 	}

@@ -49,21 +49,21 @@ const googleTokenHint = "Google gives no token for the service account's key, or
 
 // withProperties adds properties, a JSON object, to the schema of a credential.
 func withProperties(schema json.RawMessage, more []byte) (json.RawMessage, error) {
-	var whole, properties map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &whole); err != nil {
+	var object, properties map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &object); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(whole["properties"], &properties); err != nil {
+	if err := json.Unmarshal(object["properties"], &properties); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(more, &properties); err != nil { // which adds them
 		return nil, err
 	}
 	var err error
-	if whole["properties"], err = json.Marshal(properties); err != nil {
+	if object["properties"], err = json.Marshal(properties); err != nil {
 		return nil, err
 	}
-	return json.Marshal(whole)
+	return json.Marshal(object)
 }
 
 // UsesAWSTokens reports whether c signs in with tokens that an AWS key signs.
@@ -95,18 +95,18 @@ func (c Credential) WithPassword(password secret.String) Credential {
 
 // checkTokens finds fields of a key for tokens that are missing, and those that exclude it. A token lets anyone sign in
 // who sees it, so the server must prove who it is before it gets one.
-func (c Credential) checkTokens() (wrong []fault.Field) {
+func (c Credential) checkTokens() (errs []fault.Field) {
 	isSet := func(field string) bool { return c.Text(field) != "" || !c.secrets[field].IsZero() }
 	note := func(field, code, detail string) {
-		wrong = append(wrong, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
+		errs = append(errs, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
 	}
 	withAWS, withGoogle := slices.ContainsFunc(awsFields, isSet), isSet(FieldCloudSQLKey)
 	if !withAWS && !withGoogle {
 		return nil
 	}
 	for _, field := range awsFields {
-		known := isSet(field) || field == FieldAWSRegion && c.RedshiftDatabase().Region != ""
-		if withAWS && !known {
+		isKnown := isSet(field) || field == FieldAWSRegion && c.RedshiftDatabase().Region != ""
+		if withAWS && !isKnown {
 			note(field, "required", "Give all fields of the AWS key, or none.")
 		}
 	}
@@ -120,7 +120,7 @@ func (c Credential) checkTokens() (wrong []fault.Field) {
 		note(FieldTLS, "not_allowed_value", "Must be verify_full or verify_ca with a key: everyone who sees a token "+
 			"can sign in with it.")
 	}
-	return wrong
+	return errs
 }
 
 // withTokens returns a failure of a connection that signs in with tokens or temporary passwords. c has only the

@@ -114,10 +114,10 @@ func TestPortsBelow1024AreTheUsualOnesAlone(t *testing.T) {
 }
 
 func TestEveryFailureSaysWhatToDo(t *testing.T) {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, code := range connection.Codes() {
-		f := connection.Postgres.Failure(code, at)
-		if f.Code != code || !f.At.Equal(at) || !strings.HasSuffix(f.Hint, ".") || f.Category == "" ||
+		f := connection.Postgres.Failure(code, now)
+		if f.Code != code || !f.At.Equal(now) || !strings.HasSuffix(f.Hint, ".") || f.Category == "" ||
 			f.Category != code.Category() {
 			t.Errorf("%s: %+v", code, f)
 		}
@@ -133,12 +133,12 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 		connection.DatabaseNotFound: {"database"},
 		connection.TLSUntrusted:     {"tls", "tls_ca"}, connection.QueryTimeout: nil,
 	} {
-		if got := connection.Postgres.Failure(code, at).Fields; !slices.Equal(got, want) {
+		if got := connection.Postgres.Failure(code, now).Fields; !slices.Equal(got, want) {
 			t.Errorf("%s: fields %q, want %q", code, got, want)
 		}
 	}
 	t.Run("a code that is none reads as internal", func(t *testing.T) {
-		if f := connection.Postgres.Failure("made_up", at); f.Code != connection.Internal ||
+		if f := connection.Postgres.Failure("made_up", now); f.Code != connection.Internal ||
 			f.Category != connection.System {
 			t.Errorf("%+v", f)
 		}

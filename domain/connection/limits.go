@@ -51,12 +51,12 @@ func (l PreviewLimits) Admit(c *Counts, now time.Time) error {
 // spaced returns the value to store after one more call, and how long to wait before that call. It
 // implements the generic cell rate algorithm.
 func (a *Attempts) spaced(limit int, window time.Duration, now time.Time) (next Attempts, wait time.Duration) {
-	until := now
+	end := now
 	if len(*a) > 0 && (*a)[0].After(now) {
-		until = (*a)[0]
+		end = (*a)[0]
 	}
-	until = until.Add(window / time.Duration(limit))
-	return Attempts{until}, until.Sub(now) - window
+	end = end.Add(window / time.Duration(limit))
+	return Attempts{end}, end.Sub(now) - window
 }
 
 // Effort is a kind of call that is limited separately.
@@ -82,8 +82,8 @@ func (l ProbeLimits) Admit(c *Counts, now time.Time) error {
 	wait := max(c.Workspace.wait(l.WorkspacePerMinute, time.Minute, now),
 		c.Target.wait(l.TargetPerHour, time.Hour, now))
 	if calm := c.Failed.wait(l.TargetPerHour, time.Hour, now); calm > 0 {
-		left := l.TargetPerHour / 6 >> (len(c.Failed)/l.TargetPerHour - 1)
-		wait = max(wait, min(calm, c.Target.wait(max(1, left), time.Hour, now)))
+		allowance := l.TargetPerHour / 6 >> (len(c.Failed)/l.TargetPerHour - 1)
+		wait = max(wait, min(calm, c.Target.wait(max(1, allowance), time.Hour, now)))
 	}
 	if wait > 0 {
 		return ErrProbeRateLimited.WithRetryAfter(wait)

@@ -116,8 +116,8 @@ func unlock(der []byte, passphrase string) ([]byte, error) {
 	return plain[:len(plain)-padding], nil
 }
 
-func decode(der []byte, into any) bool {
-	rest, err := asn1.Unmarshal(der, into)
+func decode(der []byte, target any) bool {
+	rest, err := asn1.Unmarshal(der, target)
 	return err == nil && len(rest) == 0
 }
 

@@ -94,8 +94,8 @@ func FailedAt(step Step, code Code) Report {
 }
 
 // SignedIn returns the report of a probe that could only sign in, which took so long.
-func SignedIn(at Server, took time.Duration) Report {
-	r := Report{Server: at}
+func SignedIn(server Server, took time.Duration) Report {
+	r := Report{Server: server}
 	for _, s := range Steps() {
 		check := Check{Step: s, Result: Skipped}
 		if s == Authenticate {

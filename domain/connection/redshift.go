@@ -89,12 +89,12 @@ func (c Credential) WithLogin(username string, password secret.String) Credentia
 }
 
 // checkRedshift finds fields of Redshift that are missing, or that exclude each other. The rest is in checkTokens.
-func (c Credential) checkRedshift() (wrong []fault.Field) {
+func (c Credential) checkRedshift() (errs []fault.Field) {
 	if c.kind != Redshift {
 		return nil
 	}
 	note := func(field, code, detail string) {
-		wrong = append(wrong, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
+		errs = append(errs, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
 	}
 	names := []string{FieldClusterIdentifier, FieldWorkgroupName}
 	d := c.RedshiftDatabase()
@@ -119,5 +119,5 @@ func (c Credential) checkRedshift() (wrong []fault.Field) {
 	if c.Text(FieldUsername) == "" {
 		note(FieldUsername, "required", "Must be given.")
 	}
-	return wrong
+	return errs
 }

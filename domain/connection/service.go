@@ -76,15 +76,15 @@ func (k Kind) Recognised(code Code, s Service) error {
 }
 
 // failureOf is Failure for a probe with these checks: it names the service that the probe recognised.
-func (k Kind) failureOf(checks []Check, code Code, at time.Time) Failure {
-	f := k.Failure(code, at)
+func (k Kind) failureOf(checks []Check, code Code, now time.Time) Failure {
+	f := k.Failure(code, now)
 	for _, c := range checks {
 		if c.Result == Failed {
 			f.Answered = c.Answered
 		}
 	}
-	title, known := services[f.Answered]
-	if !known {
+	title, isKnown := services[f.Answered]
+	if !isKnown {
 		return f
 	}
 	switch code {

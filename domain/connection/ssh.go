@@ -79,10 +79,10 @@ func (c Credential) AllowsPort(port uint16) bool {
 }
 
 // checkTunnel finds fields of a tunnel that are missing, or that there is no tunnel for.
-func (c Credential) checkTunnel() (wrong []fault.Field) {
+func (c Credential) checkTunnel() (errs []fault.Field) {
 	isSet := func(field string) bool { return c.Text(field) != "" || !c.secrets[field].IsZero() }
 	note := func(field, code, detail string) {
-		wrong = append(wrong, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
+		errs = append(errs, fault.Field{Pointer: "/credential/" + field, Code: code, Detail: detail})
 	}
 	if !c.HasTunnel() {
 		for _, group := range []about{sshServer, sshKey, sshLogin} {
@@ -92,7 +92,7 @@ func (c Credential) checkTunnel() (wrong []fault.Field) {
 				}
 			}
 		}
-		return wrong
+		return errs
 	}
 	for _, field := range []string{FieldSSHUsername, FieldSSHHostKey} {
 		if !isSet(field) {
@@ -105,7 +105,7 @@ func (c Credential) checkTunnel() (wrong []fault.Field) {
 	if isSet(FieldSSHPassphrase) && !isSet(FieldSSHPrivateKey) {
 		note(FieldSSHPassphrase, "not_allowed_value", "Is only for a private key.")
 	}
-	return wrong
+	return errs
 }
 
 // sshKeyTypes are the types of host keys that Atrium accepts (RFC 8709, RFC 5656, RFC 4253).
@@ -145,9 +145,9 @@ func sameTunnel(a, b map[string]any) bool {
 // failureIn is failureOf for a connection with a configuration. With a tunnel, it is the SSH server that Atrium
 // resolves and connects to.
 func (k Kind) failureIn(
-	config map[string]any, secrets []string, checks []Check, code Code, at time.Time,
+	config map[string]any, secrets []string, checks []Check, code Code, now time.Time,
 ) Failure {
-	f := k.failureOf(checks, code, at).withTokens(Credential{kind: k, config: config}, secrets).
+	f := k.failureOf(checks, code, now).withTokens(Credential{kind: k, config: config}, secrets).
 		withConsent(config)
 	if !(Credential{config: config}).HasTunnel() {
 		return f

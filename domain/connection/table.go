@@ -73,9 +73,9 @@ type Chosen[C any] struct {
 // Choose chooses from all columns of a table, whose names name returns.
 func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
 	out := Chosen[C]{Total: len(all)}
-	wanted := map[string]bool{}
+	names := map[string]bool{}
 	for _, n := range q.Columns {
-		wanted[n] = true
+		names[n] = true
 	}
 	match, matched := strings.ToLower(q.Match), 0
 	for _, c := range all {
@@ -84,7 +84,7 @@ func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
 			matched++
 		}
 		switch {
-		case matches && matched <= MaxColumns, wanted[name(c)]:
+		case matches && matched <= MaxColumns, names[name(c)]:
 			out.Columns = append(out.Columns, c)
 		case matches:
 			out.Truncated = true

@@ -125,8 +125,8 @@ func (c *Connection) settle(by identity.Actor, failing bool) {
 
 // Revoke ends c: its credential is erased, and only a new one reactivates it. Revoking again is not an
 // error.
-func (c *Connection) Revoke(by identity.Actor, at revision.Match) error {
-	if err := c.allow(by, Manage, at); err != nil {
+func (c *Connection) Revoke(by identity.Actor, match revision.Match) error {
+	if err := c.allow(by, Manage, match); err != nil {
 		return err
 	}
 	if c.Status == Revoked {

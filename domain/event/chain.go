@@ -49,8 +49,8 @@ func (c *Chain) Append(d Digest, signature []byte) []byte {
 	return c.Hash
 }
 
-func (c *Chain) link(d Digest, seq int64, before, signature []byte) []byte {
-	sum := d("event link", []byte(c.Org), []byte(c.Workspace), number(seq), before, signature)
+func (c *Chain) link(d Digest, seq int64, previous, signature []byte) []byte {
+	sum := d("event link", []byte(c.Org), []byte(c.Workspace), number(seq), previous, signature)
 	return sum[:]
 }
 
@@ -115,18 +115,18 @@ type Verifier struct {
 
 // NewVerifier returns a verifier for chain, nil if the workspace has none. began is the chain that
 // records when chains began, nil if there is none.
-func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, began *Chain) *Verifier {
+func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, start *Chain) *Verifier {
 	v := &Verifier{digest: d, chain: c, report: Report{Org: org, Workspace: ws, Breaks: []Break{}}}
 	switch {
-	case began == nil && c != nil:
+	case start == nil && c != nil:
 		v.fail("", 0, "the record of when chains began is missing")
-	case began != nil && !began.IsGenuine(d):
+	case start != nil && !start.IsGenuine(d):
 		v.fail("", 0, "the record of when chains began was changed")
-	case began != nil && c != nil && c.Since.Before(began.Since):
+	case start != nil && c != nil && c.Since.Before(start.Since):
 		v.fail("", 0, "the record of when chains began was replaced")
 	}
-	if began != nil {
-		v.began = began.Since
+	if start != nil {
+		v.began = start.Since
 	}
 	if c != nil {
 		if !c.IsGenuine(d) {
@@ -171,12 +171,12 @@ func (v *Verifier) Linked(l *Link) {
 		v.fail("", v.seq+1, fmt.Sprintf("%d event(s) before this place were deleted", l.Seq-v.seq-1))
 		v.gap = true
 	}
-	signed := v.isSigned(l)
-	linked := v.gap || hmac.Equal(l.Hash, v.chain.link(v.digest, l.Seq, v.hash, l.Signature))
+	isSigned := v.isSigned(l)
+	isLinked := v.gap || hmac.Equal(l.Hash, v.chain.link(v.digest, l.Seq, v.hash, l.Signature))
 	switch {
-	case !signed:
+	case !isSigned:
 		v.fail(l.ID, l.Seq, "it was changed")
-	case !linked:
+	case !isLinked:
 		v.fail(l.ID, l.Seq, "it was moved to this place, or what came before it was changed")
 	default:
 		v.report.Verified++

@@ -33,9 +33,9 @@ type trail struct {
 	unlinked     []*event.Link
 }
 
-func newEvent(id string, at time.Time) event.Event {
+func newEvent(id string, now time.Time) event.Event {
 	return event.Event{
-		ID: id, Org: "org", Workspace: "acme", Type: "item.created", Actor: "ann", Key: "key", Subject: "item", At: at,
+		ID: id, Org: "org", Workspace: "acme", Type: "item.created", Actor: "ann", Key: "key", Subject: "item", At: now,
 		Request: identity.Request{ID: "req", Address: "192.0.2.1"},
 	}
 }

@@ -54,28 +54,28 @@ type Change struct {
 }
 
 // Set sets a field to a new value, unless that is nil, and records before and after if they differ.
-func Set[T comparable](field, to *T, name string, changed map[string]any) {
-	if to != nil && *to != *field {
-		changed[name] = Change{From: *field, To: *to}
-		*field = *to
+func Set[T comparable](field, value *T, name string, changes map[string]any) {
+	if value != nil && *value != *field {
+		changes[name] = Change{From: *field, To: *value}
+		*field = *value
 	}
 }
 
 // SetQuietly is Set for values that are too long or too private for an event: it records only that the
 // field changed.
-func SetQuietly[T comparable](field, to *T, name string, changed map[string]any) {
-	if to != nil && *to != *field {
-		changed[name] = true
-		*field = *to
+func SetQuietly[T comparable](field, value *T, name string, changes map[string]any) {
+	if value != nil && *value != *field {
+		changes[name] = true
+		*field = *value
 	}
 }
 
 // Time returns a time as the data of an event: nil for the zero time.
-func Time(at time.Time) any {
-	if at.IsZero() {
+func Time(now time.Time) any {
+	if now.IsZero() {
 		return nil
 	}
-	return at
+	return now
 }
 
 // ID returns an identifier as Data holds it: nil if it is empty.

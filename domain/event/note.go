@@ -44,7 +44,7 @@ func (n *Note) Events() []Event {
 }
 
 // EndOfHour returns when the hour of at ends, in UTC.
-func EndOfHour(at time.Time) time.Time { return at.UTC().Truncate(time.Hour).Add(time.Hour) }
+func EndOfHour(now time.Time) time.Time { return now.UTC().Truncate(time.Hour).Add(time.Hour) }
 
 // EndOfDay returns when the day of at ends, in UTC.
-func EndOfDay(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) }
+func EndOfDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) }

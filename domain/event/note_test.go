@@ -109,11 +109,11 @@ func TestEqualNotesHaveOneKey(t *testing.T) {
 }
 
 func TestPeriodsEndInUTC(t *testing.T) {
-	at := time.Date(2026, 3, 14, 23, 30, 0, 0, time.FixedZone("", 5*3600+1800)) // 18:00 UTC
-	if got, want := event.EndOfHour(at), time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC); got != want {
+	now := time.Date(2026, 3, 14, 23, 30, 0, 0, time.FixedZone("", 5*3600+1800)) // 18:00 UTC
+	if got, want := event.EndOfHour(now), time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC); got != want {
 		t.Errorf("the hour ends %v, want %v", got, want)
 	}
-	if got, want := event.EndOfDay(at), time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC); got != want {
+	if got, want := event.EndOfDay(now), time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC); got != want {
 		t.Errorf("the day ends %v, want %v", got, want)
 	}
 }

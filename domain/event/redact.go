@@ -41,16 +41,16 @@ func NewRedactor(user identity.UserID, terms []string) *Redactor {
 
 // Redact removes the person from e, whose Data is stored as data, and returns what to store instead. changed is false
 // if neither named the person.
-func (r *Redactor) Redact(e *Event, data []byte) (redacted []byte, changed bool, err error) {
+func (r *Redactor) Redact(e *Event, data []byte) (result []byte, isChanged bool, err error) {
 	patterns := r.everywhere
 	if e.Actor == r.user || e.Subject == string(r.user) || r.user != "" && bytes.Contains(data, []byte(r.user)) {
 		patterns = append(patterns[:len(patterns):len(patterns)], r.own...)
 	}
 	if e.Actor == r.user && e.Request.Address != "" {
-		e.Request.Address, changed = "", true
+		e.Request.Address, isChanged = "", true
 	}
 	if id := replaceAll(e.Request.ID, patterns); id != e.Request.ID {
-		e.Request.ID, changed = id, true
+		e.Request.ID, isChanged = id, true
 	}
 	var value any
 	decode := json.NewDecoder(bytes.NewReader(data))
@@ -61,28 +61,28 @@ func (r *Redactor) Redact(e *Event, data []byte) (redacted []byte, changed bool,
 	inData := false
 	value = redactValue(value, patterns, &inData)
 	if !inData {
-		return data, changed, nil
+		return data, isChanged, nil
 	}
-	redacted, err = json.Marshal(value)
-	return redacted, true, err
+	result, err = json.Marshal(value)
+	return result, true, err
 }
 
 // Names reports whether a text names the person, wherever it is.
 func (r *Redactor) Names(text string) bool { return replaceAll(text, r.everywhere) != text }
 
-func redactValue(value any, patterns []*regexp.Regexp, changed *bool) any {
+func redactValue(value any, patterns []*regexp.Regexp, isChanged *bool) any {
 	switch v := value.(type) {
 	case string:
 		next := replaceAll(v, patterns)
-		*changed = *changed || next != v
+		*isChanged = *isChanged || next != v
 		return next
 	case []any:
 		for i := range v {
-			v[i] = redactValue(v[i], patterns, changed)
+			v[i] = redactValue(v[i], patterns, isChanged)
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = redactValue(v[key], patterns, changed)
+			v[key] = redactValue(v[key], patterns, isChanged)
 		}
 	}
 	return value
@@ -93,14 +93,14 @@ func replaceAll(text string, patterns []*regexp.Regexp) string {
 	for _, p := range patterns {
 		var out strings.Builder
 		last := 0
-		for _, at := range p.FindAllStringIndex(text, -1) {
-			before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
-			after, _ := utf8.DecodeRuneInString(text[at[1]:])
-			if inWord(before) || inWord(after) {
+		for _, match := range p.FindAllStringIndex(text, -1) {
+			previous, _ := utf8.DecodeLastRuneInString(text[:match[0]])
+			next, _ := utf8.DecodeRuneInString(text[match[1]:])
+			if inWord(previous) || inWord(next) {
 				continue
 			}
-			out.WriteString(text[last:at[0]] + Erased)
-			last = at[1]
+			out.WriteString(text[last:match[0]] + Erased)
+			last = match[1]
 		}
 		text = out.String() + text[last:]
 	}

@@ -27,24 +27,24 @@ func TestRedact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := tt.e
-			got, changed, err := r.Redact(&e, []byte(tt.data))
+			got, isChanged, err := r.Redact(&e, []byte(tt.data))
 			want := tt.want
 			if want == "" {
 				want = tt.data
 			}
-			if err != nil || changed != (tt.want != "") || string(got) != want {
-				t.Errorf("got %s, changed: %v, %v", got, changed, err)
+			if err != nil || isChanged != (tt.want != "") || string(got) != want {
+				t.Errorf("got %s, changed: %v, %v", got, isChanged, err)
 			}
 		})
 	}
 	t.Run("the network addresses of their requests go, and the names in ids of requests", func(t *testing.T) {
 		e := event.Event{Actor: "ann", Request: identity.Request{ID: "for Ann Lee", Address: "192.0.2.1"}}
-		_, changed, err := r.Redact(&e, []byte(`{}`))
-		if err != nil || !changed || e.Request.Address != "" || e.Request.ID != "for [erased]" {
+		_, isChanged, err := r.Redact(&e, []byte(`{}`))
+		if err != nil || !isChanged || e.Request.Address != "" || e.Request.ID != "for [erased]" {
 			t.Errorf("got %+v, %v", e, err)
 		}
 		e = event.Event{Actor: "bob", Subject: "ann", Request: identity.Request{Address: "192.0.2.1"}}
-		if _, changed, _ := r.Redact(&e, []byte(`{}`)); changed || e.Request.Address == "" {
+		if _, isChanged, _ := r.Redact(&e, []byte(`{}`)); isChanged || e.Request.Address == "" {
 			t.Errorf("the request of another person: %+v", e)
 		}
 	})

@@ -31,8 +31,8 @@ func Refused(by identity.Actor, operation string, deletes bool, err error) Note 
 	if !ok || f.Kind != fault.Forbidden {
 		return Note{}
 	}
-	onlyDeletes, known := refusals[f.Code]
-	if !known || onlyDeletes && !deletes || by.Workspace == "" {
+	onlyDeletes, isKnown := refusals[f.Code]
+	if !isKnown || onlyDeletes && !deletes || by.Workspace == "" {
 		return Note{}
 	}
 	return Note{

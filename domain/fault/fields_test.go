@@ -8,22 +8,22 @@ import (
 )
 
 func TestFields(t *testing.T) {
-	var wrong fault.Fields
-	if err := wrong.Err(); err != nil {
+	var errs fault.Fields
+	if err := errs.Err(); err != nil {
 		t.Fatalf("no fields are an error: %v", err)
 	}
-	wrong.AddCharacters("/ok", "ä")
-	wrong.AddCharacters("/nul", "a\x00")
-	wrong.AddCharacters("/bytes", "\xff")
-	if len(wrong) != 2 || wrong[0].Pointer != "/nul" || wrong[1].Code != "invalid_characters" ||
-		!errors.Is(wrong.Err(), fault.ErrInvalid) {
-		t.Errorf("fields = %+v", wrong)
+	errs.AddCharacters("/ok", "ä")
+	errs.AddCharacters("/nul", "a\x00")
+	errs.AddCharacters("/bytes", "\xff")
+	if len(errs) != 2 || errs[0].Pointer != "/nul" || errs[1].Code != "invalid_characters" ||
+		!errors.Is(errs.Err(), fault.ErrInvalid) {
+		t.Errorf("fields = %+v", errs)
 	}
 	for range 1000 {
-		wrong.Add("/x", "too_long", "Too long.")
+		errs.Add("/x", "too_long", "Too long.")
 	}
-	if len(wrong) != 500 {
-		t.Errorf("%d fields, want 500", len(wrong))
+	if len(errs) != 500 {
+		t.Errorf("%d fields, want 500", len(errs))
 	}
 	f, ok := errors.AsType[*fault.Error](fault.InField("/a", "required", "Give it."))
 	if want := (fault.Field{Pointer: "/a", Code: "required", Detail: "Give it."}); !ok || len(f.Fields) != 1 ||

@@ -22,9 +22,9 @@ func New(prefix string) string {
 
 // Floor returns the lowest text that an identifier with prefix can have if it was created at a time or
 // later. The result is not an identifier itself. Times before 1970 count as 1970.
-func Floor(prefix string, at time.Time) string {
+func Floor(prefix string, now time.Time) string {
 	var u uuid.UUID
-	ms := uint64(max(0, at.UnixMilli()))
+	ms := uint64(max(0, now.UnixMilli()))
 	for i := range 6 {
 		u[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // one byte of 48 bits
 	}
@@ -36,14 +36,14 @@ func encode(prefix string, u uuid.UUID) string {
 	// 26 characters hold 130 bits: the first one carries three.
 	var acc uint
 	bits := 2
-	at := 0
+	offset := 0
 	for _, b := range u {
 		acc = acc<<8 | uint(b)
 		bits += 8
 		for bits >= 5 {
 			bits -= 5
-			out[at] = alphabet[acc>>bits&31]
-			at++
+			out[offset] = alphabet[acc>>bits&31]
+			offset++
 		}
 	}
 	return prefix + "_" + string(out[:])

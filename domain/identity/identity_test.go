@@ -44,10 +44,10 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestSystem(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.FixedZone("CET", 3600))
-	got := identity.System("org", "acme", "sweep", at)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.FixedZone("CET", 3600))
+	got := identity.System("org", "acme", "sweep", now)
 	if got.User != "" || got.Org != "org" || got.Workspace != "acme" || got.Role != identity.Owner || got.ReadOnly() ||
-		got.Operator || got.Request.ID != "sweep" || got.At != at.UTC() {
+		got.Operator || got.Request.ID != "sweep" || got.At != now.UTC() {
 		t.Errorf("System = %+v", got)
 	}
 }

@@ -62,8 +62,8 @@ func (n Networks) Contain(address string) bool {
 // contain reports whether one of the networks contains all of p.
 func (n Networks) contain(p netip.Prefix) bool {
 	for text := range strings.FieldsSeq(string(n)) {
-		own, err := netip.ParsePrefix(text)
-		if err == nil && own.Bits() <= p.Bits() && own.Contains(p.Addr()) {
+		prefix, err := netip.ParsePrefix(text)
+		if err == nil && prefix.Bits() <= p.Bits() && prefix.Contains(p.Addr()) {
 			return true
 		}
 	}

@@ -22,10 +22,10 @@ func (s *SCIM) Accepts(token string) bool {
 	if s == nil || token == "" {
 		return false
 	}
-	sent, found := sha256.Sum256([]byte(token)), 0 // of one length, so that the comparison takes the same time
+	digest, found := sha256.Sum256([]byte(token)), 0 // of one length, so that the comparison takes the same time
 	for _, t := range s.Tokens {
 		want := sha256.Sum256([]byte(t.Reveal()))
-		found |= subtle.ConstantTimeCompare(sent[:], want[:])
+		found |= subtle.ConstantTimeCompare(digest[:], want[:])
 	}
 	return found == 1
 }

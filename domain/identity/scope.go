@@ -68,8 +68,8 @@ func NewScopes(names []string) (_ Scopes, ok bool) {
 			return "", false
 		}
 	}
-	sorted := slices.Sorted(slices.Values(names))
-	return Scopes(strings.Join(slices.Compact(sorted), " ")), true
+	sortedNames := slices.Sorted(slices.Values(names))
+	return Scopes(strings.Join(slices.Compact(sortedNames), " ")), true
 }
 
 // Names returns the names of the scopes; none if s sets no limit.

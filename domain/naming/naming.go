@@ -20,11 +20,11 @@ func Changed(old string, next *string) *string {
 	if next == nil || *next == old {
 		return nil
 	}
-	composed := Normal(*next)
-	if composed == old {
+	text := Normal(*next)
+	if text == old {
 		return nil
 	}
-	return &composed
+	return &text
 }
 
 // Deceptive reports whether s holds control characters, characters that change the direction of text (bidi
@@ -36,14 +36,14 @@ func Deceptive(s string) bool {
 		if !hidden(r) {
 			continue
 		}
-		var before, after rune
+		var previous, next rune
 		if i > 0 {
-			before = runes[i-1]
+			previous = runes[i-1]
 		}
 		if i+1 < len(runes) {
-			after = runes[i+1]
+			next = runes[i+1]
 		}
-		if !allowed(r, before, after) {
+		if !allowed(r, previous, next) {
 			return true
 		}
 	}
@@ -79,15 +79,15 @@ func hidden(r rune) bool {
 }
 
 // allowed reports whether a hidden character has a use between its neighbours.
-func allowed(r, before, after rune) bool {
-	emoji := unicode.In(before, unicode.So, unicode.Sk) || before == emojiVariation
+func allowed(r, previous, next rune) bool {
+	emoji := unicode.In(previous, unicode.So, unicode.Sk) || previous == emojiVariation
 	switch r {
 	case joiner:
-		return emoji && unicode.Is(unicode.So, after)
+		return emoji && unicode.Is(unicode.So, next)
 	case nonJoiner:
-		return unicode.Is(unicode.Arabic, before) && unicode.Is(unicode.Arabic, after)
+		return unicode.Is(unicode.Arabic, previous) && unicode.Is(unicode.Arabic, next)
 	case emojiVariation:
-		return unicode.In(before, unicode.So, unicode.Sk) || after == keycap
+		return unicode.In(previous, unicode.So, unicode.Sk) || next == keycap
 	default:
 		return false
 	}

@@ -97,9 +97,9 @@ func (c *Customer) Declined(by identity.Actor, l CardLimits) {
 		return
 	}
 	var recent []time.Time
-	for _, at := range c.Attempts.Declines {
-		if at.Add(declinesWithin).After(by.At) {
-			recent = append(recent, at)
+	for _, now := range c.Attempts.Declines {
+		if now.Add(declinesWithin).After(by.At) {
+			recent = append(recent, now)
 		}
 	}
 	recent = append(recent, by.At)
@@ -111,7 +111,7 @@ func (c *Customer) Declined(by identity.Actor, l CardLimits) {
 }
 
 // Resume ends a pause and deletes the declines that led to it. It reports whether there was a pause.
-func (c *Customer) Resume(by identity.Actor) (resumed bool, err error) {
+func (c *Customer) Resume(by identity.Actor) (isResumed bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}

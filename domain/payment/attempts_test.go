@@ -99,11 +99,11 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 	t.Run("until the operator resumes them", func(t *testing.T) {
 		_, err := c.Resume(member)
 		wantErr(t, err, payment.ErrRoleRequired)
-		resumed, err := c.Resume(identity.System("org", "acme", "test", at.At))
-		if wantErr(t, err, nil); !resumed {
+		isResumed, err := c.Resume(identity.System("org", "acme", "test", at.At))
+		if wantErr(t, err, nil); !isResumed {
 			t.Error("nothing was resumed")
 		}
-		if resumed, _ := c.Resume(identity.System("org", "acme", "test", at.At)); resumed {
+		if isResumed, _ := c.Resume(identity.System("org", "acme", "test", at.At)); isResumed {
 			t.Error("resumed twice")
 		}
 		wantErr(t, c.BeginIntent(at, "k", limits), nil)

@@ -129,16 +129,16 @@ func (c *Customer) Made(by identity.Actor, id CustomerID) {
 		return
 	}
 	c.ID = id
-	given := c.Details
-	c.Given = &given
+	details := c.Details
+	c.Given = &details
 	c.Record(by, "payment_customer.created", string(id), map[string]any{"gateway": c.Gateway})
 	c.touch(by)
 }
 
 // Rekey replaces the key of a reservation for which the gateway will always repeat a failure. If was is no longer the
 // key, or the customer exists, nothing changes.
-func (c *Customer) Rekey(by identity.Actor, was, key string) {
-	if c.ID == "" && c.Key == was {
+func (c *Customer) Rekey(by identity.Actor, oldKey, key string) {
+	if c.ID == "" && c.Key == oldKey {
 		c.Key = key
 		c.touch(by)
 	}

@@ -70,11 +70,11 @@ func CheckDetails(by identity.Actor, d Details) (Details, error) {
 	if err := MayManage(by); err != nil {
 		return Details{}, err
 	}
-	var wrong fault.Fields
+	var errs fault.Fields
 	text := func(pointer string, s *string) {
 		*s = naming.Normal(strings.TrimSpace(*s))
 		if naming.Deceptive(*s) {
-			wrong.Add(pointer, "invalid_characters", naming.Refusal)
+			errs.Add(pointer, "invalid_characters", naming.Refusal)
 		}
 	}
 	text("/name", &d.Name)
@@ -90,22 +90,22 @@ func CheckDetails(by identity.Actor, d Details) (Details, error) {
 		text(f.pointer, f.value)
 	}
 	if *a != (Address{}) && !slices.Contains(countries, a.Country) {
-		wrong.Add("/address/country", "not_allowed_value", "Must be an ISO 3166-1 alpha-2 code, such as DE.")
+		errs.Add("/address/country", "not_allowed_value", "Must be an ISO 3166-1 alpha-2 code, such as DE.")
 	}
 	d.TaxIDs = slices.Clone(d.TaxIDs)
 	for i := range d.TaxIDs {
 		id := &d.TaxIDs[i]
 		text(fmt.Sprintf("/tax_ids/%d/value", i), &id.Value)
 		if !slices.Contains(taxIDTypes, id.Type) {
-			wrong.Add(fmt.Sprintf("/tax_ids/%d/type", i), "not_allowed_value",
+			errs.Add(fmt.Sprintf("/tax_ids/%d/type", i), "not_allowed_value",
 				"Must be a type that Stripe documents, such as eu_vat.")
 		}
 		if slices.Contains(d.TaxIDs[:i], *id) {
-			wrong.Add(fmt.Sprintf("/tax_ids/%d", i), "duplicate_item", "Must not be given twice.")
+			errs.Add(fmt.Sprintf("/tax_ids/%d", i), "duplicate_item", "Must not be given twice.")
 		}
 	}
 	d.SortTaxIDs()
-	return d, wrong.Err()
+	return d, errs.Err()
 }
 
 // SortTaxIDs sorts the tax ids by type, then value.
@@ -125,12 +125,12 @@ func (c *Customer) Describe(workspace string, owners []string) Details {
 		d.Name = workspace
 	}
 	if d.Email == "" {
-		had := c.Details.Email
+		email := c.Details.Email
 		if c.Given != nil {
-			had = c.Given.Email
+			email = c.Given.Email
 		}
-		d.Email = had
-		if len(owners) > 0 && !slices.Contains(owners, had) {
+		d.Email = email
+		if len(owners) > 0 && !slices.Contains(owners, email) {
 			d.Email = owners[0]
 		}
 	}
@@ -147,13 +147,13 @@ func (c *Customer) BeginGiving(key string) { c.Giving, c.Given = key, nil }
 // EndGiving records that the gateway has accepted d in the call under key. It returns false if another call began in
 // the meantime: then the gateway may have the details of either, and they must be sent again.
 func (c *Customer) EndGiving(by identity.Actor, key string, d Details) bool {
-	alone := c.Giving == key
+	isOnly := c.Giving == key
 	c.Giving, c.Given = "", nil
-	if alone {
+	if isOnly {
 		c.Given = &d
 		c.Record(by, "payment_customer.updated", string(c.ID), nil)
 	}
-	return alone
+	return isOnly
 }
 
 // Enter stores details that the gateway has accepted. CheckDetails must have returned d.
@@ -161,9 +161,9 @@ func (c *Customer) Enter(by identity.Actor, d Details) error {
 	if err := c.allow(by); err != nil {
 		return err
 	}
-	if changed := d.differences(&c.Entered); len(changed) > 0 {
+	if names := d.differences(&c.Entered); len(names) > 0 {
 		c.Entered = d
-		c.Record(by, "payment_details.changed", string(c.ID), map[string]any{"changed": changed})
+		c.Record(by, "payment_details.changed", string(c.ID), map[string]any{"changed": names})
 		c.touch(by)
 	}
 	return nil

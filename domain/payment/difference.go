@@ -174,20 +174,20 @@ func split(phases []Phase, item *Item, a Amendment) []Phase {
 
 // overlay gives the plan's item the terms of a in all phases, or in those after the period if a waits for that. It
 // reports whether a later phase changes; the current one follows its subscription.
-func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (changed bool) {
+func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (isChanged bool) {
 	for n := range phases {
 		p := &phases[n]
 		match := p.planItem(h, item)
 		if (a.AtRenewal && p.Start.Before(item.PeriodEnd)) || match < 0 {
 			continue
 		}
-		changed = changed || (n > 0 && a.changes(&p.Items[match]))
+		isChanged = isChanged || (n > 0 && a.changes(&p.Items[match]))
 		a.apply(&p.Items[match])
 		if a.Plan.ID != "" {
 			p.Plan, p.Items = a.Plan.ID, a.meterItems(p.Items)
 		}
 	}
-	return changed
+	return isChanged
 }
 
 // changes reports whether a gives an item other terms than it has.
@@ -238,9 +238,9 @@ func (h *GatewaySubscription) itemChanges(item *Item, a Amendment) []ItemChange 
 	if a.Quantity != item.Quantity {
 		change.Quantity = a.Quantity
 	}
-	left := slices.Clone(h.Items)
+	rest := slices.Clone(h.Items)
 	if a.Plan.ID != "" {
-		left = a.meterItems(left)
+		rest = a.meterItems(rest)
 		if a.Plan.PriceRef != item.Rate.Ref {
 			change.Ref = a.Plan.PriceRef
 		}
@@ -251,13 +251,13 @@ func (h *GatewaySubscription) itemChanges(item *Item, a Amendment) []ItemChange 
 			continue
 		}
 		other := ItemChange{ID: i.ID}
-		match := slices.IndexFunc(left, func(o Item) bool { return o.ID == i.ID })
-		if other.Deleted = match < 0; match >= 0 && left[match].Rate.Ref != i.Rate.Ref {
-			other.Ref = left[match].Rate.Ref
+		match := slices.IndexFunc(rest, func(o Item) bool { return o.ID == i.ID })
+		if other.Deleted = match < 0; match >= 0 && rest[match].Rate.Ref != i.Rate.Ref {
+			other.Ref = rest[match].Rate.Ref
 		}
 		changes = append(changes, other)
 	}
-	for _, i := range left {
+	for _, i := range rest {
 		if i.ID == "" {
 			changes = append(changes, ItemChange{Ref: i.Rate.Ref})
 		}

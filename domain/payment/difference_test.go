@@ -47,7 +47,7 @@ func terms(phases []payment.Phase) (all []map[string]int) {
 	return all
 }
 
-func days(at time.Time) int { return int(at.Sub(begins).Hours() / 24) }
+func days(now time.Time) int { return int(now.Sub(begins).Hours() / 24) }
 
 func TestOnlyTheDifferenceIsSent(t *testing.T) {
 	yes, no := true, false

@@ -38,9 +38,9 @@ func (c *Customer) finish(op *Operation, now time.Time) {
 	if (op.Kind != Change && op.Kind != Cancel) || now.Sub(op.At) > knownFor {
 		return
 	}
-	done := slices.DeleteFunc(slices.Clone(c.Done), func(d DoneCall) bool { return !now.Before(d.At.Add(doneLasts)) })
-	done = append(done, DoneCall{Key: op.Key, Request: op.Request, At: op.At})
-	c.Done = done[max(0, len(done)-doneKept):]
+	calls := slices.DeleteFunc(slices.Clone(c.Done), func(d DoneCall) bool { return !now.Before(d.At.Add(doneLasts)) })
+	calls = append(calls, DoneCall{Key: op.Key, Request: op.Request, At: op.At})
+	c.Done = calls[max(0, len(calls)-doneKept):]
 }
 
 // request identifies changes with a preview; "" without one: the same changes can be meant again.
@@ -60,11 +60,12 @@ func (ch Changes) request() string {
 // Settle ends the operation of a key, and updates the mirror with the gateway's state after it, which is as old as a
 // look. It returns false, and changes nothing, if the mirror has changed since: then the subscriptions must be read
 // again. If the operation is settled already, it changes nothing either.
-func (c *Customer) Settle(by identity.Actor, key string, from Look, held []GatewaySubscription, plans Plans) bool {
+func (c *Customer) Settle(by identity.Actor, key string, from Look, subscriptions []GatewaySubscription,
+	plans Plans) bool {
 	if c.Pending == nil || c.Pending.Key != key {
 		return true
 	}
-	if !c.unchanged(from, Seen{Subscriptions: &held}) {
+	if !c.unchanged(from, Seen{Subscriptions: &subscriptions}) {
 		return false
 	}
 	op := c.Pending
@@ -77,18 +78,18 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, held []Gatew
 	if op.Kind == Cancel && op.Cancellation != nil && c.Subscription != nil {
 		c.Subscription.Cancellation = *op.Cancellation
 	}
-	c.applySubscriptions(by, held, plans)
+	c.applySubscriptions(by, subscriptions, plans)
 	c.countUsage(nil)
 	return true
 }
 
 // Abandon ends the operation of a key that had no effect at the gateway. The subscriptions must be read again: a look
 // during the operation may have seen what was undone.
-func (c *Customer) Abandon(by identity.Actor, key string, why string) {
+func (c *Customer) Abandon(by identity.Actor, key string, reason string) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return
 	}
-	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": why})
+	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": reason})
 	c.Pending, c.SubscriptionAt = nil, time.Time{}
 	c.touch(by)
 }

@@ -62,14 +62,14 @@ func (p Plans) Reportable() map[string]bool {
 // Entitlements returns what a workspace may use. c is its customer, nil for none. limits are those of
 // Limits, used is what Atrium counts, and reported what the application has reported in the period of each feature.
 func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
-	used quota.Amounts, reported map[string]int64) *Entitlements {
+	usage quota.Amounts, reports map[string]int64) *Entitlements {
 	s := c.LiveSubscription()
 	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(c, "", now)}
 	if s != nil {
 		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)
 	}
 	for _, k := range quota.Kinds() {
-		a := Allowance{Name: string(k), Limit: limits.Get(k), Used: used.Get(k), Origin: QuotaLimit}
+		a := Allowance{Name: string(k), Limit: limits.Get(k), Used: usage.Get(k), Origin: QuotaLimit}
 		switch {
 		case limits.Limited[k]:
 			a.Origin = PlanLimit
@@ -81,7 +81,7 @@ func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, lim
 		e.Limits = append(e.Limits, a)
 	}
 	for name := range p.Reportable() {
-		e.Limits = append(e.Limits, e.reported(name, reported[name], p.PeriodOf(c, name, now)))
+		e.Limits = append(e.Limits, e.reported(name, reports[name], p.PeriodOf(c, name, now)))
 	}
 	return e
 }
@@ -104,11 +104,11 @@ func (c *Customer) SoldAs(previous *Customer) bool {
 }
 
 // reported returns the limit of a name that the application counts. A workspace without a plan has 0.
-func (e *Entitlements) reported(name string, used int64, in Period) Allowance {
-	a := Allowance{Name: name, Used: used, Origin: PlanLimit, Counted: true, Period: in}
+func (e *Entitlements) reported(name string, amount int64, in Period) Allowance {
+	a := Allowance{Name: name, Used: amount, Origin: PlanLimit, Counted: true, Period: in}
 	if e.Plan != nil {
-		limit, limited := e.Plan.Limits[name]
-		if a.Limit = limit; !limited {
+		limit, isLimited := e.Plan.Limits[name]
+		if a.Limit = limit; !isLimited {
 			a.Origin = NoLimit
 		}
 	}

@@ -157,8 +157,8 @@ func (e *LimitedError) Unwrap() error { return ErrGatewayUnavailable.WithRetryAf
 
 // NoEffect reports whether err says that a call had no effect because the gateway limits requests.
 func NoEffect(err error) bool {
-	_, limited := errors.AsType[*LimitedError](err)
-	return limited
+	_, isLimited := errors.AsType[*LimitedError](err)
+	return isLimited
 }
 
 // UnsettledError is ErrGateway for a repeated call that the gateway refused after the first try got no
@@ -178,7 +178,7 @@ func OutcomeUnknown(err error) bool {
 	if err == nil {
 		return false
 	}
-	if _, refused := errors.AsType[*Rejection](err); refused || NoEffect(err) {
+	if _, isRefused := errors.AsType[*Rejection](err); isRefused || NoEffect(err) {
 		return false
 	}
 	f, foreseen := errors.AsType[*fault.Error](err)

@@ -35,20 +35,20 @@ type ReturnPolicy struct {
 }
 
 // Check adds what is wrong with an address that a caller has given at a JSON Pointer.
-func (p ReturnPolicy) Check(wrong *fault.Fields, pointer, address string) {
+func (p ReturnPolicy) Check(errs *fault.Fields, pointer, address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Opaque != "" {
-		wrong.Add(pointer, "invalid_format", "Must be an absolute URL without credentials.")
+		errs.Add(pointer, "invalid_format", "Must be an absolute URL without credentials.")
 		return
 	}
 	host := u.Hostname()
 	loopback := host == "localhost" || host == "127.0.0.1" || host == "::1"
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
-		wrong.Add(pointer, "invalid_format", "Must be an https URL; http is only for loopback.")
+		errs.Add(pointer, "invalid_format", "Must be an https URL; http is only for loopback.")
 		return
 	}
 	if !slices.Contains(p.Origins, u.Scheme+"://"+u.Host) && (!loopback || !p.Loopback) {
-		wrong.Add(pointer, "not_allowed_value", "The organisation does not allow to send payers to this origin.")
+		errs.Add(pointer, "not_allowed_value", "The organisation does not allow to send payers to this origin.")
 	}
 }
 
@@ -114,11 +114,11 @@ func (c *Customer) MayEndCheckouts(by identity.Actor) error {
 
 // noOtherCheckout returns ErrPending while a checkout page is created, or if one was created after those that were open
 // until a time.
-func (c *Customer) noOtherCheckout(by identity.Actor, until time.Time) error {
+func (c *Customer) noOtherCheckout(by identity.Actor, end time.Time) error {
 	if err := c.MayEndCheckouts(by); err != nil {
 		return err
 	}
-	if c.CheckoutUntil.After(until) {
+	if c.CheckoutUntil.After(end) {
 		return ErrPending.WithRetryAfter(time.Second)
 	}
 	return nil
@@ -126,8 +126,8 @@ func (c *Customer) noOtherCheckout(by identity.Actor, until time.Time) error {
 
 // CheckoutCreated records that the call that StartCheckout has begun at a time has ended, so that another page can be
 // created.
-func (c *Customer) CheckoutCreated(begun time.Time) {
-	if !c.CheckingOut.After(begun.Add(checkoutCreation)) {
+func (c *Customer) CheckoutCreated(start time.Time) {
+	if !c.CheckingOut.After(start.Add(checkoutCreation)) {
 		c.CheckingOut = time.Time{}
 	}
 }
@@ -137,8 +137,8 @@ func (c *Customer) MayCheckOut(now time.Time) bool { return now.Before(c.Checkou
 
 // CheckoutsEnded records that the pages that were open until a time have ended. It returns false if another one was
 // created since, or is being created.
-func (c *Customer) CheckoutsEnded(by identity.Actor, until time.Time) bool {
-	if c.noOtherCheckout(by, until) != nil {
+func (c *Customer) CheckoutsEnded(by identity.Actor, end time.Time) bool {
+	if c.noOtherCheckout(by, end) != nil {
 		return false
 	}
 	c.CheckoutUntil = time.Time{}
@@ -161,11 +161,11 @@ func (c *Customer) LapsedCheckoutTrial(now time.Time) bool {
 
 // EndCheckoutTrial records that the payment method of the trial under key was examined. If the trial was refused, its
 // subscription has ended at the gateway.
-func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, refused bool) {
+func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, isRefused bool) {
 	if c.CheckoutTrial != key {
 		return
 	}
-	if refused && c.OnCheckoutTrial() {
+	if isRefused && c.OnCheckoutTrial() {
 		s := c.Subscription
 		c.Record(by, "trial.refused", string(s.ID), map[string]any{"plan_id": s.Plan, "kind": CardMark})
 		c.end(by)

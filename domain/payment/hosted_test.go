@@ -31,11 +31,11 @@ func TestReturnAddresses(t *testing.T) {
 		"https://app.example.com\\@evil.com/": {"invalid_format", "invalid_format"},
 	} {
 		for i, policy := range []payment.ReturnPolicy{live, sandbox} {
-			var wrong fault.Fields
-			policy.Check(&wrong, "/url", address)
+			var errs fault.Fields
+			policy.Check(&errs, "/url", address)
 			code := ""
-			if len(wrong) > 0 {
-				code = wrong[0].Code
+			if len(errs) > 0 {
+				code = errs[0].Code
 			}
 			if code != want[i] {
 				t.Errorf("%q by %+v: %q, want %q", address, policy, code, want[i])
@@ -135,17 +135,17 @@ func TestTrialsOfCheckouts(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for _, key := range []string{"page", "page" + payment.CheckoutAgain} {
-		for _, refused := range []bool{false, true} {
+		for _, isRefused := range []bool{false, true} {
 			c := begin()
 			c.Subscription = &payment.Subscription{ID: "sub_1", Plan: "trial", Status: payment.Trialing, Key: key}
 			if !c.OnCheckoutTrial() {
 				t.Fatal(key)
 			}
-			c.EndCheckoutTrial(owner, "another", refused)
-			c.EndCheckoutTrial(owner, "page", refused)
-			if c.OnCheckoutTrial() || (c.Subscription == nil) != refused ||
-				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") != refused {
-				t.Errorf("%v: %+v, %s", refused, c.Subscription, recorded(&c.Log))
+			c.EndCheckoutTrial(owner, "another", isRefused)
+			c.EndCheckoutTrial(owner, "page", isRefused)
+			if c.OnCheckoutTrial() || (c.Subscription == nil) != isRefused ||
+				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") != isRefused {
+				t.Errorf("%v: %+v, %s", isRefused, c.Subscription, recorded(&c.Log))
 			}
 		}
 	}
@@ -155,15 +155,15 @@ func TestAPageThatWasCreatedSinceHasNotEnded(t *testing.T) {
 	c := customer()
 	_, err := c.StartCheckout(owner, now, payment.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}, plans)
 	wantErr(t, err, nil)
-	until := c.CheckoutUntil
-	if c.CheckoutsEnded(owner, until) || c.CheckoutUntil != until {
+	end := c.CheckoutUntil
+	if c.CheckoutsEnded(owner, end) || c.CheckoutUntil != end {
 		t.Error("the page that is being created has ended")
 	}
 	c.CheckoutCreated(now)
-	if c.CheckoutsEnded(owner, until.Add(-1)) || c.CheckoutUntil != until {
+	if c.CheckoutsEnded(owner, end.Add(-1)) || c.CheckoutUntil != end {
 		t.Error("a page has ended that was created since")
 	}
-	if !c.CheckoutsEnded(owner, until) || !c.CheckoutUntil.IsZero() || c.MayCheckOut(now) {
+	if !c.CheckoutsEnded(owner, end) || !c.CheckoutUntil.IsZero() || c.MayCheckOut(now) {
 		t.Errorf("open until %s", c.CheckoutUntil)
 	}
 }

@@ -9,11 +9,11 @@ import (
 // PayInvoice starts to charge the default method for an invoice, under key. If the invoice is paid
 // already, done is true and err is nil. now is the time at the gateway. ErrInvoiceNotPayable,
 // ErrMethodRequired.
-func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *Invoice) (done bool, err error) {
+func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *Invoice) (isDone bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
-	if resumed, err := c.resumes(by, Pay, key); resumed || err != nil {
+	if isResumed, err := c.resumes(by, Pay, key); isResumed || err != nil {
 		return false, err
 	}
 	switch i.Status {
@@ -36,11 +36,11 @@ func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *I
 
 // SettlePayment is Settle for a Pay, with what came of it.
 func (c *Customer) SettlePayment(by identity.Actor, key string, from Look, p InvoicePayment,
-	held []GatewaySubscription, plans Plans) bool {
+	subscriptions []GatewaySubscription, plans Plans) bool {
 	if c.Pending == nil || c.Pending.Key != key {
 		return true
 	}
-	if !c.Settle(by, key, from, held, plans) {
+	if !c.Settle(by, key, from, subscriptions, plans) {
 		return false
 	}
 	if p.Invoice.Status != Paid { // the payer may have confirmed it since

@@ -36,9 +36,9 @@ func (s *Subscription) Paid(p *Plan) *Plan {
 	if r == (Rate{}) {
 		return p
 	}
-	as := *p
-	as.PriceRef, as.Price, as.Interval, as.IntervalCount = r.Ref, r.Price, r.Interval, r.IntervalCount
-	return &as
+	plan := *p
+	plan.PriceRef, plan.Price, plan.Interval, plan.IntervalCount = r.Ref, r.Price, r.Interval, r.IntervalCount
+	return &plan
 }
 
 // Item is one item of a subscription at the gateway: a price and how many units of it. A person can add items to those
@@ -78,8 +78,8 @@ type Phase struct {
 
 // Resolve sets the plan of h, and the terms of the plan's item, by the rules of planItem. stored is the price that was
 // stored last for h and plan the plan; both are "" if it is new.
-func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
-	item := h.planItem(plans, stored)
+func (h *GatewaySubscription) Resolve(plans Plans, storedRef string, plan PlanID) {
+	item := h.planItem(plans, storedRef)
 	h.Plan = cmp.Or(h.Plan, plan)
 	if item == nil {
 		if len(h.Items) > 0 {
@@ -93,7 +93,7 @@ func (h *GatewaySubscription) Resolve(plans Plans, stored string, plan PlanID) {
 	h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
 	if p := plans.soldAt(item.Rate.Ref, h.Plan); p != nil {
 		h.Plan = p.ID
-	} else if item.Rate.Ref == stored && plan != "" { // what the gateway remembers of its sale can be older
+	} else if item.Rate.Ref == storedRef && plan != "" { // what the gateway remembers of its sale can be older
 		h.Plan = plan
 	}
 	h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
@@ -106,16 +106,16 @@ func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len
 // soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price stays, so
 // that the item is found when it is clear again.
 func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem) SoldItem {
-	sold := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
+	item := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
 	if h.isUnrecognized() {
-		sold.Rate, sold.Unrecognized = previous.Rate, true
+		item.Rate, item.Unrecognized = previous.Rate, true
 	}
-	return sold
+	return item
 }
 
 // meter returns the metered price by which h is billed for its plan: the configured one, else the one that was stored
 // last, else the only one if the plan has one or is no longer configured. "" if that is none.
-func (h *GatewaySubscription) meter(plans Plans, stored string) string {
+func (h *GatewaySubscription) meter(plans Plans, storedMeter string) string {
 	plan, err := plans.Find(h.Plan)
 	var refs []string
 	for _, i := range h.Items {
@@ -126,8 +126,8 @@ func (h *GatewaySubscription) meter(plans Plans, stored string) string {
 	switch {
 	case err == nil && plan.Metered != nil && slices.Contains(refs, plan.Metered.PriceRef):
 		return plan.Metered.PriceRef
-	case slices.Contains(refs, stored):
-		return stored
+	case slices.Contains(refs, storedMeter):
+		return storedMeter
 	case len(refs) == 1 && h.Plan != "" && (err != nil || plan.Metered != nil):
 		return refs[0]
 	}
@@ -145,26 +145,26 @@ func (p Plans) soldAt(ref string, as PlanID) *Plan {
 // planItem returns the item of the plan: the one whose price is that of a configured plan, else the one whose price was
 // stored last, else the only one that is not metered, if the subscription was sold as a plan. Nil if that is none, or
 // not only one.
-func (h *GatewaySubscription) planItem(plans Plans, stored string) *Item {
+func (h *GatewaySubscription) planItem(plans Plans, storedRef string) *Item {
 	items := h.licensed(func(i *Item) bool { return plans.ByPrice(i.Rate.Ref) != nil })
 	if len(items) == 1 {
 		return items[0]
 	}
-	configured := len(items) > 0
-	if !configured {
+	hasItems := len(items) > 0
+	if !hasItems {
 		items = h.licensed(func(*Item) bool { return true })
 	}
 	sold := ""
 	if plan, err := plans.Find(h.Plan); err == nil {
 		sold = plan.PriceRef
 	}
-	for _, ref := range []string{stored, sold} {
+	for _, ref := range []string{storedRef, sold} {
 		i := slices.IndexFunc(items, func(i *Item) bool { return ref != "" && i.Rate.Ref == ref })
 		if i >= 0 {
 			return items[i]
 		}
 	}
-	if !configured && len(items) == 1 && h.Plan != "" {
+	if !hasItems && len(items) == 1 && h.Plan != "" {
 		return items[0]
 	}
 	return nil

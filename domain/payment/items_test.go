@@ -123,8 +123,8 @@ func TestAnEndIsSeenByEitherField(t *testing.T) {
 }
 
 // term returns a schedule of someone else that ends the subscription.
-func term(at time.Time, items ...payment.Item) *payment.Schedule {
-	return &payment.Schedule{Ends: true, Phases: []payment.Phase{{Start: begins, End: at, Items: items}}}
+func term(now time.Time, items ...payment.Item) *payment.Schedule {
+	return &payment.Schedule{Ends: true, Phases: []payment.Phase{{Start: begins, End: now, Items: items}}}
 }
 
 func TestWhatIsScheduledIsKnownByItsPrice(t *testing.T) {

@@ -49,11 +49,11 @@ func (c *Customer) Mirror(by identity.Actor, look Look, seen Seen, plans Plans) 
 
 // unchanged reports whether nothing was stored since a look that could be newer than what it has seen.
 func (c *Customer) unchanged(look Look, seen Seen) bool {
-	now := c.Look()
-	return now.revision == look.revision &&
-		(seen.Wallet == nil || now.wallet == look.wallet) &&
-		(seen.Subscriptions == nil || now.subscription == look.subscription) &&
-		(seen.Invoices == nil || now.invoices == look.invoices)
+	current := c.Look()
+	return current.revision == look.revision &&
+		(seen.Wallet == nil || current.wallet == look.wallet) &&
+		(seen.Subscriptions == nil || current.subscription == look.subscription) &&
+		(seen.Invoices == nil || current.invoices == look.invoices)
 }
 
 // applyWallet updates the mirror with the gateway's payment methods. While a change is in progress, the gateway may
@@ -64,34 +64,34 @@ func (c *Customer) applyWallet(by identity.Actor, w Wallet) {
 	} else {
 		w.Default = c.Default
 	}
-	known := map[MethodID]Method{}
+	methods := map[MethodID]Method{}
 	for _, m := range c.Methods {
-		known[m.ID] = m
+		methods[m.ID] = m
 	}
-	var now []Method
+	var mirrored []Method
 	for _, m := range w.Methods {
-		previous, exists := known[m.ID]
-		delete(known, m.ID)
+		previous, exists := methods[m.ID]
+		delete(methods, m.ID)
 		m.Detaching = previous.Detaching
-		now = append(now, m)
+		mirrored = append(mirrored, m)
 		if !exists {
 			c.confirmIntent()
 			c.Record(by, "payment_method.added", string(m.ID),
 				map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
 		}
 	}
-	for id, m := range known {
+	for id, m := range methods {
 		if !m.Detaching { // the removal of leaving ones is recorded already
 			c.Record(by, "payment_method.removed", string(id), nil)
 		}
 	}
-	slices.SortFunc(now, newestFirst)
+	slices.SortFunc(mirrored, newestFirst)
 	def := w.Default
-	if i := slices.IndexFunc(now, func(m Method) bool { return m.ID == def }); i < 0 || now[i].Detaching {
+	if i := slices.IndexFunc(mirrored, func(m Method) bool { return m.ID == def }); i < 0 || mirrored[i].Detaching {
 		def = ""
 	}
-	if !slices.Equal(now, c.Methods) || def != c.Default || w.Credit != c.Credit {
-		c.Methods, c.Default, c.Credit = now, def, w.Credit
+	if !slices.Equal(mirrored, c.Methods) || def != c.Default || w.Credit != c.Credit {
+		c.Methods, c.Default, c.Credit = mirrored, def, w.Credit
 		c.touch(by)
 	}
 }
@@ -101,36 +101,36 @@ func (c *Customer) applyWallet(by identity.Actor, w Wallet) {
 func (c *Customer) Differences(
 	by identity.Actor, look Look, seen Seen, plans Plans,
 ) (different []event.Event, current bool) {
-	now := c.copied()
-	if !now.Mirror(by, look, seen, plans) {
+	next := c.copied()
+	if !next.Mirror(by, look, seen, plans) {
 		return nil, false
 	}
-	different = now.Recorded()
-	if now.Default != c.Default && !slices.ContainsFunc(different, isAboutMethod) {
-		now.Record(by, "payment_method.default_changed", string(now.Default),
-			map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(now.Default)}})
+	different = next.Recorded()
+	if next.Default != c.Default && !slices.ContainsFunc(different, isAboutMethod) {
+		next.Record(by, "payment_method.default_changed", string(next.Default),
+			map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(next.Default)}})
 	}
-	return now.Recorded(), true
+	return next.Recorded(), true
 }
 
 // Agrees reports whether the mirror has what a look has seen of the wallet and the subscriptions, whenever that was. It
 // does not compare invoices.
 func (c *Customer) Agrees(by identity.Actor, seen Seen, plans Plans) bool {
-	now := c.copied()
-	now.Mirror(by, now.Look(), seen, plans)
-	return seen.Invoices == nil && now.Revision == c.Revision
+	current := c.copied()
+	current.Mirror(by, current.Look(), seen, plans)
+	return seen.Invoices == nil && current.Revision == c.Revision
 }
 
 // copied returns a copy of c that can be mirrored without a change of c.
 func (c *Customer) copied() *Customer {
-	now := *c
-	now.Log = event.Log{}
-	now.Methods = slices.Clone(c.Methods)
+	next := *c
+	next.Log = event.Log{}
+	next.Methods = slices.Clone(c.Methods)
 	if c.Subscription != nil {
 		s := *c.Subscription
-		now.Subscription = &s
+		next.Subscription = &s
 	}
-	return &now
+	return &next
 }
 
 func isAboutMethod(e event.Event) bool {

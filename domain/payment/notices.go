@@ -38,8 +38,8 @@ type Notice struct {
 }
 
 // Subject identifies n in its workspace, as the subject of a job that mails it to a user.
-func (n *Notice) Subject(to identity.UserID) string {
-	return string(n.Kind) + " " + n.Key + " " + string(to)
+func (n *Notice) Subject(user identity.UserID) string {
+	return string(n.Kind) + " " + n.Key + " " + string(user)
 }
 
 // ParseNoticeSubject is the inverse of Subject: it returns the notice of the customer, nil if there is
@@ -60,8 +60,8 @@ func (c *Customer) ParseNoticeSubject(subject string) (*Notice, identity.UserID)
 func (c *Customer) DueNotices(now time.Time, grace time.Duration) []Notice {
 	var due []Notice
 	add := func(kind NoticeKind, key string, data map[string]any) {
-		given := func(n Notice) bool { return n.Kind == kind && n.Key == key }
-		if !slices.ContainsFunc(c.Notices, given) {
+		isGiven := func(n Notice) bool { return n.Kind == kind && n.Key == key }
+		if !slices.ContainsFunc(c.Notices, isGiven) {
 			due = append(due, Notice{Kind: kind, Key: key, At: now, Data: data})
 		}
 	}
@@ -70,13 +70,13 @@ func (c *Customer) DueNotices(now time.Time, grace time.Duration) []Notice {
 		return nil
 	}
 	if s.Status == PastDue || s.Status == Unpaid {
-		since := s.PastDueSince
-		if since.IsZero() {
-			since = s.PeriodStart
+		start := s.PastDueSince
+		if start.IsZero() {
+			start = s.PeriodStart
 		}
-		add(PaymentFailed, fmt.Sprintf("%s/%d", s.ID, since.Unix()), map[string]any{
-			"subscription_id": s.ID, "plan_id": s.Plan, "status": s.Status, "since": since,
-			"entitled_until": since.Add(grace),
+		add(PaymentFailed, fmt.Sprintf("%s/%d", s.ID, start.Unix()), map[string]any{
+			"subscription_id": s.ID, "plan_id": s.Plan, "status": s.Status, "since": start,
+			"entitled_until": start.Add(grace),
 		})
 	}
 	if s.Status == Trialing && !s.CancelAtPeriodEnd && !now.Before(s.TrialEnd.Add(-trialEndsWithin)) &&

@@ -9,9 +9,9 @@ import (
 )
 
 func TestNotices(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	const day, grace = 24 * time.Hour, 7 * 24 * time.Hour
-	by := identity.System("org", "acme", "test", at)
+	by := identity.System("org", "acme", "test", now)
 	customer := func(s *payment.Subscription, methods ...payment.Method) *payment.Customer {
 		c := &payment.Customer{Org: "org", Workspace: "acme", ID: "cus", Subscription: s, Methods: methods}
 		if len(methods) > 0 {
@@ -28,30 +28,30 @@ func TestNotices(t *testing.T) {
 		want payment.NoticeKind // "" for none
 	}{
 		"a failed renewal": {
-			customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: at}), at,
+			customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: now}), now,
 			payment.PaymentFailed},
 		"a renewal that is not tried again": {
-			customer(&payment.Subscription{ID: "sub", Status: payment.Unpaid, PastDueSince: at}), at.Add(30 * day),
+			customer(&payment.Subscription{ID: "sub", Status: payment.Unpaid, PastDueSince: now}), now.Add(30 * day),
 			payment.PaymentFailed},
 		"a paid subscription": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			later), at, ""},
+			later), now, ""},
 		"a trial that ends in four days": {
-			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: at.Add(4 * day)}), at, ""},
+			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: now.Add(4 * day)}), now, ""},
 		"a trial that ends in three days": {
-			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: at.Add(3 * day)}), at,
+			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: now.Add(3 * day)}), now,
 			payment.TrialEnding},
 		"a trial that will not be continued": {
-			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: at.Add(day),
-				CancelAtPeriodEnd: true}), at, ""},
+			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: now.Add(day),
+				CancelAtPeriodEnd: true}), now, ""},
 		"a card that expires this month": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			card), at, payment.CardExpiring},
-		"a card without a subscription": {customer(nil, card), at, ""},
+			card), now, payment.CardExpiring},
+		"a card without a subscription": {customer(nil, card), now, ""},
 		"a card that expires in eight years": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			later), at, ""},
+			later), now, ""},
 		"a method that never expires": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			payment.Method{ID: "pm"}), at, ""},
+			payment.Method{ID: "pm"}), now, ""},
 		"an expiring card that is not charged": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			later, card), at, ""},
+			later, card), now, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tt.c.Notify(by, tt.at, grace)
@@ -68,9 +68,9 @@ func TestNotices(t *testing.T) {
 			if again := tt.c.Notify(by, tt.at.Add(time.Hour), grace); len(again) != 0 || len(tt.c.Recorded()) != 1 {
 				t.Errorf("it was given again: %+v", again)
 			}
-			n, to := tt.c.ParseNoticeSubject(got[0].Subject("usr"))
-			if n == nil || n.Key != got[0].Key || to != "usr" {
-				t.Errorf("the subject leads to %+v, %q", n, to)
+			n, user := tt.c.ParseNoticeSubject(got[0].Subject("usr"))
+			if n == nil || n.Key != got[0].Key || user != "usr" {
+				t.Errorf("the subject leads to %+v, %q", n, user)
 			}
 			for _, wrong := range []string{"", "payment.failed", "payment.failed other usr", "a b c d"} {
 				if n, _ := tt.c.ParseNoticeSubject(wrong); n != nil {
@@ -80,18 +80,18 @@ func TestNotices(t *testing.T) {
 		})
 	}
 	t.Run("each failed renewal is its own notice", func(t *testing.T) {
-		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: at})
-		c.Notify(by, at, grace)
-		c.Subscription.PastDueSince = at.Add(30 * day)
-		if got := c.Notify(by, at.Add(30*day), grace); len(got) != 1 || len(c.Notices) != 2 {
+		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: now})
+		c.Notify(by, now, grace)
+		c.Subscription.PastDueSince = now.Add(30 * day)
+		if got := c.Notify(by, now.Add(30*day), grace); len(got) != 1 || len(c.Notices) != 2 {
 			t.Errorf("Notify = %+v", got)
 		}
 	})
 	t.Run("old notices are forgotten", func(t *testing.T) {
 		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue})
 		for i := range 60 {
-			c.Subscription.PastDueSince = at.Add(time.Duration(i) * time.Hour)
-			c.Notify(by, at, grace)
+			c.Subscription.PastDueSince = now.Add(time.Duration(i) * time.Hour)
+			c.Notify(by, now, grace)
 		}
 		if len(c.Notices) != 50 {
 			t.Errorf("%d are remembered", len(c.Notices))

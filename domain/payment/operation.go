@@ -115,11 +115,11 @@ func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (b
 // the gateway, which decides which methods have expired.
 func (c *Customer) Subscribe(
 	by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans,
-) (again bool, err error) {
+) (isRepetition bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
-	if resumed, err := c.resumes(by, Subscribe, key); resumed || err != nil {
+	if isResumed, err := c.resumes(by, Subscribe, key); isResumed || err != nil {
 		return false, err
 	}
 	if err := c.noOtherCheckout(by, w.Ended); err != nil { // a payer could pay on its page, too
@@ -199,8 +199,8 @@ type Changes struct {
 // was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
 // During a trial every change takes effect at once, because nothing was paid. If there is nothing to
 // do, or if the change was made before (HasDone), done is true and err is nil.
-func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes,
-	plans Plans) (done bool, err error) {
+func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revision.Match, ch Changes,
+	plans Plans) (isDone bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
@@ -210,10 +210,10 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 		}
 		return true, nil
 	}
-	if resumed, err := c.resumes(by, Change, key); resumed || err != nil {
+	if isResumed, err := c.resumes(by, Change, key); isResumed || err != nil {
 		return false, err
 	}
-	op, err := c.planChange(by, key, at, ch, plans)
+	op, err := c.planChange(by, key, match, ch, plans)
 	if err != nil || op == nil {
 		return err == nil, err
 	}
@@ -242,13 +242,13 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 
 // planChange returns the operation of a change. It is nil if there is nothing to do.
 func (c *Customer) planChange(
-	by identity.Actor, key string, at revision.Match, ch Changes, plans Plans,
+	by identity.Actor, key string, match revision.Match, ch Changes, plans Plans,
 ) (*Operation, error) {
 	s := c.Subscription
 	if s == nil {
 		return nil, ErrNoSubscription
 	}
-	if err := at.Check(c.Revision); err != nil {
+	if err := match.Check(c.Revision); err != nil {
 		return nil, err
 	}
 	if s.Status != Active && s.Status != Trialing && s.Status != PastDue {
@@ -268,14 +268,14 @@ func (c *Customer) planChange(
 	if op.KeepQuantity = ch.Quantity == nil; ch.Quantity != nil {
 		op.Quantity = *ch.Quantity
 	}
-	asked := ch.Plan != nil || ch.Quantity != nil
-	if s.Paused && (asked || ch.Code != "") {
+	hasSale := ch.Plan != nil || ch.Quantity != nil
+	if s.Paused && (hasSale || ch.Code != "") {
 		return nil, ErrSubscriptionPaused
 	}
-	if p := s.Pending; p != nil && !p.Elsewhere && !asked && ch.Promotion != nil {
+	if p := s.Pending; p != nil && !p.Elsewhere && !hasSale && ch.Promotion != nil {
 		op.Plan, op.Quantity, op.AtRenewal = p.Plan, p.Quantity, true // the discount begins with that change
 	}
-	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil || s.Confirming)
+	op.Resell = hasSale && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil || s.Confirming)
 	if op.Resell {
 		if err := c.price(op, plans); err != nil {
 			return nil, err
@@ -305,27 +305,27 @@ func (c *Customer) planChange(
 
 // CancelSubscription starts to end the subscription, and all other live ones, at once, under key. It changes nothing if
 // that was done before (HasDone).
-func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match, why Cancellation) error {
+func (c *Customer) CancelSubscription(by identity.Actor, key string, match revision.Match, reason Cancellation) error {
 	if err := c.allow(by); err != nil {
 		return err
 	}
 	if c.HasDone(by.At, key, Changes{}) {
 		return nil
 	}
-	if resumed, err := c.resumes(by, Cancel, key); resumed || err != nil {
+	if isResumed, err := c.resumes(by, Cancel, key); isResumed || err != nil {
 		return err
 	}
 	if c.Subscription == nil {
 		return ErrNoSubscription
 	}
-	if err := at.Check(c.Revision); err != nil {
+	if err := match.Check(c.Revision); err != nil {
 		return err
 	}
 	op := &Operation{Kind: Cancel, Key: key, At: by.At, Subscription: c.Subscription.ID, Also: c.Surplus}
-	if why != (Cancellation{}) {
-		op.Cancellation = &why
+	if reason != (Cancellation{}) {
+		op.Cancellation = &reason
 	}
-	c.begin(by, op, "subscription.cancellation_requested", string(c.Subscription.ID), why.note(map[string]any{}))
+	c.begin(by, op, "subscription.cancellation_requested", string(c.Subscription.ID), reason.note(map[string]any{}))
 	return nil
 }
 

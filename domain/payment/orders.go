@@ -46,9 +46,9 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
 			"subscription, then begin another one.")
 	}
-	less := next.length() < rate.length() ||
+	isShorter := next.length() < rate.length() ||
 		next.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)
-	op.AtRenewal = (less || op.remeters(current, rate)) && s.Status != Trialing
+	op.AtRenewal = (isShorter || op.remeters(current, rate)) && s.Status != Trialing
 	return nil
 }
 
@@ -59,11 +59,11 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 // not be billed.
 func (o *Operation) remeters(current *Plan, rate Rate) bool {
 	// A gateway without a catalog of prices has no references to them.
-	configured := current != nil && current.Metered != nil && current.Metered.PriceRef == o.Meter
-	if o.Sold == nil || (o.Meter == "" && !configured) {
+	isConfigured := current != nil && current.Metered != nil && current.Metered.PriceRef == o.Meter
+	if o.Sold == nil || (o.Meter == "" && !isConfigured) {
 		return false
 	}
 	m := o.Sold.Metered
-	return m == nil || m.PriceRef != o.Meter || (configured && *m != *current.Metered) ||
+	return m == nil || m.PriceRef != o.Meter || (isConfigured && *m != *current.Metered) ||
 		!o.Sold.rate().samePeriod(rate)
 }

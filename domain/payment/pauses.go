@@ -66,18 +66,18 @@ func (o *Operation) explain(s *Subscription, ch Changes) error {
 			Detail: "Must be true for a reason of the cancellation.",
 		}})
 	}
-	why := s.Cancellation
+	reason := s.Cancellation
 	if !ends {
-		why = Cancellation{}
+		reason = Cancellation{}
 	}
 	if ch.Feedback != nil {
-		why.Feedback = *ch.Feedback
+		reason.Feedback = *ch.Feedback
 	}
 	if ch.Comment != nil {
-		why.Comment = *ch.Comment
+		reason.Comment = *ch.Comment
 	}
-	if why != s.Cancellation {
-		o.Cancellation = &why
+	if reason != s.Cancellation {
+		o.Cancellation = &reason
 	}
 	return nil
 }
@@ -100,21 +100,21 @@ func (c Cancellation) note(data map[string]any) map[string]any {
 
 // pause sets until when s is paid if it is paused, given its previous state. Atrium stores that time at the gateway. A
 // pause that was made elsewhere counts from when it is first seen.
-func (s *Subscription) pause(was *Subscription) {
+func (s *Subscription) pause(previous *Subscription) {
 	switch {
 	case !s.Paused:
 		s.PaidUntil = time.Time{}
 	case !s.PaidUntil.IsZero():
-	case was != nil && was.ID == s.ID && was.Paused:
-		s.PaidUntil = was.PaidUntil
+	case previous != nil && previous.ID == s.ID && previous.Paused:
+		s.PaidUntil = previous.PaidUntil
 	default:
 		s.PaidUntil = s.PeriodEnd
 	}
 }
 
 // cancelledFor returns why the subscription that has ended was cancelled, as far as the gateway or its mirror knows.
-func (c *Customer) cancelledFor(held []GatewaySubscription) Cancellation {
-	for _, h := range held {
+func (c *Customer) cancelledFor(subscriptions []GatewaySubscription) Cancellation {
+	for _, h := range subscriptions {
 		if h.ID == c.Subscription.ID {
 			return h.Cancellation
 		}

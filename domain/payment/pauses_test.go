@@ -84,9 +84,9 @@ func TestAReasonGoesWithTheCancellation(t *testing.T) {
 
 func TestAnEndTellsWhy(t *testing.T) {
 	c := subscribed("basic", payment.Active)
-	why := payment.Cancellation{Feedback: "too_expensive", Comment: "secret"}
-	wantErr(t, c.CancelSubscription(owner, "k", nil, why), nil)
-	if c.Pending.Why() != why {
+	reason := payment.Cancellation{Feedback: "too_expensive", Comment: "secret"}
+	wantErr(t, c.CancelSubscription(owner, "k", nil, reason), nil)
+	if c.Pending.Why() != reason {
 		t.Errorf("%+v", c.Pending)
 	}
 	c.Settle(owner, "k", c.Look(), nil, plans)
@@ -95,7 +95,7 @@ func TestAnEndTellsWhy(t *testing.T) {
 			t.Errorf("%s: %+v", e.Type, e.Data)
 		}
 	}
-	if c.Ended == nil || c.Ended.Cancellation != why {
+	if c.Ended == nil || c.Ended.Cancellation != reason {
 		t.Errorf("%+v", c.Ended)
 	}
 }
@@ -103,9 +103,9 @@ func TestAnEndTellsWhy(t *testing.T) {
 func TestAPauseEntitlesToWhatWasPaid(t *testing.T) {
 	c := subscribed("basic", payment.Active)
 	end := c.Subscription.PeriodEnd
-	h := func(start time.Time, until time.Time) []payment.GatewaySubscription {
+	h := func(start time.Time, end time.Time) []payment.GatewaySubscription {
 		return []payment.GatewaySubscription{{
-			ID: c.Subscription.ID, Status: payment.Active, Quantity: 1, Paused: true, PaidUntil: until,
+			ID: c.Subscription.ID, Status: payment.Active, Quantity: 1, Paused: true, PaidUntil: end,
 			PeriodStart: start, PeriodEnd: start.AddDate(0, 0, 30),
 		}}
 	}

@@ -46,10 +46,10 @@ func month(now time.Time) Period {
 
 // monthSince returns the month of now, if months are counted since a time. It returns the first month for an earlier
 // now: clocks differ. Each month begins on the same day, or on the last day of a month that is shorter.
-func monthSince(since, now time.Time) Period {
-	since, now = since.UTC(), now.UTC()
-	nth := func(n int) time.Time { return Month.Advance(since, n, since.Day()) }
-	n := max(0, 12*(now.Year()-since.Year())+int(now.Month())-int(since.Month()))
+func monthSince(start, now time.Time) Period {
+	start, now = start.UTC(), now.UTC()
+	nth := func(n int) time.Time { return Month.Advance(start, n, start.Day()) }
+	n := max(0, 12*(now.Year()-start.Year())+int(now.Month())-int(start.Month()))
 	if n > 0 && now.Before(nth(n)) {
 		n--
 	}
@@ -59,15 +59,15 @@ func monthSince(since, now time.Time) Period {
 // countUsage begins the usage periods of the workspace with its first subscription. Another subscription begins a new
 // one when an invoice above 0 is paid: otherwise the payer could reset the limits of a free plan, a trial or a discount
 // of 100 % by ending the subscription.
-func (c *Customer) countUsage(paid []Invoice) {
+func (c *Customer) countUsage(invoices []Invoice) {
 	s := c.Subscription
 	switch {
 	case s == nil || s.Status == Incomplete:
 	case c.UsageSince.IsZero():
 		c.UsageSince = s.PeriodStart
 	case c.BeganAgain():
-		for i := range paid {
-			if i := &paid[i]; i.Status == Paid && i.Total > 0 && !i.CreatedAt.Before(s.CreatedAt) {
+		for i := range invoices {
+			if i := &invoices[i]; i.Status == Paid && i.Total > 0 && !i.CreatedAt.Before(s.CreatedAt) {
 				c.UsageSince = latest(s.CreatedAt, i.CreatedAt, i.PaidAt)
 				return
 			}

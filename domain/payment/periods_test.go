@@ -92,8 +92,8 @@ func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 		seeSubscriptions(c, owner, []payment.GatewaySubscription{next}, plans)
 		return c
 	}
-	invoice := func(status payment.InvoiceStatus, total int64, at time.Time) payment.Invoice {
-		return payment.Invoice{ID: "in_1", Status: status, Total: total, CreatedAt: at, PaidAt: at}
+	invoice := func(status payment.InvoiceStatus, total int64, now time.Time) payment.Invoice {
+		return payment.Invoice{ID: "in_1", Status: status, Total: total, CreatedAt: now, PaidAt: now}
 	}
 	for name, tt := range map[string]struct {
 		invoices []payment.Invoice

@@ -92,8 +92,8 @@ func (o *Offer) Check(c *Customer, op *Operation) error {
 }
 
 // Costs returns ErrPreviewOutdated unless the change costs at the gateway what o says.
-func (o *Offer) Costs(now *Preview) error {
-	if !o.Preview.costs(now) {
+func (o *Offer) Costs(current *Preview) error {
+	if !o.Preview.costs(current) {
 		return ErrPreviewOutdated
 	}
 	return nil

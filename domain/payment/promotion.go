@@ -76,13 +76,13 @@ func (d *Discount) id() string {
 }
 
 // Ended reports whether d no longer reduces invoices at a time.
-func (d *Discount) Ended(at time.Time) bool { return !d.End.IsZero() && !at.Before(d.End) }
+func (d *Discount) Ended(now time.Time) bool { return !d.End.IsZero() && !now.Before(d.End) }
 
 // Begin returns d as a discount that begins at a time.
-func (d Discount) Begin(id string, at time.Time) *Discount {
-	d.ID, d.Start = id, at
+func (d Discount) Begin(id string, now time.Time) *Discount {
+	d.ID, d.Start = id, now
 	if d.Duration == DiscountRepeating {
-		d.End = Month.Advance(at, d.Months, at.Day())
+		d.End = Month.Advance(now, d.Months, now.Day())
 	}
 	return &d
 }
@@ -116,9 +116,9 @@ func (c *Customer) BeginPromotion(by identity.Actor, l CardLimits) error {
 		return nil
 	}
 	var recent []time.Time
-	for _, at := range c.Attempts.Promotions {
-		if at.Add(promotionsWithin).After(by.At) {
-			recent = append(recent, at)
+	for _, now := range c.Attempts.Promotions {
+		if now.Add(promotionsWithin).After(by.At) {
+			recent = append(recent, now)
 		}
 	}
 	if len(recent) >= n {
@@ -132,8 +132,8 @@ func (c *Customer) BeginPromotion(by identity.Actor, l CardLimits) error {
 // EndPromotion removes the attempt that BeginPromotion has counted for by, because the code was valid
 // or could not be looked up.
 func (c *Customer) EndPromotion(by identity.Actor) {
-	for n, at := range c.Attempts.Promotions {
-		if at.Equal(by.At) {
+	for n, now := range c.Attempts.Promotions {
+		if now.Equal(by.At) {
 			c.Attempts.Promotions = append(append([]time.Time(nil), c.Attempts.Promotions[:n]...),
 				c.Attempts.Promotions[n+1:]...)
 			return

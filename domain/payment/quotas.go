@@ -33,10 +33,10 @@ func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *P
 
 // Limits returns the limits of a workspace that is entitled to plan, nil for none. configured are the
 // limits without a plan.
-func (p Plans) Limits(configured quota.Amounts, plan *Plan) quota.Limits {
-	out := quota.Limits{Amounts: configured}
+func (p Plans) Limits(base quota.Amounts, plan *Plan) quota.Limits {
+	out := quota.Limits{Amounts: base}
 	if plan != nil {
-		out.Plan, out.Amounts = plan.offer(configured), configured.WithPlan(plan.Limits)
+		out.Plan, out.Amounts = plan.offer(base), base.WithPlan(plan.Limits)
 		out.Limited = map[quota.Kind]bool{}
 		for _, k := range quota.Kinds() {
 			_, out.Limited[k] = plan.Limits[string(k)]
@@ -44,12 +44,12 @@ func (p Plans) Limits(configured quota.Amounts, plan *Plan) quota.Limits {
 	}
 	for i := range p {
 		if one := &p[i]; !one.Unavailable && (plan == nil || one.ID != plan.ID) {
-			out.Others = append(out.Others, one.offer(configured))
+			out.Others = append(out.Others, one.offer(base))
 		}
 	}
 	return out
 }
 
-func (p *Plan) offer(configured quota.Amounts) quota.Offer {
-	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: configured.WithPlan(p.Limits)}
+func (p *Plan) offer(base quota.Amounts) quota.Offer {
+	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: base.WithPlan(p.Limits)}
 }

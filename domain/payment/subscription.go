@@ -86,22 +86,22 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	case Active, Trialing:
 		return true
 	case PastDue:
-		since := s.PastDueSince
-		if since.IsZero() {
-			since = s.PeriodStart
+		start := s.PastDueSince
+		if start.IsZero() {
+			start = s.PeriodStart
 		}
-		return now.Before(since.Add(grace))
+		return now.Before(start.Add(grace))
 	}
 	return false
 }
 
 // setUnpaidSince sets since when s is unpaid, given its previous state.
-func (s *Subscription) setUnpaidSince(was *Subscription) {
+func (s *Subscription) setUnpaidSince(previous *Subscription) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:
 		s.PastDueSince = time.Time{}
-	case was != nil && was.ID == s.ID && !was.PastDueSince.IsZero():
-		s.PastDueSince = was.PastDueSince
+	case previous != nil && previous.ID == s.ID && !previous.PastDueSince.IsZero():
+		s.PastDueSince = previous.PastDueSince
 	default: // a renewal fails when its period starts
 		s.PastDueSince = s.PeriodStart
 	}
@@ -124,10 +124,10 @@ func (s *Subscription) equal(o *Subscription) bool {
 }
 
 // subscription returns h as it is mirrored, given its previous state.
-func (h GatewaySubscription) subscription(plans Plans, was *Subscription) *Subscription {
+func (h GatewaySubscription) subscription(plans Plans, previous *Subscription) *Subscription {
 	var before Subscription
-	if was != nil && was.ID == h.ID {
-		before = *was
+	if previous != nil && previous.ID == h.ID {
+		before = *previous
 	}
 	h.Resolve(plans, before.Item.Rate.Ref, before.Plan)
 	if h.isUnrecognized() {
@@ -145,47 +145,47 @@ func (h GatewaySubscription) subscription(plans Plans, was *Subscription) *Subsc
 
 // applySubscriptions updates the mirror with the gateway's subscriptions. If several are live, which Atrium never
 // causes, the oldest one counts, the others are Surplus, and an event records them.
-func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscription, plans Plans) {
+func (c *Customer) applySubscriptions(by identity.Actor, subscriptions []GatewaySubscription, plans Plans) {
 	c.SubscriptionAt = by.At
-	var now *Subscription
+	var current *Subscription
 	var live []SubscriptionID
-	for _, h := range slices.SortedFunc(slices.Values(held), oldestFirst) {
+	for _, h := range slices.SortedFunc(slices.Values(subscriptions), oldestFirst) {
 		if h.Status.Live() {
 			live = append(live, h.ID)
-			if now == nil || now.Status == Incomplete && h.Status != Incomplete {
-				now = h.subscription(plans, c.Subscription)
+			if current == nil || current.Status == Incomplete && h.Status != Incomplete {
+				current = h.subscription(plans, c.Subscription)
 			}
 		}
 		c.HadTrial = c.HadTrial || !h.TrialEnd.IsZero()
 	}
-	c.applySurplus(by, now, live)
-	was := c.Subscription
-	if now != nil {
-		now.setUnpaidSince(was)
-		now.pause(was)
+	c.applySurplus(by, current, live)
+	previous := c.Subscription
+	if current != nil {
+		current.setUnpaidSince(previous)
+		current.pause(previous)
 	}
 	switch {
-	case was == nil && now == nil:
+	case previous == nil && current == nil:
 		return
-	case was != nil && now != nil && was.ID == now.ID:
-		if was.equal(now) {
-			if was.Item != now.Item {
-				was.Item = now.Item
+	case previous != nil && current != nil && previous.ID == current.ID:
+		if previous.equal(current) {
+			if previous.Item != current.Item {
+				previous.Item = current.Item
 				c.touch(by)
 			}
 			return
 		}
-		c.Subscription = now
-		c.Record(by, "subscription.changed", string(now.ID), now.difference(was))
+		c.Subscription = current
+		c.Record(by, "subscription.changed", string(current.ID), current.difference(previous))
 	default:
-		if was != nil {
-			was.Cancellation = c.cancelledFor(held)
+		if previous != nil {
+			previous.Cancellation = c.cancelledFor(subscriptions)
 			c.end(by)
 		}
-		if c.Subscription = now; now != nil {
-			c.Record(by, "subscription.started", string(now.ID), map[string]any{
-				"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status,
-				"current_period_end": now.PeriodEnd,
+		if c.Subscription = current; current != nil {
+			c.Record(by, "subscription.started", string(current.ID), map[string]any{
+				"plan_id": current.Plan, "quantity": current.Quantity, "status": current.Status,
+				"current_period_end": current.PeriodEnd,
 			})
 		}
 	}
@@ -220,25 +220,25 @@ func (c *Customer) end(by identity.Actor) {
 }
 
 // difference returns the fields of s that differ from was.
-func (s *Subscription) difference(was *Subscription) map[string]any {
+func (s *Subscription) difference(previous *Subscription) map[string]any {
 	data := map[string]any{}
-	note := func(what string, from, to any) {
+	note := func(name string, from, to any) {
 		if from != to {
-			data[what] = event.Change{From: from, To: to}
+			data[name] = event.Change{From: from, To: to}
 		}
 	}
-	note("plan_id", was.Plan, s.Plan)
-	note("quantity", was.Quantity, s.Quantity)
-	note("status", was.Status, s.Status)
-	note("cancel_at_period_end", was.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
-	if !s.EndsAt.Equal(was.EndsAt) {
-		data["ends_at"] = event.Change{From: event.Time(was.EndsAt), To: event.Time(s.EndsAt)}
+	note("plan_id", previous.Plan, s.Plan)
+	note("quantity", previous.Quantity, s.Quantity)
+	note("status", previous.Status, s.Status)
+	note("cancel_at_period_end", previous.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
+	if !s.EndsAt.Equal(previous.EndsAt) {
+		data["ends_at"] = event.Change{From: event.Time(previous.EndsAt), To: event.Time(s.EndsAt)}
 	}
-	note("current_period_end", was.PeriodEnd, s.PeriodEnd)
-	note("confirming", was.Confirming, s.Confirming)
-	note("paused", was.Paused, s.Paused)
-	note("cancellation_feedback", was.Cancellation.Feedback, s.Cancellation.Feedback)
-	note("discount_id", was.Discount.id(), s.Discount.id())
+	note("current_period_end", previous.PeriodEnd, s.PeriodEnd)
+	note("confirming", previous.Confirming, s.Confirming)
+	note("paused", previous.Paused, s.Paused)
+	note("cancellation_feedback", previous.Cancellation.Feedback, s.Cancellation.Feedback)
+	note("discount_id", previous.Discount.id(), s.Discount.id())
 	if s.Pending != nil {
 		note("pending_plan_id", nil, s.Pending.Plan)
 	}

@@ -31,19 +31,19 @@ type TrialMark struct {
 
 // CheckMarks returns ErrTrialUsed if the rules allow a trial to one workspace with one of marks. taken are those
 // marks of a trial of by's workspace that another workspace has used before.
-func (r TrialRules) CheckMarks(by identity.Actor, taken []TrialMark) error {
+func (r TrialRules) CheckMarks(by identity.Actor, marks []TrialMark) error {
 	if err := MayManage(by); err != nil {
 		return err
 	}
-	if r.Refused(taken) != "" {
+	if r.Refused(marks) != "" {
 		return ErrTrialUsed
 	}
 	return nil
 }
 
 // Refused returns the first of marks, which another workspace has used before, that prevents a trial; "" if none does.
-func (r TrialRules) Refused(taken []TrialMark) TrialMarkKind {
-	for _, m := range taken {
+func (r TrialRules) Refused(marks []TrialMark) TrialMarkKind {
+	for _, m := range marks {
 		if r.Exclusive(m.Kind) {
 			return m.Kind
 		}

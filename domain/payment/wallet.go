@@ -39,9 +39,9 @@ func (m *Method) Expired(now time.Time) bool {
 
 // Shown returns the payment methods, newest first.
 func (c *Customer) Shown() []Method {
-	shown := slices.DeleteFunc(slices.Clone(c.Methods), func(m Method) bool { return m.Detaching })
-	slices.SortFunc(shown, newestFirst)
-	return shown
+	methods := slices.DeleteFunc(slices.Clone(c.Methods), func(m Method) bool { return m.Detaching })
+	slices.SortFunc(methods, newestFirst)
+	return methods
 }
 
 func newestFirst(a, b Method) int {
@@ -148,9 +148,9 @@ func (c *Customer) charged() bool {
 
 // Removed deletes a method that the gateway has removed.
 func (c *Customer) Removed(by identity.Actor, id MethodID) {
-	before := len(c.Methods)
+	count := len(c.Methods)
 	c.Methods = slices.DeleteFunc(c.Methods, func(m Method) bool { return m.ID == id && m.Detaching })
-	if len(c.Methods) != before {
+	if len(c.Methods) != count {
 		c.touch(by)
 	}
 }

@@ -50,8 +50,8 @@ const Tolerance = 300 * time.Second
 
 // Sign returns the signature header of a body, in the scheme of Stripe: HMAC-SHA256 of the time, a dot
 // and the body (https://docs.stripe.com/webhooks, "Verify manually").
-func Sign(key secret.String, body []byte, at time.Time) string {
-	t := strconv.FormatInt(at.Unix(), 10)
+func Sign(key secret.String, body []byte, now time.Time) string {
+	t := strconv.FormatInt(now.Unix(), 10)
 	return "t=" + t + ",v1=" + hex.EncodeToString(mac(key, t, body))
 }
 
@@ -78,11 +78,11 @@ func CheckSignature(keys []secret.String, header string, body []byte, now time.T
 			}
 		}
 	}
-	at, err := strconv.ParseInt(t, 10, 64)
+	seconds, err := strconv.ParseInt(t, 10, 64)
 	if err != nil || len(sums) > 16 {
 		return ErrSignature
 	}
-	if age := now.Sub(time.Unix(at, 0)); age > Tolerance || age < -Tolerance {
+	if age := now.Sub(time.Unix(seconds, 0)); age > Tolerance || age < -Tolerance {
 		return ErrSignature
 	}
 	for _, key := range keys {
@@ -127,15 +127,15 @@ func ParseEvent(body []byte) (*Event, error) {
 		return nil, ErrEventMalformed
 	}
 	e := &Event{ID: in.ID, Type: in.Type, Account: in.Account, CreatedAt: time.Unix(in.Created, 0).UTC()}
-	var whole struct {
+	var object struct {
 		ID CustomerID `json:"id"`
 	}
 	switch {
 	case in.Data.Object.Object == "customer":
 		e.Customer = CustomerID(in.Data.Object.ID)
 	case json.Unmarshal(in.Data.Object.Customer, &e.Customer) == nil && e.Customer != "":
-	case json.Unmarshal(in.Data.Object.Customer, &whole) == nil && whole.ID != "":
-		e.Customer = whole.ID
+	case json.Unmarshal(in.Data.Object.Customer, &object) == nil && object.ID != "":
+		e.Customer = object.ID
 	default:
 		e.Customer = CustomerID(in.Data.Previous.Customer)
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // Access returns what by sees of r. together says whether they share a workspace.
-func (r *Record) Access(by identity.Actor, together bool) Access {
+func (r *Record) Access(by identity.Actor, shareWorkspace bool) Access {
 	switch {
 	case by.Org != r.Org || by.User == "":
 		return None
@@ -27,7 +27,7 @@ func (r *Record) Access(by identity.Actor, together bool) Access {
 		return Own
 	case by.Operator:
 		return Whole
-	case together:
+	case shareWorkspace:
 		return Public
 	}
 	return None
@@ -37,13 +37,13 @@ func (r *Record) Access(by identity.Actor, together bool) Access {
 // workspace. in holds the workspaces of each of them and of by.
 func Together(by identity.Actor, users []identity.UserID,
 	in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {
-	mine := map[identity.WorkspaceID]bool{}
+	memberships := map[identity.WorkspaceID]bool{}
 	for _, ws := range in[by.User] {
-		mine[ws] = by.Key == "" || ws == by.Workspace
+		memberships[ws] = by.Key == "" || ws == by.Workspace
 	}
 	var out []identity.UserID
 	for _, user := range users {
-		if slices.ContainsFunc(in[user], func(ws identity.WorkspaceID) bool { return mine[ws] }) {
+		if slices.ContainsFunc(in[user], func(ws identity.WorkspaceID) bool { return memberships[ws] }) {
 			out = append(out, user)
 		}
 	}

@@ -9,9 +9,9 @@ const MaxSkew = 5 * time.Second
 // Shift moves the heartbeats of live devices by d, because the clock of the node that recorded them was corrected by d.
 // now is the corrected time; no heartbeat is later.
 func (r *Record) Shift(d time.Duration, now time.Time) {
-	was := now.Add(-d)
+	moved := now.Add(-d)
 	for i := range r.Devices {
-		if dev := &r.Devices[i]; was.Before(dev.ExpiresAt()) {
+		if dev := &r.Devices[i]; moved.Before(dev.ExpiresAt()) {
 			dev.SeenAt = shift(dev.SeenAt, d, now)
 		}
 	}
@@ -30,7 +30,7 @@ func shift(t time.Time, d time.Duration, now time.Time) time.Time {
 // Rectify replaces the times of heartbeats that are later than now by more than MaxSkew: with those of known, which is
 // the same record elsewhere or nil, or else with now. Devices that a node with a wrong clock recorded would otherwise
 // stay live for as long as the clock was wrong.
-func (r *Record) Rectify(known *Record, now time.Time) {
+func (r *Record) Rectify(current *Record, now time.Time) {
 	latest := now.Add(MaxSkew)
 	rectify := func(t *time.Time, known time.Time) {
 		if t.After(latest) {
@@ -40,16 +40,16 @@ func (r *Record) Rectify(known *Record, now time.Time) {
 			}
 		}
 	}
-	if known == nil || known.Generation != r.Generation {
-		known = &Record{}
+	if current == nil || current.Generation != r.Generation {
+		current = &Record{}
 	}
 	for i := range r.Devices {
-		var seen time.Time
-		if at, ok := known.find(r.Devices[i].ID); ok {
-			seen = known.Devices[at].SeenAt
+		var newest time.Time
+		if place, ok := current.find(r.Devices[i].ID); ok {
+			newest = current.Devices[place].SeenAt
 		}
-		rectify(&r.Devices[i].SeenAt, seen)
+		rectify(&r.Devices[i].SeenAt, newest)
 	}
-	rectify(&r.ActiveAt, known.ActiveAt)
-	rectify(&r.SeenAt, known.SeenAt)
+	rectify(&r.ActiveAt, current.ActiveAt)
+	rectify(&r.SeenAt, current.SeenAt)
 }

@@ -54,8 +54,8 @@ func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 // Refresh applies a heartbeat of by that changes nothing visible, as most heartbeats do, and reports
 // whether h is one. If not, it changes nothing, and the caller must use Beat.
 func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
-	i, known := r.find(h.Device)
-	if !known || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil ||
+	i, isKnown := r.find(h.Device)
+	if !isKnown || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil ||
 		!now.Before(r.Next()) {
 		return false
 	}
@@ -95,13 +95,13 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 		*r = *r.nextGeneration()
 	}
 	r.Settle(now)
-	if i, known := r.find(h.Device); known && h.KeepActivity {
+	if i, isKnown := r.find(h.Device); isKnown && h.KeepActivity {
 		h.copyActivity(&r.Devices[i])
 	}
 	d := Device{ID: h.Device, Kind: h.Kind, Idle: h.Idle, SeenAt: now, TTL: h.TTL}
-	switch i, known := r.find(h.Device); {
-	case known && r.Devices[i].SeenAt.After(now): // a later heartbeat arrived first
-	case known:
+	switch i, isKnown := r.find(h.Device); {
+	case isKnown && r.Devices[i].SeenAt.After(now): // a later heartbeat arrived first
+	case isKnown:
 		r.Devices[i] = d
 	case len(r.Devices) == MaxDevices:
 		return ErrDeviceLimit
@@ -119,7 +119,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 // claim updates the claims: until a time if h names one, or permanently if it names a status. A new
 // text or emoji without a status changes the current claim and ends with it.
 func (r *Record) claim(h *Heartbeat, now time.Time) {
-	before := r.Claim(now)
+	previous := r.Claim(now)
 	switch {
 	case h.Until != nil:
 		r.Temporary = &Temporary{h.mergeInto(r.Claim(now)), h.Until.Truncate(time.Microsecond)}
@@ -128,10 +128,10 @@ func (r *Record) claim(h *Heartbeat, now time.Time) {
 	default:
 		r.Default, r.Temporary = h.mergeInto(r.Default), nil
 	}
-	if r.Claim(now).Status != before.Status {
+	if r.Claim(now).Status != previous.Status {
 		r.Since = now
 	}
-	r.settleMask(r.maskFrom(before, r.Since), now)
+	r.settleMask(r.maskFrom(previous, r.Since), now)
 }
 
 // mergeInto returns claim c with the fields that h sets.

@@ -25,17 +25,17 @@ func (r *Record) mask(now time.Time) Mask {
 	if r.Mask != nil {
 		return *r.Mask
 	}
-	shown, since := r.Claim(now), r.Since
+	claim, start := r.Claim(now), r.Since
 	if t := r.Temporary; t != nil && !now.Before(t.Until) {
-		shown, since = t.Claim, t.Until // it has just ended, and r is not settled yet
+		claim, start = t.Claim, t.Until // it has just ended, and r is not settled yet
 	}
-	return r.maskFrom(shown, since)
+	return r.maskFrom(claim, start)
 }
 
 // maskFrom returns the mask of a user who becomes invisible at a time, whose claim others saw until then.
-func (r *Record) maskFrom(shown Claim, since time.Time) Mask {
+func (r *Record) maskFrom(claim Claim, start time.Time) Mask {
 	return Mask{
-		Text: shown.Text, Emoji: shown.Emoji, ActiveAt: earlier(r.ActiveAt, since), SeenAt: earlier(r.SeenAt, since),
+		Text: claim.Text, Emoji: claim.Emoji, ActiveAt: earlier(r.ActiveAt, start), SeenAt: earlier(r.SeenAt, start),
 	}
 }
 
@@ -60,28 +60,28 @@ func (r *Record) SeqFor(a Access, now time.Time) int64 {
 
 // Number gives r the number after last if r is no longer EqualVisible to was, and returns the last number that is
 // taken then. Stores call it after each change.
-func (r *Record) Number(was *Record, last int64) int64 {
-	if !r.EqualVisible(was) {
+func (r *Record) Number(previous *Record, last int64) int64 {
+	if !r.EqualVisible(previous) {
 		last++
 		r.Seq = last
 	}
 	if r.Mask != nil && r.Mask.Seq == 0 {
-		numbered := *r.Mask // others may share it
-		numbered.Seq = r.Seq
-		r.Mask = &numbered
+		copied := *r.Mask // others may share it
+		copied.Seq = r.Seq
+		r.Mask = &copied
 	}
 	return last
 }
 
-func (m *Mask) equal(was *Mask) bool {
-	if m == nil || was == nil {
-		return m == was
+func (m *Mask) equal(other *Mask) bool {
+	if m == nil || other == nil {
+		return m == other
 	}
-	return m.Text == was.Text && m.Emoji == was.Emoji && m.Seq == was.Seq &&
-		m.ActiveAt.Equal(was.ActiveAt) && m.SeenAt.Equal(was.SeenAt)
+	return m.Text == other.Text && m.Emoji == other.Emoji && m.Seq == other.Seq &&
+		m.ActiveAt.Equal(other.ActiveAt) && m.SeenAt.Equal(other.SeenAt)
 }
 
 // IsNewFor reports whether r has a change that by can see, after the one with the number above.
-func (r *Record) IsNewFor(by identity.Actor, above int64, now time.Time) bool {
-	return r.Deleted || r.SeqFor(r.Access(by, true), now) > above
+func (r *Record) IsNewFor(by identity.Actor, newest int64, now time.Time) bool {
+	return r.Deleted || r.SeqFor(r.Access(by, true), now) > newest
 }

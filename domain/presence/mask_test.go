@@ -11,17 +11,17 @@ import (
 )
 
 // numbered applies a heartbeat of ann as a store does.
-func numbered(t rapid.TB, r *presence.Record, seq *int64, h presence.Heartbeat, at time.Time) {
+func numbered(t rapid.TB, r *presence.Record, seq *int64, h presence.Heartbeat, now time.Time) {
 	t.Helper()
-	was := r.Copy()
-	must(t, r.Beat(ann, h, at))
-	*seq = r.Number(was, *seq)
+	previous := r.Copy()
+	must(t, r.Beat(ann, h, now))
+	*seq = r.Number(previous, *seq)
 }
 
-func settled(r *presence.Record, seq *int64, at time.Time) {
-	was := r.Copy()
-	r.Settle(at)
-	*seq = r.Number(was, *seq)
+func settled(r *presence.Record, seq *int64, now time.Time) {
+	previous := r.Copy()
+	r.Settle(now)
+	*seq = r.Number(previous, *seq)
 }
 
 func TestWhatIsDoneWhileInvisibleIsNotSeen(t *testing.T) {

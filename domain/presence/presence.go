@@ -242,8 +242,8 @@ func (r *Record) Settle(now time.Time) {
 func (r *Record) Next() time.Time {
 	next := r.TemporaryUntil()
 	for _, d := range r.Devices {
-		if at := d.ExpiresAt(); next.IsZero() || at.Before(next) {
-			next = at
+		if now := d.ExpiresAt(); next.IsZero() || now.Before(next) {
+			next = now
 		}
 	}
 	return next
@@ -252,32 +252,32 @@ func (r *Record) Next() time.Time {
 // EqualVisible reports whether r and was look the same to everyone, except for how recently devices were heard
 // from. A device that ends sooner than before is a difference: a reader who missed it would consider
 // the device live.
-func (r *Record) EqualVisible(was *Record) bool {
-	return r.Generation == was.Generation && r.Deleted == was.Deleted && r.Default == was.Default &&
-		r.Temporary.equal(was.Temporary) &&
-		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
+func (r *Record) EqualVisible(previous *Record) bool {
+	return r.Generation == previous.Generation && r.Deleted == previous.Deleted && r.Default == previous.Default &&
+		r.Temporary.equal(previous.Temporary) &&
+		slices.EqualFunc(r.Devices, previous.Devices, func(a, b Device) bool {
 			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle && !a.ExpiresAt().Before(b.ExpiresAt())
 		})
 }
 
-func (p *Temporary) equal(was *Temporary) bool {
-	if p == nil || was == nil {
-		return p == was
+func (p *Temporary) equal(other *Temporary) bool {
+	if p == nil || other == nil {
+		return p == other
 	}
-	return p.Claim == was.Claim && p.Until.Equal(was.Until)
+	return p.Claim == other.Claim && p.Until.Equal(other.Until)
 }
 
 // Equal reports whether r equals was in all fields, so that there is nothing to store.
-func (r *Record) Equal(was *Record) bool {
-	return r.EqualVisible(was) && r.ActiveAt.Equal(was.ActiveAt) && r.SeenAt.Equal(was.SeenAt) &&
-		r.Shown == was.Shown && r.Due.Equal(was.Due) && r.Mask.equal(was.Mask) &&
-		slices.EqualFunc(r.Devices, was.Devices,
+func (r *Record) Equal(previous *Record) bool {
+	return r.EqualVisible(previous) && r.ActiveAt.Equal(previous.ActiveAt) && r.SeenAt.Equal(previous.SeenAt) &&
+		r.Shown == previous.Shown && r.Due.Equal(previous.Due) && r.Mask.equal(previous.Mask) &&
+		slices.EqualFunc(r.Devices, previous.Devices,
 			func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
 }
 
 // IsNewerThan reports whether r has a later visible change than was, another copy of the same user's record.
-func (r *Record) IsNewerThan(was *Record) bool {
-	return r.Generation > was.Generation || r.Generation == was.Generation && r.Seq > was.Seq
+func (r *Record) IsNewerThan(previous *Record) bool {
+	return r.Generation > previous.Generation || r.Generation == previous.Generation && r.Seq > previous.Seq
 }
 
 // Copy returns a copy of r that shares no mutable data with it.
@@ -290,13 +290,13 @@ func (r *Record) Copy() *Record {
 
 // Revive returns how r continues after a deletion that r did not know of: its next generation, with the
 // devices that sent heartbeats after the deletion; nil if there are none.
-func (r *Record) Revive(deleted *Record, now time.Time) *Record {
-	if !deleted.Deleted || r.Deleted || r.Generation != deleted.Generation || deleted.Since.IsZero() {
+func (r *Record) Revive(tombstone *Record, now time.Time) *Record {
+	if !tombstone.Deleted || r.Deleted || r.Generation != tombstone.Generation || tombstone.Since.IsZero() {
 		return nil
 	}
-	next := deleted.nextGeneration()
+	next := tombstone.nextGeneration()
 	for _, d := range r.live(now) {
-		if d.SeenAt.After(deleted.Since) {
+		if d.SeenAt.After(tombstone.Since) {
 			next.Devices, next.SeenAt = append(next.Devices, d), later(next.SeenAt, d.SeenAt)
 			if !d.Idle {
 				next.ActiveAt = later(next.ActiveAt, d.SeenAt)
@@ -325,9 +325,9 @@ func (r *Record) MergeDevices(other *Record) {
 		return
 	}
 	for _, d := range other.Devices {
-		i, known := r.find(d.ID)
+		i, isKnown := r.find(d.ID)
 		switch {
-		case !known:
+		case !isKnown:
 			r.Devices = slices.Insert(r.Devices, i, d)
 		case d.SeenAt.After(r.Devices[i].SeenAt):
 			r.Devices[i] = d
@@ -343,7 +343,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func (r *Record) find(device string) (i int, known bool) {
+func (r *Record) find(device string) (i int, isKnown bool) {
 	return slices.BinarySearchFunc(r.Devices, device, func(d Device, id string) int {
 		switch {
 		case d.ID < id:

@@ -38,8 +38,8 @@ func claiming(s presence.Manual) presence.Heartbeat {
 }
 
 func until(h presence.Heartbeat, seconds int) presence.Heartbeat {
-	at := after(seconds)
-	h.Until = &at
+	now := after(seconds)
+	h.Until = &now
 	return h
 }
 
@@ -145,10 +145,10 @@ func TestHeartbeatsAreRefused(t *testing.T) {
 			for i := range presence.MaxDevices {
 				must(t, r.Beat(ann, beat(fmt.Sprint(i), false), start))
 			}
-			was := r.Copy()
+			previous := r.Copy()
 			err := r.Beat(tt.by, tt.beat, start)
-			if f, ok := codeOf(err); !ok || f != tt.want || !r.Equal(was) {
-				t.Errorf("error = %v, changed %v; want %s", err, !r.Equal(was), tt.want)
+			if f, ok := codeOf(err); !ok || f != tt.want || !r.Equal(previous) {
+				t.Errorf("error = %v, changed %v; want %s", err, !r.Equal(previous), tt.want)
 			}
 		})
 	}
@@ -174,12 +174,12 @@ func TestFreshness(t *testing.T) {
 		t.Errorf("%+v", here)
 	}
 	t.Run("what is older is not taken over", func(t *testing.T) {
-		was := here.Copy()
+		previous := here.Copy()
 		old := annsOwn()
 		must(t, old.Beat(ann, beat("a", false), after(9)))
 		old.ActiveAt = start
 		here.MergeDevices(old)
-		if !here.Equal(was) {
+		if !here.Equal(previous) {
 			t.Errorf("%+v", here)
 		}
 	})
@@ -301,16 +301,16 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			}
 			if action != 0 {
 				quick := r.Copy()
-				was := r.Copy()
+				previous := r.Copy()
 				refreshed := quick.Refresh(ann, &h, now)
 				must(t, r.Beat(ann, h, now))
 				// The short path gives the same result as the long path, and no visible change.
-				if want := r.EqualVisible(was); refreshed && !(want && quick.Equal(r)) || !refreshed &&
-					!quick.Equal(was) {
+				if want := r.EqualVisible(previous); refreshed && !(want && quick.Equal(r)) || !refreshed &&
+					!quick.Equal(previous) {
 					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
 				}
-				if settled := was.Copy(); !refreshed && !h.Claims() && r.EqualVisible(was) {
-					if settled.Settle(now); settled.EqualVisible(was) {
+				if settled := previous.Copy(); !refreshed && !h.Claims() && r.EqualVisible(previous) {
+					if settled.Settle(now); settled.EqualVisible(previous) {
 						t.Fatalf("%+v took the long way for nothing", h)
 					}
 				}

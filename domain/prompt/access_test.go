@@ -260,8 +260,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 			for who, c := range callers {
 				tmpl, versions := sharedTemplate()
 				tmpl.Protected = op.protected
-				before, _ := sharedTemplate()
-				before.Protected = op.protected
+				previous, _ := sharedTemplate()
+				previous.Protected = op.protected
 				var want error
 				switch {
 				case c.access == access.None:
@@ -278,7 +278,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				}
 				if want != nil {
 					wantErr(t, err, want)
-					unchanged(t, tmpl, before)
+					unchanged(t, tmpl, previous)
 				} else if op.need > access.Viewer && len(tmpl.Recorded()) == 0 {
 					t.Errorf("%s: nothing was recorded", who)
 				}
@@ -350,36 +350,36 @@ func TestRevisions(t *testing.T) {
 	const other = 99
 	for name, tt := range map[string]struct {
 		revision int64 // the current one
-		do       func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error
+		do       func(t *prompt.Template, v map[int]*prompt.Version, match revision.Match) error
 	}{
-		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return apply(t, owner, at, prompt.Changes{Name: new("x")})
+		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, match revision.Match) error {
+			return apply(t, owner, match, prompt.Changes{Name: new("x")})
 		}},
-		"Delete": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return t.Delete(owner, at)
+		"Delete": {7, func(t *prompt.Template, _ map[int]*prompt.Version, match revision.Match) error {
+			return t.Delete(owner, match)
 		}},
-		"Activate": {7, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.Activate(owner, at, info(v[2]), nil, "")
+		"Activate": {7, func(t *prompt.Template, v map[int]*prompt.Version, match revision.Match) error {
+			return t.Activate(owner, match, info(v[2]), nil, "")
 		}},
-		"ChangeVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.ChangeVersion(owner, at, v[2], prompt.VersionChanges{CommitMessage: new("x")}, nil)
+		"ChangeVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, match revision.Match) error {
+			return t.ChangeVersion(owner, match, v[2], prompt.VersionChanges{CommitMessage: new("x")}, nil)
 		}},
-		"DeleteVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.DeleteVersion(owner, at, info(v[2]), nil)
+		"DeleteVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, match revision.Match) error {
+			return t.DeleteVersion(owner, match, info(v[2]), nil)
 		}},
-		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			_, err := t.ChangeShare(owner, at, named("vic"), prompt.ShareChanges{Role: new(access.Editor)})
+		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, match revision.Match) error {
+			_, err := t.ChangeShare(owner, match, named("vic"), prompt.ShareChanges{Role: new(access.Editor)})
 			return err
 		}},
-		"Unshare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return t.Unshare(owner, at, named("vic"))
+		"Unshare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, match revision.Match) error {
+			return t.Unshare(owner, match, named("vic"))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			wantErr(t, tt.do(tmpl, versions, revision.Match{other}), revision.ErrMismatch)
-			unchanged(t, tmpl, before)
+			unchanged(t, tmpl, previous)
 			wantErr(t, tt.do(tmpl, versions, revision.Match{other, tt.revision}), nil)
 		})
 	}

@@ -38,9 +38,9 @@ func TestActivate(t *testing.T) {
 	})
 	t.Run("again changes nothing", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		wantErr(t, tmpl.Activate(owner, nil, info(versions[1]), new(prompt.VersionID("ver1")), "again"), nil)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("the first activation is remembered", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
@@ -76,21 +76,21 @@ func TestActivate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			wantErr(t, tmpl.Activate(tt.by, tt.at, info(versions[tt.v]), tt.expected, tt.reason), tt.want)
 			if tt.want != nil {
-				unchanged(t, tmpl, before)
+				unchanged(t, tmpl, previous)
 			}
 		})
 	}
 	t.Run("a reason of 501 characters is too long", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		if got := wrongFields(t, tmpl.Activate(owner, nil, info(versions[2]), nil,
 			strings.Repeat("ä", 501))); !slices.Equal(got, []string{"/reason too_long"}) {
 			t.Fatalf("wrong = %q", got)
 		}
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("whatever is activated in a row, the ledger is a chain that ends at the pointer", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -129,11 +129,11 @@ func TestDeleteVersion(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			v := versions[tt.v]
 			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v), nil), tt.want)
 			if tt.want != nil {
-				unchanged(t, tmpl, before)
+				unchanged(t, tmpl, previous)
 				if v != nil && v.Deleted {
 					t.Error("it was deleted")
 				}

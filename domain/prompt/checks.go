@@ -59,7 +59,7 @@ func (t *Template) missing(contentHash string, checks []Check) []string {
 
 // Report records a check of v. Requires the editor role. before are the checks of v; one with the same name is
 // replaced. A nil v is a version that t does not have. ErrCheckLimit if v has MaxChecks others.
-func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, before []Check) (Check, error) {
+func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, previous []Check) (Check, error) {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return c, err
 	}
@@ -72,7 +72,7 @@ func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, before []C
 	if err := c.check(); err != nil {
 		return c, err
 	}
-	others := slices.DeleteFunc(slices.Clone(before), func(old Check) bool { return old.Name == c.Name })
+	others := slices.DeleteFunc(slices.Clone(previous), func(old Check) bool { return old.Name == c.Name })
 	if len(others) >= MaxChecks {
 		return c, ErrCheckLimit
 	}
@@ -86,39 +86,39 @@ func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, before []C
 var checkName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,49}$`)
 
 func (c *Check) check() error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	if !checkName.MatchString(c.Name) {
-		wrong.Add("/name", "invalid_format", checkNameRule)
+		errs.Add("/name", "invalid_format", checkNameRule)
 	}
 	if !slices.Contains([]Conclusion{Success, Neutral, Skipped, Failure, Aborted, TimedOut, ActionDue}, c.Conclusion) {
-		wrong.Add("/conclusion", "not_allowed_value", "Must be a conclusion that the reference lists.")
+		errs.Add("/conclusion", "not_allowed_value", "Must be a conclusion that the reference lists.")
 	}
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
 		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-			wrong.Add("/url", "invalid_format", "Must be an http or https URL without a user.")
+			errs.Add("/url", "invalid_format", "Must be an http or https URL without a user.")
 		}
 	}
 	if utf8.RuneCountInString(c.Summary) > 2000 {
-		wrong.Add("/summary", "too_long", "Must have at most 2000 characters.")
+		errs.Add("/summary", "too_long", "Must have at most 2000 characters.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 const checkNameRule = "Must have 1 to 50 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or a digit."
 
 // checkRequired adds what is wrong with the names of required checks.
-func checkRequired(wrong *fault.Fields, names []string) {
+func checkRequired(errs *fault.Fields, names []string) {
 	if len(names) > MaxRequiredChecks {
-		wrong.Add("/required_checks", "too_many_items", "Must have at most 10 items.")
+		errs.Add("/required_checks", "too_many_items", "Must have at most 10 items.")
 	}
 	for i, name := range names {
 		pointer := fmt.Sprintf("/required_checks/%d", i)
 		if !checkName.MatchString(name) {
-			wrong.Add(pointer, "invalid_format", checkNameRule)
+			errs.Add(pointer, "invalid_format", checkNameRule)
 		}
 		if slices.Contains(names[:i], name) {
-			wrong.Add(pointer, "duplicate_item", "Must not be listed twice.")
+			errs.Add(pointer, "duplicate_item", "Must not be listed twice.")
 		}
 	}
 }

@@ -69,21 +69,21 @@ func Breaks(from, to Content) []fault.Break {
 func (b *breaks) variables(from, to []Variable) {
 	for _, v := range to {
 		i := slices.IndexFunc(from, func(w Variable) bool { return w.Name == v.Name })
-		needed := v.Required && v.Default == nil
+		isNeeded := v.Required && v.Default == nil
 		if i < 0 {
-			if needed {
+			if isNeeded {
 				b.add("variables", v.Name, "variable_required", "Applications do not send this variable yet.")
 			}
 			continue
 		}
-		was := from[i]
-		if needed && (!was.Required || was.Default != nil) {
+		previous := from[i]
+		if isNeeded && (!previous.Required || previous.Default != nil) {
 			b.add("variables", v.Name, "variable_required", "Was optional, and is required without a default.")
 		}
-		if v.Type != was.Type && v.Type != anyType {
+		if v.Type != previous.Type && v.Type != anyType {
 			b.add("variables", v.Name, "variable_type_changed", "Values of the earlier type are refused.")
 		}
-		if len(v.Enum) > 0 && !areAllowed(forms(was.Enum), forms(v.Enum)) {
+		if len(v.Enum) > 0 && !areAllowed(forms(previous.Enum), forms(v.Enum)) {
 			b.add("variables", v.Name, "variable_enum_narrowed", "Values that were allowed are refused.")
 		}
 	}
@@ -92,10 +92,10 @@ func (b *breaks) variables(from, to []Variable) {
 // tools adds the tools that an application does not know, or that get arguments that it does not.
 func (b *breaks) tools(from, to map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(to)) {
-		if was, known := from[name]; !known {
+		if previous, isKnown := from[name]; !isKnown {
 			b.add("tools", name, "tool_added", "Applications do not know this tool yet.")
 		} else {
-			b.schema("tools", name, was, to[name])
+			b.schema("tools", name, previous, to[name])
 		}
 	}
 }
@@ -103,8 +103,8 @@ func (b *breaks) tools(from, to map[string]any) {
 // toolsOf returns the schema of each tool's arguments by the tool's name, or by its type if it has no name, as
 // providers write them: in a member function or not, as parameters or input_schema.
 func toolsOf(raw json.RawMessage) map[string]any {
-	decoded, _ := decodeJSON(raw)
-	list, _ := decoded.([]any)
+	value, _ := decodeJSON(raw)
+	list, _ := value.([]any)
 	tools := map[string]any{}
 	for _, item := range list {
 		tool, _ := item.(map[string]any)
@@ -123,12 +123,12 @@ func toolsOf(raw json.RawMessage) map[string]any {
 // responses adds how the answers can be others than from describes.
 func (b *breaks) responses(from, to json.RawMessage) {
 	const changed = "Applications expect answers in another format."
-	before, schemaBefore := responseOf(from)
-	after, schemaAfter := responseOf(to)
+	oldFormat, schemaBefore := responseOf(from)
+	newFormat, schemaAfter := responseOf(to)
 	switch {
-	case before == after:
+	case oldFormat == newFormat:
 		b.schema("response_format", "", schemaBefore, schemaAfter)
-	case before != "json_object" || after != "json_schema": // a schema is an object, too
+	case oldFormat != "json_object" || newFormat != "json_schema": // a schema is an object, too
 		b.add("response_format", "", "response_format_changed", changed)
 	}
 }
@@ -136,8 +136,8 @@ func (b *breaks) responses(from, to json.RawMessage) {
 // responseOf returns the type of a response format as OpenAI writes it, and its schema, if any. An object without such
 // a type is a schema.
 func responseOf(raw json.RawMessage) (kind string, schema any) {
-	decoded, _ := decodeJSON(raw)
-	format, ok := decoded.(map[string]any)
+	value, _ := decodeJSON(raw)
+	format, ok := value.(map[string]any)
 	if !ok {
 		return "text", nil
 	}

@@ -101,12 +101,12 @@ var (
 // fields that break a rule, ErrUnsupportedSyntax the texts that are not valid in their format, and
 // ErrUndeclaredVariable those that use an undeclared variable. If several occur together,
 // fault.ErrInvalid names all of them.
-func (c Content) checked(of Type, declared bool) (Content, error) {
+func (c Content) checked(kind Type, isDeclared bool) (Content, error) {
 	if c.Format == "" {
 		c.Format = Mustache
 	}
 	c.Variables = slices.Clone(c.Variables)
-	if !declared {
+	if !isDeclared {
 		c.Variables = nil
 	}
 	for i := range c.Variables {
@@ -118,81 +118,81 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 			v.Default = nil
 		}
 	}
-	var wrong fault.Fields
-	c.checkShape(of, &wrong)
+	var errs fault.Fields
+	c.checkShape(kind, &errs)
 	for i, v := range c.Variables {
 		pointer := fmt.Sprintf("/variables/%d", i)
-		v.check(pointer, &wrong)
+		v.check(pointer, &errs)
 		if slices.ContainsFunc(c.Variables[:i], func(w Variable) bool { return w.Name == v.Name }) {
-			wrong.Add(pointer+"/name", "duplicate_item", "Another variable has this name.")
+			errs.Add(pointer+"/name", "duplicate_item", "Another variable has this name.")
 		}
 		if slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Placeholder == v.Name }) {
-			v.checkPlaceholder(pointer, &wrong)
+			v.checkPlaceholder(pointer, &errs)
 		}
 	}
 	parts, err := c.parse()
-	if err == nil && declared {
+	if err == nil && isDeclared {
 		err = c.undeclared(parts)
 	}
-	if err := fault.Join(wrong.Err(), err); err != nil || declared {
+	if err := fault.Join(errs.Err(), err); err != nil || isDeclared {
 		return c, err
 	}
 	if c.Variables = c.infer(parts); len(c.Variables) > MaxVariables {
-		wrong.Add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))
+		errs.Add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))
 	}
-	return c, wrong.Err()
+	return c, errs.Err()
 }
 
 // checkShape adds the errors in all fields except the variables.
-func (c Content) checkShape(of Type, wrong *fault.Fields) {
+func (c Content) checkShape(kind Type, errs *fault.Fields) {
 	switch {
-	case of == Chat && c.Text != "":
-		wrong.Add("/text", "not_allowed_value", "A template of type chat has messages.")
-	case of == Text && c.Text == "":
-		wrong.Add("/text", "required", "Must not be empty.")
+	case kind == Chat && c.Text != "":
+		errs.Add("/text", "not_allowed_value", "A template of type chat has messages.")
+	case kind == Text && c.Text == "":
+		errs.Add("/text", "required", "Must not be empty.")
 	case len(c.Text) > MaxTextBytes:
-		wrong.Add("/text", "too_long", "Must take at most 256 KiB.")
+		errs.Add("/text", "too_long", "Must take at most 256 KiB.")
 	}
-	wrong.AddCharacters("/text", c.Text)
+	errs.AddCharacters("/text", c.Text)
 	switch n := len(c.Messages); {
-	case of == Text && n > 0:
-		wrong.Add("/messages", "not_allowed_value", "A template of type text has a text.")
-	case of == Chat && n == 0:
-		wrong.Add("/messages", "required", "Must have at least one item.")
+	case kind == Text && n > 0:
+		errs.Add("/messages", "not_allowed_value", "A template of type text has a text.")
+	case kind == Chat && n == 0:
+		errs.Add("/messages", "required", "Must have at least one item.")
 	case n > MaxMessages:
-		wrong.Add("/messages", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxMessages))
+		errs.Add("/messages", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxMessages))
 	}
 	size := 0
 	for i, m := range c.Messages {
 		size += len(m.Content)
-		m.check(fmt.Sprintf("/messages/%d", i), wrong)
+		m.check(fmt.Sprintf("/messages/%d", i), errs)
 	}
 	if size > MaxTextBytes {
-		wrong.Add("/messages", "too_long", "All contents together must take at most 256 KiB.")
+		errs.Add("/messages", "too_long", "All contents together must take at most 256 KiB.")
 	}
 	if c.Format != Mustache && c.Format != Verbatim {
-		wrong.Add("/format", "not_allowed_value", "Must be mustache or none.")
+		errs.Add("/format", "not_allowed_value", "Must be mustache or none.")
 	}
 	if len(c.Variables) > MaxVariables {
-		wrong.Add("/variables", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxVariables))
+		errs.Add("/variables", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxVariables))
 	}
 	if tools, err := decodeJSON(c.Tools); c.Tools != nil && (err != nil || !fits("array", tools)) {
-		wrong.Add("/tools", "wrong_type", "Must be an array.")
+		errs.Add("/tools", "wrong_type", "Must be an array.")
 	}
-	c.checkSizes(wrong)
+	c.checkSizes(errs)
 	if format, err := decodeJSON(c.ResponseFormat); c.ResponseFormat != nil && (err != nil || !fits("object", format)) {
-		wrong.Add("/response_format", "wrong_type", "Must be an object.")
+		errs.Add("/response_format", "wrong_type", "Must be an object.")
 	}
 }
 
 // checkSizes adds the fields with caller-defined content that are too large, or else the whole content:
 // a merge can make it larger than any one body.
-func (c Content) checkSizes(wrong *fault.Fields) {
+func (c Content) checkSizes(errs *fault.Fields) {
 	var extra int
 	if c.Model != nil && c.Model.ExtraParams != nil {
 		extra = sizeOf(c.Model.ExtraParams)
 	}
-	before := len(*wrong)
+	count := len(*errs)
 	for _, part := range []struct {
 		pointer    string
 		size, most int
@@ -201,42 +201,42 @@ func (c Content) checkSizes(wrong *fault.Fields) {
 		{"/tools", len(c.Tools), MaxJSONBytes}, {"/response_format", len(c.ResponseFormat), MaxJSONBytes},
 	} {
 		if part.size > part.most {
-			wrong.Add(part.pointer, "too_long", fmt.Sprintf("Must take at most %d KiB as JSON.", part.most>>10))
+			errs.Add(part.pointer, "too_long", fmt.Sprintf("Must take at most %d KiB as JSON.", part.most>>10))
 		}
 	}
-	if len(*wrong) == before && c.Size() > MaxContentBytes {
-		wrong.Add("", "too_long", "The version must take at most 1 MiB as JSON.")
+	if len(*errs) == count && c.Size() > MaxContentBytes {
+		errs.Add("", "too_long", "The version must take at most 1 MiB as JSON.")
 	}
 }
 
 // check adds the errors in a message, which is at pointer.
-func (m Message) check(pointer string, wrong *fault.Fields) {
+func (m Message) check(pointer string, errs *fault.Fields) {
 	switch {
 	case m.Placeholder != "" && (m.Role != "" || m.Content != ""):
-		wrong.Add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
+		errs.Add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
 	case m.Placeholder != "":
 		if !isVariableName(m.Placeholder) {
-			wrong.Add(pointer+"/placeholder", "invalid_format", nameRule)
+			errs.Add(pointer+"/placeholder", "invalid_format", nameRule)
 		}
 	case m.Role == "" && m.Content == "":
-		wrong.Add(pointer, "required", "Must have role and content, or a placeholder.")
+		errs.Add(pointer, "required", "Must have role and content, or a placeholder.")
 	default:
-		m.checkWords(pointer, wrong)
+		m.checkWords(pointer, errs)
 		if m.Required {
-			wrong.Add(pointer+"/required", "not_allowed_value", "Is for placeholders.")
+			errs.Add(pointer+"/required", "not_allowed_value", "Is for placeholders.")
 		}
 	}
 }
 
 // checkWords adds the errors in the role and content of a message.
-func (m Message) checkWords(pointer string, wrong *fault.Fields) {
+func (m Message) checkWords(pointer string, errs *fault.Fields) {
 	if m.Role == "" {
-		wrong.Add(pointer+"/role", "required", "Must be given with content.")
+		errs.Add(pointer+"/role", "required", "Must be given with content.")
 	} else if !slices.Contains(roles, m.Role) {
-		wrong.Add(pointer+"/role", "not_allowed_value", "Must be system, developer, user, assistant or tool.")
+		errs.Add(pointer+"/role", "not_allowed_value", "Must be system, developer, user, assistant or tool.")
 	}
 	if m.Content == "" {
-		wrong.Add(pointer+"/content", "required", "Must not be empty.")
+		errs.Add(pointer+"/content", "required", "Must not be empty.")
 	}
-	wrong.AddCharacters(pointer+"/content", m.Content)
+	errs.AddCharacters(pointer+"/content", m.Content)
 }

@@ -70,12 +70,12 @@ func named(user identity.UserID) prompt.Recipient {
 }
 
 // apply changes tmpl as by.
-func apply(tmpl *prompt.Template, by identity.Actor, at revision.Match, c prompt.Changes) error {
+func apply(tmpl *prompt.Template, by identity.Actor, match revision.Match, c prompt.Changes) error {
 	var owner prompt.Recipient
 	if c.Owner != nil {
 		owner = named(*c.Owner)
 	}
-	return tmpl.Change(by, at, c, owner)
+	return tmpl.Change(by, match, c, owner)
 }
 
 // sharedTemplate returns ann's private template with a share of each kind and three versions: 1 is active, 2 a

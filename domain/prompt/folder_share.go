@@ -53,7 +53,8 @@ func (f *SharedFolder) Allow(by identity.Actor) error {
 
 // Share gives a user a role. to is the member that the grant resolves to, empty if there is none; had is their share of
 // the same folder, nil if there is none.
-func (f *SharedFolder) Share(by identity.Actor, to Recipient, had *FolderShare, g Grant) (FolderShare, error) {
+func (f *SharedFolder) Share(by identity.Actor, recipient Recipient, existing *FolderShare, g Grant) (FolderShare,
+	error) {
 	if err := f.Allow(by); err != nil {
 		return FolderShare{}, err
 	}
@@ -61,16 +62,16 @@ func (f *SharedFolder) Share(by identity.Actor, to Recipient, had *FolderShare, 
 		return FolderShare{}, err
 	}
 	switch {
-	case !to.InWorkspace:
+	case !recipient.InWorkspace:
 		return FolderShare{}, ErrUserNotInWorkspace
 	case g.Role > f.Access(by):
 		return FolderShare{}, identity.ErrRoleCeiling
-	case had != nil && had.Live(by.At): // an expired share is replaced
+	case existing != nil && existing.Live(by.At): // an expired share is replaced
 		return FolderShare{}, ErrAlreadyShared.Because("The folder is already shared with that user.")
-	case had == nil && f.Shares >= MaxFolderShares:
+	case existing == nil && f.Shares >= MaxFolderShares:
 		return FolderShare{}, ErrShareLimit.Because("A workspace can have at most 500 shares of folders.")
 	}
-	s := FolderShare{ID: FolderShareID(id.New(FolderSharePrefix)), Folder: f.Path, Share: g.share(by, to)}
+	s := FolderShare{ID: FolderShareID(id.New(FolderSharePrefix)), Folder: f.Path, Share: g.share(by, recipient)}
 	f.Changed = append(f.Changed, s)
 	f.Record(by, "folder_share.created", string(s.ID),
 		map[string]any{"folder": s.Folder, "user_id": s.User, "role": s.Role.String()})
@@ -78,7 +79,7 @@ func (f *SharedFolder) Share(by identity.Actor, to Recipient, had *FolderShare, 
 }
 
 // ChangeShare changes s, a share of f.
-func (f *SharedFolder) ChangeShare(by identity.Actor, at revision.Match, s FolderShare,
+func (f *SharedFolder) ChangeShare(by identity.Actor, match revision.Match, s FolderShare,
 	c ShareChanges) (FolderShare, error) {
 	if !f.Shows(by, s) {
 		return s, ErrFolderShareNotFound
@@ -86,21 +87,21 @@ func (f *SharedFolder) ChangeShare(by identity.Actor, at revision.Match, s Folde
 	if err := f.Allow(by); err != nil {
 		return s, err
 	}
-	if err := at.Check(s.Revision); err != nil {
+	if err := match.Check(s.Revision); err != nil {
 		return s, err
 	}
-	changed, err := s.change(by, f.Access(by), c)
-	if err != nil || len(changed) == 0 {
+	changes, err := s.change(by, f.Access(by), c)
+	if err != nil || len(changes) == 0 {
 		return s, err
 	}
 	f.Changed = append(f.Changed, s)
-	changed["folder"], changed["user_id"] = s.Folder, s.User
-	f.Record(by, "folder_share.updated", string(s.ID), changed)
+	changes["folder"], changes["user_id"] = s.Folder, s.User
+	f.Record(by, "folder_share.updated", string(s.ID), changes)
 	return s, nil
 }
 
 // Unshare removes s, a share of f. Requires the manager role on the folder; every user may remove their own.
-func (f *SharedFolder) Unshare(by identity.Actor, at revision.Match, s FolderShare) error {
+func (f *SharedFolder) Unshare(by identity.Actor, match revision.Match, s FolderShare) error {
 	if !f.Shows(by, s) {
 		return ErrFolderShareNotFound
 	}
@@ -109,7 +110,7 @@ func (f *SharedFolder) Unshare(by identity.Actor, at revision.Match, s FolderSha
 			return err
 		}
 	}
-	if err := at.Check(s.Revision); err != nil {
+	if err := match.Check(s.Revision); err != nil {
 		return err
 	}
 	s.Role = access.None

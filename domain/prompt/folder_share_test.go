@@ -96,7 +96,7 @@ func TestShareFolder(t *testing.T) {
 }
 
 func TestChangeFolderShare(t *testing.T) {
-	until := now.Add(time.Hour)
+	end := now.Add(time.Hour)
 	for _, tt := range []struct {
 		name string
 		by   identity.Actor
@@ -105,7 +105,7 @@ func TestChangeFolderShare(t *testing.T) {
 		want error
 	}{
 		{"a manager changes role and end", manager, revision.Match{3},
-			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until}, nil},
+			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &end}, nil},
 		{"another revision", manager, revision.Match{2}, prompt.ShareChanges{}, revision.ErrMismatch},
 		{"the user may not", stranger, nil, prompt.ShareChanges{Role: new(access.Manager)}, prompt.ErrFolderForbidden},
 		{"others are told nothing", viewer, nil, prompt.ShareChanges{}, prompt.ErrFolderShareNotFound},
@@ -122,7 +122,7 @@ func TestChangeFolderShare(t *testing.T) {
 				}
 				return
 			}
-			if got.Role != access.Manager || got.ExpiresAt != until || got.Revision != 4 ||
+			if got.Role != access.Manager || got.ExpiresAt != end || got.Revision != 4 ||
 				!slices.Equal(f.Changed, []prompt.FolderShare{got}) {
 				t.Errorf("it is %+v, to save %+v", got, f.Changed)
 			}

@@ -79,24 +79,24 @@ func Tags(entries []Entry) []Tag {
 // returns an error if from is empty, or if to is from or a folder in it.
 func Moves(entries []Entry, from, to string) ([]Entry, error) {
 	from, to = strings.TrimSuffix(naming.Normal(from), "/"), strings.TrimSuffix(naming.Normal(to), "/")
-	var wrong fault.Fields
+	var errs fault.Fields
 	if from == "" {
-		wrong.Add("/from", "too_short", "Must not be empty.")
+		errs.Add("/from", "too_short", "Must not be empty.")
 	}
 	if strings.HasPrefix(NameKey(to)+"/", NameKey(from)+"/") {
-		wrong.Add("/to", "not_allowed_value", "Must not be the folder itself, nor a folder in it.")
+		errs.Add("/to", "not_allowed_value", "Must not be the folder itself, nor a folder in it.")
 	}
-	if err := wrong.Err(); err != nil {
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	depth, moved := strings.Count(from, "/")+1, slices.Clone(entries)
-	for i, e := range moved {
+	depth, result := strings.Count(from, "/")+1, slices.Clone(entries)
+	for i, e := range result {
 		name := strings.Join(strings.Split(e.Name, "/")[depth:], "/")
 		if to != "" {
 			name = to + "/" + name
 		}
-		moved[i].Name = name
+		result[i].Name = name
 	}
-	slices.SortStableFunc(moved, func(a, b Entry) int { return cmp.Compare(len(a.Name), len(b.Name)) })
-	return moved, nil
+	slices.SortStableFunc(result, func(a, b Entry) int { return cmp.Compare(len(a.Name), len(b.Name)) })
+	return result, nil
 }

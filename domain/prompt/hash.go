@@ -39,11 +39,11 @@ func canonical(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	decoded, err := decodeJSON(plain)
+	value, err := decodeJSON(plain)
 	if err != nil {
 		return "", err
 	}
-	return mustache.Encode(mustache.PlainNumbers(decoded))
+	return mustache.Encode(mustache.PlainNumbers(value))
 }
 
 var errNotJSON = errors.New("not JSON")

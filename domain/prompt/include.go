@@ -102,8 +102,8 @@ type Source struct {
 // Expand replaces the includes of c, a content of the template of. It returns ErrIncludeCycle if of is in the text of
 // an include, ErrIncludeTooDeep beyond MaxIncludeDepth, and ErrIncludeTooLarge if the texts or the variables together
 // exceed the limits of a version. A tag without a source is ErrIncludeNotFound.
-func (c Content) Expand(of ID, sources []Source) (Expansion, error) {
-	e := Expansion{Content: c, Closure: []ID{of}}
+func (c Content) Expand(template ID, sources []Source) (Expansion, error) {
+	e := Expansion{Content: c, Closure: []ID{template}}
 	parts, err := c.parse()
 	if err != nil {
 		return e, err
@@ -116,16 +116,16 @@ func (c Content) Expand(of ID, sources []Source) (Expansion, error) {
 		e.Hash = c.Hash()
 		return e, nil
 	}
-	at := func(i Include) IncludeTag {
+	tagOf := func(i Include) IncludeTag {
 		k := slices.IndexFunc(tags, func(t IncludeTag) bool { return t.Name == i.Name && t.Ref == i.Ref })
 		return tags[max(k, 0)]
 	}
 	for _, s := range sources {
 		switch {
-		case slices.Contains(s.Text.Closure, of):
-			return e, at(s.Include).Refuse(ErrIncludeCycle)
+		case slices.Contains(s.Text.Closure, template):
+			return e, tagOf(s.Include).Refuse(ErrIncludeCycle)
 		case s.Text.Depth >= MaxIncludeDepth:
-			return e, at(s.Include).Refuse(ErrIncludeTooDeep)
+			return e, tagOf(s.Include).Refuse(ErrIncludeTooDeep)
 		}
 		e.Depth = max(e.Depth, s.Text.Depth+1)
 		e.Includes = append(e.Includes, s.Included)
@@ -154,19 +154,19 @@ func (e *Expansion) fill(parts []part, sources []Source) error {
 	texts, room := make([]string, len(parts)), MaxTextBytes
 	for i, p := range parts {
 		var out strings.Builder
-		at := 0
+		offset := 0
 		for n := range inclusions(p.body.Nodes) {
 			k := slices.IndexFunc(sources, func(s Source) bool { return includeOf(n).names(s.Include) })
 			if k < 0 {
 				return IncludeTag{includeOf(n), p.pointer, n.Line}.Refuse(ErrIncludeNotFound)
 			}
-			out.WriteString(p.body.Text[at:n.Start])
+			out.WriteString(p.body.Text[offset:n.Start])
 			out.WriteString(splice(n.Partial, sources[k].Text.Content, room))
-			if at = n.End; out.Len() > room {
+			if offset = n.End; out.Len() > room {
 				return IncludeTag{includeOf(n), p.pointer, n.Line}.Refuse(ErrIncludeTooLarge)
 			}
 		}
-		out.WriteString(p.body.Text[at:])
+		out.WriteString(p.body.Text[offset:])
 		if texts[i] = out.String(); len(texts[i]) > room {
 			return ErrIncludeTooLarge.WithFields(fault.Field{Pointer: p.pointer, Code: ErrIncludeTooLarge.Code,
 				Detail: ErrIncludeTooLarge.Detail})
@@ -188,15 +188,15 @@ func (e *Expansion) fill(parts []part, sources []Source) error {
 // section can have it.
 func (e *Expansion) declare(parts []part, sources []Source) {
 	for _, s := range sources {
-		outside := false
+		isOutside := false
 		for _, p := range parts {
-			outside = outside || slices.ContainsFunc(p.body.Nodes, func(n mustache.Node) bool {
+			isOutside = isOutside || slices.ContainsFunc(p.body.Nodes, func(n mustache.Node) bool {
 				return n.Kind == mustache.Partial && includeOf(n).names(s.Include)
 			})
 		}
 		for _, v := range s.Text.Declared {
 			if !slices.ContainsFunc(e.Declared, func(w Variable) bool { return w.Name == v.Name }) {
-				v.Required = v.Required && outside
+				v.Required = v.Required && isOutside
 				e.Declared = append(e.Declared, v)
 			}
 		}
@@ -241,14 +241,14 @@ func checkInclude(body string) string {
 
 // inclusions yields the includes of nodes, also those in sections, in their order in the text.
 func inclusions(nodes []mustache.Node) func(func(mustache.Node) bool) {
-	var each func(nodes []mustache.Node, yield func(mustache.Node) bool) bool
-	each = func(nodes []mustache.Node, yield func(mustache.Node) bool) bool {
+	var walk func(nodes []mustache.Node, yield func(mustache.Node) bool) bool
+	walk = func(nodes []mustache.Node, yield func(mustache.Node) bool) bool {
 		for _, n := range nodes {
-			if n.Kind == mustache.Partial && !yield(n) || !each(n.Nodes, yield) {
+			if n.Kind == mustache.Partial && !yield(n) || !walk(n.Nodes, yield) {
 				return false
 			}
 		}
 		return true
 	}
-	return func(yield func(mustache.Node) bool) { each(nodes, yield) }
+	return func(yield func(mustache.Node) bool) { walk(nodes, yield) }
 }

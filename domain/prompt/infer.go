@@ -27,24 +27,24 @@ func (i inference) variable() Variable {
 // occurs only inside sections belongs to their context: it is not a variable, and needs a value only if
 // its section is rendered. Placeholders are not included, because they need no declaration.
 func (c Content) infer(parts []part) []Variable {
-	outside := map[string]bool{}
+	outer := map[string]bool{}
 	for _, p := range parts {
 		for _, n := range p.body.Nodes {
 			if n.Kind != mustache.Literal && n.Kind != mustache.Partial {
-				outside[mustache.Root(n.Name)] = true
+				outer[mustache.Root(n.Name)] = true
 			}
 		}
 	}
 	placeholders := Content{Messages: c.Messages}.types()
 	found := map[string]*inference{}
 	var order []*inference
-	within := map[string]int{} // how many enclosing sections are over a variable, or members of it
+	sections := map[string]int{} // how many enclosing sections are over a variable, or members of it
 
 	var visit func(nodes []mustache.Node)
 	visit = func(nodes []mustache.Node) {
 		for _, n := range nodes {
 			root := mustache.Root(n.Name)
-			if n.Kind == mustache.Literal || n.Kind == mustache.Partial || !outside[root] {
+			if n.Kind == mustache.Literal || n.Kind == mustache.Partial || !outer[root] {
 				visit(n.Nodes)
 				continue
 			}
@@ -56,13 +56,13 @@ func (c Content) infer(parts []part) []Variable {
 					order = append(order, v)
 				}
 			}
-			v.note(n, within[root] > 0)
+			v.note(n, sections[root] > 0)
 			if n.Kind == mustache.Section {
-				within[root]++
+				sections[root]++
 			}
 			visit(n.Nodes)
 			if n.Kind == mustache.Section {
-				within[root]--
+				sections[root]--
 			}
 		}
 	}
@@ -88,11 +88,11 @@ func (c Content) inferredFrom(parts []part) bool {
 }
 
 // note adds what can be inferred from a tag. guarded says whether it is in a section over the variable.
-func (i *inference) note(n mustache.Node, guarded bool) {
+func (i *inference) note(n mustache.Node, isGuarded bool) {
 	switch n.Kind {
 	case mustache.Variable:
-		i.guarded = i.guarded || guarded
-		i.bare = i.bare || !guarded
+		i.guarded = i.guarded || isGuarded
+		i.bare = i.bare || !isGuarded
 	case mustache.Inverted:
 		i.inverted = i.inverted || n.Name == i.name
 	}

@@ -28,11 +28,12 @@ type LabelMove struct {
 }
 
 // check returns the error in the reason, or ErrLabelChanged if another version than the expected one has the label.
-func (m LabelMove) check(used Labels) error {
+func (m LabelMove) check(labels Labels) error {
 	if err := checkReason(m.Reason); err != nil || m.Expected == nil {
 		return err
 	}
-	if now := used[m.Label]; *m.Expected != (Ref{ID: now.Version}) && *m.Expected != (Ref{Number: now.Number}) {
+	if current := labels[m.Label]; *m.Expected != (Ref{ID: current.Version}) &&
+		*m.Expected != (Ref{Number: current.Number}) {
 		return ErrLabelChanged
 	}
 	return nil
@@ -41,17 +42,17 @@ func (m LabelMove) check(used Labels) error {
 // MoveLabel gives a label to v, and freezes it. Another version of t that has it loses it, and a rollout of the label
 // ends. Repeating it changes nothing. A nil v is a version that t does not have. used are the labels of t. It returns
 // ErrLabelLimit if v has 10 labels.
-func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, used Labels) error {
+func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, labels Labels) error {
 	if err := t.mayLabel(by, v.info()); err != nil {
 		return err
 	}
-	if err := m.check(used); err != nil {
+	if err := m.check(labels); err != nil {
 		return err
 	}
 	if slices.Contains(v.Labels, m.Label) {
-		if used[m.Label].Rollout != nil {
-			t.labelled(by, m.Label, v.info(), m.Reason, used)
-			t.endRollouts(by, []string{m.Label}, used, m.Reason)
+		if labels[m.Label].Rollout != nil {
+			t.labelled(by, m.Label, v.info(), m.Reason, labels)
+			t.endRollouts(by, []string{m.Label}, labels, m.Reason)
 		}
 		return nil
 	}
@@ -61,71 +62,71 @@ func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, used La
 	if len(v.Labels) == maxLabels {
 		return ErrLabelLimit
 	}
-	t.relabel(by, v, append(slices.Clone(v.Labels), m.Label), m.Reason, used)
+	t.relabel(by, v, append(slices.Clone(v.Labels), m.Label), m.Reason, labels)
 	return nil
 }
 
 // RemoveLabel removes a label from v, the version that has it; nil if there is none.
-func (t *Template) RemoveLabel(by identity.Actor, at revision.Match, v *Version, m LabelMove, used Labels) error {
+func (t *Template) RemoveLabel(by identity.Actor, match revision.Match, v *Version, m LabelMove, labels Labels) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
 	if err := t.mayRelease(by); err != nil {
 		return err
 	}
-	if err := m.check(used); err != nil {
+	if err := m.check(labels); err != nil {
 		return err
 	}
 	if v == nil {
 		return ErrLabelNotFound
 	}
-	if err := at.Check(v.Revision); err != nil {
+	if err := match.Check(v.Revision); err != nil {
 		return err
 	}
-	t.relabel(by, v, RemovedLabels(v.Labels, []string{m.Label}), m.Reason, used)
+	t.relabel(by, v, RemovedLabels(v.Labels, []string{m.Label}), m.Reason, labels)
 	return nil
 }
 
 // relabel changes nothing of v but its labels.
-func (t *Template) relabel(by identity.Actor, v *Version, labels []string, reason string, used Labels) {
+func (t *Template) relabel(by identity.Actor, v *Version, labels []string, reason string, allLabels Labels) {
 	data := map[string]any{}
 	if reason != "" {
 		data["reason"] = reason
 	}
-	t.setLabels(by, v.info(), labels, used, reason, data)
+	t.setLabels(by, v.info(), labels, allLabels, reason, data)
 	v.Revision++
 	v.UpdatedAt = by.At
 	t.Record(by, "prompt_version.updated", string(t.ID), v.named(data))
 }
 
 // setLabels gives v these labels, and adds them to an event's data.
-func (t *Template) setLabels(by identity.Actor, v *VersionInfo, labels []string, used Labels, reason string,
+func (t *Template) setLabels(by identity.Actor, v *VersionInfo, labels []string, allLabels Labels, reason string,
 	data map[string]any) {
-	before := v.Labels
+	previous := v.Labels
 	v.Labels = sorted(labels)
-	data["labels"] = event.Change{From: sorted(before), To: v.Labels}
-	used.taken(v, data)
+	data["labels"] = event.Change{From: sorted(previous), To: v.Labels}
+	allLabels.taken(v, data)
 	if len(v.Labels) > 0 {
 		t.freeze(v)
 	}
-	t.relabelled(by, v, before, used, reason)
-	lost := RemovedLabels(before, v.Labels)
+	t.relabelled(by, v, previous, allLabels, reason)
+	lost := RemovedLabels(previous, v.Labels)
 	t.unlabelled(by, v, lost, reason)
-	t.endRollouts(by, lost, used, reason)
+	t.endRollouts(by, lost, allLabels, reason)
 }
 
 // relabelled adds to the ledger the labels that v has and did not have before, and ends their rollouts.
-func (t *Template) relabelled(by identity.Actor, v *VersionInfo, before []string, used Labels, reason string) {
-	given := RemovedLabels(v.Labels, before)
-	for _, label := range given {
-		t.labelled(by, label, v, reason, used)
+func (t *Template) relabelled(by identity.Actor, v *VersionInfo, previous []string, labels Labels, reason string) {
+	removals := RemovedLabels(v.Labels, previous)
+	for _, label := range removals {
+		t.labelled(by, label, v, reason, labels)
 	}
-	t.endRollouts(by, given, used, reason)
+	t.endRollouts(by, removals, labels, reason)
 }
 
 // labelled adds to the ledger that v has a label.
-func (t *Template) labelled(by identity.Actor, label string, v *VersionInfo, reason string, used Labels) {
-	from := used[label]
+func (t *Template) labelled(by identity.Actor, label string, v *VersionInfo, reason string, labels Labels) {
+	from := labels[label]
 	t.Activated = append(t.Activated, Activation{Label: label, From: from.Version, FromNumber: from.Number,
 		To: v.ID, ToNumber: v.Number, By: by.User, At: by.At, Reason: reason})
 }
@@ -161,6 +162,6 @@ func (l Labels) othersAmong(by identity.Actor, labels []string) bool {
 }
 
 // RemovedLabels returns the labels of before that are not in after.
-func RemovedLabels(before, after []string) []string {
-	return slices.DeleteFunc(slices.Clone(before), func(l string) bool { return slices.Contains(after, l) })
+func RemovedLabels(previous, next []string) []string {
+	return slices.DeleteFunc(slices.Clone(previous), func(l string) bool { return slices.Contains(next, l) })
 }

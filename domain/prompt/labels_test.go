@@ -52,8 +52,8 @@ func TestMoveLabel(t *testing.T) {
 			v := versions[tt.version]
 			wantErr(t, tmpl.MoveLabel(tt.by, v, tt.move, labelled()), tt.want)
 			if tt.want != nil {
-				before, _ := sharedTemplate()
-				unchanged(t, tmpl, before)
+				previous, _ := sharedTemplate()
+				unchanged(t, tmpl, previous)
 				return
 			}
 			if !slices.Equal(v.Labels, []string{tt.move.Label}) || !v.Frozen || v.Revision != 2 {
@@ -80,8 +80,8 @@ func TestMoveLabel(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		m := prompt.LabelMove{Label: "live", Reason: "again"}
 		wantErr(t, tmpl.MoveLabel(owner, versions[3], m, labelled()), nil)
-		before, _ := sharedTemplate()
-		unchanged(t, tmpl, before)
+		previous, _ := sharedTemplate()
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("a protected template requires a manager", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
@@ -133,8 +133,8 @@ func TestRemoveLabel(t *testing.T) {
 			m := prompt.LabelMove{Label: tt.label, Expected: tt.move, Reason: "why"}
 			wantErr(t, tmpl.RemoveLabel(tt.by, tt.at, v, m, labelled()), tt.want)
 			if tt.want != nil {
-				before, _ := sharedTemplate()
-				unchanged(t, tmpl, before)
+				previous, _ := sharedTemplate()
+				unchanged(t, tmpl, previous)
 				return
 			}
 			want := []prompt.Activation{{Label: "live", From: "ver3", FromNumber: 3, By: tt.by.User, At: now,

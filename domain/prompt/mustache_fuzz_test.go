@@ -22,9 +22,9 @@ func FuzzMustache(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		begun := time.Now()
+		start := time.Now()
 		nodes, err := mustache.Parse(text, checkInclude)
-		proof.Within(t, "the text", time.Since(begun), time.Second)
+		proof.Within(t, "the text", time.Since(start), time.Second)
 		if err != nil {
 			return
 		}

@@ -29,36 +29,36 @@ func checkReason(reason string) error {
 
 // checkNotes returns all errors in labels and a commit message.
 func checkNotes(labels []string, message string) error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	if len(labels) > maxLabels {
-		wrong.Add("/labels", "too_many_items", "Must have at most 10 items.")
+		errs.Add("/labels", "too_many_items", "Must have at most 10 items.")
 	}
 	for i, l := range labels {
 		pointer := fmt.Sprintf("/labels/%d", i)
-		if addLabel(&wrong, pointer, l); slices.Contains(labels[:i], l) {
-			wrong.Add(pointer, "duplicate_item", "Must not be listed twice.")
+		if addLabel(&errs, pointer, l); slices.Contains(labels[:i], l) {
+			errs.Add(pointer, "duplicate_item", "Must not be listed twice.")
 		}
 	}
 	if utf8.RuneCountInString(message) > 500 {
-		wrong.Add("/commit_message", "too_long", "Must have at most 500 characters.")
+		errs.Add("/commit_message", "too_long", "Must have at most 500 characters.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // checkLabel returns the error in a label of its own.
 func checkLabel(label string) error {
-	var wrong fault.Fields
-	addLabel(&wrong, "/label", label)
-	return wrong.Err()
+	var errs fault.Fields
+	addLabel(&errs, "/label", label)
+	return errs.Err()
 }
 
 // addLabel adds what is wrong with a label.
-func addLabel(wrong *fault.Fields, pointer, label string) {
+func addLabel(errs *fault.Fields, pointer, label string) {
 	switch {
 	case !isLabel(label):
-		wrong.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
+		errs.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
 	case ParseRef(label) != Ref{Label: label}, numberPattern.MatchString(label):
-		wrong.Add(pointer, "not_allowed_value",
+		errs.Add(pointer, "not_allowed_value",
 			"Is reserved: active, previous, latest, version numbers and identifiers are no labels.")
 	}
 }

@@ -51,16 +51,16 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 		return Rendered{}, err
 	}
 	r := mustache.NewRenderer()
-	inserted, wrong := c.bind(values, r)
-	invalid, missing := len(wrong) > 0, c.missing(r.Values)
+	messages, errs := c.bind(values, r)
+	invalid, missing := len(errs) > 0, c.missing(r.Values)
 	for _, name := range missing {
 		r.Missing[name] = true
 		if mode != Partial {
-			wrong.Add("/variables/"+name, "required", "Must be given.")
+			errs.Add("/variables/"+name, "required", "Must be given.")
 		}
 	}
 	if invalid {
-		return Rendered{}, ErrInvalidVariables.WithFields(wrong...)
+		return Rendered{}, ErrInvalidVariables.WithFields(errs...)
 	}
 	c.expect(r, parts)
 	out := Rendered{Unused: c.unused(values, r.Values, parts)}
@@ -80,7 +80,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 		case r.Missing[m.Placeholder]:
 			out.Messages = append(out.Messages, m)
 		default:
-			for _, m := range inserted[m.Placeholder] {
+			for _, m := range messages[m.Placeholder] {
 				if err := r.Insert(len(m.Role) + len(m.Content)); err != nil {
 					return Rendered{}, renderFault(err)
 				}
@@ -90,11 +90,11 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	}
 	for _, path := range r.Absent() {
 		if missing = append(missing, strings.ReplaceAll(path, "/", ".")); mode != Partial {
-			wrong.Add("/variables/"+path, "required", "Must be given.")
+			errs.Add("/variables/"+path, "required", "Must be given.")
 		}
 	}
-	if len(wrong) > 0 {
-		return Rendered{}, ErrMissingVariables.WithFields(wrong...)
+	if len(errs) > 0 {
+		return Rendered{}, ErrMissingVariables.WithFields(errs...)
 	}
 	out.Missing = missing
 	return out, nil

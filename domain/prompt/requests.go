@@ -147,7 +147,7 @@ func (t *Template) Waits(by identity.Actor, a Activating) bool {
 }
 
 // MayRequest returns why by may not ask for the activation of v, or nil. A nil v is a version that t does not have.
-func (t *Template) MayRequest(by identity.Actor, at revision.Match, v *VersionInfo, a Activating) error {
+func (t *Template) MayRequest(by identity.Actor, match revision.Match, v *VersionInfo, a Activating) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -157,24 +157,24 @@ func (t *Template) MayRequest(by identity.Actor, at revision.Match, v *VersionIn
 	if err := t.mayAsk(by, a.BypassChecks); err != nil {
 		return err
 	}
-	if err := at.Check(t.Revision); err != nil {
+	if err := match.Check(t.Revision); err != nil {
 		return err
 	}
 	if a.Expected != nil && *a.Expected != t.Active.Version {
 		return ErrActiveChanged
 	}
-	var wrong fault.Fields
+	var errs fault.Fields
 	switch {
 	case a.NotBefore.IsZero():
 	case !a.NotBefore.After(by.At):
-		wrong.Add("/activate_at", "in_the_past", "Must be in the future.")
+		errs.Add("/activate_at", "in_the_past", "Must be in the future.")
 	case a.NotBefore.Sub(by.At) > MaxScheduled:
-		wrong.Add("/activate_at", "too_large", "Must be within 366 days.")
+		errs.Add("/activate_at", "too_large", "Must be within 366 days.")
 	}
 	if a.BypassChecks && a.Reason == "" {
-		wrong.Add("/reason", "required", "Activating a version without its required checks needs a reason.")
+		errs.Add("/reason", "required", "Activating a version without its required checks needs a reason.")
 	}
-	return fault.Join(checkReason(a.Reason), wrong.Err())
+	return fault.Join(checkReason(a.Reason), errs.Err())
 }
 
 // mayAsk is mayRelease for an activation that waits for approvals.
@@ -310,8 +310,8 @@ func (t *Template) Look(
 
 // Keep saves the needs of r if they differ from those of before. It records no event, because the change that caused
 // the difference has one.
-func (t *Template) Keep(by identity.Actor, before, r ActivationRequest) {
-	if before.Approvals != r.Approvals || !slices.Equal(before.Missing, r.Missing) {
+func (t *Template) Keep(by identity.Actor, previous, r ActivationRequest) {
+	if previous.Approvals != r.Approvals || !slices.Equal(previous.Missing, r.Missing) {
 		t.changed(by, r)
 	}
 }

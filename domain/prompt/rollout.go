@@ -117,63 +117,63 @@ func (t *Template) mayLabel(by identity.Actor, v *VersionInfo) error {
 // RollOut divides the readers of a label among first, which gets the label, and others, which have joined. A rollout of
 // the label that runs already is changed. used are the labels of t. Repeating it changes nothing.
 func (t *Template) RollOut(
-	by identity.Actor, first *Version, others []*VersionInfo, d RolloutDraft, used Labels,
+	by identity.Actor, first *Version, others []*VersionInfo, d RolloutDraft, labels Labels,
 ) error {
 	if err := t.mayLabel(by, first.info()); err != nil {
 		return err
 	}
-	if err := d.LabelMove.check(used); err != nil {
+	if err := d.LabelMove.check(labels); err != nil {
 		return err
 	}
 	versions := append([]*VersionInfo{first.info()}, others...)
 	if err := fault.Join(checkLabel(d.Label), d.checkWeights(versions)); err != nil {
 		return err
 	}
-	labelled := slices.Contains(first.Labels, d.Label)
-	before := used[d.Label].Rollout
+	isLabelled := slices.Contains(first.Labels, d.Label)
+	previous := labels[d.Label].Rollout
 	switch {
-	case !labelled && len(first.Labels) == maxLabels:
+	case !isLabelled && len(first.Labels) == maxLabels:
 		return ErrLabelLimit
-	case before == nil && used.rollouts() == MaxRollouts:
+	case previous == nil && labels.rollouts() == MaxRollouts:
 		return ErrRolloutLimit
 	}
-	next := before.allocate(d, versions)
-	if labelled && slices.Equal(before.Weights(), next.Weights()) {
+	next := previous.allocate(d, versions)
+	if isLabelled && slices.Equal(previous.Weights(), next.Weights()) {
 		return nil
 	}
-	if labelled {
-		t.labelled(by, d.Label, first.info(), d.Reason, used)
+	if isLabelled {
+		t.labelled(by, d.Label, first.info(), d.Reason, labels)
 	} else {
 		others := Labels{} // in which the label ends no rollout
-		maps.Copy(others, used)
-		others[d.Label] = Labelled{Version: used[d.Label].Version, Number: used[d.Label].Number}
+		maps.Copy(others, labels)
+		others[d.Label] = Labelled{Version: labels[d.Label].Version, Number: labels[d.Label].Number}
 		t.relabel(by, first, append(slices.Clone(first.Labels), d.Label), d.Reason, others)
 	}
 	t.Activated[len(t.Activated)-1].Weights = next.Weights()
-	t.rolledOut(by, before, next, d.Reason)
+	t.rolledOut(by, previous, next, d.Reason)
 	return nil
 }
 
 // checkWeights returns all errors in the weights of versions.
 func (d RolloutDraft) checkWeights(versions []*VersionInfo) error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	if n := len(d.Versions); n < 2 || n > MaxRolloutVersions {
-		wrong.Add("/versions", "not_allowed_value", "Must be 2 to 10 versions. To end a rollout, move the label.")
+		errs.Add("/versions", "not_allowed_value", "Must be 2 to 10 versions. To end a rollout, move the label.")
 	}
 	sum := 0
 	for i, v := range d.Versions {
 		sum += v.Weight
 		if v.Weight < 1 || v.Weight > slotCount {
-			wrong.Add(fmt.Sprintf("/versions/%d/weight", i), "out_of_range", "Must be 1 to 100.")
+			errs.Add(fmt.Sprintf("/versions/%d/weight", i), "out_of_range", "Must be 1 to 100.")
 		}
 		if slices.ContainsFunc(versions[:i], func(o *VersionInfo) bool { return o.ID == versions[i].ID }) {
-			wrong.Add(fmt.Sprintf("/versions/%d/version", i), "duplicate_item", "Must not be listed twice.")
+			errs.Add(fmt.Sprintf("/versions/%d/version", i), "duplicate_item", "Must not be listed twice.")
 		}
 	}
 	if sum != slotCount {
-		wrong.Add("/versions", "not_allowed_value", "The weights must add up to 100.")
+		errs.Add("/versions", "not_allowed_value", "The weights must add up to 100.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // allocate returns the rollout that d asks for. Versions keep as many of the slots that they have in r as they can.
@@ -187,17 +187,17 @@ func (r *Rollout) allocate(d RolloutDraft, versions []*VersionInfo) *Rollout {
 		}
 	}
 	next.Seed = r.Seed
-	kept := map[VersionID][]byte{}
+	texts := map[VersionID][]byte{}
 	for _, p := range r.Parts {
 		keeps := 0
 		if i := slices.IndexFunc(versions, func(v *VersionInfo) bool { return v.ID == p.Version }); i >= 0 {
 			keeps = min(d.Versions[i].Weight, len(p.Slots))
 		}
-		kept[p.Version] = p.Slots[:keeps]
+		texts[p.Version] = p.Slots[:keeps]
 		free = append(free, p.Slots[keeps:]...)
 	}
 	for i, v := range versions {
-		slots := slices.Clone(kept[v.ID])
+		slots := slices.Clone(texts[v.ID])
 		n := d.Versions[i].Weight - len(slots)
 		slots, free = append(slots, free[:n]...), free[n:]
 		next.Parts[i] = RolloutPart{Version: v.ID, Number: v.Number, Slots: slots}
@@ -206,16 +206,16 @@ func (r *Rollout) allocate(d RolloutDraft, versions []*VersionInfo) *Rollout {
 }
 
 // rolledOut records that a rollout has changed. Either may be nil.
-func (t *Template) rolledOut(by identity.Actor, before, after *Rollout, reason string) {
-	data := map[string]any{"weights": event.Change{From: percents(before), To: percents(after)}}
+func (t *Template) rolledOut(by identity.Actor, previous, next *Rollout, reason string) {
+	data := map[string]any{"weights": event.Change{From: percents(previous), To: percents(next)}}
 	if reason != "" {
 		data["reason"] = reason
 	}
-	if after == nil {
-		after = &Rollout{Label: before.Label}
+	if next == nil {
+		next = &Rollout{Label: previous.Label}
 	}
-	data["label"] = after.Label
-	t.ChangedRollouts = append(t.ChangedRollouts, *after)
+	data["label"] = next.Label
+	t.ChangedRollouts = append(t.ChangedRollouts, *next)
 	t.Record(by, "prompt_template.rollout_changed", string(t.ID), data)
 }
 
@@ -229,9 +229,9 @@ func percents(r *Rollout) []string {
 }
 
 // endRollouts ends the rollouts of labels that moved, or that were taken away.
-func (t *Template) endRollouts(by identity.Actor, labels []string, used Labels, reason string) {
+func (t *Template) endRollouts(by identity.Actor, labels []string, allLabels Labels, reason string) {
 	for _, label := range labels {
-		if r := used[label].Rollout; r != nil {
+		if r := allLabels[label].Rollout; r != nil {
 			t.rolledOut(by, r, nil, reason)
 		}
 	}
@@ -240,8 +240,8 @@ func (t *Template) endRollouts(by identity.Actor, labels []string, used Labels, 
 // rollouts counts the labels that have a rollout.
 func (l Labels) rollouts() int {
 	n := 0
-	for _, labelled := range l {
-		if labelled.Rollout != nil {
+	for _, label := range l {
+		if label.Rollout != nil {
 			n++
 		}
 	}

@@ -23,7 +23,8 @@ func divided(weights ...int) prompt.RolloutDraft {
 
 // rollOut starts a rollout as the application does, with the versions that d names.
 func rollOut(
-	by identity.Actor, t *prompt.Template, versions map[int]*prompt.Version, d prompt.RolloutDraft, used prompt.Labels,
+	by identity.Actor, t *prompt.Template, versions map[int]*prompt.Version, d prompt.RolloutDraft,
+	labels prompt.Labels,
 ) error {
 	var others []*prompt.VersionInfo
 	for _, w := range d.Versions[1:] {
@@ -33,7 +34,7 @@ func rollOut(
 		}
 		others = append(others, v)
 	}
-	return t.RollOut(by, versions[d.Versions[0].Ref.Number], others, d, used)
+	return t.RollOut(by, versions[d.Versions[0].Ref.Number], others, d, labels)
 }
 
 func TestRollOut(t *testing.T) {
@@ -107,11 +108,11 @@ func TestRollOut(t *testing.T) {
 	})
 	t.Run("at most 10 labels have a rollout", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		used := prompt.Labels{}
+		labels := prompt.Labels{}
 		for i := range prompt.MaxRollouts {
-			used[fmt.Sprint("l", i)] = prompt.Labelled{Version: "ver3", Number: 3, Rollout: &prompt.Rollout{}}
+			labels[fmt.Sprint("l", i)] = prompt.Labelled{Version: "ver3", Number: 3, Rollout: &prompt.Rollout{}}
 		}
-		wantErr(t, rollOut(owner, tmpl, versions, divided(90, 10), used), prompt.ErrRolloutLimit)
+		wantErr(t, rollOut(owner, tmpl, versions, divided(90, 10), labels), prompt.ErrRolloutLimit)
 	})
 }
 
@@ -122,41 +123,41 @@ func running(t *testing.T, weights ...int) (*prompt.Template, map[int]*prompt.Ve
 	versions[3].Labels = []string{"live", "stable"}
 	d := divided(weights...)
 	d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
-	used := labelled()
-	wantErr(t, rollOut(owner, tmpl, versions, d, used), nil)
-	of := used["live"]
+	labels := labelled()
+	wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
+	of := labels["live"]
 	of.Rollout = &tmpl.ChangedRollouts[0]
-	used["live"] = of
+	labels["live"] = of
 	fresh, versions := sharedTemplate()
 	versions[3].Labels = []string{"live", "stable"}
-	return fresh, versions, used
+	return fresh, versions, labels
 }
 
 func TestRolloutsEnd(t *testing.T) {
 	move := prompt.LabelMove{Label: "live", Reason: "done"}
 	for name, end := range map[string]func(*prompt.Template, map[int]*prompt.Version, prompt.Labels) error{
-		"by moving the label to the other version": func(t *prompt.Template, v map[int]*prompt.Version, used prompt.Labels) error {
-			return t.MoveLabel(owner, v[1], move, used)
+		"by moving the label to the other version": func(t *prompt.Template, v map[int]*prompt.Version, labels prompt.Labels) error {
+			return t.MoveLabel(owner, v[1], move, labels)
 		},
 		"by moving the label to the version that has it": func(t *prompt.Template, v map[int]*prompt.Version,
-			used prompt.Labels) error {
-			return t.MoveLabel(owner, v[3], move, used)
+			labels prompt.Labels) error {
+			return t.MoveLabel(owner, v[3], move, labels)
 		},
-		"by taking the label away": func(t *prompt.Template, v map[int]*prompt.Version, used prompt.Labels) error {
-			return t.RemoveLabel(owner, nil, v[3], move, used)
+		"by taking the label away": func(t *prompt.Template, v map[int]*prompt.Version, labels prompt.Labels) error {
+			return t.RemoveLabel(owner, nil, v[3], move, labels)
 		},
-		"by another list of labels": func(t *prompt.Template, v map[int]*prompt.Version, used prompt.Labels) error {
-			return t.ChangeVersion(owner, nil, v[1], prompt.VersionChanges{Labels: &[]string{"live"}}, used)
+		"by another list of labels": func(t *prompt.Template, v map[int]*prompt.Version, labels prompt.Labels) error {
+			return t.ChangeVersion(owner, nil, v[1], prompt.VersionChanges{Labels: &[]string{"live"}}, labels)
 		},
-		"by a new version with the label": func(t *prompt.Template, _ map[int]*prompt.Version, used prompt.Labels) error {
+		"by a new version with the label": func(t *prompt.Template, _ map[int]*prompt.Version, labels prompt.Labels) error {
 			_, err := t.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
-				Labels: []string{"live"}}, used)
+				Labels: []string{"live"}}, labels)
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmpl, versions, used := running(t, 90, 10)
-			wantErr(t, end(tmpl, versions, used), nil)
+			tmpl, versions, labels := running(t, 90, 10)
+			wantErr(t, end(tmpl, versions, labels), nil)
 			if len(tmpl.ChangedRollouts) != 1 || len(tmpl.ChangedRollouts[0].Parts) != 0 ||
 				len(tmpl.Activated) != 1 || tmpl.Activated[0].Weights != nil {
 				t.Errorf("rollouts = %+v, ledger = %+v", tmpl.ChangedRollouts, tmpl.Activated)
@@ -171,15 +172,15 @@ func TestRolloutsEnd(t *testing.T) {
 		})
 	}
 	t.Run("a version in a rollout is not deleted", func(t *testing.T) {
-		tmpl, versions, used := running(t, 90, 10)
-		wantErr(t, tmpl.DeleteVersion(owner, nil, info(versions[3]), []prompt.Rollout{*used["live"].Rollout}),
+		tmpl, versions, labels := running(t, 90, 10)
+		wantErr(t, tmpl.DeleteVersion(owner, nil, info(versions[3]), []prompt.Rollout{*labels["live"].Rollout}),
 			prompt.ErrVersionInRollout)
 	})
 	t.Run("the same weights again change nothing", func(t *testing.T) {
-		tmpl, versions, used := running(t, 90, 10)
+		tmpl, versions, labels := running(t, 90, 10)
 		d := divided(90, 10)
 		d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
-		wantErr(t, rollOut(owner, tmpl, versions, d, used), nil)
+		wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
 		if len(tmpl.Recorded()) != 0 || len(tmpl.ChangedRollouts) != 0 {
 			t.Errorf("recorded %v", tmpl.Recorded())
 		}
@@ -196,7 +197,7 @@ func readers(r *prompt.Rollout) []prompt.VersionID {
 }
 
 func TestChoose(t *testing.T) {
-	change := func(t *testing.T, used prompt.Labels, weights ...int) *prompt.Rollout {
+	change := func(t *testing.T, labels prompt.Labels, weights ...int) *prompt.Rollout {
 		t.Helper()
 		tmpl, versions := sharedTemplate()
 		versions[3].Labels = []string{"live", "stable"}
@@ -205,7 +206,7 @@ func TestChoose(t *testing.T) {
 		for i, number := range []int{3, 1, 2}[:len(weights)] {
 			d.Versions[i].Ref.Number = number
 		}
-		wantErr(t, rollOut(owner, tmpl, versions, d, used), nil)
+		wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
 		return &tmpl.ChangedRollouts[0]
 	}
 	t.Run("each version is chosen for its share of the keys", func(t *testing.T) {
@@ -223,11 +224,11 @@ func TestChoose(t *testing.T) {
 		}
 	})
 	t.Run("other weights move only as many keys as they must", func(t *testing.T) {
-		_, _, used := running(t, 90, 10)
-		before := used["live"].Rollout
-		after := change(t, used, 60, 30, 10)
+		_, _, labels := running(t, 90, 10)
+		previous := labels["live"].Rollout
+		after := change(t, labels, 60, 30, 10)
 		moved := 0
-		was, is := readers(before), readers(after)
+		was, is := readers(previous), readers(after)
 		for i := range was {
 			if was[i] != is[i] {
 				moved++
@@ -239,7 +240,7 @@ func TestChoose(t *testing.T) {
 		if moved < 2_800 || moved > 3_200 {
 			t.Errorf("%d of 10,000 keys moved, want 30 %%", moved)
 		}
-		if after.Seed != before.Seed {
+		if after.Seed != previous.Seed {
 			t.Error("the keys are divided again")
 		}
 	})

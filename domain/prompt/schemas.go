@@ -15,44 +15,44 @@ var compared = []string{"type", "enum", "const", "properties", "required", "item
 // schema adds how a value that is valid by the schema to can be one that a reader of from does not know. path is where
 // the schema is within member. Readers ignore members that only to has, so these are no break.
 func (b *breaks) schema(member, path string, from, to any) {
-	before, _ := from.(map[string]any)
-	after, _ := to.(map[string]any)
-	if len(before) == 0 || len(*b) == maxBreaks { // every value is valid
+	previous, _ := from.(map[string]any)
+	next, _ := to.(map[string]any)
+	if len(previous) == 0 || len(*b) == maxBreaks { // every value is valid
 		return
 	}
-	if types := typesOf(before); len(types) > 0 && !areAllowed(typesOf(after), types) {
+	if types := typesOf(previous); len(types) > 0 && !areAllowed(typesOf(next), types) {
 		b.add(member, path, "schema_type_changed", "Values of other types are possible.")
 		return
 	}
-	if values := valuesOf(before); len(values) > 0 && !areAllowed(valuesOf(after), values) {
+	if values := valuesOf(previous); len(values) > 0 && !areAllowed(valuesOf(next), values) {
 		b.add(member, path, "schema_enum_extended", "Values are possible that were not.")
 	}
-	b.members(member, path, before, after)
-	if items, ok := before["items"]; ok {
-		b.schema(member, join(path, "[]"), items, after["items"])
+	b.members(member, path, previous, next)
+	if items, ok := previous["items"]; ok {
+		b.schema(member, join(path, "[]"), items, next["items"])
 	}
-	for _, keyword := range slices.Sorted(maps.Keys(before)) {
+	for _, keyword := range slices.Sorted(maps.Keys(previous)) {
 		if slices.Contains(annotations, keyword) || slices.Contains(compared, keyword) {
 			continue
 		}
-		if value, ok := after[keyword]; !ok || !sameJSON(before[keyword], value) {
+		if value, ok := next[keyword]; !ok || !sameJSON(previous[keyword], value) {
 			b.add(member, join(path, keyword), "schema_changed", "This keyword of the schema changed.")
 		}
 	}
 }
 
 // members adds the properties that can be absent and could not be, and those with other values.
-func (b *breaks) members(member, path string, before, after map[string]any) {
-	properties, _ := before["properties"].(map[string]any)
-	now, _ := after["properties"].(map[string]any)
-	was, required := forms(before["required"]), forms(after["required"])
+func (b *breaks) members(member, path string, previous, next map[string]any) {
+	properties, _ := previous["properties"].(map[string]any)
+	now, _ := next["properties"].(map[string]any)
+	oldForms, newForms := forms(previous["required"]), forms(next["required"])
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		schema, ok := now[name]
 		if !ok {
 			b.add(member, join(path, name), "property_removed", "Applications can read this member.")
 			continue
 		}
-		if form, _ := canonical(name); was[form] && !required[form] {
+		if form, _ := canonical(name); oldForms[form] && !newForms[form] {
 			b.add(member, join(path, name), "property_optional", "Was always present, and can be absent.")
 		}
 		b.schema(member, join(path, name), properties[name], schema)
@@ -100,9 +100,9 @@ func forms(value any) map[string]bool {
 }
 
 // areAllowed reports whether each of items is one of allowed. No items stand for all that exist, so they are not.
-func areAllowed(items, allowed map[string]bool) bool {
+func areAllowed(items, set map[string]bool) bool {
 	for item := range items {
-		if !allowed[item] {
+		if !set[item] {
 			return false
 		}
 	}

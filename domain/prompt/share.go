@@ -65,13 +65,14 @@ func (g Grant) check(by identity.Actor) error {
 	return fault.Join(target, checkExpiry(by, g.ExpiresAt))
 }
 
-func (g Grant) share(by identity.Actor, to Recipient) Share {
-	return Share{User: to.User, Name: to.Name, Email: to.Email, Role: g.Role, ExpiresAt: g.ExpiresAt,
+func (g Grant) share(by identity.Actor, recipient Recipient) Share {
+	return Share{User: recipient.User, Name: recipient.Name, Email: recipient.Email, Role: g.Role,
+		ExpiresAt: g.ExpiresAt,
 		GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
 }
 
 // Share gives a user a role. to is the member that the grant resolves to, empty if there is none.
-func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error) {
+func (t *Template) Share(by identity.Actor, recipient Recipient, g Grant) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
@@ -79,18 +80,18 @@ func (t *Template) Share(by identity.Actor, to Recipient, g Grant) (Share, error
 		return Share{}, err
 	}
 	switch {
-	case !to.InWorkspace:
+	case !recipient.InWorkspace:
 		return Share{}, ErrUserNotInWorkspace
-	case to.User == t.Owner:
+	case recipient.User == t.Owner:
 		return Share{}, ErrOwnerShare
 	case g.Role > t.Access(by):
 		return Share{}, identity.ErrRoleCeiling
-	case to.Share != nil && to.Share.Live(by.At): // an expired share is replaced
+	case recipient.Share != nil && recipient.Share.Live(by.At): // an expired share is replaced
 		return Share{}, ErrAlreadyShared
-	case to.Share == nil && to.Shares >= MaxShares:
+	case recipient.Share == nil && recipient.Shares >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
-	s := g.share(by, to)
+	s := g.share(by, recipient)
 	t.save(s)
 	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": s.User, "role": g.Role.String()})
 	return s, nil
@@ -103,68 +104,69 @@ type ShareChanges struct {
 }
 
 // ChangeShare changes a user's share.
-func (t *Template) ChangeShare(by identity.Actor, at revision.Match, of Recipient, c ShareChanges) (Share, error) {
+func (t *Template) ChangeShare(by identity.Actor, match revision.Match, recipient Recipient, c ShareChanges) (Share,
+	error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
-	if of.Share == nil {
+	if recipient.Share == nil {
 		return Share{}, ErrShareNotFound
 	}
-	s := *of.Share
-	if err := at.Check(s.Revision); err != nil {
+	s := *recipient.Share
+	if err := match.Check(s.Revision); err != nil {
 		return Share{}, err
 	}
-	changed, err := s.change(by, t.Access(by), c)
-	if err != nil || len(changed) == 0 {
+	changes, err := s.change(by, t.Access(by), c)
+	if err != nil || len(changes) == 0 {
 		return s, err
 	}
 	t.save(s)
-	changed["user_id"] = s.User
-	t.Record(by, "prompt_share.updated", string(t.ID), changed)
+	changes["user_id"] = s.User
+	t.Record(by, "prompt_share.updated", string(t.ID), changes)
 	return s, nil
 }
 
 // change applies c for by, who has the role have on what is shared, and returns what changed as an event holds it.
-func (s *Share) change(by identity.Actor, have access.Role, c ShareChanges) (map[string]any, error) {
-	changed := map[string]any{}
+func (s *Share) change(by identity.Actor, role access.Role, c ShareChanges) (map[string]any, error) {
+	changes := map[string]any{}
 	if c.Role != nil && *c.Role != s.Role {
-		if max(*c.Role, s.Role) > have {
+		if max(*c.Role, s.Role) > role {
 			return nil, identity.ErrRoleCeiling
 		}
-		changed["role"] = event.Change{From: s.Role.String(), To: c.Role.String()}
+		changes["role"] = event.Change{From: s.Role.String(), To: c.Role.String()}
 		s.Role = *c.Role
 	}
 	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(s.ExpiresAt) {
 		if err := checkExpiry(by, *c.ExpiresAt); err != nil {
 			return nil, err
 		}
-		changed["expires_at"] = event.Change{From: orNil(s.ExpiresAt), To: orNil(*c.ExpiresAt)}
+		changes["expires_at"] = event.Change{From: orNil(s.ExpiresAt), To: orNil(*c.ExpiresAt)}
 		s.ExpiresAt = *c.ExpiresAt
 	}
-	if len(changed) > 0 {
+	if len(changes) > 0 {
 		s.Revision++
 		s.UpdatedAt = by.At
 	}
-	return changed, nil
+	return changes, nil
 }
 
 // Unshare removes a user's share. Requires the manager role; every user may remove their own.
-func (t *Template) Unshare(by identity.Actor, at revision.Match, of Recipient) error {
+func (t *Template) Unshare(by identity.Actor, match revision.Match, recipient Recipient) error {
 	need := access.Manager
-	if of.User == by.User && !by.ReadOnly() {
+	if recipient.User == by.User && !by.ReadOnly() {
 		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return err
 	}
-	if of.Share == nil {
+	if recipient.Share == nil {
 		return ErrShareNotFound
 	}
-	if err := at.Check(of.Share.Revision); err != nil {
+	if err := match.Check(recipient.Share.Revision); err != nil {
 		return err
 	}
-	t.save(Share{User: of.User})
-	t.Record(by, "prompt_share.deleted", string(t.ID), map[string]any{"user_id": of.User})
+	t.save(Share{User: recipient.User})
+	t.Record(by, "prompt_share.deleted", string(t.ID), map[string]any{"user_id": recipient.User})
 	return nil
 }
 

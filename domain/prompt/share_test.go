@@ -15,10 +15,10 @@ import (
 func TestShare(t *testing.T) {
 	t.Run("a share is what was granted", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		until := now.Add(time.Hour)
+		end := now.Add(time.Hour)
 		got, err := tmpl.Share(manager, named("sam"), prompt.Grant{Email: "sam@example.com", Role: access.Editor,
-			ExpiresAt: until})
-		want := prompt.Share{User: "sam", Role: access.Editor, ExpiresAt: until, GrantedBy: "max", Revision: 1,
+			ExpiresAt: end})
+		want := prompt.Share{User: "sam", Role: access.Editor, ExpiresAt: end, GrantedBy: "max", Revision: 1,
 			CreatedAt: now, UpdatedAt: now}
 		if err != nil || got != want || !slices.Equal(tmpl.ChangedShares, []prompt.Share{want}) ||
 			tmpl.Access(stranger) != access.Editor {
@@ -55,13 +55,13 @@ func TestShare(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
-			before, _ := sharedTemplate()
-			to := named(tt.user)
-			to.Shares = tt.shares
-			got, err := tmpl.Share(tt.by, to, tt.g)
+			previous, _ := sharedTemplate()
+			recipient := named(tt.user)
+			recipient.Shares = tt.shares
+			got, err := tmpl.Share(tt.by, recipient, tt.g)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
-				unchanged(t, tmpl, before)
+				unchanged(t, tmpl, previous)
 			} else if s := got; !slices.Equal(tmpl.ChangedShares, []prompt.Share{s}) || s.Role != tt.g.Role ||
 				!s.ExpiresAt.IsZero() || s.Revision != 1 {
 				t.Errorf("share = %+v, to save %+v", s, tmpl.ChangedShares)
@@ -82,12 +82,12 @@ func TestShare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			_, err := tmpl.Share(owner, named("sam"), tt.g)
 			if got := wrongFields(t, err); !slices.Equal(got, []string{tt.want}) {
 				t.Errorf("wrong = %q, want %q", got, tt.want)
 			}
-			unchanged(t, tmpl, before)
+			unchanged(t, tmpl, previous)
 		})
 	}
 }
@@ -96,17 +96,17 @@ func TestChangeShare(t *testing.T) {
 	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		until := now.Add(time.Hour)
+		end := now.Add(time.Hour)
 		got, err := tmpl.ChangeShare(later, nil, named("vic"),
-			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
+			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &end})
 		if err != nil || !slices.Equal(tmpl.ChangedShares, []prompt.Share{got}) || got.Role != access.Manager ||
-			got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
+			got.ExpiresAt != end || got.Revision != 2 || got.UpdatedAt != later.At {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, later, "prompt_share.updated")
 		data := tmpl.Recorded()[0].Data
 		if data["user_id"] != identity.UserID("vic") || data["role"] != (event.Change{From: "viewer", To: "manager"}) ||
-			data["expires_at"] != (event.Change{From: nil, To: until}) {
+			data["expires_at"] != (event.Change{From: nil, To: end}) {
 			t.Errorf("data = %v", data)
 		}
 	})
@@ -119,13 +119,13 @@ func TestChangeShare(t *testing.T) {
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		got, err := tmpl.ChangeShare(owner, nil, named("exp"),
 			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
 		if err != nil || got != shares()["exp"] {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	for _, tt := range []struct {
 		name string
@@ -145,10 +145,10 @@ func TestChangeShare(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			_, err := tmpl.ChangeShare(tt.by, nil, named(tt.user), tt.c)
 			wantErr(t, err, tt.want)
-			unchanged(t, tmpl, before)
+			unchanged(t, tmpl, previous)
 		})
 	}
 }
@@ -174,10 +174,10 @@ func TestUnshare(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			wantErr(t, tmpl.Unshare(tt.by, nil, named(tt.user)), tt.want)
 			if tt.want != nil {
-				unchanged(t, tmpl, before)
+				unchanged(t, tmpl, previous)
 				return
 			}
 			if !slices.Equal(tmpl.ChangedShares, []prompt.Share{{User: tt.user}}) {

@@ -28,26 +28,26 @@ type ShareChanged struct {
 
 // SetShare gives a user the role of a grant, or ends the share if that is None. A share that exists keeps its end if
 // the grant has none. Requires the manager role, also of those who only end their own.
-func (t *Template) SetShare(by identity.Actor, to Recipient, g Grant) (ShareChanged, error) {
+func (t *Template) SetShare(by identity.Actor, recipient Recipient, g Grant) (ShareChanged, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return ShareChanged{}, err
 	}
-	none := Share{User: to.User}
+	empty := Share{User: recipient.User}
 	switch {
-	case g.Role == access.None && to.Share == nil:
-		return ShareChanged{none, ShareUnchanged}, nil
+	case g.Role == access.None && recipient.Share == nil:
+		return ShareChanged{empty, ShareUnchanged}, nil
 	case g.Role == access.None:
-		return ShareChanged{none, ShareRemoved}, t.Unshare(by, nil, to)
-	case to.Share == nil, !to.Share.Live(by.At):
-		s, err := t.Share(by, to, g)
+		return ShareChanged{empty, ShareRemoved}, t.Unshare(by, nil, recipient)
+	case recipient.Share == nil, !recipient.Share.Live(by.At):
+		s, err := t.Share(by, recipient, g)
 		return ShareChanged{s, ShareAdded}, err
 	}
 	c := ShareChanges{Role: &g.Role}
 	if !g.ExpiresAt.IsZero() {
 		c.ExpiresAt = &g.ExpiresAt
 	}
-	s, err := t.ChangeShare(by, nil, to, c)
-	if err == nil && s.Revision == to.Share.Revision {
+	s, err := t.ChangeShare(by, nil, recipient, c)
+	if err == nil && s.Revision == recipient.Share.Revision {
 		return ShareChanged{s, ShareUnchanged}, nil
 	}
 	return ShareChanged{s, ShareUpdated}, err
@@ -55,23 +55,23 @@ func (t *Template) SetShare(by identity.Actor, to Recipient, g Grant) (ShareChan
 
 // CheckGrants returns an error that names every grant which is wrong by itself.
 func CheckGrants(by identity.Actor, grants []Grant) error {
-	wrong := make([]error, len(grants))
+	errs := make([]error, len(grants))
 	for i, g := range grants {
-		wrong[i] = InGrant(i, g.check(by))
+		errs[i] = InGrant(i, g.check(by))
 	}
-	return fault.Join(wrong...)
+	return fault.Join(errs...)
 }
 
 // InGrant returns an error of the i-th of several grants as one that names it; errors that are no response to the
 // caller stay as they are.
 func InGrant(i int, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
-	switch at := "/changes/" + strconv.Itoa(i); {
+	switch pointer := "/changes/" + strconv.Itoa(i); {
 	case !ok:
 		return err
 	case len(f.Fields) > 0:
-		return fault.PrefixPointers(at, err)
+		return fault.PrefixPointers(pointer, err)
 	default:
-		return fault.InField(at, f.Code, f.Detail)
+		return fault.InField(pointer, f.Code, f.Detail)
 	}
 }

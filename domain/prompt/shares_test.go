@@ -12,7 +12,7 @@ import (
 )
 
 func TestSetShare(t *testing.T) {
-	until := now.Add(time.Hour)
+	end := now.Add(time.Hour)
 	for _, tt := range []struct {
 		name   string
 		by     identity.Actor
@@ -22,9 +22,9 @@ func TestSetShare(t *testing.T) {
 		action prompt.ShareAction
 		want   error
 	}{
-		{"a new share", manager, "sam", access.Editor, until, prompt.ShareAdded, nil},
+		{"a new share", manager, "sam", access.Editor, end, prompt.ShareAdded, nil},
 		{"another role", manager, "vic", access.Editor, time.Time{}, prompt.ShareUpdated, nil},
-		{"another end", manager, "vic", access.Viewer, until, prompt.ShareUpdated, nil},
+		{"another end", manager, "vic", access.Viewer, end, prompt.ShareUpdated, nil},
 		{"what it is already", manager, "vic", access.Viewer, time.Time{}, prompt.ShareUnchanged, nil},
 		{"a share that has expired", manager, "exp", access.Viewer, time.Time{}, prompt.ShareAdded, nil},
 		{"none any more", manager, "vic", access.None, time.Time{}, prompt.ShareRemoved, nil},

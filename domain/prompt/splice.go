@@ -23,12 +23,12 @@ func splice(t *mustache.PartialTag, c Content, room int) string {
 	if begin == usual {
 		body = inline(body)
 	}
-	before, after := "", ""
+	opening, closing := "", ""
 	switch {
 	case begin != in:
-		before = in.set(begin) + begin.comment()
+		opening = in.set(begin) + begin.comment()
 	case opensLine(body, begin):
-		before = begin.comment() + begin.comment()
+		opening = begin.comment() + begin.comment()
 	}
 	if rest := strings.TrimRight(body, end.Opening[:1]); rest != body {
 		// The next tag would begin within the text, as in {{{name}}.
@@ -37,11 +37,11 @@ func splice(t *mustache.PartialTag, c Content, room int) string {
 	}
 	switch {
 	case end != in:
-		after = end.comment() + end.set(in) + in.comment()
+		closing = end.comment() + end.set(in) + in.comment()
 	case closesLine(body, end):
-		after = end.comment() + end.comment()
+		closing = end.comment() + end.comment()
 	}
-	return before + body + after
+	return opening + body + closing
 }
 
 // spliceLines is splice for a tag that is alone on its line. It stops beyond room, because a long indent before each
@@ -75,8 +75,8 @@ type delims mustache.Delimiters
 var usual = delims(mustache.Usual)
 
 // set returns the tag that sets other delimiters.
-func (d delims) set(to delims) string {
-	return d.Opening + "=" + to.Opening + " " + to.Closing + "=" + d.Closing
+func (d delims) set(target delims) string {
+	return d.Opening + "=" + target.Opening + " " + target.Closing + "=" + d.Closing
 }
 
 // comment returns a tag that prints nothing. Two of them next to each other are never alone on their line.
@@ -84,15 +84,15 @@ func (d delims) comment() string { return d.Opening + "!" + d.Closing }
 
 // quoted returns a text, and the delimiters that must be in force before it, and that are in force after it. A text
 // that is used as it is must have no tag.
-func quoted(c Content, now delims) (body string, begin, end delims) {
+func quoted(c Content, current delims) (body string, begin, end delims) {
 	if c.Format != Verbatim {
-		_, after := mustache.Tags(c.Text)
-		return c.Text, usual, delims(after)
+		_, delimiters := mustache.Tags(c.Text)
+		return c.Text, usual, delims(delimiters)
 	}
-	if now == usual && !strings.Contains(c.Text, "{") {
-		return c.Text, now, now
+	if current == usual && !strings.Contains(c.Text, "{") {
+		return c.Text, current, current
 	}
-	other := now.other(c.Text)
+	other := current.other(c.Text)
 	return c.Text, other, other
 }
 
@@ -102,11 +102,11 @@ func (d delims) other(text string) delims {
 	if !strings.Contains(text, other.Opening) && other != d {
 		return other
 	}
-	taken := numbersAfter(text, other.Opening)
+	numbers := numbersAfter(text, other.Opening)
 	for i := 0; ; i++ {
-		numbered := delims{other.Opening + strconv.Itoa(i), other.Closing}
-		if !taken[i] && numbered != d {
-			return numbered
+		unique := delims{other.Opening + strconv.Itoa(i), other.Closing}
+		if !numbers[i] && unique != d {
+			return unique
 		}
 	}
 }
@@ -147,15 +147,15 @@ func inline(body string) string {
 		return body
 	}
 	var out strings.Builder
-	at := 0
+	offset := 0
 	for _, tag := range tags {
-		out.WriteString(body[at:tag.Start])
+		out.WriteString(body[offset:tag.Start])
 		out.WriteString(body[tag.From:tag.To])
-		if at = tag.End; tag.Trims() {
+		if offset = tag.End; tag.Trims() {
 			out.WriteString(delims(tag.After).comment())
 		}
 	}
-	out.WriteString(body[at:])
+	out.WriteString(body[offset:])
 	return out.String()
 }
 

@@ -193,34 +193,34 @@ func (c Changes) Needs() access.Role {
 }
 
 // Change applies changes. owner is the user that c.Owner names, if any.
-func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner Recipient) error {
-	if err := t.allow(by, c.Needs(), at); err != nil {
+func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, owner Recipient) error {
+	if err := t.allow(by, c.Needs(), match); err != nil {
 		return err
 	}
-	changed := map[string]any{}
+	changes := map[string]any{}
 	c.Name = naming.Changed(t.Name, c.Name)
-	event.Set(&t.Name, c.Name, "name", changed)
-	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
-	event.Set(&t.Protected, c.Protected, "protected", changed)
-	event.Set(&t.Compatibility, c.Compatibility, "compatibility", changed)
-	event.Set(&t.Approvals, c.Approvals, "approvals", changed)
+	event.Set(&t.Name, c.Name, "name", changes)
+	event.Set(&t.Visibility, c.Visibility, "visibility", changes)
+	event.Set(&t.Protected, c.Protected, "protected", changes)
+	event.Set(&t.Compatibility, c.Compatibility, "compatibility", changes)
+	event.Set(&t.Approvals, c.Approvals, "approvals", changes)
 	if c.RequiredChecks != nil && !slices.Equal(sorted(*c.RequiredChecks), sorted(t.RequiredChecks)) {
-		changed["required_checks"] = event.Change{From: sorted(t.RequiredChecks), To: sorted(*c.RequiredChecks)}
+		changes["required_checks"] = event.Change{From: sorted(t.RequiredChecks), To: sorted(*c.RequiredChecks)}
 		t.RequiredChecks = slices.Sorted(slices.Values(*c.RequiredChecks))
 	}
-	event.Set(&t.IncludeMode, c.IncludeMode, "include_mode", changed)
-	event.SetQuietly(&t.Description, c.Description, "description", changed)
+	event.Set(&t.IncludeMode, c.IncludeMode, "include_mode", changes)
+	event.SetQuietly(&t.Description, c.Description, "description", changes)
 	if c.Tags != nil {
-		before := strings.Join(t.Tags, "\x00")
+		tags := strings.Join(t.Tags, "\x00")
 		t.Tags = *c.Tags
-		if strings.Join(t.Tags, "\x00") != before {
-			changed["tags"] = true
+		if strings.Join(t.Tags, "\x00") != tags {
+			changes["tags"] = true
 		}
 	}
 	if c.Metadata != nil {
-		before := string(t.Metadata)
-		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != before {
-			changed["metadata"] = true
+		metadata := string(t.Metadata)
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != metadata {
+			changes["metadata"] = true
 		}
 	}
 	if err := t.check(c.Name != nil); err != nil {
@@ -232,67 +232,67 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, owner
 		}
 		t.transfer(by, owner)
 	}
-	if len(changed) > 0 {
-		t.Record(by, "prompt_template.updated", string(t.ID), changed)
+	if len(changes) > 0 {
+		t.Record(by, "prompt_template.updated", string(t.ID), changes)
 	}
 	t.Touch(by)
 	return nil
 }
 
 // transfer makes to the owner. The previous owner becomes a manager.
-func (t *Template) transfer(by identity.Actor, to Recipient) {
-	if manager := t.Transfer(by, t.object(), to.User); manager != "" {
+func (t *Template) transfer(by identity.Actor, recipient Recipient) {
+	if manager := t.Transfer(by, t.object(), recipient.User); manager != "" {
 		t.save(Share{User: manager, Role: access.Manager, GrantedBy: by.User, Revision: 1, CreatedAt: by.At,
 			UpdatedAt: by.At})
 	}
-	if to.Share != nil {
-		t.save(Share{User: to.User})
+	if recipient.Share != nil {
+		t.save(Share{User: recipient.User})
 	}
 }
 
 // check returns all that is wrong with the fields of t. A stored name (not renamed) is not checked.
-func (t *Template) check(renamed bool) error {
-	var wrong fault.Fields
+func (t *Template) check(isRenamed bool) error {
+	var errs fault.Fields
 	switch n := utf8.RuneCountInString(t.Name); {
-	case !renamed:
+	case !isRenamed:
 	case n == 0:
-		wrong.Add("/name", "too_short", "Must not be empty.")
+		errs.Add("/name", "too_short", "Must not be empty.")
 	case n > 255:
-		wrong.Add("/name", "too_long", "Must have at most 255 characters.")
+		errs.Add("/name", "too_long", "Must have at most 255 characters.")
 	case !validName(t.Name):
-		wrong.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends "+
+		errs.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends "+
 			"with a space.")
 	}
 	if t.Type != Text && t.Type != Chat {
-		wrong.Add("/type", "not_allowed_value", "Must be text or chat.")
+		errs.Add("/type", "not_allowed_value", "Must be text or chat.")
 	}
-	t.Visibility.Check(&wrong)
+	t.Visibility.Check(&errs)
 	if t.Compatibility != Unchecked && t.Compatibility != Backward {
-		wrong.Add("/compatibility", "not_allowed_value", "Must be none or backward.")
+		errs.Add("/compatibility", "not_allowed_value", "Must be none or backward.")
 	}
 	if t.IncludeMode != Pinned && t.IncludeMode != Floating {
-		wrong.Add("/include_mode", "not_allowed_value", "Must be pinned or floating.")
+		errs.Add("/include_mode", "not_allowed_value", "Must be pinned or floating.")
 	}
 	if utf8.RuneCountInString(t.Description) > 2000 {
-		wrong.Add("/description", "too_long", "Must have at most 2000 characters.")
+		errs.Add("/description", "too_long", "Must have at most 2000 characters.")
 	}
 	if len(t.Tags) > 20 {
-		wrong.Add("/tags", "too_many_items", "Must have at most 20 items.")
+		errs.Add("/tags", "too_many_items", "Must have at most 20 items.")
 	}
 	for _, tag := range t.Tags {
 		if n := utf8.RuneCountInString(tag); n == 0 || n > 50 {
-			wrong.Add("/tags", "too_long", "Every tag must have 1 to 50 characters.")
+			errs.Add("/tags", "too_long", "Every tag must have 1 to 50 characters.")
 			break
 		}
 	}
 	if t.Approvals < 0 || t.Approvals > MaxApprovals {
-		wrong.Add("/approvals", "out_of_range", "Must be 0 to 10.")
+		errs.Add("/approvals", "out_of_range", "Must be 0 to 10.")
 	}
-	checkRequired(&wrong, t.RequiredChecks)
+	checkRequired(&errs, t.RequiredChecks)
 	if len(t.Metadata) > 16<<10 {
-		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+		errs.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // validName reports whether every part of a name, between slashes, can be shown as a folder.

@@ -173,25 +173,26 @@ func TestChange(t *testing.T) {
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description,
-			Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}),
+		previous, _ := sharedTemplate()
+		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &previous.Name, Description: &previous.Description,
+			Tags: &[]string{"a"}, Visibility: &previous.Visibility, Protected: &previous.Protected,
+			Owner: &previous.Owner}),
 			nil)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("nothing at all changes nothing", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{}), nil)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("what one may not change is refused with all the rest", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
 		wantErr(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}),
 			prompt.ErrForbidden)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 }
 
@@ -224,9 +225,9 @@ func TestTransfer(t *testing.T) {
 	})
 	t.Run("no one from outside becomes the owner", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		wantErr(t, apply(tmpl, owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing",
 		func(t *testing.T) {
@@ -295,9 +296,9 @@ func TestDeleteAndRestore(t *testing.T) {
 	} {
 		t.Run("restoring a live one changes nothing for "+who, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			wantErr(t, tmpl.Restore(tt.by), tt.want)
-			unchanged(t, tmpl, before)
+			unchanged(t, tmpl, previous)
 		})
 	}
 }

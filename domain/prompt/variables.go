@@ -13,48 +13,48 @@ import (
 const nameRule = "Must begin with a letter or _, and have at most 64 letters, digits, _, dots and hyphens."
 
 // check adds the errors in a declaration, which is at pointer.
-func (v Variable) check(pointer string, wrong *fault.Fields) {
+func (v Variable) check(pointer string, errs *fault.Fields) {
 	if !isVariableName(v.Name) {
-		wrong.Add(pointer+"/name", "invalid_format", nameRule)
+		errs.Add(pointer+"/name", "invalid_format", nameRule)
 	}
-	wrong.AddCharacters(pointer+"/description", v.Description)
+	errs.AddCharacters(pointer+"/description", v.Description)
 	if !slices.Contains(variableTypes, v.Type) {
-		wrong.Add(pointer+"/type", "not_allowed_value", "Must be any, string, number, boolean, array or object.")
+		errs.Add(pointer+"/type", "not_allowed_value", "Must be any, string, number, boolean, array or object.")
 		return
 	}
 	if v.Enum != nil && len(v.Enum) == 0 {
-		wrong.Add(pointer+"/enum", "too_few_items", "Must have at least one item.")
+		errs.Add(pointer+"/enum", "too_few_items", "Must have at least one item.")
 	}
 	seen := map[string]bool{}
-	for i, allowed := range v.Enum {
-		form, err := canonical(allowed)
-		if hasLongNumber(allowed) {
-			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "too_long", numberRule)
-		} else if err != nil || !fits(v.Type, allowed) {
-			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+
+	for i, value := range v.Enum {
+		form, err := canonical(value)
+		if hasLongNumber(value) {
+			errs.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "too_long", numberRule)
+		} else if err != nil || !fits(v.Type, value) {
+			errs.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+
 				", as the variable is.")
 		} else if seen[form] {
-			wrong.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Must not be listed twice.")
+			errs.Add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Must not be listed twice.")
 		}
 		seen[form] = true
 	}
 	if value, err := v.defaultValue(); hasLongNumber(value) {
-		wrong.Add(pointer+"/default", "too_long", numberRule)
+		errs.Add(pointer+"/default", "too_long", numberRule)
 	} else if err != nil || v.Default != nil && !fits(v.Type, value) {
-		wrong.Add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
+		errs.Add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 	} else if v.Default != nil && !v.allows(value) {
-		wrong.Add(pointer+"/default", "not_allowed_value", "Must be one of enum.")
+		errs.Add(pointer+"/default", "not_allowed_value", "Must be one of enum.")
 	}
 }
 
 // checkPlaceholder adds the errors in the declaration of a placeholder's variable.
-func (v Variable) checkPlaceholder(pointer string, wrong *fault.Fields) {
+func (v Variable) checkPlaceholder(pointer string, errs *fault.Fields) {
 	if v.Type != "array" {
-		wrong.Add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
+		errs.Add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
 	}
 	if value, err := v.defaultValue(); err == nil {
 		if list, ok := value.([]any); ok {
-			messagesOf(list, pointer+"/default", wrong)
+			messagesOf(list, pointer+"/default", errs)
 		}
 	}
 }
@@ -76,8 +76,8 @@ func (v Variable) allows(value any) bool {
 	if err != nil {
 		return false
 	}
-	for _, allowed := range v.Enum {
-		if a, err := canonical(allowed); err == nil && a == form {
+	for _, value := range v.Enum {
+		if a, err := canonical(value); err == nil && a == form {
 			return true
 		}
 	}
@@ -137,7 +137,7 @@ func (c Content) parse() ([]part, error) {
 	for i, m := range c.Messages {
 		parts = append(parts, part{fmt.Sprintf("/messages/%d/content", i), mustache.Text{Text: m.Content}})
 	}
-	var wrong fault.Fields
+	var errs fault.Fields
 	for i, p := range parts {
 		if c.Format == Verbatim {
 			parts[i].body.Nodes = []mustache.Node{{Kind: mustache.Literal, End: len(p.body.Text)}}
@@ -145,12 +145,12 @@ func (c Content) parse() ([]part, error) {
 		}
 		nodes, err := mustache.Parse(p.body.Text, checkInclude)
 		if err != nil {
-			wrong.Add(p.pointer, "unsupported_syntax", err.Error())
+			errs.Add(p.pointer, "unsupported_syntax", err.Error())
 		}
 		parts[i].body.Nodes = nodes
 	}
-	if len(wrong) > 0 {
-		return nil, ErrUnsupportedSyntax.WithFields(wrong...)
+	if len(errs) > 0 {
+		return nil, ErrUnsupportedSyntax.WithFields(errs...)
 	}
 	return parts, nil
 }
@@ -186,8 +186,8 @@ func (c Content) types() map[string]string {
 // declared. In a section over an array or an object, a name can be a member of the items, and in one over
 // a variable of type any it belongs to the section's context, so it is not refused there.
 func (c Content) undeclared(parts []part) error {
-	types, named := c.types(), map[string]bool{}
-	var wrong fault.Fields
+	types, names := c.types(), map[string]bool{}
+	var errs fault.Fields
 	var visit func(p part, nodes []mustache.Node, members bool)
 	visit = func(p part, nodes []mustache.Node, members bool) {
 		for _, n := range nodes {
@@ -205,23 +205,23 @@ func (c Content) undeclared(parts []part) error {
 					break
 				}
 			}
-			if root := mustache.Root(n.Name); variable == "" && !members && !named[root] {
-				named[root] = true
-				wrong.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.",
+			if root := mustache.Root(n.Name); variable == "" && !members && !names[root] {
+				names[root] = true
+				errs.Add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.",
 					n.Line, root))
 			}
-			within := members || types[variable] == anyType
+			isMember := members || types[variable] == anyType
 			if n.Kind == mustache.Section {
-				within = within || variable != n.Name || types[variable] == "array" || types[variable] == "object"
+				isMember = isMember || variable != n.Name || types[variable] == "array" || types[variable] == "object"
 			}
-			visit(p, n.Nodes, within)
+			visit(p, n.Nodes, isMember)
 		}
 	}
 	for _, p := range parts {
 		visit(p, p.body.Nodes, false)
 	}
-	if len(wrong) > 0 {
-		return ErrUndeclaredVariable.WithFields(wrong...)
+	if len(errs) > 0 {
+		return ErrUndeclaredVariable.WithFields(errs...)
 	}
 	return nil
 }

@@ -149,13 +149,13 @@ type VersionDraft struct {
 }
 
 // AddVersion creates the next version of t, a draft unless it has labels or is activated. used are the labels of t.
-func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*Version, error) {
-	may := t.Allow(by, access.Editor)
+func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) (*Version, error) {
+	denial := t.Allow(by, access.Editor)
 	if len(d.Labels) > 0 || d.Activate {
-		may = t.mayRelease(by)
+		denial = t.mayRelease(by)
 	}
-	if may != nil {
-		return nil, may
+	if denial != nil {
+		return nil, denial
 	}
 	if d.Base != "" && d.Base != t.AllVersions.Latest {
 		return nil, ErrBaseOutdated
@@ -178,8 +178,8 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*
 		t.freeze(v.info())
 	}
 	t.Record(by, "prompt_version.created", string(t.ID),
-		v.named(used.taken(v.info(), map[string]any{"labels": v.Labels})))
-	t.relabelled(by, v.info(), nil, used, "")
+		v.named(labels.taken(v.info(), map[string]any{"labels": v.Labels})))
+	t.relabelled(by, v.info(), nil, labels, "")
 	if d.Activate {
 		return v, t.Activate(by, nil, v.info(), nil, d.Reason)
 	}
@@ -211,8 +211,8 @@ func (c VersionChanges) apply(t Type, old Content) (Content, error) {
 
 // ChangeVersion edits a version: its content only while it is a draft, labels and commit message
 // always. A label of another version moves to v. used are the labels of t.
-func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges,
-	used Labels) error {
+func (t *Template) ChangeVersion(by identity.Actor, match revision.Match, v *Version, c VersionChanges,
+	allLabels Labels) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -220,24 +220,24 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionNotFound
 	}
 	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
-	may := t.Allow(by, access.Editor)
+	denial := t.Allow(by, access.Editor)
 	if relabels {
-		may = t.mayRelease(by)
+		denial = t.mayRelease(by)
 	}
-	if may != nil {
-		return may
+	if denial != nil {
+		return denial
 	}
-	if err := at.Check(v.Revision); err != nil {
+	if err := match.Check(v.Revision); err != nil {
 		return err
 	}
-	if relabels && at == nil && used.othersAmong(by, RemovedLabels(v.Labels, *c.Labels)) {
+	if relabels && match == nil && allLabels.othersAmong(by, RemovedLabels(v.Labels, *c.Labels)) {
 		return ErrLabelChanged.Because("The change would take away a label that another user gave to the version. " +
 			"Read the version and send its ETag in If-Match, or delete the label by itself.")
 	}
 	if c.Content != nil && v.Frozen {
 		return ErrVersionFrozen
 	}
-	changed := map[string]any{}
+	changes := map[string]any{}
 	content, err := c.apply(t.Type, v.Content)
 	message := v.CommitMessage
 	var labels []string // those of v may be from before one was reserved
@@ -252,19 +252,19 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	}
 	if c.Content != nil {
 		v.Content = content
-		event.Set(&v.ContentHash, new(content.Hash()), "content_hash", changed)
+		event.Set(&v.ContentHash, new(content.Hash()), "content_hash", changes)
 	}
 	if message != v.CommitMessage {
 		v.CommitMessage = message
-		changed["commit_message"] = true
+		changes["commit_message"] = true
 	}
 	if relabels {
-		t.setLabels(by, v.info(), *c.Labels, used, "", changed)
+		t.setLabels(by, v.info(), *c.Labels, allLabels, "", changes)
 	}
-	if len(changed) > 0 {
+	if len(changes) > 0 {
 		v.Revision++
 		v.UpdatedAt = by.At
-		t.Record(by, "prompt_version.updated", string(t.ID), v.named(changed))
+		t.Record(by, "prompt_version.updated", string(t.ID), v.named(changes))
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 // Activate makes v the version that callers receive, and freezes it. Repeating it changes nothing. A
 // nil v is a version that t does not have; only callers who may see t learn that. expected, if given,
 // is the version that the caller believes to be active. ErrGated if the activation has to wait for approvals or checks.
-func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo, expected *VersionID,
+func (t *Template) Activate(by identity.Actor, match revision.Match, v *VersionInfo, expectation *VersionID,
 	reason string) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
@@ -283,10 +283,10 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo
 	if err := t.mayRelease(by); err != nil {
 		return err
 	}
-	if err := at.Check(t.Revision); err != nil {
+	if err := match.Check(t.Revision); err != nil {
 		return err
 	}
-	if expected != nil && *expected != t.Active.Version {
+	if expectation != nil && *expectation != t.Active.Version {
 		return ErrActiveChanged
 	}
 	if err := checkReason(reason); err != nil {
@@ -332,7 +332,7 @@ func (t *Template) activate(by identity.Actor, v *VersionInfo, r ActivationReque
 // DeleteVersion deletes a version that is not active, and not part of one of the rollouts of t. A draft requires the
 // editor role, any other version the manager role. Its number is never reused.
 func (t *Template) DeleteVersion(
-	by identity.Actor, at revision.Match, v *VersionInfo, rollouts []Rollout,
+	by identity.Actor, match revision.Match, v *VersionInfo, rollouts []Rollout,
 ) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
@@ -347,7 +347,7 @@ func (t *Template) DeleteVersion(
 	if err := t.Allow(by, need); err != nil {
 		return err
 	}
-	if err := at.Check(v.Revision); err != nil {
+	if err := match.Check(v.Revision); err != nil {
 		return err
 	}
 	if t.Active.Version == v.ID {

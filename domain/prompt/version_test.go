@@ -119,10 +119,10 @@ func TestAddVersion(t *testing.T) {
 	t.Run("a reason needs an activation, and has at most 500 characters", func(t *testing.T) {
 		for _, d := range []prompt.VersionDraft{{Reason: "why"}, {Activate: true, Reason: strings.Repeat("ä", 501)}} {
 			tmpl, _ := sharedTemplate()
-			before, _ := sharedTemplate()
+			previous, _ := sharedTemplate()
 			_, err := add(tmpl, d)
 			wantErr(t, err, fault.ErrInvalid)
-			unchanged(t, tmpl, before)
+			unchanged(t, tmpl, previous)
 		}
 	})
 	t.Run("a base that is the latest is accepted", func(t *testing.T) {
@@ -132,27 +132,27 @@ func TestAddVersion(t *testing.T) {
 	})
 	t.Run("any other is outdated", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{Base: "ver1"})
 		wantErr(t, err, prompt.ErrBaseOutdated)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("variables that were declared are checked, not made up", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{VariablesDeclared: true})
 		wantErr(t, err, prompt.ErrUndeclaredVariable)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("a chat's content is none of a text's", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		_, err := tmpl.AddVersion(owner,
 			prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}}, nil)
 		if len(wrongFields(t, err)) == 0 {
 			t.Fatal("it was accepted")
 		}
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 }
 
@@ -256,7 +256,7 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("all that is wrong with a body is said at once", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		bad := prompt.Content{Text: "{{#x}} {{y}}", Format: prompt.Mustache,
 			Variables: []prompt.Variable{{Name: "0", Type: "string"}}, Tools: []byte(`{}`)}
 		want := []string{"/tools wrong_type", "/variables/0/name invalid_format", "/text unsupported_syntax",
@@ -274,17 +274,17 @@ func TestChangeVersion(t *testing.T) {
 		if got := wrongFields(t, err); !slices.Equal(got, want) {
 			t.Errorf("ChangeVersion: wrong = %q", got)
 		}
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 		if versions[2].Content.Text != "Hello" || versions[2].CommitMessage != "" || len(versions[2].Labels) != 0 {
 			t.Errorf("the version has changed: %+v", versions[2])
 		}
 	})
 	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
 			prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}, nil), prompt.ErrVersionFrozen)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 	})
 	t.Run("but not its message and labels", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
@@ -298,14 +298,14 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		used := prompt.Labels{"live": {Number: 3}, "stable": {Number: 3}, "old": {Number: 1}}
+		labels := prompt.Labels{"live": {Number: 3}, "stable": {Number: 3}, "old": {Number: 1}}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
-			prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, used), nil)
+			prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, labels), nil)
 		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
-			Labels: []string{"stable"}}, used)
+			Labels: []string{"stable"}}, labels)
 		wantErr(t, err, nil)
 		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
-			Labels: []string{"fresh"}}, used)
+			Labels: []string{"fresh"}}, labels)
 		wantErr(t, err, nil)
 		var got []any
 		for _, e := range tmpl.Recorded() {
@@ -342,12 +342,12 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		before, _ := sharedTemplate()
+		previous, _ := sharedTemplate()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
 			prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}, nil), nil)
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3],
 			prompt.VersionChanges{Labels: &[]string{"stable", "live"}}, nil), nil)
-		unchanged(t, tmpl, before)
+		unchanged(t, tmpl, previous)
 		if versions[2].Revision != 1 || versions[2].Frozen || versions[3].Revision != 1 {
 			t.Fatal("a version changed")
 		}

@@ -19,8 +19,8 @@ func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bo
 		t.Fatal(err)
 	}
 	r := mustache.NewRenderer()
-	if _, wrong := c.bind(values, r); len(wrong) > 0 {
-		t.Fatalf("refused: %+v", wrong)
+	if _, errs := c.bind(values, r); len(errs) > 0 {
+		t.Fatalf("refused: %+v", errs)
 	}
 	c.expect(r, parts)
 	for _, p := range parts {

@@ -165,7 +165,7 @@ func (p *Prompt) settings(head string) error {
 		return fmt.Errorf("settings: %w", err)
 	}
 	for name, node := range fields {
-		into, ok := map[string]any{
+		target, ok := map[string]any{
 			"name": &p.Name, "type": &p.Type, "description": &p.Description, "tags": &p.Tags,
 			"format": &p.Content.Format, "variables": &p.Content.Variables, "model_config": &p.Content.ModelConfig,
 			"tools": &p.Content.Tools, "response_format": &p.Content.ResponseFormat,
@@ -175,7 +175,7 @@ func (p *Prompt) settings(head string) error {
 		}
 		value, err := jsonOfYAML(&node)
 		if err == nil {
-			err = json.Unmarshal(value, into)
+			err = json.Unmarshal(value, target)
 		}
 		if err != nil {
 			return fmt.Errorf("settings: %s: %w", name, err)
@@ -231,9 +231,9 @@ func readMessages(body string) (messages []Message, err error) {
 		switch {
 		case found && !strings.HasPrefix(line, `\`):
 			finish()
-			name, required := strings.CutSuffix(strings.TrimPrefix(line, "# "), " required")
+			name, isRequired := strings.CutSuffix(strings.TrimPrefix(line, "# "), " required")
 			if placeholder, ok := strings.CutPrefix(name, "placeholder "); ok {
-				messages = append(messages, Message{Placeholder: placeholder, Required: required})
+				messages = append(messages, Message{Placeholder: placeholder, Required: isRequired})
 			} else {
 				messages = append(messages, Message{Role: name})
 			}

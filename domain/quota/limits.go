@@ -64,14 +64,14 @@ func (e *LimitError) fault() *fault.Error {
 }
 
 // Check returns a *LimitError if used, which includes the planned addition, exceeds l in one of kinds.
-func (l *Limits) Check(used Amounts, kinds ...Kind) error {
+func (l *Limits) Check(usage Amounts, kinds ...Kind) error {
 	for _, k := range kinds {
-		if used.Get(k) <= l.Get(k) {
+		if usage.Get(k) <= l.Get(k) {
 			continue
 		}
 		e := &LimitError{Kind: k, Limit: l.Get(k), Plan: l.Limited[k]}
 		for i := range l.Others {
-			if o := &l.Others[i]; o.Get(k) >= used.Get(k) {
+			if o := &l.Others[i]; o.Get(k) >= usage.Get(k) {
 				e.Lifted = o
 				break
 			}
@@ -90,13 +90,13 @@ const (
 
 // Near reports whether additions of concurrent transactions, which used does not count yet, could exceed l in one
 // of kinds.
-func (l *Limits) Near(used Amounts, kinds ...Kind) bool {
+func (l *Limits) Near(usage Amounts, kinds ...Kind) bool {
 	return slices.ContainsFunc(kinds, func(k Kind) bool {
-		reserved := int64(reservedThings)
+		reserve := int64(reservedThings)
 		if k == StorageBytes {
-			reserved = reservedBytes
+			reserve = reservedBytes
 		}
-		return used.Get(k) > l.Get(k)-reserved
+		return usage.Get(k) > l.Get(k)-reserve
 	})
 }
 

@@ -73,76 +73,76 @@ type complaints struct {
 	fields  []fault.Field
 }
 
-func (c *complaints) note(at []string, code, detail string) {
-	c.fields = append(c.fields, fault.Field{Pointer: c.pointer + Pointer(at...), Code: code, Detail: detail})
+func (c *complaints) note(path []string, code, detail string) {
+	c.fields = append(c.fields, fault.Field{Pointer: c.pointer + Pointer(path...), Code: code, Detail: detail})
 }
 
 func (c *complaints) add(e *jsonschema.ValidationError) {
-	at := e.InstanceLocation
+	path := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		c.addAll(e.Causes)
 	case *kind.OneOf, *kind.AnyOf:
 		something := slices.DeleteFunc(slices.Clone(e.Causes), isNull)
 		if len(something) == len(e.Causes) {
-			c.note(at, "not_allowed_value", "Is none of what is allowed here.")
+			c.note(path, "not_allowed_value", "Is none of what is allowed here.")
 			return
 		}
 		c.addAll(something) // a value or null: report the errors of the value
 	case *kind.Required:
 		for _, name := range k.Missing {
-			c.note(child(at, name), "required", "Must be given.")
+			c.note(child(path, name), "required", "Must be given.")
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			c.note(child(at, name), "unknown_field", "There is no such field here.")
+			c.note(child(path, name), "unknown_field", "There is no such field here.")
 		}
 	case *kind.UniqueItems:
-		c.note(child(at, strconv.Itoa(k.Duplicates[1])), "duplicate_item", "Is in the list already.")
+		c.note(child(path, strconv.Itoa(k.Duplicates[1])), "duplicate_item", "Is in the list already.")
 	case *kind.Type:
-		c.note(at, "wrong_type", "Must be "+typeNames(k.Want)+".")
+		c.note(path, "wrong_type", "Must be "+typeNames(k.Want)+".")
 	case *kind.Format:
 		if k.Want == "int64" {
-			c.note(at, "wrong_type", "Must be a whole number, written without a fraction or an exponent.")
+			c.note(path, "wrong_type", "Must be a whole number, written without a fraction or an exponent.")
 			return
 		}
-		c.note(at, "invalid_format", "Must be "+cmp.Or(formats[k.Want], "a valid "+k.Want)+".")
+		c.note(path, "invalid_format", "Must be "+cmp.Or(formats[k.Want], "a valid "+k.Want)+".")
 	case *kind.Enum:
-		c.note(at, "not_allowed_value", "Must be one of: "+listed(k.Want)+".")
+		c.note(path, "not_allowed_value", "Must be one of: "+listed(k.Want)+".")
 	case *kind.Const:
-		c.note(at, "not_allowed_value", "Must be "+listed([]any{k.Want})+".")
+		c.note(path, "not_allowed_value", "Must be "+listed([]any{k.Want})+".")
 	case *kind.Pattern:
-		c.note(at, "invalid_pattern", "Must match the pattern "+k.Want+".")
+		c.note(path, "invalid_pattern", "Must match the pattern "+k.Want+".")
 	default:
-		if !c.addBound(at, e.ErrorKind) {
-			c.note(at, "not_allowed_value", "Is not allowed here.")
+		if !c.addBound(path, e.ErrorKind) {
+			c.note(path, "not_allowed_value", "Is not allowed here.")
 		}
 	}
 }
 
 // addBound adds an error for a value below or above a bound.
-func (c *complaints) addBound(at []string, bound jsonschema.ErrorKind) bool {
+func (c *complaints) addBound(path []string, bound jsonschema.ErrorKind) bool {
 	switch k := bound.(type) {
 	case *kind.MinLength:
-		c.note(at, "too_short", "Must have at least "+count(k.Want, "character")+".")
+		c.note(path, "too_short", "Must have at least "+count(k.Want, "character")+".")
 	case *kind.MaxLength:
-		c.note(at, "too_long", "Must have at most "+count(k.Want, "character")+".")
+		c.note(path, "too_long", "Must have at most "+count(k.Want, "character")+".")
 	case *kind.MinItems:
-		c.note(at, "too_few_items", "Must have at least "+count(k.Want, "item")+".")
+		c.note(path, "too_few_items", "Must have at least "+count(k.Want, "item")+".")
 	case *kind.MaxItems:
-		c.note(at, "too_many_items", "Must have at most "+count(k.Want, "item")+".")
+		c.note(path, "too_many_items", "Must have at most "+count(k.Want, "item")+".")
 	case *kind.MinProperties:
-		c.note(at, "too_few_items", "Must have at least "+count(k.Want, "member")+".")
+		c.note(path, "too_few_items", "Must have at least "+count(k.Want, "member")+".")
 	case *kind.MaxProperties:
-		c.note(at, "too_many_items", "Must have at most "+count(k.Want, "member")+".")
+		c.note(path, "too_many_items", "Must have at most "+count(k.Want, "member")+".")
 	case *kind.Minimum:
-		c.note(at, "out_of_range", "Must be at least "+number(k.Want)+".")
+		c.note(path, "out_of_range", "Must be at least "+number(k.Want)+".")
 	case *kind.Maximum:
-		c.note(at, "out_of_range", "Must be at most "+number(k.Want)+".")
+		c.note(path, "out_of_range", "Must be at most "+number(k.Want)+".")
 	case *kind.ExclusiveMinimum:
-		c.note(at, "out_of_range", "Must be above "+number(k.Want)+".")
+		c.note(path, "out_of_range", "Must be above "+number(k.Want)+".")
 	case *kind.ExclusiveMaximum:
-		c.note(at, "out_of_range", "Must be below "+number(k.Want)+".")
+		c.note(path, "out_of_range", "Must be below "+number(k.Want)+".")
 	default:
 		return false
 	}
@@ -161,7 +161,7 @@ func isNull(e *jsonschema.ValidationError) bool {
 	return ok && slices.Equal(t.Want, []string{"null"})
 }
 
-func child(at []string, name string) []string { return append(slices.Clone(at), name) }
+func child(path []string, name string) []string { return append(slices.Clone(path), name) }
 
 func count(n int, noun string) string {
 	if n != 1 {

@@ -39,12 +39,12 @@ func (s *Source) Access(by identity.Actor) Access {
 
 // Allow returns nil if by has at least need, and an error that s does not exist if by may not see s.
 func (s *Source) Allow(by identity.Actor, need Access) error {
-	switch have := s.Access(by); {
-	case have == None:
+	switch role := s.Access(by); {
+	case role == None:
 		return ErrNotFound
-	case have < need && need == Own:
+	case role < need && need == Own:
 		return ErrNotOwner
-	case have < need:
+	case role < need:
 		return ErrForbidden
 	default:
 		return nil
@@ -52,11 +52,11 @@ func (s *Source) Allow(by identity.Actor, need Access) error {
 }
 
 // allow is Allow for a change, which may be conditional on certain revisions.
-func (s *Source) allow(by identity.Actor, need Access, at revision.Match) error {
+func (s *Source) allow(by identity.Actor, need Access, match revision.Match) error {
 	if err := s.Allow(by, need); err != nil {
 		return err
 	}
-	return at.Check(s.Revision)
+	return match.Check(s.Revision)
 }
 
 // MayCreate returns ErrForbidden unless by may attach sources in its workspace and preview possible
@@ -70,8 +70,8 @@ func MayCreate(by identity.Actor) error {
 
 // Detach removes s; only its events and what was learned from its mappings remain. A refresh that is running
 // finds s gone and stores nothing.
-func (s *Source) Detach(by identity.Actor, at revision.Match) error {
-	if err := s.allow(by, Own, at); err != nil {
+func (s *Source) Detach(by identity.Actor, match revision.Match) error {
+	if err := s.allow(by, Own, match); err != nil {
 		return err
 	}
 	s.Detached = true

@@ -95,14 +95,14 @@ func (c *Changes) Cursor() string {
 
 // TrackChanges sets the field by which rows are recognised in comparisons, empty for no comparisons. It must be mapped
 // to a whole column. Requires the admin role, unless by owns s.
-func (s *Source) TrackChanges(by identity.Actor, at revision.Match, field string) error {
-	if err := s.allow(by, Manage, at); err != nil || field == s.ChangeKey {
+func (s *Source) TrackChanges(by identity.Actor, match revision.Match, field string) error {
+	if err := s.allow(by, Manage, match); err != nil || field == s.ChangeKey {
 		return err
 	}
 	if field != "" && !s.mayBeKey(field) {
-		var wrong fault.Fields
-		wrong.Add("/change_key", "not_allowed_value", "Must be a field that is mapped to a whole column.")
-		return wrong.Err()
+		var errs fault.Fields
+		errs.Add("/change_key", "not_allowed_value", "Must be a field that is mapped to a whole column.")
+		return errs.Err()
 	}
 	s.Record(by, "source.tracked", string(s.ID), map[string]any{"field": event.Change{From: s.ChangeKey, To: field}})
 	s.ChangeKey = field
@@ -116,46 +116,46 @@ func (s *Source) mayBeKey(field string) bool {
 
 // Compare brings t up to date with the rows that were read now, and returns what changed; nil if nothing did. of says
 // how the rows are mapped.
-func (t *Tracked) Compare(at time.Time, of string, now map[KeyHash]RowHash) *Changes {
-	c := &Changes{Number: t.Number + 1, At: at, First: t.Of != of || t.Number == 0, Rows: len(now)}
+func (t *Tracked) Compare(at time.Time, version string, current map[KeyHash]RowHash) *Changes {
+	c := &Changes{Number: t.Number + 1, At: at, First: t.Of != version || t.Number == 0, Rows: len(current)}
 	if c.First {
-		t.Of, t.Since, t.Rows = of, c.Number, nil
+		t.Of, t.Since, t.Rows = version, c.Number, nil
 	}
-	next := make(map[KeyHash]TrackedRow, len(now))
-	for key, hash := range now {
-		was, known := t.Rows[key]
+	next := make(map[KeyHash]TrackedRow, len(current))
+	for key, hash := range current {
+		previous, isKnown := t.Rows[key]
 		switch {
-		case !known && !c.First:
+		case !isKnown && !c.First:
 			c.Added++
-		case known && was.Hash != hash:
+		case isKnown && previous.Hash != hash:
 			c.Changed++
 		}
-		if !known || was.Hash != hash {
-			was = TrackedRow{Hash: hash, Changed: c.Number}
+		if !isKnown || previous.Hash != hash {
+			previous = TrackedRow{Hash: hash, Changed: c.Number}
 		}
-		next[key] = was
+		next[key] = previous
 	}
 	for key := range t.Rows {
-		if _, ok := now[key]; !ok {
+		if _, ok := current[key]; !ok {
 			c.Removed++
 		}
 	}
 	if !c.First && c.Added+c.Changed+c.Removed == 0 {
 		return nil
 	}
-	t.noteRemoved(c, now)
+	t.noteRemoved(c, current)
 	t.Number, t.Rows = c.Number, next
 	return c
 }
 
 // noteRemoved notes which rows c no longer found, and forgets those that are back. The oldest are forgotten if there
 // are more than MaxTracked.
-func (t *Tracked) noteRemoved(c *Changes, now map[KeyHash]RowHash) {
+func (t *Tracked) noteRemoved(c *Changes, current map[KeyHash]RowHash) {
 	if c.First {
 		t.Removed, t.RemovedAfter = nil, c.Number
 		return
 	}
-	for key := range now {
+	for key := range current {
 		delete(t.Removed, key)
 	}
 	if c.Removed == 0 {
@@ -165,13 +165,13 @@ func (t *Tracked) noteRemoved(c *Changes, now map[KeyHash]RowHash) {
 		t.Removed = make(map[KeyHash]uint32, c.Removed)
 	}
 	for key := range t.Rows {
-		if _, ok := now[key]; !ok {
+		if _, ok := current[key]; !ok {
 			t.Removed[key] = c.Number
 		}
 	}
-	if over := len(t.Removed) - MaxTracked; over > 0 {
-		t.RemovedAfter = slices.Sorted(maps.Values(t.Removed))[over-1]
-		maps.DeleteFunc(t.Removed, func(_ KeyHash, at uint32) bool { return at <= t.RemovedAfter })
+	if excess := len(t.Removed) - MaxTracked; excess > 0 {
+		t.RemovedAfter = slices.Sorted(maps.Values(t.Removed))[excess-1]
+		maps.DeleteFunc(t.Removed, func(_ KeyHash, number uint32) bool { return number <= t.RemovedAfter })
 	}
 }
 
@@ -192,18 +192,18 @@ func (t *Tracked) RemovedSince(number uint32) ([]KeyHash, error) {
 }
 
 // IsUnchanged reports whether a row is as it was at the comparison with a number.
-func (t *Tracked) IsUnchanged(key KeyHash, hash RowHash, since uint32) bool {
-	was, known := t.Rows[key]
-	return known && was.Hash == hash && was.Changed <= since
+func (t *Tracked) IsUnchanged(key KeyHash, hash RowHash, generation uint32) bool {
+	previous, isKnown := t.Rows[key]
+	return isKnown && previous.Hash == hash && previous.Changed <= generation
 }
 
 // Allows returns nil if rows that are mapped like of can be compared with those at the comparison with a number:
 // ErrUnknownCursor if there was none, ErrSourceChanged if their mapping was another one.
-func (t *Tracked) Allows(of string, since uint32) error {
+func (t *Tracked) Allows(version string, generation uint32) error {
 	switch {
-	case since == 0 || since > t.Number:
+	case generation == 0 || generation > t.Number:
 		return ErrUnknownCursor
-	case t.Of != of || since < t.Since:
+	case t.Of != version || generation < t.Since:
 		return ErrSourceChanged
 	}
 	return nil

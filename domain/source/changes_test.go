@@ -10,7 +10,7 @@ import (
 )
 
 func TestAComparisonCountsWhatChanged(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	key := func(b byte) source.KeyHash { return source.KeyHash{b} }
 	rows := func(pairs ...byte) map[source.KeyHash]source.RowHash {
 		out := map[source.KeyHash]source.RowHash{}
@@ -21,15 +21,15 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 	}
 	kept := new(source.Tracked)
 	wantErr(t, kept.Allows("a", 1), source.ErrUnknownCursor)
-	first := kept.Compare(at, "a", rows(1, 1, 2, 1, 3, 1))
+	first := kept.Compare(now, "a", rows(1, 1, 2, 1, 3, 1))
 	if !first.First || first.Number != 1 || first.Rows != 3 || first.Added+first.Changed+first.Removed != 0 ||
 		first.Cursor() != "1" {
 		t.Errorf("%+v", first)
 	}
-	if again := kept.Compare(at, "a", rows(1, 1, 2, 1, 3, 1)); again != nil || kept.Number != 1 {
+	if again := kept.Compare(now, "a", rows(1, 1, 2, 1, 3, 1)); again != nil || kept.Number != 1 {
 		t.Errorf("the same rows: %+v", again)
 	}
-	second := kept.Compare(at, "a", rows(1, 1, 2, 9, 4, 1, 5, 1))
+	second := kept.Compare(now, "a", rows(1, 1, 2, 9, 4, 1, 5, 1))
 	if second.First || second.Number != 2 || second.Added != 2 || second.Changed != 1 || second.Removed != 1 ||
 		second.Rows != 4 || second.Cursor() != "1" {
 		t.Errorf("%+v", second)
@@ -53,7 +53,7 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 	wantErr(t, kept.Allows("a", 0), source.ErrUnknownCursor)
 	wantErr(t, kept.Allows("a", 3), source.ErrUnknownCursor)
 	wantErr(t, kept.Allows("b", 1), source.ErrSourceChanged)
-	if third := kept.Compare(at, "b", rows(1, 1)); !third.First || third.Removed != 0 || third.Number != 3 {
+	if third := kept.Compare(now, "b", rows(1, 1)); !third.First || third.Removed != 0 || third.Number != 3 {
 		t.Errorf("another mapping: %+v", third)
 	}
 	wantErr(t, kept.Allows("b", 2), source.ErrSourceChanged)

@@ -4,9 +4,9 @@ import "github.com/atrium-hq/atrium/domain/column"
 
 // CommonTypes returns the types that most orgs need. An org without configured types has these.
 func CommonTypes() []Type {
-	both := []Backend{SheetBackend, WarehouseBackend}
+	backends := []Backend{SheetBackend, WarehouseBackend}
 	return []Type{
-		{Key: "contacts", Title: "Contacts", Accepts: both, Fields: []column.Field{
+		{Key: "contacts", Title: "Contacts", Accepts: backends, Fields: []column.Field{
 			{Key: "email", Title: "E-mail", Type: column.Email, Required: true, Unique: true,
 				Example: "ann@example.com",
 				Synonyms: []string{"email address", "email id", "mail address", "user email", "work email",
@@ -135,7 +135,7 @@ func CommonTypes() []Type {
 					"data inclusão", "klant sinds", "aanmaakdatum", "datum aangemaakt", "data dodania",
 					"data rejestracji", "utworzono", "登録日時", "作成日時", "入会日"}},
 		}},
-		{Key: "faq", Title: "FAQ", Accepts: both, Fields: []column.Field{
+		{Key: "faq", Title: "FAQ", Accepts: backends, Fields: []column.Field{
 			{Key: "question", Title: "Question", Type: column.Text, Required: true, Unique: true,
 				Example: "How do I return an order?",
 				Synonyms: []string{"q", "query", "article title", "title", "subject", "heading", "question text",
@@ -175,7 +175,7 @@ func CommonTypes() []Type {
 					"bijgewerkt op", "ostatnia aktualizacja", "zaktualizowano", "data modyfikacji", "更新日",
 					"更新日時", "最終更新日"}},
 		}},
-		{Key: "products", Title: "Products", Accepts: both, Fields: []column.Field{
+		{Key: "products", Title: "Products", Accepts: backends, Fields: []column.Field{
 			{Key: "name", Title: "Name", Type: column.String, Required: true, Example: "Fountain pen",
 				Synonyms: []string{"title", "product title", "item name", "item", "product", "bezeichnung",
 					"artikelname", "nom", "nombre", "article name", "label",

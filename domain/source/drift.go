@@ -46,35 +46,35 @@ type Drift struct {
 // drift compares now with the columns that were mapped. A mapped column counts as renamed if a column's
 // name differs only in its spelling, or if a new column with values of the same kind is at its place. Columns that were
 // added elsewhere do not prevent that.
-func (s *Source) drift(t *Type, now []column.Header) Drift {
+func (s *Source) drift(t *Type, columns []column.Header) Drift {
 	d := Drift{Level: NoDrift}
 	note := func(level DriftLevel, c DriftedColumn) {
 		d.Level = worse(d.Level, level)
 		d.Columns = append(d.Columns, c)
 	}
-	taken := map[string]bool{}
-	for i, was := range s.Columns {
-		f, mapped := s.fieldOf(t, was.Name)
-		switch c := columnNamed(now, was.Name); {
+	names := map[string]bool{}
+	for i, previous := range s.Columns {
+		f, isMapped := s.fieldOf(t, previous.Name)
+		switch c := columnNamed(columns, previous.Name); {
 		case c != nil:
-			if f != nil && column.Fitness(f.Type, was.Type) >= column.MinScore &&
+			if f != nil && column.Fitness(f.Type, previous.Type) >= column.MinScore &&
 				column.Fitness(f.Type, c.Type) < column.MinScore {
-				note(Breaking, DriftedColumn{was.Name, ColumnRetyped, string(c.Type)})
+				note(Breaking, DriftedColumn{previous.Name, ColumnRetyped, string(c.Type)})
 			}
-		case !mapped:
-			note(Additive, DriftedColumn{was.Name, ColumnRemoved, ""})
+		case !isMapped:
+			note(Additive, DriftedColumn{previous.Name, ColumnRemoved, ""})
 		default:
-			to := s.successor(f, i, now, taken)
-			if to == "" {
-				note(Breaking, DriftedColumn{was.Name, ColumnRemoved, ""})
+			successor := s.successor(f, i, columns, names)
+			if successor == "" {
+				note(Breaking, DriftedColumn{previous.Name, ColumnRemoved, ""})
 				continue
 			}
-			taken[to] = true
-			note(Renamed, DriftedColumn{was.Name, ColumnRenamed, to})
+			names[successor] = true
+			note(Renamed, DriftedColumn{previous.Name, ColumnRenamed, successor})
 		}
 	}
-	for _, c := range now {
-		if columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] {
+	for _, c := range columns {
+		if columnNamed(s.Columns, c.Name) == nil && !names[c.Name] {
 			note(Additive, DriftedColumn{c.Name, ColumnAdded, ""})
 		}
 	}
@@ -82,35 +82,36 @@ func (s *Source) drift(t *Type, now []column.Header) Drift {
 }
 
 // successor returns the name of the column of now that replaced the one at a place; "" if none did.
-func (s *Source) successor(f *column.Field, place int, now []column.Header, taken map[string]bool) string {
-	was := s.Columns[place]
+func (s *Source) successor(f *column.Field, place int, columns []column.Header, names map[string]bool) string {
+	previous := s.Columns[place]
 	fresh := func(c column.Header) bool {
-		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] &&
+		return columnNamed(s.Columns, c.Name) == nil && !names[c.Name] &&
 			(f == nil || column.Fitness(f.Type, c.Type) >= column.MinScore)
 	}
-	name := column.Normalise(was.Name)
-	for _, c := range now {
-		if name != "" && column.Normalise(c.Name) == name && fresh(c) && (c.Type == column.String || sameKind(was, c)) {
+	name := column.Normalise(previous.Name)
+	for _, c := range columns {
+		if name != "" && column.Normalise(c.Name) == name && fresh(c) && (c.Type == column.String || sameKind(previous,
+			c)) {
 			return c.Name // column.String may be a column without values
 		}
 	}
-	beside, candidates := "", 0 // the last candidate that is beside a column which it was beside before
-	for i, c := range now {
-		if !fresh(c) || !sameKind(was, c) {
+	neighbourName, candidates := "", 0 // the last candidate that is beside a column which it was beside before
+	for i, c := range columns {
+		if !fresh(c) || !sameKind(previous, c) {
 			continue
 		}
 		candidates++
-		left, right := neighbour(now, i-1), neighbour(now, i+1)
-		before, after := neighbour(s.Columns, place-1) == left, neighbour(s.Columns, place+1) == right
-		if before && after || i == place && (before || after || len(now) == len(s.Columns)) {
+		leftName, right := neighbour(columns, i-1), neighbour(columns, i+1)
+		hasLeft, hasRight := neighbour(s.Columns, place-1) == leftName, neighbour(s.Columns, place+1) == right
+		if hasLeft && hasRight || i == place && (hasLeft || hasRight || len(columns) == len(s.Columns)) {
 			return c.Name
 		}
-		if before && left != "" || after && right != "" {
-			beside = c.Name
+		if hasLeft && leftName != "" || hasRight && right != "" {
+			neighbourName = c.Name
 		}
 	}
 	if candidates == 1 {
-		return beside
+		return neighbourName
 	}
 	return ""
 }
@@ -186,15 +187,15 @@ func (s *Source) isHeader(row []*string) bool {
 
 // fieldOf returns the field that a column is mapped to; nil if the type no longer has it, or if the values of the
 // column are transformed, so that their type need not be the one of the field.
-func (s *Source) fieldOf(t *Type, column string) (f *column.Field, mapped bool) {
+func (s *Source) fieldOf(t *Type, column string) (f *column.Field, isMapped bool) {
 	for _, p := range s.Mapping {
 		if slices.Contains(p.Columns(), column) {
-			if mapped = true; p.Transform.IsZero() {
+			if isMapped = true; p.Transform.IsZero() {
 				return t.field(p.Field), true
 			}
 		}
 	}
-	return nil, mapped
+	return nil, isMapped
 }
 
 var severity = map[DriftLevel]int{NoDrift: 0, Additive: 1, Renamed: 2, Breaking: 3}

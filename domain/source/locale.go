@@ -78,8 +78,8 @@ var ErrNoLocale = fault.InField("/locale", "not_allowed_value",
 
 // SetLocale sets the locale in which dates of a workbook are shown (SheetLocation.Locale); empty for the org's. It
 // reports whether s must be read again. Requires the admin role, unless by owns s. ErrNoLocale for a table.
-func (s *Source) SetLocale(by identity.Actor, at revision.Match, locale string) (changed bool, err error) {
-	switch err := s.allow(by, Manage, at); {
+func (s *Source) SetLocale(by identity.Actor, match revision.Match, locale string) (isChanged bool, err error) {
+	switch err := s.allow(by, Manage, match); {
 	case err != nil:
 		return false, err
 	case s.Location.Backend() != SheetBackend:

@@ -28,16 +28,16 @@ func TestTheLocaleOfAWorkbookIsSetByWhoManagesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &source.Source{ID: "src_1", Workspace: "acme", Owner: owner.User, Location: tt.at, Revision: 1}
-			changed, err := s.SetLocale(tt.by, revision.Match{1}, tt.to)
-			if !errors.Is(err, tt.wrong) || changed != tt.changed {
-				t.Fatalf("changed %v, error %v", changed, err)
+			isChanged, err := s.SetLocale(tt.by, revision.Match{1}, tt.to)
+			if !errors.Is(err, tt.wrong) || isChanged != tt.changed {
+				t.Fatalf("changed %v, error %v", isChanged, err)
 			}
 			want := tt.at.Sheet.Locale
 			if tt.changed {
 				want = tt.to
 			}
-			changed, recorded := s.Revision == 2, len(s.Recorded()) == 1
-			if s.Location.Sheet.Locale != want || changed != tt.changed || recorded != tt.changed {
+			isChanged, recorded := s.Revision == 2, len(s.Recorded()) == 1
+			if s.Location.Sheet.Locale != want || isChanged != tt.changed || recorded != tt.changed {
 				t.Errorf("locale %q, revision %d, events %v", s.Location.Sheet.Locale, s.Revision, s.Recorded())
 			}
 		})

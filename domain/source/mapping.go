@@ -51,14 +51,14 @@ func (s *Source) Map(by identity.Actor, match revision.Match, t Type, pairs []Pa
 	if err := s.MayMap(by, match); err != nil {
 		return err
 	}
-	before, columns := s.Mapping, s.Columns
+	previousPairs, columns := s.Mapping, s.Columns
 	s.Columns = r.Columns
 	if err := s.choose(t, pairs); err != nil {
 		s.Columns = columns
 		return err
 	}
 	s.Total = r.total()
-	data := map[string]any{"fields": len(s.Mapping), "changed": !reflect.DeepEqual(before, s.Mapping)}
+	data := map[string]any{"fields": len(s.Mapping), "changed": !reflect.DeepEqual(previousPairs, s.Mapping)}
 	if s.Paused != "" {
 		data["resumed_from"] = s.Paused
 	}
@@ -75,9 +75,9 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 	if err := checkMapping(t, s.Columns, pairs); err != nil {
 		return err
 	}
-	mapped := fieldsOf(t, pairs)
-	if i, err := s.PageKey(mapped); err != nil {
-		pair := slices.IndexFunc(pairs, func(p Pair) bool { return p.Field == mapped[i].Key })
+	mappedFields := fieldsOf(t, pairs)
+	if i, err := s.PageKey(mappedFields); err != nil {
+		pair := slices.IndexFunc(pairs, func(p Pair) bool { return p.Field == mappedFields[i].Key })
 		return ErrKeyUnsupported.WithFields(fault.Field{Pointer: "/mapping/" + strconv.Itoa(pair) + "/column",
 			Code: ErrKeyUnsupported.Code, Detail: "The database cannot order rows exactly by the type of this column."})
 	}
@@ -96,11 +96,11 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 
 // checkMapping returns all errors in pairs, as fields of a body's /mapping.
 func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	add := func(pointer, code, detail string) {
-		wrong.Add("/mapping"+pointer, code, detail)
+		errs.Add("/mapping"+pointer, code, detail)
 	}
-	fields, used := map[string]bool{}, map[string]bool{}
+	fields, columnNames := map[string]bool{}, map[string]bool{}
 	for i, p := range pairs {
 		pointer := "/" + strconv.Itoa(i)
 		switch {
@@ -112,13 +112,13 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 		switch {
 		case columnNamed(columns, p.Column) == nil:
 			add(pointer+"/column", "unknown_column", "The table has no such column.")
-		case used[p.Column] && !p.Transform.IsPartial():
+		case columnNames[p.Column] && !p.Transform.IsPartial():
 			add(pointer+"/column", "duplicate_item",
 				"The column is used twice. Several fields can have parts of one column.")
 		}
 		checkTransform(t.field(p.Field), columns, p,
 			func(in, code, detail string) { add(pointer+in, code, detail) })
-		fields[p.Field], used[p.Column] = true, used[p.Column] || !p.Transform.IsPartial()
+		fields[p.Field], columnNames[p.Column] = true, columnNames[p.Column] || !p.Transform.IsPartial()
 	}
 	for _, f := range t.Fields {
 		if f.Required && !fields[f.Key] {
@@ -126,10 +126,10 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 				fmt.Sprintf("The field %s is required, and no column is given for it.", f.Key))
 		}
 	}
-	if len(wrong) == 0 {
+	if len(errs) == 0 {
 		return nil
 	}
-	return ErrMappingInvalid.WithFields(wrong...)
+	return ErrMappingInvalid.WithFields(errs...)
 }
 
 // Warning is a problem in a mapping that a person should look at.
@@ -162,23 +162,23 @@ func (s *Source) Report(t *Type) MappingReport {
 	if t == nil {
 		t = &Type{}
 	}
-	gone := map[string]bool{}
+	removals := map[string]bool{}
 	for _, c := range s.Drift.Columns {
-		gone[c.Column] = c.Change == ColumnRemoved || c.Change == ColumnRenamed
+		removals[c.Column] = c.Change == ColumnRemoved || c.Change == ColumnRenamed
 	}
 	var r MappingReport
-	fields, used := map[string]bool{}, map[string]bool{}
+	fields, columnNames := map[string]bool{}, map[string]bool{}
 	for _, p := range s.Mapping {
 		f, c := t.field(p.Field), columnNamed(s.Columns, p.Column)
 		fields[p.Field] = true
 		for _, name := range p.Columns() {
-			used[name] = true
+			columnNames[name] = true
 		}
 		switch {
 		case f == nil:
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, FieldMissing})
 			continue
-		case c == nil || slices.ContainsFunc(p.Columns(), func(name string) bool { return gone[name] }):
+		case c == nil || slices.ContainsFunc(p.Columns(), func(name string) bool { return removals[name] }):
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, ColumnMissing})
 		case p.Transform.IsZero() && column.Fitness(f.Type, c.Type) < column.MinScore:
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, TypeDiffers})
@@ -191,7 +191,7 @@ func (s *Source) Report(t *Type) MappingReport {
 		}
 	}
 	for _, c := range s.Columns {
-		if !used[c.Name] {
+		if !columnNames[c.Name] {
 			r.UnmappedColumns = append(r.UnmappedColumns, c.Name)
 		}
 	}
@@ -205,8 +205,8 @@ func (s *Source) Mapped(r Reading) []map[string]*string {
 	for _, cells := range r.Rows[:min(len(r.Rows), column.ShownRows)] {
 		row := map[string]*string{}
 		for _, p := range s.Mapping {
-			own := p.cells(r.Columns, cells)
-			row[p.Field] = p.Transform.Text(own[0], own[1:])
+			values := p.cells(r.Columns, cells)
+			row[p.Field] = p.Transform.Text(values[0], values[1:])
 		}
 		rows = append(rows, row)
 	}
@@ -232,9 +232,9 @@ func columnNamed(columns []column.Header, name string) *column.Header {
 	return nil
 }
 
-func known(now, before int64) int64 {
-	if now < 0 {
-		return before
+func known(current, previous int64) int64 {
+	if current < 0 {
+		return previous
 	}
-	return now
+	return current
 }

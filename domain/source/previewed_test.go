@@ -14,8 +14,8 @@ import (
 )
 
 func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	by := identity.Actor{Org: "org", Workspace: "acme", User: "ann", At: at}
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	by := identity.Actor{Org: "org", Workspace: "acme", User: "ann", At: now}
 	digest := func(purpose string, parts ...[]byte) [32]byte {
 		mac := hmac.New(sha256.New, []byte("key of "+purpose))
 		fmt.Fprintf(mac, "%q", parts)
@@ -57,8 +57,8 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 			}
 		})
 	}
-	key := func(by identity.Actor, of source.ID, at source.Location) [32]byte {
-		n := source.Previewed(by, of, at, digest)
+	key := func(by identity.Actor, id source.ID, location source.Location) [32]byte {
+		n := source.Previewed(by, id, location, digest)
 		return n.Key()
 	}
 	tab, column, otherTable, otherSheet := sheet, table, table, sheet
@@ -83,7 +83,7 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 			t.Errorf("%s: equal is %v, want %v", name, tt.one == tt.two, tt.equal)
 		}
 	}
-	if n := source.Previewed(identity.System("org", "acme", "refresh", at), "src", table, digest); n.IsRecordable() {
+	if n := source.Previewed(identity.System("org", "acme", "refresh", now), "src", table, digest); n.IsRecordable() {
 		t.Error("a refresh is noted")
 	}
 }

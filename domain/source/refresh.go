@@ -34,10 +34,11 @@ type Failure struct {
 
 // FailureOf returns why reading through a connection of kind k, or a sheet, failed with err. ok is
 // false if err says nothing about the source.
-func FailureOf(err error, k connection.Kind, at time.Time) (f *Failure, ok bool) {
+func FailureOf(err error, k connection.Kind, now time.Time) (f *Failure, ok bool) {
 	if code, isCode := errors.AsType[connection.Code](err); isCode {
-		known := k.Failure(code, at)
-		f = &Failure{Code: string(known.Code), Transient: known.Category != connection.Config, Hint: known.Hint, At: at}
+		failure := k.Failure(code, now)
+		f = &Failure{Code: string(failure.Code), Transient: failure.Category != connection.Config, Hint: failure.Hint,
+			At: now}
 		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok {
 			f.Hint = unreadable.Hint()
 		}
@@ -46,15 +47,15 @@ func FailureOf(err error, k connection.Kind, at time.Time) (f *Failure, ok bool)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, false
 	}
-	known, isFault := errors.AsType[*fault.Error](err)
+	failure, isFault := errors.AsType[*fault.Error](err)
 	if !isFault {
 		return nil, false
 	}
-	switch known.Kind {
+	switch failure.Kind {
 	case fault.RateLimited, fault.Upstream, fault.UpstreamTimeout:
-		return &Failure{Code: known.Code, Transient: true, Hint: known.Detail, At: at}, true
+		return &Failure{Code: failure.Code, Transient: true, Hint: failure.Detail, At: now}, true
 	case fault.Forbidden, fault.NotFound, fault.TooLarge, fault.UnsupportedMedia, fault.Invalid:
-		return &Failure{Code: known.Code, Hint: known.Detail, At: at}, true
+		return &Failure{Code: failure.Code, Hint: failure.Detail, At: now}, true
 	}
 	return nil, false
 }
@@ -99,8 +100,8 @@ func (s *Source) Due(by identity.Actor, interval time.Duration) error {
 		return err
 	}
 	s.NextRefreshAt = by.At
-	for _, ended := range []time.Time{s.LastRefreshedAt, s.failedAt()} {
-		if free := ended.Add(interval); !ended.IsZero() && free.After(s.NextRefreshAt) {
+	for _, end := range []time.Time{s.LastRefreshedAt, s.failedAt()} {
+		if free := end.Add(interval); !end.IsZero() && free.After(s.NextRefreshAt) {
 			s.NextRefreshAt = free
 		}
 	}
@@ -132,21 +133,21 @@ func (s *Source) Refreshed(by identity.Actor, t *Type, o Outcome, chance float64
 	if t == nil {
 		t = &Type{}
 	}
-	before := s.Status()
+	previous := s.Status()
 	if s.Failure = o.Failure; o.Failure != nil {
 		s.Failures++
-		if s.failing() && before != Failing {
+		if s.failing() && previous != Failing {
 			s.Record(by, "source.failing", string(s.ID), map[string]any{"code": o.Failure.Code})
 			s.touch(by)
 		}
 	} else {
-		if s.Failures = 0; before == Failing {
+		if s.Failures = 0; previous == Failing {
 			s.Record(by, "source.recovered", string(s.ID), nil)
 			s.touch(by)
 		}
 		s.LastRefreshedAt, s.RowEstimate = by.At, known(o.Reading.RowEstimate, s.RowEstimate)
-		if through := o.Reading.Location.Connection; s.Location.Connection == "" && through != "" {
-			s.Location.Connection = through
+		if connection := o.Reading.Location.Connection; s.Location.Connection == "" && connection != "" {
+			s.Location.Connection = connection
 			s.touch(by)
 		}
 		if row := o.Reading.Location.Sheet.HeaderRow; row != 0 && row != s.Location.Sheet.HeaderRow {
@@ -179,12 +180,12 @@ func (s *Source) observe(by identity.Actor, d Drift) {
 
 // Pause stops the refreshes of s, and reports whether that changed the reason of its pause. The caller
 // must cancel its queued jobs; a running one finds another revision.
-func (s *Source) Pause(by identity.Actor, why PauseReason) bool {
-	if s.Paused == why {
+func (s *Source) Pause(by identity.Actor, reason PauseReason) bool {
+	if s.Paused == reason {
 		return false
 	}
-	s.Paused, s.NextRefreshAt = why, time.Time{}
-	s.Record(by, "source.paused", string(s.ID), map[string]any{"reason": why})
+	s.Paused, s.NextRefreshAt = reason, time.Time{}
+	s.Record(by, "source.paused", string(s.ID), map[string]any{"reason": reason})
 	s.touch(by)
 	return true
 }

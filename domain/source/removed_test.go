@@ -24,7 +24,7 @@ func numberedKey(n int) (key source.KeyHash) {
 }
 
 func TestRemovedRowsAreKnownUntilTheyAreBack(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	kept := new(source.Tracked)
 	removed := func(since uint32, want ...int) {
 		t.Helper()
@@ -38,28 +38,28 @@ func TestRemovedRowsAreKnownUntilTheyAreBack(t *testing.T) {
 			t.Errorf("since %d: %v", since, got)
 		}
 	}
-	kept.Compare(at, "a", numbered(1, 5))
+	kept.Compare(now, "a", numbered(1, 5))
 	removed(1)
-	kept.Compare(at, "a", numbered(2, 5))
-	kept.Compare(at, "a", numbered(3, 4))
+	kept.Compare(now, "a", numbered(2, 5))
+	kept.Compare(now, "a", numbered(3, 4))
 	removed(1, 1, 2, 5)
 	removed(2, 2, 5)
 	removed(3)
-	kept.Compare(at, "a", numbered(2, 4))
+	kept.Compare(now, "a", numbered(2, 4))
 	removed(1, 1, 5)
 	removed(2, 5)
-	kept.Compare(at, "b", numbered(2, 2))
+	kept.Compare(now, "b", numbered(2, 2))
 	removed(5)
 	_, err := kept.RemovedSince(4)
 	wantErr(t, err, source.ErrRemovedUnknown)
 }
 
 func TestTheOldestRemovedRowsAreForgotten(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	kept := new(source.Tracked)
-	kept.Compare(at, "a", numbered(1, 10))
-	kept.Compare(at, "a", numbered(2, 10))                                // 2: removes one
-	kept.Compare(at, "a", numbered(100_001, 100_000+source.MaxTracked-9)) // 3: removes nine
+	kept.Compare(now, "a", numbered(1, 10))
+	kept.Compare(now, "a", numbered(2, 10))                                // 2: removes one
+	kept.Compare(now, "a", numbered(100_001, 100_000+source.MaxTracked-9)) // 3: removes nine
 	known := func(rows int, after uint32) {
 		t.Helper()
 		if got, err := kept.RemovedSince(after); err != nil || len(got) != rows || len(kept.Removed) != rows {
@@ -69,8 +69,8 @@ func TestTheOldestRemovedRowsAreForgotten(t *testing.T) {
 		wantErr(t, err, source.ErrRemovedUnknown)
 	}
 	known(10, 1)
-	kept.Compare(at, "a", numbered(200_001, 200_001)) // 4: removes all but nine of the most, so 2 is forgotten
+	kept.Compare(now, "a", numbered(200_001, 200_001)) // 4: removes all but nine of the most, so 2 is forgotten
 	known(source.MaxTracked, 2)
-	kept.Compare(at, "a", numbered(300_001, 300_001)) // 5: removes one, so all of 3 are forgotten
+	kept.Compare(now, "a", numbered(300_001, 300_001)) // 5: removes one, so all of 3 are forgotten
 	known(source.MaxTracked-8, 3)
 }

@@ -103,9 +103,9 @@ func fieldsOf(t Type, pairs []Pair) (out []MappedField) {
 // PageKey returns which of the mapped fields of a table its pages are in the order of: the first unique one that is a
 // whole column with an order. -1 if no whole column is unique. If none of these has an order, it returns the first one
 // and ErrKeyUnsupported.
-func (s *Source) PageKey(mapped []MappedField) (int, error) {
+func (s *Source) PageKey(mappedFields []MappedField) (int, error) {
 	first := -1
-	for i, f := range mapped {
+	for i, f := range mappedFields {
 		if !f.Unique || f.Transform.IsPartial() {
 			continue
 		}

@@ -93,12 +93,12 @@ func TabTitle(s string) string { return column.Clean(s, MaxTabTitle) }
 
 // FindTab returns the tab that a location names, by its id or else its title. Without a name it returns
 // the first tab that is not hidden, or else the first. ErrTabNotFound if there is none.
-func FindTab(tabs []Tab, asked string) (Tab, error) {
-	if asked != "" {
+func FindTab(tabs []Tab, name string) (Tab, error) {
+	if name != "" {
 		for _, match := range []func(Tab) bool{
-			func(t Tab) bool { return t.ID == asked },
-			func(t Tab) bool { return t.Title == asked },
-			func(t Tab) bool { return strings.EqualFold(t.Title, asked) },
+			func(t Tab) bool { return t.ID == name },
+			func(t Tab) bool { return t.Title == name },
+			func(t Tab) bool { return strings.EqualFold(t.Title, name) },
 		} {
 			if i := slices.IndexFunc(tabs, match); i >= 0 {
 				return tabs[i], nil

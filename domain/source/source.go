@@ -115,35 +115,35 @@ type Draft struct {
 	Mapping  []Pair // nil: the source starts as Unmapped
 }
 
-func checkName(wrong *fault.Fields, name string) {
+func checkName(errs *fault.Fields, name string) {
 	switch n := utf8.RuneCountInString(naming.Normal(name)); {
 	case n > maxName:
-		wrong.Add("/name", "too_long", "Must have at most 120 characters.")
+		errs.Add("/name", "too_long", "Must have at most 120 characters.")
 	case !utf8.ValidString(name), naming.Deceptive(name):
-		wrong.Add("/name", "invalid_characters", naming.Refusal)
+		errs.Add("/name", "invalid_characters", naming.Refusal)
 	}
 }
 
 // Check returns all errors in d as a source of type t, except in its mapping.
 func (d Draft) Check(t Type) error {
-	var wrong fault.Fields
-	checkName(&wrong, d.Name)
+	var errs fault.Fields
+	checkName(&errs, d.Name)
 	table := d.Location.Connection != "" || d.Location.Table != (connection.TableRef{})
 	switch {
 	case table && d.Location.Sheet != (SheetLocation{}):
-		wrong.Add("/location", "not_allowed_value", "Must name either a sheet or a table of a connection.")
+		errs.Add("/location", "not_allowed_value", "Must name either a sheet or a table of a connection.")
 	case table && d.Location.Connection == "":
-		wrong.Add("/location/connection_id", "required", "Must be set for a table.")
+		errs.Add("/location/connection_id", "required", "Must be set for a table.")
 	case table && d.Location.Table.Schema == "":
-		wrong.Add("/location/schema", "required", "Must be set for a table, as the list of tables has it.")
+		errs.Add("/location/schema", "required", "Must be set for a table, as the list of tables has it.")
 	case table && d.Location.Table.Name == "":
-		wrong.Add("/location/table", "required", "Must be set for a table.")
+		errs.Add("/location/table", "required", "Must be set for a table.")
 	case !table && d.Location.Sheet.URL == "":
-		wrong.Add("/location/url", "required", "Must be set for a sheet; a table has a connection_id.")
+		errs.Add("/location/url", "required", "Must be set for a sheet; a table has a connection_id.")
 	case !t.accepts(d.Location.Backend()):
-		wrong.Add("/location", "not_allowed_value", "Sources of this type are not taken from there.")
+		errs.Add("/location", "not_allowed_value", "Sources of this type are not taken from there.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // Status is the status of a source. It follows from its pause, failure, mapping and drift.

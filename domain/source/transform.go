@@ -18,7 +18,7 @@ var (
 
 // checkTransform calls add with each error in the transformation of p to a field: where it is in the pair, its code and
 // its detail. A nil f is another error.
-func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(at, code, detail string)) {
+func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(path, code, detail string)) {
 	t := p.Transform
 	if f == nil {
 		return
@@ -60,7 +60,7 @@ func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(a
 	}
 }
 
-func checkJoin(columns []column.Header, p Pair, add func(at, code, detail string)) {
+func checkJoin(columns []column.Header, p Pair, add func(path, code, detail string)) {
 	j := p.Transform.Join
 	if n := len(j.Columns); n < 1 || n > column.MaxJoined {
 		add("/transform/join/columns", "not_allowed_value", "Must be 1 to 4 columns.")
@@ -104,10 +104,10 @@ func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [
 	out := make([][]Transformed, len(rows))
 	for _, p := range pairs {
 		f := t.field(p.Field)
-		texts, before := make([]*string, len(rows)), make([][]*string, len(rows))
+		texts, originals := make([]*string, len(rows)), make([][]*string, len(rows))
 		for i, row := range rows {
-			before[i] = p.cells(columns, row)
-			texts[i] = p.Transform.Text(before[i][0], before[i][1:])
+			originals[i] = p.cells(columns, row)
+			texts[i] = p.Transform.Text(originals[i][0], originals[i][1:])
 		}
 		style := column.Warehouse
 		if b == SheetBackend {
@@ -115,7 +115,7 @@ func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [
 		}
 		style = p.Transform.Style(style)
 		for i := range rows {
-			v := Transformed{Field: p.Field, Before: before[i]}
+			v := Transformed{Field: p.Field, Before: originals[i]}
 			if v.After, v.Code = f.Value(texts[i], style); v.After.IsNull() && v.Code == "" && f.Required {
 				v.Code = column.Missing
 			}
@@ -130,9 +130,9 @@ func (p Pair) cells(columns []column.Header, row []*string) []*string {
 	names := p.Columns()
 	out := make([]*string, len(names))
 	for i, name := range names {
-		at := slices.IndexFunc(columns, func(h column.Header) bool { return h.Name == name })
-		if at >= 0 && at < len(row) {
-			out[i] = row[at]
+		index := slices.IndexFunc(columns, func(h column.Header) bool { return h.Name == name })
+		if index >= 0 && index < len(row) {
+			out[i] = row[index]
 		}
 	}
 	return out

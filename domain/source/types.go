@@ -35,22 +35,22 @@ func CheckTypes(types []Type) []*TypeProblem {
 	c.count("", "types", len(types), 0, maxTypes)
 	seen := map[string]bool{}
 	for i, t := range types {
-		at := fmt.Sprintf("[%d]", i)
-		c.key(at+".type", string(t.Key), seen)
-		c.length(at+".title", t.Title, 1, maxTitle)
-		c.count(at+".accepts", "backends", len(t.Accepts), 1, 2)
+		path := fmt.Sprintf("[%d]", i)
+		c.key(path+".type", string(t.Key), seen)
+		c.length(path+".title", t.Title, 1, maxTitle)
+		c.count(path+".accepts", "backends", len(t.Accepts), 1, 2)
 		for j, b := range t.Accepts {
 			switch {
 			case b != SheetBackend && b != WarehouseBackend:
-				c.add(fmt.Sprintf("%s.accepts[%d]", at, j), "must be one of: sheet, warehouse")
+				c.add(fmt.Sprintf("%s.accepts[%d]", path, j), "must be one of: sheet, warehouse")
 			case slices.Contains(t.Accepts[:j], b):
-				c.add(fmt.Sprintf("%s.accepts[%d]", at, j), "is there twice")
+				c.add(fmt.Sprintf("%s.accepts[%d]", path, j), "is there twice")
 			}
 		}
-		c.count(at+".fields", "fields", len(t.Fields), 1, maxFields)
+		c.count(path+".fields", "fields", len(t.Fields), 1, maxFields)
 		keys := map[string]bool{}
 		for j, f := range t.Fields {
-			c.field(fmt.Sprintf("%s.fields[%d]", at, j), f, keys)
+			c.field(fmt.Sprintf("%s.fields[%d]", path, j), f, keys)
 		}
 	}
 	return c.found
@@ -62,26 +62,26 @@ func (c *typeCheck) add(key, format string, args ...any) {
 	c.found = append(c.found, &TypeProblem{Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (c *typeCheck) key(at, key string, seen map[string]bool) {
+func (c *typeCheck) key(path, key string, seen map[string]bool) {
 	switch {
 	case !keyForm.MatchString(key) || len(key) > 63:
-		c.add(at, "must be 1 to 63 lower-case letters and digits, with single underscores between them, and begin "+
+		c.add(path, "must be 1 to 63 lower-case letters and digits, with single underscores between them, and begin "+
 			"with a letter")
 	case seen[key]:
-		c.add(at, "is there twice")
+		c.add(path, "is there twice")
 	}
 	seen[key] = true
 }
 
-func (c *typeCheck) length(at, s string, least, most int) {
-	if n := utf8.RuneCountInString(s); n < least || n > most || !utf8.ValidString(s) {
-		c.add(at, "must have %d to %d characters", least, most)
+func (c *typeCheck) length(path, s string, lowest, highest int) {
+	if n := utf8.RuneCountInString(s); n < lowest || n > highest || !utf8.ValidString(s) {
+		c.add(path, "must have %d to %d characters", lowest, highest)
 	}
 }
 
-func (c *typeCheck) count(at, of string, n, least, most int) {
-	if n < least || n > most {
-		c.add(at, "must be %d to %d %s", least, most, of)
+func (c *typeCheck) count(path, noun string, n, lowest, highest int) {
+	if n < lowest || n > highest {
+		c.add(path, "must be %d to %d %s", lowest, highest, noun)
 	}
 }
 
@@ -89,27 +89,28 @@ func (c *typeCheck) count(at, of string, n, least, most int) {
 var fieldTypes = []column.Type{column.String, column.Text, column.Integer, column.Number, column.Boolean, column.Date,
 	column.DateTime, column.URL, column.Email, column.Enum, column.JSON}
 
-func (c *typeCheck) field(at string, f column.Field, keys map[string]bool) {
-	c.key(at+".key", f.Key, keys)
-	c.length(at+".title", f.Title, 1, maxTitle)
-	c.length(at+".example", f.Example, 0, maxExample)
+func (c *typeCheck) field(path string, f column.Field, keys map[string]bool) {
+	c.key(path+".key", f.Key, keys)
+	c.length(path+".title", f.Title, 1, maxTitle)
+	c.length(path+".example", f.Example, 0, maxExample)
 	if !slices.Contains(fieldTypes, f.Type) {
-		c.add(at+".type", "must be one of: string, text, integer, number, boolean, date, datetime, url, email, enum, "+
-			"json")
+		c.add(path+".type",
+			"must be one of: string, text, integer, number, boolean, date, datetime, url, email, enum, "+
+				"json")
 	}
-	c.count(at+".synonyms", "synonyms", len(f.Synonyms), 0, maxSynonyms)
+	c.count(path+".synonyms", "synonyms", len(f.Synonyms), 0, maxSynonyms)
 	for i, s := range f.Synonyms {
-		c.length(fmt.Sprintf("%s.synonyms[%d]", at, i), s, 1, maxTitle)
+		c.length(fmt.Sprintf("%s.synonyms[%d]", path, i), s, 1, maxTitle)
 	}
 	if f.Type == column.Enum {
-		c.count(at+".enum", "values", len(f.Enum), 1, maxEnum)
+		c.count(path+".enum", "values", len(f.Enum), 1, maxEnum)
 	} else if len(f.Enum) > 0 {
-		c.add(at+".enum", "is for fields of type enum alone")
+		c.add(path+".enum", "is for fields of type enum alone")
 	}
 	for i, v := range f.Enum {
-		c.length(fmt.Sprintf("%s.enum[%d]", at, i), v, 1, maxTitle)
+		c.length(fmt.Sprintf("%s.enum[%d]", path, i), v, 1, maxTitle)
 		if slices.Contains(f.Enum[:i], v) {
-			c.add(fmt.Sprintf("%s.enum[%d]", at, i), "is there twice")
+			c.add(fmt.Sprintf("%s.enum[%d]", path, i), "is there twice")
 		}
 	}
 }

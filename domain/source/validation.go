@@ -89,15 +89,15 @@ func (v *Validation) Request(by identity.Actor, s *Source, t *Type, interval tim
 
 // Progress notes a result so far. It reports whether the validation is still the one that was requested at a time; if
 // not, v is unchanged.
-func (v *Validation) Progress(by identity.Actor, requested time.Time, now ValidationResult) (counts bool) {
-	if !v.RequestedAt.Equal(requested) || v.HasEnded() {
+func (v *Validation) Progress(by identity.Actor, requestedAt time.Time, result ValidationResult) (counts bool) {
+	if !v.RequestedAt.Equal(requestedAt) || v.HasEnded() {
 		return false
 	}
 	if v.StartedAt.IsZero() {
 		v.StartedAt = by.At
 	}
 	v.State, v.UpdatedAt = ValidationRunning, by.At
-	v.Rows, v.Failing, v.Fields = now.Rows, now.Failing, now.Fields
+	v.Rows, v.Failing, v.Fields = result.Rows, result.Failing, result.Fields
 	return true
 }
 
@@ -110,12 +110,12 @@ type ValidationResult struct {
 // End ends v with a result: complete says whether all rows were read, failure why they could not be. of is the source
 // that was checked. It is Progress otherwise.
 func (v *Validation) End(
-	by identity.Actor, of *Source, requested time.Time, r ValidationResult, complete bool, failure string,
+	by identity.Actor, source *Source, requestedAt time.Time, r ValidationResult, complete bool, failure string,
 ) bool {
-	if !v.Progress(by, requested, r) {
+	if !v.Progress(by, requestedAt, r) {
 		return false
 	}
-	v.EndedAt, v.State, v.Of, v.Complete, v.Failure = by.At, ValidationDone, of.Revision, complete, failure
+	v.EndedAt, v.State, v.Of, v.Complete, v.Failure = by.At, ValidationDone, source.Revision, complete, failure
 	if failure != "" {
 		v.State, v.Complete = ValidationFailed, false
 	}
@@ -130,7 +130,7 @@ func (v *Validation) End(
 	if failure != "" {
 		data["code"] = failure
 	}
-	v.Record(by, "source.validated", string(of.ID), data)
+	v.Record(by, "source.validated", string(source.ID), data)
 	return true
 }
 

@@ -71,8 +71,8 @@ type Outcome struct {
 func (o Outcome) Delivered() bool { return o.Status >= 200 && o.Status < 300 }
 
 // NewDelivery returns the delivery of an event to e, due at once.
-func (e *Endpoint) NewDelivery(of event.Event, now time.Time) Delivery {
-	return Delivery{ID: DeliveryID(id.New(DeliveryPrefix)), Endpoint: e.ID, Event: of, State: Pending, Due: now,
+func (e *Endpoint) NewDelivery(ev event.Event, now time.Time) Delivery {
+	return Delivery{ID: DeliveryID(id.New(DeliveryPrefix)), Endpoint: e.ID, Event: ev, State: Pending, Due: now,
 		CreatedAt: now}
 }
 

@@ -165,42 +165,42 @@ func MayManage(by identity.Actor) error {
 }
 
 // Change applies changes to e. An endpoint that is enabled gets the events after place. Requires the admin role.
-func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c Changes) error {
+func (e *Endpoint) Change(by identity.Actor, match revision.Match, place int64, c Changes) error {
 	if err := MayManage(by); err != nil {
 		return err
 	}
-	if err := at.Check(e.Revision); err != nil {
+	if err := match.Check(e.Revision); err != nil {
 		return err
 	}
-	changed := map[string]any{}
+	changes := map[string]any{}
 	if c.URL != nil && *c.URL != e.URL {
-		before := e.host()
+		host := e.host()
 		e.URL = *c.URL
 		e.Owner, e.Ownerless = by.User, false
-		if e.host() != before {
-			changed["host"] = event.Change{From: before, To: e.host()}
+		if e.host() != host {
+			changes["host"] = event.Change{From: host, To: e.host()}
 		} else {
-			changed["path"] = true
+			changes["path"] = true
 		}
-		if e.host() != before && len(e.Headers) > 0 && c.Headers == nil {
+		if e.host() != host && len(e.Headers) > 0 && c.Headers == nil {
 			return fault.InField("/headers", "required",
 				"Must be given again, since the URL has another host that must not get them unasked.")
 		}
 	}
 	c.Description = naming.Changed(e.Description, c.Description)
-	event.SetQuietly(&e.Description, c.Description, "description", changed)
+	event.SetQuietly(&e.Description, c.Description, "description", changes)
 	if c.Events != nil {
-		if now := patterns(*c.Events); !slices.Equal(now, e.Events) {
-			changed["events"] = event.Change{From: e.Events, To: now}
-			e.Events = now
+		if events := patterns(*c.Events); !slices.Equal(events, e.Events) {
+			changes["events"] = event.Change{From: e.Events, To: events}
+			e.Events = events
 		}
 	}
 	if c.Headers != nil {
 		e.Headers, e.Sealed = *c.Headers, c.Sealed
-		changed["headers"] = true
+		changes["headers"] = true
 	}
 	if c.Enabled != nil && *c.Enabled != e.Enabled {
-		changed["enabled"] = event.Change{From: e.Enabled, To: *c.Enabled}
+		changes["enabled"] = event.Change{From: e.Enabled, To: *c.Enabled}
 		e.Enabled = *c.Enabled
 		e.resetFailures()
 		if e.Enabled {
@@ -210,19 +210,19 @@ func (e *Endpoint) Change(by identity.Actor, at revision.Match, place int64, c C
 	if err := e.check(); err != nil {
 		return err
 	}
-	if len(changed) > 0 {
+	if len(changes) > 0 {
 		e.touch(by)
-		e.Record(by, "webhook.updated", string(e.ID), changed)
+		e.Record(by, "webhook.updated", string(e.ID), changes)
 	}
 	return nil
 }
 
 // Confirm makes by the owner of e, if it has none any more. Requires the admin role, and a person.
-func (e *Endpoint) Confirm(by identity.Actor, at revision.Match) error {
+func (e *Endpoint) Confirm(by identity.Actor, match revision.Match) error {
 	if err := identity.MayOwn(by); err != nil {
 		return err
 	}
-	if err := at.Check(e.Revision); err != nil {
+	if err := match.Check(e.Revision); err != nil {
 		return err
 	}
 	if !e.Ownerless {
@@ -235,11 +235,11 @@ func (e *Endpoint) Confirm(by identity.Actor, at revision.Match) error {
 }
 
 // Delete ends e, and its deliveries. Requires the admin role.
-func (e *Endpoint) Delete(by identity.Actor, at revision.Match) error {
+func (e *Endpoint) Delete(by identity.Actor, match revision.Match) error {
 	if err := MayManage(by); err != nil {
 		return err
 	}
-	if err := at.Check(e.Revision); err != nil {
+	if err := match.Check(e.Revision); err != nil {
 		return err
 	}
 	e.Deleted = true
@@ -248,11 +248,11 @@ func (e *Endpoint) Delete(by identity.Actor, at revision.Match) error {
 }
 
 // Rotate gives e another secret. The one before signs too for grace, at most MaxGrace. Requires the admin role.
-func (e *Endpoint) Rotate(by identity.Actor, at revision.Match, grace time.Duration) error {
+func (e *Endpoint) Rotate(by identity.Actor, match revision.Match, grace time.Duration) error {
 	if err := MayManage(by); err != nil {
 		return err
 	}
-	if err := at.Check(e.Revision); err != nil {
+	if err := match.Check(e.Revision); err != nil {
 		return err
 	}
 	grace = min(max(grace, 0), MaxGrace)
@@ -318,20 +318,20 @@ func (e *Endpoint) Observe(by identity.Actor, outcomes []Outcome) {
 			return
 		}
 	}
-	switch since := by.At.Sub(e.FailingSince); {
+	switch age := by.At.Sub(e.FailingSince); {
 	case e.Failures == 0:
-	case since >= disabledAfter:
+	case age >= disabledAfter:
 		e.disable(by, Expired)
-	case since >= failingAfter && !e.Told:
+	case age >= failingAfter && !e.Told:
 		e.Told = true
 		e.Record(by, "webhook.failing", string(e.ID), map[string]any{"host": e.host(), "since": e.FailingSince})
 	}
 }
 
-func (e *Endpoint) disable(by identity.Actor, why Reason) {
-	e.Enabled, e.Reason = false, why
+func (e *Endpoint) disable(by identity.Actor, reason Reason) {
+	e.Enabled, e.Reason = false, reason
 	e.touch(by)
-	e.Record(by, "webhook.disabled", string(e.ID), map[string]any{"host": e.host(), "reason": string(why)})
+	e.Record(by, "webhook.disabled", string(e.ID), map[string]any{"host": e.host(), "reason": string(reason)})
 }
 
 // resetFailures ends a series of failures.
@@ -358,33 +358,33 @@ var pattern = sync.OnceValue(func() *regexp.Regexp {
 
 // check returns what is wrong with e.
 func (e *Endpoint) check() error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil, u.Host == "" || u.Hostname() == "", u.Scheme != "https" && u.Scheme != "http", len(e.URL) > 1000:
-		wrong.Add("/url", "invalid_format", "Must be a URL with https, of at most 1,000 bytes.")
+		errs.Add("/url", "invalid_format", "Must be a URL with https, of at most 1,000 bytes.")
 	case u.User != nil:
-		wrong.Add("/url", "not_allowed_value", "Must not have a user or a password: use headers.")
+		errs.Add("/url", "not_allowed_value", "Must not have a user or a password: use headers.")
 	case u.Fragment != "":
-		wrong.Add("/url", "not_allowed_value", "Must not have a fragment.")
+		errs.Add("/url", "not_allowed_value", "Must not have a fragment.")
 	}
 	if utf8.RuneCountInString(e.Description) > 200 {
-		wrong.Add("/description", "too_long", "Must have at most 200 characters.")
+		errs.Add("/description", "too_long", "Must have at most 200 characters.")
 	}
 	if naming.Deceptive(e.Description) {
-		wrong.Add("/description", "invalid_characters", naming.Refusal)
+		errs.Add("/description", "invalid_characters", naming.Refusal)
 	}
 	if len(e.Events) == 0 || len(e.Events) > 50 {
-		wrong.Add("/events", "wrong_length", "Must have 1 to 50 patterns.")
+		errs.Add("/events", "wrong_length", "Must have 1 to 50 patterns.")
 	}
 	for _, p := range e.Events {
 		if !pattern().MatchString(p) || !knownPattern(p) {
-			wrong.Add("/events", "not_allowed_value", "Must be types of events, such as prompt_template.activated, "+
+			errs.Add("/events", "not_allowed_value", "Must be types of events, such as prompt_template.activated, "+
 				"all types of a noun, such as prompt_template.*, or *.")
 			break
 		}
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // knownPattern reports whether a pattern matches a type of the catalogue.
@@ -394,6 +394,6 @@ func knownPattern(p string) bool {
 }
 
 func patterns(all []string) []string {
-	sorted := slices.Sorted(slices.Values(all))
-	return slices.Compact(sorted)
+	names := slices.Sorted(slices.Values(all))
+	return slices.Compact(names)
 }

@@ -21,22 +21,22 @@ var (
 // CheckHeaders returns what is wrong with additional headers: at most 10, with values of at most 2,000 printable ASCII
 // characters each, and none that Atrium sets.
 func CheckHeaders(headers map[string]string) error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	if len(headers) > 10 {
-		wrong.Add("/headers", "too_many", "Must have at most 10 headers.")
+		errs.Add("/headers", "too_many", "Must have at most 10 headers.")
 	}
 	seen := map[string]bool{}
 	for name, value := range headers {
 		lower := strings.ToLower(name)
 		switch {
 		case !headerName().MatchString(name), seen[lower]:
-			wrong.Add("/headers", "invalid_format", "Must be names of headers, each once.")
+			errs.Add("/headers", "invalid_format", "Must be names of headers, each once.")
 		case slices.Contains(reserved, lower), strings.HasPrefix(lower, "webhook-"):
-			wrong.Add("/headers", "not_allowed_value", "Must not be headers that Atrium sets, such as Content-Type.")
+			errs.Add("/headers", "not_allowed_value", "Must not be headers that Atrium sets, such as Content-Type.")
 		case len(value) > 2000, !headerValue.MatchString(value):
-			wrong.Add("/headers", "invalid_format", "Must have values of at most 2,000 printable ASCII characters.")
+			errs.Add("/headers", "invalid_format", "Must have values of at most 2,000 printable ASCII characters.")
 		}
 		seen[lower] = true
 	}
-	return wrong.Err()
+	return errs.Err()
 }

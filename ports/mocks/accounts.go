@@ -463,18 +463,18 @@ func (mr *MockWorkspacesMockRecorder) Members(ctx, org, id, q interface{}) *gomo
 }
 
 // Update mocks base method.
-func (m *MockWorkspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+func (m *MockWorkspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, others []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, by, id, also, change)
+	ret := m.ctrl.Call(m, "Update", ctx, by, id, others, change)
 	ret0, _ := ret[0].(*account.Workspace)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockWorkspacesMockRecorder) Update(ctx, by, id, also, change interface{}) *gomock.Call {
+func (mr *MockWorkspacesMockRecorder) Update(ctx, by, id, others, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockWorkspaces)(nil).Update), ctx, by, id, also, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockWorkspaces)(nil).Update), ctx, by, id, others, change)
 }
 
 // MockInvitations is a mock of Invitations interface.
@@ -814,16 +814,16 @@ func (mr *MockEventsMockRecorder) List(ctx, ws, f, q interface{}) *gomock.Call {
 }
 
 // Verify mocks base method.
-func (m *MockEvents) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64, limit int) (event.Part, error) {
+func (m *MockEvents) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64, limit int) (event.Part, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Verify", ctx, org, ws, after, limit)
+	ret := m.ctrl.Call(m, "Verify", ctx, org, ws, cursor, limit)
 	ret0, _ := ret[0].(event.Part)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Verify indicates an expected call of Verify.
-func (mr *MockEventsMockRecorder) Verify(ctx, org, ws, after, limit interface{}) *gomock.Call {
+func (mr *MockEventsMockRecorder) Verify(ctx, org, ws, cursor, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Verify", reflect.TypeOf((*MockEvents)(nil).Verify), ctx, org, ws, after, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Verify", reflect.TypeOf((*MockEvents)(nil).Verify), ctx, org, ws, cursor, limit)
 }

@@ -151,48 +151,48 @@ func (m *MockChatVersions) EXPECT() *MockChatVersionsMockRecorder {
 }
 
 // Get mocks base method.
-func (m *MockChatVersions) Get(ctx context.Context, ws identity.WorkspaceID, of chat.ID, ref chat.VersionRef) (*chat.Version, error) {
+func (m *MockChatVersions) Get(ctx context.Context, ws identity.WorkspaceID, template chat.ID, ref chat.VersionRef) (*chat.Version, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Get", ctx, ws, of, ref)
+	ret := m.ctrl.Call(m, "Get", ctx, ws, template, ref)
 	ret0, _ := ret[0].(*chat.Version)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Get indicates an expected call of Get.
-func (mr *MockChatVersionsMockRecorder) Get(ctx, ws, of, ref interface{}) *gomock.Call {
+func (mr *MockChatVersionsMockRecorder) Get(ctx, ws, template, ref interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockChatVersions)(nil).Get), ctx, ws, of, ref)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockChatVersions)(nil).Get), ctx, ws, template, ref)
 }
 
 // List mocks base method.
-func (m *MockChatVersions) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.VersionPage, error) {
+func (m *MockChatVersions) List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.VersionPage, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "List", ctx, ws, of, q)
+	ret := m.ctrl.Call(m, "List", ctx, ws, template, q)
 	ret0, _ := ret[0].(chat.VersionPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // List indicates an expected call of List.
-func (mr *MockChatVersionsMockRecorder) List(ctx, ws, of, q interface{}) *gomock.Call {
+func (mr *MockChatVersionsMockRecorder) List(ctx, ws, template, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockChatVersions)(nil).List), ctx, ws, of, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockChatVersions)(nil).List), ctx, ws, template, q)
 }
 
 // Publications mocks base method.
-func (m *MockChatVersions) Publications(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.PublicationPage, error) {
+func (m *MockChatVersions) Publications(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.PublicationPage, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Publications", ctx, ws, of, q)
+	ret := m.ctrl.Call(m, "Publications", ctx, ws, template, q)
 	ret0, _ := ret[0].(chat.PublicationPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Publications indicates an expected call of Publications.
-func (mr *MockChatVersionsMockRecorder) Publications(ctx, ws, of, q interface{}) *gomock.Call {
+func (mr *MockChatVersionsMockRecorder) Publications(ctx, ws, template, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Publications", reflect.TypeOf((*MockChatVersions)(nil).Publications), ctx, ws, of, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Publications", reflect.TypeOf((*MockChatVersions)(nil).Publications), ctx, ws, template, q)
 }
 
 // MockChatLists is a mock of ChatLists interface.

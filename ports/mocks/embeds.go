@@ -40,17 +40,17 @@ func (m *MockEmbeds) EXPECT() *MockEmbedsMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockEmbeds) Add(ctx context.Context, by identity.Actor, of chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+func (m *MockEmbeds) Add(ctx context.Context, by identity.Actor, template chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Add", ctx, by, of, change)
+	ret := m.ctrl.Call(m, "Add", ctx, by, template, change)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Add indicates an expected call of Add.
-func (mr *MockEmbedsMockRecorder) Add(ctx, by, of, change interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) Add(ctx, by, template, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockEmbeds)(nil).Add), ctx, by, of, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockEmbeds)(nil).Add), ctx, by, template, change)
 }
 
 // ByIDs mocks base method.
@@ -99,9 +99,9 @@ func (mr *MockEmbedsMockRecorder) Expected(ctx, org, origin interface{}) *gomock
 }
 
 // Get mocks base method.
-func (m *MockEmbeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {
+func (m *MockEmbeds) Get(ctx context.Context, by identity.Actor, template chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Get", ctx, by, of, id)
+	ret := m.ctrl.Call(m, "Get", ctx, by, template, id)
 	ret0, _ := ret[0].(*chat.Template)
 	ret1, _ := ret[1].(*chat.EmbedToken)
 	ret2, _ := ret[2].(error)
@@ -109,52 +109,52 @@ func (m *MockEmbeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id 
 }
 
 // Get indicates an expected call of Get.
-func (mr *MockEmbedsMockRecorder) Get(ctx, by, of, id interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) Get(ctx, by, template, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockEmbeds)(nil).Get), ctx, by, of, id)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockEmbeds)(nil).Get), ctx, by, template, id)
 }
 
 // List mocks base method.
-func (m *MockEmbeds) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.EmbedTokenPage, error) {
+func (m *MockEmbeds) List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.EmbedTokenPage, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "List", ctx, ws, of, q)
+	ret := m.ctrl.Call(m, "List", ctx, ws, template, q)
 	ret0, _ := ret[0].(chat.EmbedTokenPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // List indicates an expected call of List.
-func (mr *MockEmbedsMockRecorder) List(ctx, ws, of, q interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) List(ctx, ws, template, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockEmbeds)(nil).List), ctx, ws, of, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockEmbeds)(nil).List), ctx, ws, template, q)
 }
 
 // Update mocks base method.
-func (m *MockEmbeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
+func (m *MockEmbeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, by, of, id, change)
+	ret := m.ctrl.Call(m, "Update", ctx, by, template, id, change)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockEmbedsMockRecorder) Update(ctx, by, of, id, change interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) Update(ctx, by, template, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockEmbeds)(nil).Update), ctx, by, of, id, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockEmbeds)(nil).Update), ctx, by, template, id, change)
 }
 
 // Used mocks base method.
-func (m *MockEmbeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, at time.Time) error {
+func (m *MockEmbeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, now time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Used", ctx, org, id, origin, at)
+	ret := m.ctrl.Call(m, "Used", ctx, org, id, origin, now)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Used indicates an expected call of Used.
-func (mr *MockEmbedsMockRecorder) Used(ctx, org, id, origin, at interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) Used(ctx, org, id, origin, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockEmbeds)(nil).Used), ctx, org, id, origin, at)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockEmbeds)(nil).Used), ctx, org, id, origin, now)
 }
 
 // MockEmbedReplies is a mock of EmbedReplies interface.

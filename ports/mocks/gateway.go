@@ -52,17 +52,17 @@ func (mr *MockGatewayMockRecorder) Amend(ctx, key, c, s, a interface{}) *gomock.
 }
 
 // Cancel mocks base method.
-func (m *MockGateway) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation) error {
+func (m *MockGateway) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, why)
+	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, reason)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Cancel indicates an expected call of Cancel.
-func (mr *MockGatewayMockRecorder) Cancel(ctx, key, c, s, why interface{}) *gomock.Call {
+func (mr *MockGatewayMockRecorder) Cancel(ctx, key, c, s, reason interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGateway)(nil).Cancel), ctx, key, c, s, why)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGateway)(nil).Cancel), ctx, key, c, s, reason)
 }
 
 // CancelSetupIntents mocks base method.
@@ -197,18 +197,18 @@ func (mr *MockGatewayMockRecorder) Pay(ctx, key, c, i interface{}) *gomock.Call 
 }
 
 // Portal mocks base method.
-func (m *MockGateway) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
+func (m *MockGateway) Portal(ctx context.Context, c payment.CustomerID, returnURL string) (string, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Portal", ctx, c, back)
+	ret := m.ctrl.Call(m, "Portal", ctx, c, returnURL)
 	ret0, _ := ret[0].(string)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Portal indicates an expected call of Portal.
-func (mr *MockGatewayMockRecorder) Portal(ctx, c, back interface{}) *gomock.Call {
+func (mr *MockGatewayMockRecorder) Portal(ctx, c, returnURL interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Portal", reflect.TypeOf((*MockGateway)(nil).Portal), ctx, c, back)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Portal", reflect.TypeOf((*MockGateway)(nil).Portal), ctx, c, returnURL)
 }
 
 // Preview mocks base method.
@@ -242,18 +242,18 @@ func (mr *MockGatewayMockRecorder) Prices(ctx, plans interface{}) *gomock.Call {
 }
 
 // Promotion mocks base method.
-func (m *MockGateway) Promotion(ctx context.Context, c payment.CustomerID, code string, of payment.Sale) (payment.Promotion, error) {
+func (m *MockGateway) Promotion(ctx context.Context, c payment.CustomerID, code string, sale payment.Sale) (payment.Promotion, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, of)
+	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, sale)
 	ret0, _ := ret[0].(payment.Promotion)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Promotion indicates an expected call of Promotion.
-func (mr *MockGatewayMockRecorder) Promotion(ctx, c, code, of interface{}) *gomock.Call {
+func (mr *MockGatewayMockRecorder) Promotion(ctx, c, code, sale interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Promotion", reflect.TypeOf((*MockGateway)(nil).Promotion), ctx, c, code, of)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Promotion", reflect.TypeOf((*MockGateway)(nil).Promotion), ctx, c, code, sale)
 }
 
 // ReportUsage mocks base method.
@@ -492,17 +492,17 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Amend(ctx, key, c, s, a interfac
 }
 
 // Cancel mocks base method.
-func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation) error {
+func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, why)
+	ret := m.ctrl.Call(m, "Cancel", ctx, key, c, s, reason)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Cancel indicates an expected call of Cancel.
-func (mr *MockGatewaySubscriptionsMockRecorder) Cancel(ctx, key, c, s, why interface{}) *gomock.Call {
+func (mr *MockGatewaySubscriptionsMockRecorder) Cancel(ctx, key, c, s, reason interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Cancel), ctx, key, c, s, why)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Cancel), ctx, key, c, s, reason)
 }
 
 // GiveUp mocks base method.
@@ -685,18 +685,18 @@ func (mr *MockGatewayPagesMockRecorder) EndCheckouts(ctx, c interface{}) *gomock
 }
 
 // Portal mocks base method.
-func (m *MockGatewayPages) Portal(ctx context.Context, c payment.CustomerID, back string) (string, error) {
+func (m *MockGatewayPages) Portal(ctx context.Context, c payment.CustomerID, returnURL string) (string, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Portal", ctx, c, back)
+	ret := m.ctrl.Call(m, "Portal", ctx, c, returnURL)
 	ret0, _ := ret[0].(string)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Portal indicates an expected call of Portal.
-func (mr *MockGatewayPagesMockRecorder) Portal(ctx, c, back interface{}) *gomock.Call {
+func (mr *MockGatewayPagesMockRecorder) Portal(ctx, c, returnURL interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Portal", reflect.TypeOf((*MockGatewayPages)(nil).Portal), ctx, c, back)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Portal", reflect.TypeOf((*MockGatewayPages)(nil).Portal), ctx, c, returnURL)
 }
 
 // MockSandboxPayer is a mock of SandboxPayer interface.

@@ -36,16 +36,16 @@ func (m *MockGatewayPromotions) EXPECT() *MockGatewayPromotionsMockRecorder {
 }
 
 // Promotion mocks base method.
-func (m *MockGatewayPromotions) Promotion(ctx context.Context, c payment.CustomerID, code string, of payment.Sale) (payment.Promotion, error) {
+func (m *MockGatewayPromotions) Promotion(ctx context.Context, c payment.CustomerID, code string, sale payment.Sale) (payment.Promotion, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, of)
+	ret := m.ctrl.Call(m, "Promotion", ctx, c, code, sale)
 	ret0, _ := ret[0].(payment.Promotion)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Promotion indicates an expected call of Promotion.
-func (mr *MockGatewayPromotionsMockRecorder) Promotion(ctx, c, code, of interface{}) *gomock.Call {
+func (mr *MockGatewayPromotionsMockRecorder) Promotion(ctx, c, code, sale interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Promotion", reflect.TypeOf((*MockGatewayPromotions)(nil).Promotion), ctx, c, code, of)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Promotion", reflect.TypeOf((*MockGatewayPromotions)(nil).Promotion), ctx, c, code, sale)
 }

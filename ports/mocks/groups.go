@@ -97,16 +97,16 @@ func (mr *MockGroupsMockRecorder) People(ctx, ws, id, q interface{}) *gomock.Cal
 }
 
 // Update mocks base method.
-func (m *MockGroups) Update(ctx context.Context, by identity.Actor, id identity.UserID, also []identity.UserID, change func(*account.Workspace, *account.Group) error) (*account.Group, error) {
+func (m *MockGroups) Update(ctx context.Context, by identity.Actor, id identity.UserID, others []identity.UserID, change func(*account.Workspace, *account.Group) error) (*account.Group, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, by, id, also, change)
+	ret := m.ctrl.Call(m, "Update", ctx, by, id, others, change)
 	ret0, _ := ret[0].(*account.Group)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockGroupsMockRecorder) Update(ctx, by, id, also, change interface{}) *gomock.Call {
+func (mr *MockGroupsMockRecorder) Update(ctx, by, id, others, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockGroups)(nil).Update), ctx, by, id, also, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockGroups)(nil).Update), ctx, by, id, others, change)
 }

@@ -36,9 +36,9 @@ func (m *MockIdempotency) EXPECT() *MockIdempotencyMockRecorder {
 }
 
 // Once mocks base method.
-func (m *MockIdempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+func (m *MockIdempotency) Once(ctx context.Context, key ports.IdempotencyKey, prepare func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Once", ctx, key, before, fn, keep)
+	ret := m.ctrl.Call(m, "Once", ctx, key, prepare, fn, keep)
 	ret0, _ := ret[0].(ports.Answer)
 	ret1, _ := ret[1].(bool)
 	ret2, _ := ret[2].(error)
@@ -46,7 +46,7 @@ func (m *MockIdempotency) Once(ctx context.Context, key ports.IdempotencyKey, be
 }
 
 // Once indicates an expected call of Once.
-func (mr *MockIdempotencyMockRecorder) Once(ctx, key, before, fn, keep interface{}) *gomock.Call {
+func (mr *MockIdempotencyMockRecorder) Once(ctx, key, prepare, fn, keep interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Once", reflect.TypeOf((*MockIdempotency)(nil).Once), ctx, key, before, fn, keep)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Once", reflect.TypeOf((*MockIdempotency)(nil).Once), ctx, key, prepare, fn, keep)
 }

@@ -106,17 +106,17 @@ func (m *MockJobQueue) EXPECT() *MockJobQueueMockRecorder {
 }
 
 // Renew mocks base method.
-func (m *MockJobQueue) Renew(ctx context.Context, j job.Job, until time.Time) error {
+func (m *MockJobQueue) Renew(ctx context.Context, j job.Job, end time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Renew", ctx, j, until)
+	ret := m.ctrl.Call(m, "Renew", ctx, j, end)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Renew indicates an expected call of Renew.
-func (mr *MockJobQueueMockRecorder) Renew(ctx, j, until interface{}) *gomock.Call {
+func (mr *MockJobQueueMockRecorder) Renew(ctx, j, end interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Renew", reflect.TypeOf((*MockJobQueue)(nil).Renew), ctx, j, until)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Renew", reflect.TypeOf((*MockJobQueue)(nil).Renew), ctx, j, end)
 }
 
 // Settle mocks base method.

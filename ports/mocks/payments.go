@@ -429,18 +429,18 @@ func (m *MockSandboxAccounts) EXPECT() *MockSandboxAccountsMockRecorder {
 }
 
 // List mocks base method.
-func (m *MockSandboxAccounts) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
+func (m *MockSandboxAccounts) List(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "List", ctx, org, after, n)
+	ret := m.ctrl.Call(m, "List", ctx, org, cursor, n)
 	ret0, _ := ret[0].([]string)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // List indicates an expected call of List.
-func (mr *MockSandboxAccountsMockRecorder) List(ctx, org, after, n interface{}) *gomock.Call {
+func (mr *MockSandboxAccountsMockRecorder) List(ctx, org, cursor, n interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSandboxAccounts)(nil).List), ctx, org, after, n)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSandboxAccounts)(nil).List), ctx, org, cursor, n)
 }
 
 // Read mocks base method.

@@ -54,18 +54,18 @@ func (mr *MockPresencesMockRecorder) ByUser(ctx, org, user interface{}) *gomock.
 }
 
 // Changes mocks base method.
-func (m *MockPresences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error) {
+func (m *MockPresences) Changes(ctx context.Context, org identity.OrgID, newest int64, users []identity.UserID, limit int) ([]presence.Record, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Changes", ctx, org, above, users, limit)
+	ret := m.ctrl.Call(m, "Changes", ctx, org, newest, users, limit)
 	ret0, _ := ret[0].([]presence.Record)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Changes indicates an expected call of Changes.
-func (mr *MockPresencesMockRecorder) Changes(ctx, org, above, users, limit interface{}) *gomock.Call {
+func (mr *MockPresencesMockRecorder) Changes(ctx, org, newest, users, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Changes", reflect.TypeOf((*MockPresences)(nil).Changes), ctx, org, above, users, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Changes", reflect.TypeOf((*MockPresences)(nil).Changes), ctx, org, newest, users, limit)
 }
 
 // Counts mocks base method.
@@ -85,18 +85,18 @@ func (mr *MockPresencesMockRecorder) Counts(ctx, org interface{}) *gomock.Call {
 }
 
 // Due mocks base method.
-func (m *MockPresences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int) ([]presence.DueEntry, error) {
+func (m *MockPresences) Due(ctx context.Context, org identity.OrgID, by time.Time, cursor presence.DueEntry, limit int) ([]presence.DueEntry, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Due", ctx, org, by, after, limit)
+	ret := m.ctrl.Call(m, "Due", ctx, org, by, cursor, limit)
 	ret0, _ := ret[0].([]presence.DueEntry)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Due indicates an expected call of Due.
-func (mr *MockPresencesMockRecorder) Due(ctx, org, by, after, limit interface{}) *gomock.Call {
+func (mr *MockPresencesMockRecorder) Due(ctx, org, by, cursor, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Due", reflect.TypeOf((*MockPresences)(nil).Due), ctx, org, by, after, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Due", reflect.TypeOf((*MockPresences)(nil).Due), ctx, org, by, cursor, limit)
 }
 
 // Get mocks base method.

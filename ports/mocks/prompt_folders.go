@@ -53,18 +53,18 @@ func (mr *MockPromptFoldersMockRecorder) Folder(ctx, by, path interface{}) *gomo
 }
 
 // Reshares mocks base method.
-func (m *MockPromptFolders) Reshares(ctx context.Context, by identity.Actor, before, after string) (bool, error) {
+func (m *MockPromptFolders) Reshares(ctx context.Context, by identity.Actor, previous, next string) (bool, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Reshares", ctx, by, before, after)
+	ret := m.ctrl.Call(m, "Reshares", ctx, by, previous, next)
 	ret0, _ := ret[0].(bool)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Reshares indicates an expected call of Reshares.
-func (mr *MockPromptFoldersMockRecorder) Reshares(ctx, by, before, after interface{}) *gomock.Call {
+func (mr *MockPromptFoldersMockRecorder) Reshares(ctx, by, previous, next interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reshares", reflect.TypeOf((*MockPromptFolders)(nil).Reshares), ctx, by, before, after)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reshares", reflect.TypeOf((*MockPromptFolders)(nil).Reshares), ctx, by, previous, next)
 }
 
 // Share mocks base method.

@@ -433,18 +433,18 @@ func (mr *MockPromptListsMockRecorder) Checks(ctx, ws, id, v interface{}) *gomoc
 }
 
 // Includers mocks base method.
-func (m *MockPromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool, limit int) ([]prompt.Use, error) {
+func (m *MockPromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool, limit int) ([]prompt.Use, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Includers", ctx, by, id, refs, seen, limit)
+	ret := m.ctrl.Call(m, "Includers", ctx, by, id, refs, isSeen, limit)
 	ret0, _ := ret[0].([]prompt.Use)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Includers indicates an expected call of Includers.
-func (mr *MockPromptListsMockRecorder) Includers(ctx, by, id, refs, seen, limit interface{}) *gomock.Call {
+func (mr *MockPromptListsMockRecorder) Includers(ctx, by, id, refs, isSeen, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Includers", reflect.TypeOf((*MockPromptLists)(nil).Includers), ctx, by, id, refs, seen, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Includers", reflect.TypeOf((*MockPromptLists)(nil).Includers), ctx, by, id, refs, isSeen, limit)
 }
 
 // OpenRequests mocks base method.
@@ -478,18 +478,18 @@ func (mr *MockPromptListsMockRecorder) Outline(ctx, by, folder, limit interface{
 }
 
 // Reads mocks base method.
-func (m *MockPromptLists) Reads(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int) ([]prompt.Reads, error) {
+func (m *MockPromptLists) Reads(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, firstDay prompt.Day, limit int) ([]prompt.Reads, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Reads", ctx, ws, id, since, limit)
+	ret := m.ctrl.Call(m, "Reads", ctx, ws, id, firstDay, limit)
 	ret0, _ := ret[0].([]prompt.Reads)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Reads indicates an expected call of Reads.
-func (mr *MockPromptListsMockRecorder) Reads(ctx, ws, id, since, limit interface{}) *gomock.Call {
+func (mr *MockPromptListsMockRecorder) Reads(ctx, ws, id, firstDay, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reads", reflect.TypeOf((*MockPromptLists)(nil).Reads), ctx, ws, id, since, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reads", reflect.TypeOf((*MockPromptLists)(nil).Reads), ctx, ws, id, firstDay, limit)
 }
 
 // Request mocks base method.
@@ -606,18 +606,18 @@ func (m *MockPromptOutlines) EXPECT() *MockPromptOutlinesMockRecorder {
 }
 
 // Includers mocks base method.
-func (m *MockPromptOutlines) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool, limit int) ([]prompt.Use, error) {
+func (m *MockPromptOutlines) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool, limit int) ([]prompt.Use, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Includers", ctx, by, id, refs, seen, limit)
+	ret := m.ctrl.Call(m, "Includers", ctx, by, id, refs, isSeen, limit)
 	ret0, _ := ret[0].([]prompt.Use)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Includers indicates an expected call of Includers.
-func (mr *MockPromptOutlinesMockRecorder) Includers(ctx, by, id, refs, seen, limit interface{}) *gomock.Call {
+func (mr *MockPromptOutlinesMockRecorder) Includers(ctx, by, id, refs, isSeen, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Includers", reflect.TypeOf((*MockPromptOutlines)(nil).Includers), ctx, by, id, refs, seen, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Includers", reflect.TypeOf((*MockPromptOutlines)(nil).Includers), ctx, by, id, refs, isSeen, limit)
 }
 
 // Outline mocks base method.

@@ -52,17 +52,17 @@ func (mr *MockProviderSessionsMockRecorder) End(ctx, by, from, change interface{
 }
 
 // Receive mocks base method.
-func (m *MockProviderSessions) Receive(ctx context.Context, org identity.OrgID, token account.Hash, until time.Time) error {
+func (m *MockProviderSessions) Receive(ctx context.Context, org identity.OrgID, token account.Hash, end time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Receive", ctx, org, token, until)
+	ret := m.ctrl.Call(m, "Receive", ctx, org, token, end)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Receive indicates an expected call of Receive.
-func (mr *MockProviderSessionsMockRecorder) Receive(ctx, org, token, until interface{}) *gomock.Call {
+func (mr *MockProviderSessionsMockRecorder) Receive(ctx, org, token, end interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Receive", reflect.TypeOf((*MockProviderSessions)(nil).Receive), ctx, org, token, until)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Receive", reflect.TypeOf((*MockProviderSessions)(nil).Receive), ctx, org, token, end)
 }
 
 // MockCaptures is a mock of Captures interface.

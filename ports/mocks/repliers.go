@@ -36,15 +36,15 @@ func (m *MockReplier) EXPECT() *MockReplierMockRecorder {
 }
 
 // Reply mocks base method.
-func (m *MockReplier) Reply(ctx context.Context, to ports.Target, r ports.ReplyRequest, yield func(string) error) error {
+func (m *MockReplier) Reply(ctx context.Context, target ports.Target, r ports.ReplyRequest, yield func(string) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Reply", ctx, to, r, yield)
+	ret := m.ctrl.Call(m, "Reply", ctx, target, r, yield)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Reply indicates an expected call of Reply.
-func (mr *MockReplierMockRecorder) Reply(ctx, to, r, yield interface{}) *gomock.Call {
+func (mr *MockReplierMockRecorder) Reply(ctx, target, r, yield interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reply", reflect.TypeOf((*MockReplier)(nil).Reply), ctx, to, r, yield)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reply", reflect.TypeOf((*MockReplier)(nil).Reply), ctx, target, r, yield)
 }

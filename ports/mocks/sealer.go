@@ -34,33 +34,33 @@ func (m *MockSealer) EXPECT() *MockSealerMockRecorder {
 }
 
 // Open mocks base method.
-func (m *MockSealer) Open(sealed, associated []byte) ([]byte, error) {
+func (m *MockSealer) Open(ciphertext, context []byte) ([]byte, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Open", sealed, associated)
+	ret := m.ctrl.Call(m, "Open", ciphertext, context)
 	ret0, _ := ret[0].([]byte)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Open indicates an expected call of Open.
-func (mr *MockSealerMockRecorder) Open(sealed, associated interface{}) *gomock.Call {
+func (mr *MockSealerMockRecorder) Open(ciphertext, context interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Open", reflect.TypeOf((*MockSealer)(nil).Open), sealed, associated)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Open", reflect.TypeOf((*MockSealer)(nil).Open), ciphertext, context)
 }
 
 // Seal mocks base method.
-func (m *MockSealer) Seal(plain, associated []byte) ([]byte, error) {
+func (m *MockSealer) Seal(plain, context []byte) ([]byte, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Seal", plain, associated)
+	ret := m.ctrl.Call(m, "Seal", plain, context)
 	ret0, _ := ret[0].([]byte)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Seal indicates an expected call of Seal.
-func (mr *MockSealerMockRecorder) Seal(plain, associated interface{}) *gomock.Call {
+func (mr *MockSealerMockRecorder) Seal(plain, context interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockSealer)(nil).Seal), plain, associated)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockSealer)(nil).Seal), plain, context)
 }
 
 // MockCredentialSealer is a mock of CredentialSealer interface.
@@ -120,47 +120,47 @@ func (mr *MockCredentialSealerMockRecorder) Digest(purpose interface{}, parts ..
 }
 
 // Fingerprint mocks base method.
-func (m *MockCredentialSealer) Fingerprint(content, associated []byte) string {
+func (m *MockCredentialSealer) Fingerprint(content, context []byte) string {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Fingerprint", content, associated)
+	ret := m.ctrl.Call(m, "Fingerprint", content, context)
 	ret0, _ := ret[0].(string)
 	return ret0
 }
 
 // Fingerprint indicates an expected call of Fingerprint.
-func (mr *MockCredentialSealerMockRecorder) Fingerprint(content, associated interface{}) *gomock.Call {
+func (mr *MockCredentialSealerMockRecorder) Fingerprint(content, context interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Fingerprint", reflect.TypeOf((*MockCredentialSealer)(nil).Fingerprint), content, associated)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Fingerprint", reflect.TypeOf((*MockCredentialSealer)(nil).Fingerprint), content, context)
 }
 
 // Open mocks base method.
-func (m *MockCredentialSealer) Open(sealed, associated []byte) ([]byte, error) {
+func (m *MockCredentialSealer) Open(ciphertext, context []byte) ([]byte, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Open", sealed, associated)
+	ret := m.ctrl.Call(m, "Open", ciphertext, context)
 	ret0, _ := ret[0].([]byte)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Open indicates an expected call of Open.
-func (mr *MockCredentialSealerMockRecorder) Open(sealed, associated interface{}) *gomock.Call {
+func (mr *MockCredentialSealerMockRecorder) Open(ciphertext, context interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Open", reflect.TypeOf((*MockCredentialSealer)(nil).Open), sealed, associated)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Open", reflect.TypeOf((*MockCredentialSealer)(nil).Open), ciphertext, context)
 }
 
 // Seal mocks base method.
-func (m *MockCredentialSealer) Seal(plain, associated []byte) ([]byte, error) {
+func (m *MockCredentialSealer) Seal(plain, context []byte) ([]byte, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Seal", plain, associated)
+	ret := m.ctrl.Call(m, "Seal", plain, context)
 	ret0, _ := ret[0].([]byte)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Seal indicates an expected call of Seal.
-func (mr *MockCredentialSealerMockRecorder) Seal(plain, associated interface{}) *gomock.Call {
+func (mr *MockCredentialSealerMockRecorder) Seal(plain, context interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockCredentialSealer)(nil).Seal), plain, associated)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockCredentialSealer)(nil).Seal), plain, context)
 }
 
 // MockDigester is a mock of Digester interface.

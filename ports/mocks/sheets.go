@@ -39,30 +39,30 @@ func (m *MockSheets) EXPECT() *MockSheetsMockRecorder {
 }
 
 // Preview mocks base method.
-func (m *MockSheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (m *MockSheets) Preview(ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget) (source.Sheet, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Preview", ctx, workspace, of)
+	ret := m.ctrl.Call(m, "Preview", ctx, workspace, target)
 	ret0, _ := ret[0].(source.Sheet)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Preview indicates an expected call of Preview.
-func (mr *MockSheetsMockRecorder) Preview(ctx, workspace, of interface{}) *gomock.Call {
+func (mr *MockSheetsMockRecorder) Preview(ctx, workspace, target interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockSheets)(nil).Preview), ctx, workspace, of)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockSheets)(nil).Preview), ctx, workspace, target)
 }
 
 // Rows mocks base method.
-func (m *MockSheets) Rows(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery, yield func(column.Batch) error) error {
+func (m *MockSheets) Rows(ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget, q source.RowsQuery, yield func(column.Batch) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Rows", ctx, workspace, of, q, yield)
+	ret := m.ctrl.Call(m, "Rows", ctx, workspace, target, q, yield)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Rows indicates an expected call of Rows.
-func (mr *MockSheetsMockRecorder) Rows(ctx, workspace, of, q, yield interface{}) *gomock.Call {
+func (mr *MockSheetsMockRecorder) Rows(ctx, workspace, target, q, yield interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockSheets)(nil).Rows), ctx, workspace, of, q, yield)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockSheets)(nil).Rows), ctx, workspace, target, q, yield)
 }

@@ -84,18 +84,18 @@ func (mr *MockSourcesMockRecorder) List(ctx, ws, q interface{}) *gomock.Call {
 }
 
 // ListThrough mocks base method.
-func (m *MockSources) ListThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Summary, error) {
+func (m *MockSources) ListThrough(ctx context.Context, ws identity.WorkspaceID, id connection.ID) ([]source.Summary, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "ListThrough", ctx, ws, through)
+	ret := m.ctrl.Call(m, "ListThrough", ctx, ws, id)
 	ret0, _ := ret[0].([]source.Summary)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // ListThrough indicates an expected call of ListThrough.
-func (mr *MockSourcesMockRecorder) ListThrough(ctx, ws, through interface{}) *gomock.Call {
+func (mr *MockSourcesMockRecorder) ListThrough(ctx, ws, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ListThrough", reflect.TypeOf((*MockSources)(nil).ListThrough), ctx, ws, through)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ListThrough", reflect.TypeOf((*MockSources)(nil).ListThrough), ctx, ws, id)
 }
 
 // Lock mocks base method.
@@ -144,15 +144,15 @@ func (mr *MockSourcesMockRecorder) Update(ctx, ws, id, change interface{}) *gomo
 }
 
 // UpdateThrough mocks base method.
-func (m *MockSources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID, change func(*source.Source) error) error {
+func (m *MockSources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(*source.Source) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "UpdateThrough", ctx, ws, through, change)
+	ret := m.ctrl.Call(m, "UpdateThrough", ctx, ws, id, change)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // UpdateThrough indicates an expected call of UpdateThrough.
-func (mr *MockSourcesMockRecorder) UpdateThrough(ctx, ws, through, change interface{}) *gomock.Call {
+func (mr *MockSourcesMockRecorder) UpdateThrough(ctx, ws, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateThrough", reflect.TypeOf((*MockSources)(nil).UpdateThrough), ctx, ws, through, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateThrough", reflect.TypeOf((*MockSources)(nil).UpdateThrough), ctx, ws, id, change)
 }

@@ -39,18 +39,18 @@ func (m *MockUsage) EXPECT() *MockUsageMockRecorder {
 }
 
 // Amounts mocks base method.
-func (m *MockUsage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
+func (m *MockUsage) Amounts(ctx context.Context, ws identity.WorkspaceID, now time.Time) (quota.Amounts, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Amounts", ctx, ws, at)
+	ret := m.ctrl.Call(m, "Amounts", ctx, ws, now)
 	ret0, _ := ret[0].(quota.Amounts)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Amounts indicates an expected call of Amounts.
-func (mr *MockUsageMockRecorder) Amounts(ctx, ws, at interface{}) *gomock.Call {
+func (mr *MockUsageMockRecorder) Amounts(ctx, ws, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Amounts", reflect.TypeOf((*MockUsage)(nil).Amounts), ctx, ws, at)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Amounts", reflect.TypeOf((*MockUsage)(nil).Amounts), ctx, ws, now)
 }
 
 // Lock mocks base method.
@@ -105,31 +105,31 @@ func (mr *MockStreamSeatsMockRecorder) Free(ctx, ws, node interface{}) *gomock.C
 }
 
 // Keep mocks base method.
-func (m *MockStreamSeats) Keep(ctx context.Context, node string, at, until time.Time) error {
+func (m *MockStreamSeats) Keep(ctx context.Context, node string, now, end time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Keep", ctx, node, at, until)
+	ret := m.ctrl.Call(m, "Keep", ctx, node, now, end)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Keep indicates an expected call of Keep.
-func (mr *MockStreamSeatsMockRecorder) Keep(ctx, node, at, until interface{}) *gomock.Call {
+func (mr *MockStreamSeatsMockRecorder) Keep(ctx, node, now, end interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Keep", reflect.TypeOf((*MockStreamSeats)(nil).Keep), ctx, node, at, until)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Keep", reflect.TypeOf((*MockStreamSeats)(nil).Keep), ctx, node, now, end)
 }
 
 // Take mocks base method.
-func (m *MockStreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(quota.Amounts) error) error {
+func (m *MockStreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, now time.Time, check func(quota.Amounts) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Take", ctx, ws, node, at, check)
+	ret := m.ctrl.Call(m, "Take", ctx, ws, node, now, check)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Take indicates an expected call of Take.
-func (mr *MockStreamSeatsMockRecorder) Take(ctx, ws, node, at, check interface{}) *gomock.Call {
+func (mr *MockStreamSeatsMockRecorder) Take(ctx, ws, node, now, check interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockStreamSeats)(nil).Take), ctx, ws, node, at, check)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockStreamSeats)(nil).Take), ctx, ws, node, now, check)
 }
 
 // MockMeters is a mock of Meters interface.
@@ -172,17 +172,17 @@ func (mr *MockMetersMockRecorder) Add(ctx, by, r interface{}) *gomock.Call {
 }
 
 // QueueUsage mocks base method.
-func (m *MockMeters) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time) error {
+func (m *MockMeters) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, start time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, since)
+	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, start)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // QueueUsage indicates an expected call of QueueUsage.
-func (mr *MockMetersMockRecorder) QueueUsage(ctx, by, e, since interface{}) *gomock.Call {
+func (mr *MockMetersMockRecorder) QueueUsage(ctx, by, e, start interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "QueueUsage", reflect.TypeOf((*MockMeters)(nil).QueueUsage), ctx, by, e, since)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "QueueUsage", reflect.TypeOf((*MockMeters)(nil).QueueUsage), ctx, by, e, start)
 }
 
 // QueuedUsage mocks base method.
@@ -244,9 +244,9 @@ func (mr *MockMetersMockRecorder) Sums(ctx, ws, period interface{}) *gomock.Call
 }
 
 // TryUsage mocks base method.
-func (m *MockMeters) TryUsage(ctx context.Context, ws identity.WorkspaceID, id string, at time.Time) (int64, bool, error) {
+func (m *MockMeters) TryUsage(ctx context.Context, ws identity.WorkspaceID, id string, now time.Time) (int64, bool, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "TryUsage", ctx, ws, id, at)
+	ret := m.ctrl.Call(m, "TryUsage", ctx, ws, id, now)
 	ret0, _ := ret[0].(int64)
 	ret1, _ := ret[1].(bool)
 	ret2, _ := ret[2].(error)
@@ -254,7 +254,7 @@ func (m *MockMeters) TryUsage(ctx context.Context, ws identity.WorkspaceID, id s
 }
 
 // TryUsage indicates an expected call of TryUsage.
-func (mr *MockMetersMockRecorder) TryUsage(ctx, ws, id, at interface{}) *gomock.Call {
+func (mr *MockMetersMockRecorder) TryUsage(ctx, ws, id, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TryUsage", reflect.TypeOf((*MockMeters)(nil).TryUsage), ctx, ws, id, at)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TryUsage", reflect.TypeOf((*MockMeters)(nil).TryUsage), ctx, ws, id, now)
 }

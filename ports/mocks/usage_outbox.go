@@ -38,17 +38,17 @@ func (m *MockUsageOutbox) EXPECT() *MockUsageOutboxMockRecorder {
 }
 
 // QueueUsage mocks base method.
-func (m *MockUsageOutbox) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time) error {
+func (m *MockUsageOutbox) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, start time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, since)
+	ret := m.ctrl.Call(m, "QueueUsage", ctx, by, e, start)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // QueueUsage indicates an expected call of QueueUsage.
-func (mr *MockUsageOutboxMockRecorder) QueueUsage(ctx, by, e, since interface{}) *gomock.Call {
+func (mr *MockUsageOutboxMockRecorder) QueueUsage(ctx, by, e, start interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "QueueUsage", reflect.TypeOf((*MockUsageOutbox)(nil).QueueUsage), ctx, by, e, since)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "QueueUsage", reflect.TypeOf((*MockUsageOutbox)(nil).QueueUsage), ctx, by, e, start)
 }
 
 // QueuedUsage mocks base method.
@@ -95,9 +95,9 @@ func (mr *MockUsageOutboxMockRecorder) SentUsage(ctx, ws, id interface{}) *gomoc
 }
 
 // TryUsage mocks base method.
-func (m *MockUsageOutbox) TryUsage(ctx context.Context, ws identity.WorkspaceID, id string, at time.Time) (int64, bool, error) {
+func (m *MockUsageOutbox) TryUsage(ctx context.Context, ws identity.WorkspaceID, id string, now time.Time) (int64, bool, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "TryUsage", ctx, ws, id, at)
+	ret := m.ctrl.Call(m, "TryUsage", ctx, ws, id, now)
 	ret0, _ := ret[0].(int64)
 	ret1, _ := ret[1].(bool)
 	ret2, _ := ret[2].(error)
@@ -105,9 +105,9 @@ func (m *MockUsageOutbox) TryUsage(ctx context.Context, ws identity.WorkspaceID,
 }
 
 // TryUsage indicates an expected call of TryUsage.
-func (mr *MockUsageOutboxMockRecorder) TryUsage(ctx, ws, id, at interface{}) *gomock.Call {
+func (mr *MockUsageOutboxMockRecorder) TryUsage(ctx, ws, id, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TryUsage", reflect.TypeOf((*MockUsageOutbox)(nil).TryUsage), ctx, ws, id, at)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TryUsage", reflect.TypeOf((*MockUsageOutbox)(nil).TryUsage), ctx, ws, id, now)
 }
 
 // MockGatewayMeters is a mock of GatewayMeters interface.

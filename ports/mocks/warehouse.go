@@ -38,59 +38,59 @@ func (m *MockWarehouse) EXPECT() *MockWarehouseMockRecorder {
 }
 
 // Preview mocks base method.
-func (m *MockWarehouse) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (connection.Preview, error) {
+func (m *MockWarehouse) Preview(ctx context.Context, target ports.Target, q connection.PreviewQuery) (connection.Preview, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Preview", ctx, to, q)
+	ret := m.ctrl.Call(m, "Preview", ctx, target, q)
 	ret0, _ := ret[0].(connection.Preview)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Preview indicates an expected call of Preview.
-func (mr *MockWarehouseMockRecorder) Preview(ctx, to, q interface{}) *gomock.Call {
+func (mr *MockWarehouseMockRecorder) Preview(ctx, target, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockWarehouse)(nil).Preview), ctx, to, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockWarehouse)(nil).Preview), ctx, target, q)
 }
 
 // Probe mocks base method.
-func (m *MockWarehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
+func (m *MockWarehouse) Probe(ctx context.Context, target ports.Target) connection.Report {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Probe", ctx, to)
+	ret := m.ctrl.Call(m, "Probe", ctx, target)
 	ret0, _ := ret[0].(connection.Report)
 	return ret0
 }
 
 // Probe indicates an expected call of Probe.
-func (mr *MockWarehouseMockRecorder) Probe(ctx, to interface{}) *gomock.Call {
+func (mr *MockWarehouseMockRecorder) Probe(ctx, target interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Probe", reflect.TypeOf((*MockWarehouse)(nil).Probe), ctx, to)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Probe", reflect.TypeOf((*MockWarehouse)(nil).Probe), ctx, target)
 }
 
 // Rows mocks base method.
-func (m *MockWarehouse) Rows(ctx context.Context, to ports.Target, q connection.RowsQuery, yield func(column.Batch) error) error {
+func (m *MockWarehouse) Rows(ctx context.Context, target ports.Target, q connection.RowsQuery, yield func(column.Batch) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Rows", ctx, to, q, yield)
+	ret := m.ctrl.Call(m, "Rows", ctx, target, q, yield)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Rows indicates an expected call of Rows.
-func (mr *MockWarehouseMockRecorder) Rows(ctx, to, q, yield interface{}) *gomock.Call {
+func (mr *MockWarehouseMockRecorder) Rows(ctx, target, q, yield interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockWarehouse)(nil).Rows), ctx, to, q, yield)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rows", reflect.TypeOf((*MockWarehouse)(nil).Rows), ctx, target, q, yield)
 }
 
 // Tables mocks base method.
-func (m *MockWarehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) ([]connection.Table, error) {
+func (m *MockWarehouse) Tables(ctx context.Context, target ports.Target, q connection.TableQuery) ([]connection.Table, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Tables", ctx, to, q)
+	ret := m.ctrl.Call(m, "Tables", ctx, target, q)
 	ret0, _ := ret[0].([]connection.Table)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Tables indicates an expected call of Tables.
-func (mr *MockWarehouseMockRecorder) Tables(ctx, to, q interface{}) *gomock.Call {
+func (mr *MockWarehouseMockRecorder) Tables(ctx, target, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Tables", reflect.TypeOf((*MockWarehouse)(nil).Tables), ctx, to, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Tables", reflect.TypeOf((*MockWarehouse)(nil).Tables), ctx, target, q)
 }

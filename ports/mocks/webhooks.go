@@ -55,18 +55,18 @@ func (mr *MockWebhooksMockRecorder) Add(ctx, by, change interface{}) *gomock.Cal
 }
 
 // Deliveries mocks base method.
-func (m *MockWebhooks) Deliveries(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter, q page.Query) (webhook.DeliveryPage, error) {
+func (m *MockWebhooks) Deliveries(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, f webhook.DeliveryFilter, q page.Query) (webhook.DeliveryPage, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Deliveries", ctx, ws, of, f, q)
+	ret := m.ctrl.Call(m, "Deliveries", ctx, ws, endpoint, f, q)
 	ret0, _ := ret[0].(webhook.DeliveryPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Deliveries indicates an expected call of Deliveries.
-func (mr *MockWebhooksMockRecorder) Deliveries(ctx, ws, of, f, q interface{}) *gomock.Call {
+func (mr *MockWebhooksMockRecorder) Deliveries(ctx, ws, endpoint, f, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Deliveries", reflect.TypeOf((*MockWebhooks)(nil).Deliveries), ctx, ws, of, f, q)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Deliveries", reflect.TypeOf((*MockWebhooks)(nil).Deliveries), ctx, ws, endpoint, f, q)
 }
 
 // Get mocks base method.
@@ -100,33 +100,33 @@ func (mr *MockWebhooksMockRecorder) List(ctx, ws interface{}) *gomock.Call {
 }
 
 // Replay mocks base method.
-func (m *MockWebhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, all []webhook.Delivery, onlyFailed bool, now time.Time) (int, error) {
+func (m *MockWebhooks) Replay(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, all []webhook.Delivery, onlyFailed bool, now time.Time) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Replay", ctx, ws, of, all, onlyFailed, now)
+	ret := m.ctrl.Call(m, "Replay", ctx, ws, endpoint, all, onlyFailed, now)
 	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Replay indicates an expected call of Replay.
-func (mr *MockWebhooksMockRecorder) Replay(ctx, ws, of, all, onlyFailed, now interface{}) *gomock.Call {
+func (mr *MockWebhooksMockRecorder) Replay(ctx, ws, endpoint, all, onlyFailed, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Replay", reflect.TypeOf((*MockWebhooks)(nil).Replay), ctx, ws, of, all, onlyFailed, now)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Replay", reflect.TypeOf((*MockWebhooks)(nil).Replay), ctx, ws, endpoint, all, onlyFailed, now)
 }
 
 // Retry mocks base method.
-func (m *MockWebhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID, change func(*webhook.Delivery) error) (*webhook.Delivery, error) {
+func (m *MockWebhooks) Retry(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, id webhook.DeliveryID, change func(*webhook.Delivery) error) (*webhook.Delivery, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Retry", ctx, ws, of, id, change)
+	ret := m.ctrl.Call(m, "Retry", ctx, ws, endpoint, id, change)
 	ret0, _ := ret[0].(*webhook.Delivery)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Retry indicates an expected call of Retry.
-func (mr *MockWebhooksMockRecorder) Retry(ctx, ws, of, id, change interface{}) *gomock.Call {
+func (mr *MockWebhooksMockRecorder) Retry(ctx, ws, endpoint, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Retry", reflect.TypeOf((*MockWebhooks)(nil).Retry), ctx, ws, of, id, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Retry", reflect.TypeOf((*MockWebhooks)(nil).Retry), ctx, ws, endpoint, id, change)
 }
 
 // Update mocks base method.
@@ -168,33 +168,33 @@ func (m *MockWebhookQueue) EXPECT() *MockWebhookQueueMockRecorder {
 }
 
 // Next mocks base method.
-func (m *MockWebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
+func (m *MockWebhookQueue) Next(ctx context.Context, endpoint webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Next", ctx, of, now, n)
+	ret := m.ctrl.Call(m, "Next", ctx, endpoint, now, n)
 	ret0, _ := ret[0].([]webhook.Delivery)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Next indicates an expected call of Next.
-func (mr *MockWebhookQueueMockRecorder) Next(ctx, of, now, n interface{}) *gomock.Call {
+func (mr *MockWebhookQueueMockRecorder) Next(ctx, endpoint, now, n interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Next", reflect.TypeOf((*MockWebhookQueue)(nil).Next), ctx, of, now, n)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Next", reflect.TypeOf((*MockWebhookQueue)(nil).Next), ctx, endpoint, now, n)
 }
 
 // Pending mocks base method.
-func (m *MockWebhookQueue) Pending(ctx context.Context, of webhook.ID) (int, error) {
+func (m *MockWebhookQueue) Pending(ctx context.Context, endpoint webhook.ID) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Pending", ctx, of)
+	ret := m.ctrl.Call(m, "Pending", ctx, endpoint)
 	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Pending indicates an expected call of Pending.
-func (mr *MockWebhookQueueMockRecorder) Pending(ctx, of interface{}) *gomock.Call {
+func (mr *MockWebhookQueueMockRecorder) Pending(ctx, endpoint interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pending", reflect.TypeOf((*MockWebhookQueue)(nil).Pending), ctx, of)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pending", reflect.TypeOf((*MockWebhookQueue)(nil).Pending), ctx, endpoint)
 }
 
 // Queue mocks base method.
@@ -241,33 +241,33 @@ func (mr *MockWebhookQueueMockRecorder) Renew(ctx, e, lease interface{}) *gomock
 }
 
 // Settle mocks base method.
-func (m *MockWebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint, attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
+func (m *MockWebhookQueue) Settle(ctx context.Context, by identity.Actor, endpoint *webhook.Endpoint, deliveries []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Settle", ctx, by, of, attempted, change)
+	ret := m.ctrl.Call(m, "Settle", ctx, by, endpoint, deliveries, change)
 	ret0, _ := ret[0].(*webhook.Endpoint)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Settle indicates an expected call of Settle.
-func (mr *MockWebhookQueueMockRecorder) Settle(ctx, by, of, attempted, change interface{}) *gomock.Call {
+func (mr *MockWebhookQueueMockRecorder) Settle(ctx, by, endpoint, deliveries, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Settle", reflect.TypeOf((*MockWebhookQueue)(nil).Settle), ctx, by, of, attempted, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Settle", reflect.TypeOf((*MockWebhookQueue)(nil).Settle), ctx, by, endpoint, deliveries, change)
 }
 
 // Take mocks base method.
-func (m *MockWebhookQueue) Take(ctx context.Context, now time.Time, lease time.Duration, n int, without []identity.OrgID) ([]webhook.Endpoint, error) {
+func (m *MockWebhookQueue) Take(ctx context.Context, now time.Time, lease time.Duration, n int, excluded []identity.OrgID) ([]webhook.Endpoint, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Take", ctx, now, lease, n, without)
+	ret := m.ctrl.Call(m, "Take", ctx, now, lease, n, excluded)
 	ret0, _ := ret[0].([]webhook.Endpoint)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Take indicates an expected call of Take.
-func (mr *MockWebhookQueueMockRecorder) Take(ctx, now, lease, n, without interface{}) *gomock.Call {
+func (mr *MockWebhookQueueMockRecorder) Take(ctx, now, lease, n, excluded interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockWebhookQueue)(nil).Take), ctx, now, lease, n, without)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockWebhookQueue)(nil).Take), ctx, now, lease, n, excluded)
 }
 
 // MockWebhookSender is a mock of WebhookSender interface.
@@ -294,15 +294,15 @@ func (m *MockWebhookSender) EXPECT() *MockWebhookSenderMockRecorder {
 }
 
 // Send mocks base method.
-func (m *MockWebhookSender) Send(ctx context.Context, to ports.WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome {
+func (m *MockWebhookSender) Send(ctx context.Context, target ports.WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Send", ctx, to, d, now)
+	ret := m.ctrl.Call(m, "Send", ctx, target, d, now)
 	ret0, _ := ret[0].(webhook.Outcome)
 	return ret0
 }
 
 // Send indicates an expected call of Send.
-func (mr *MockWebhookSenderMockRecorder) Send(ctx, to, d, now interface{}) *gomock.Call {
+func (mr *MockWebhookSenderMockRecorder) Send(ctx, target, d, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Send", reflect.TypeOf((*MockWebhookSender)(nil).Send), ctx, to, d, now)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Send", reflect.TypeOf((*MockWebhookSender)(nil).Send), ctx, target, d, now)
 }
