@@ -47,24 +47,24 @@ func large(b testing.TB, size int) []byte {
 func BenchmarkPreviewOf50MB(b *testing.B) {
 	folder := b.TempDir()
 	content := large(b, 50<<20)
-	to := put(b, folder, "large.xlsx", content)
+	target := put(b, folder, "large.xlsx", content)
 	h := newHost(b)
 	fetched := h.put("/large.xlsx", content)
 	b.Logf("%d MB", len(content)>>20)
 
-	begun := time.Now()
+	start := time.Now()
 	f, err := excelize.OpenFile(folder+"/large.xlsx", excelize.Options{TmpDir: folder})
 	if err != nil {
 		b.Fatal(err)
 	}
 	_ = f.Close()
-	alone := time.Since(begun)
+	alone := time.Since(start)
 
 	sheets := confined(b, folder)
 	before := memory(b)
 	b.Run("file", func(b *testing.B) {
 		for b.Loop() {
-			if s, err := sheets.Preview(b.Context(), "", to); err != nil || len(s.Preview.Headers) != 10 {
+			if s, err := sheets.Preview(b.Context(), "", target); err != nil || len(s.Preview.Headers) != 10 {
 				b.Fatal(s, err)
 			}
 		}

@@ -41,17 +41,17 @@ func (b *blocks) Forget(from, to int64) {
 }
 
 // ReadAt is io.ReaderAt's.
-func (b *blocks) ReadAt(p []byte, off int64) (n int, err error) {
+func (b *blocks) ReadAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) {
-		at := off + int64(n)
-		if at >= b.size {
+		place := offset + int64(n)
+		if place >= b.size {
 			return n, io.EOF
 		}
-		block := b.all[at/blockSize]
+		block := b.all[place/blockSize]
 		if block == nil {
 			return n, errForgotten
 		}
-		n += copy(p[n:], block[at%blockSize:min(blockSize, b.size-at/blockSize*blockSize)])
+		n += copy(p[n:], block[place%blockSize:min(blockSize, b.size-place/blockSize*blockSize)])
 	}
 	return n, nil
 }

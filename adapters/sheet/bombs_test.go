@@ -138,10 +138,10 @@ func TestBombsAreRefusedWithinASecond(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				file := content()
-				to := put(t, folder, "bomb.bin", file)
-				before, begun, used := memory(t), time.Now(), processor(t)
-				_, err := sheets.Preview(t.Context(), "", to)
-				took := time.Since(begun)
+				target := put(t, folder, "bomb.bin", file)
+				before, start, used := memory(t), time.Now(), processor(t)
+				_, err := sheets.Preview(t.Context(), "", target)
+				took := time.Since(start)
 				if !errors.Is(err, want) {
 					t.Errorf("err = %v, want %v", err, want)
 				}

@@ -37,8 +37,8 @@ type Confined struct {
 
 // NewConfined returns a Sheets that reads files with Job through run, within the time of Job's own limits, and their
 // rows with RowsJob through stream.
-func NewConfined(run ports.Confined, stream ports.ConfinedStream, within time.Duration) *Confined {
-	return &Confined{run: run, stream: stream, within: within}
+func NewConfined(run ports.Confined, stream ports.ConfinedStream, limit time.Duration) *Confined {
+	return &Confined{run: run, stream: stream, within: limit}
 }
 
 // request is a call on its way to the child. It contains the secrets of an account in plain text.
@@ -53,17 +53,17 @@ type request struct {
 }
 
 // requestFor returns the request for a target.
-func requestFor(of ports.SheetTarget) (request, error) {
-	if err := check(of.Location); err != nil {
+func requestFor(target ports.SheetTarget) (request, error) {
+	if err := check(target.Location); err != nil {
 		return request{}, err
 	}
-	r := request{Location: located(of), Kind: of.Account.Kind(), Egress: of.Egress, Files: of.Offer.Files,
-		Within: of.Within}
+	r := request{Location: located(target), Kind: target.Account.Kind(), Egress: target.Egress, Files: target.Offer.Files,
+		Within: target.Within}
 	if r.Kind == "" {
 		return r, nil
 	}
 	var err error
-	if r.Account, err = of.Account.Reveal(); err != nil {
+	if r.Account, err = target.Account.Reveal(); err != nil {
 		return request{}, source.ErrSheetFailed
 	}
 	return r, nil
@@ -71,16 +71,16 @@ func requestFor(of ports.SheetTarget) (request, error) {
 
 // target is the inverse of requestFor.
 func (r request) target() (ports.SheetTarget, error) {
-	of := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
+	target := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
 		Offer: ports.SheetOffer{Files: r.Files}}
 	if r.Kind == "" {
-		return of, nil
+		return target, nil
 	}
 	var err error
-	if of.Account, err = connection.RestoreCredential(r.Kind, r.Account); err != nil {
+	if target.Account, err = connection.RestoreCredential(r.Kind, r.Account); err != nil {
 		return ports.SheetTarget{}, errors.New("a credential that cannot be read") // without err, which may quote it
 	}
-	return of, nil
+	return target, nil
 }
 
 // answer is the result of a request.
@@ -91,9 +91,9 @@ type answer struct {
 
 // Preview implements ports.Sheets.
 func (c *Confined) Preview(
-	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
+	ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget,
 ) (source.Sheet, error) {
-	r, err := requestFor(of)
+	r, err := requestFor(target)
 	if err != nil {
 		return source.Sheet{}, err
 	}
@@ -109,19 +109,19 @@ func (c *Confined) Preview(
 }
 
 // located returns the location of a target with the locale of its org if it has none.
-func located(of ports.SheetTarget) source.SheetLocation {
-	at := of.Location
-	at.Locale = cmp.Or(at.Locale, of.Offer.Locale)
-	return at
+func located(target ports.SheetTarget) source.SheetLocation {
+	location := target.Location
+	location.Locale = cmp.Or(location.Locale, target.Offer.Locale)
+	return location
 }
 
 // check returns an error for a location that JSON would change: it replaces invalid UTF-8, and the result could be an
 // existing name.
-func check(at source.SheetLocation) error {
-	if !utf8.ValidString(at.URL) {
+func check(location source.SheetLocation) error {
+	if !utf8.ValidString(location.URL) {
 		return source.ErrURLNotAllowed
 	}
-	if !utf8.ValidString(at.Tab) {
+	if !utf8.ValidString(location.Tab) {
 		return source.ErrTabNotFound
 	}
 	return nil
@@ -171,17 +171,17 @@ func Job(d *Documents) func(ctx context.Context, input json.RawMessage) (any, er
 		if err := json.Unmarshal(input, &r); err != nil {
 			return nil, errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		of, err := r.target()
+		target, err := r.target()
 		if err != nil {
 			return nil, err
 		}
-		s, err := d.Preview(ctx, "", of)
+		s, err := d.Preview(ctx, "", target)
 		if err != nil {
-			failed, ok := errors.AsType[*fault.Error](err)
+			failure, ok := errors.AsType[*fault.Error](err)
 			if !ok {
-				failed = source.ErrSheetFailed
+				failure = source.ErrSheetFailed
 			}
-			return answer{Failed: failed}, nil
+			return answer{Failed: failure}, nil
 		}
 		return answer{Sheet: s}, nil
 	}

@@ -55,8 +55,8 @@ const httpsPort = 443
 // allowsPort returns which ports a file at u may be fetched from: that of https, which redirects may lead to, and that
 // of u, unless it is one that systems reserve.
 func allowsPort(u *url.URL) func(uint16) bool {
-	own := portOf(u)
-	return func(port uint16) bool { return port == httpsPort || (port >= 1024 && port == own) }
+	ownPort := portOf(u)
+	return func(port uint16) bool { return port == httpsPort || (port >= 1024 && port == ownPort) }
 }
 
 // portOf is the port of an https URL, 0 if that is none.
@@ -87,12 +87,14 @@ func NewDocuments(guard Guard, roots *tls.Config, folder string, limits Limits) 
 }
 
 // Preview implements ports.Sheets.
-func (d *Documents) Preview(ctx context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (d *Documents) Preview(
+	ctx context.Context, _ identity.WorkspaceID, target ports.SheetTarget,
+) (source.Sheet, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Total, source.ErrSheetTimeout)
 	defer cancel()
 	var s source.Sheet
-	if err := d.read(ctx, of, func(doc document) (err error) {
-		s, err = doc.read(of.Location)
+	if err := d.read(ctx, target, func(doc document) (err error) {
+		s, err = doc.read(target.Location)
 		return err
 	}); err != nil {
 		return source.Sheet{}, known(ctx, err)
@@ -105,27 +107,27 @@ func known(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if known, ok := errors.AsType[*fault.Error](err); ok {
-		return known
+	if failure, ok := errors.AsType[*fault.Error](err); ok {
+		return failure
 	}
 	return source.ErrSheetFailed
 }
 
 // read opens the file of a target, and passes it to do.
-func (d *Documents) read(ctx context.Context, of ports.SheetTarget, do func(document) error) error {
-	if name, ok := strings.CutPrefix(of.Location.URL, source.FileScheme); ok && of.Offer.Files {
-		return d.file(name, do)
+func (d *Documents) read(ctx context.Context, target ports.SheetTarget, handle func(document) error) error {
+	if name, ok := strings.CutPrefix(target.Location.URL, source.FileScheme); ok && target.Offer.Files {
+		return d.file(name, handle)
 	}
-	u, err := url.Parse(of.Location.URL)
+	u, err := url.Parse(target.Location.URL)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Hostname() == "" ||
-		len(of.Location.URL) > source.MaxLocation {
+		len(target.Location.URL) > source.MaxLocation {
 		return source.ErrURLNotAllowed
 	}
-	doc, err := d.fetch(ctx, u, of)
+	doc, err := d.fetch(ctx, u, target)
 	if err != nil {
 		return err
 	}
-	return do(doc)
+	return handle(doc)
 }
 
 // maxFileName is the maximum length of a file name in characters.
@@ -143,7 +145,7 @@ func isFileName(name string) bool {
 
 // file reads a file of the folder. It does not follow links that lead out of the folder, and does not wait for
 // pipes.
-func (d *Documents) file(name string, do func(document) error) error {
+func (d *Documents) file(name string, handle func(document) error) error {
 	if !isFileName(name) {
 		return source.ErrURLNotAllowed
 	}
@@ -163,18 +165,18 @@ func (d *Documents) file(name string, do func(document) error) error {
 	case info.Size() > d.limits.Bytes:
 		return source.ErrFileTooLarge
 	default:
-		return do(document{ReaderAt: f, size: info.Size(), name: name})
+		return handle(document{ReaderAt: f, size: info.Size(), name: name})
 	}
 }
 
 // fetch reads a file into memory.
-func (d *Documents) fetch(ctx context.Context, u *url.URL, of ports.SheetTarget) (document, error) {
+func (d *Documents) fetch(ctx context.Context, u *url.URL, target ports.SheetTarget) (document, error) {
 	end, _ := ctx.Deadline()
-	client := d.guard(of.Egress, allowsPort(u), d.limits, end).Client(d.roots)
+	client := d.guard(target.Egress, allowsPort(u), d.limits, end).Client(d.roots)
 	open := d.request
-	if of.Account.Kind() == connection.Microsoft365 {
+	if target.Account.Kind() == connection.Microsoft365 {
 		open = func(ctx context.Context, client *http.Client, u *url.URL) (upstream.File, error) {
-			return d.microsoft.Open(ctx, client, of.Account, u.String(), d.limits.Bytes)
+			return d.microsoft.Open(ctx, client, target.Account, u.String(), d.limits.Bytes)
 		}
 	}
 	file, err := open(ctx, client, u)

@@ -22,7 +22,7 @@ type document struct {
 }
 
 // read reads a document in the format that its first bytes show. Its name and its media type are often wrong.
-func (d document) read(at source.SheetLocation) (s source.Sheet, err error) {
+func (d document) read(location source.SheetLocation) (s source.Sheet, err error) {
 	title := strings.TrimSuffix(d.name, path.Ext(d.name))
 	kind, err := d.format()
 	if err != nil {
@@ -30,11 +30,11 @@ func (d document) read(at source.SheetLocation) (s source.Sheet, err error) {
 	}
 	switch kind {
 	case openDocument:
-		s, err = ods.Read(d, d.size, at)
+		s, err = ods.Read(d, d.size, location)
 	case workbook:
-		s, err = xlsx.Read(d, d.size, at)
+		s, err = xlsx.Read(d, d.size, location)
 	case plainText:
-		s, err = csv.Read(d, d.size, title, at)
+		s, err = csv.Read(d, d.size, title, location)
 	}
 	s.Title = source.TabTitle(title)
 	return s, err
@@ -83,8 +83,8 @@ func isODS(head []byte) bool {
 func isPage(head []byte) bool {
 	text := strings.ToLower(strings.TrimSpace(string(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))))
 	for strings.HasPrefix(text, "<!--") {
-		_, after, _ := strings.Cut(text, "-->")
-		text = strings.TrimSpace(after)
+		_, rest, _ := strings.Cut(text, "-->")
+		text = strings.TrimSpace(rest)
 	}
 	for _, begin := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<meta"} {
 		if strings.HasPrefix(text, begin) {

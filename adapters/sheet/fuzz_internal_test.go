@@ -49,9 +49,9 @@ func FuzzMarkup(f *testing.F) {
 }
 
 // holds reads a document and checks that the result can be shown.
-func holds(t *testing.T, content []byte, at source.SheetLocation) {
+func holds(t *testing.T, content []byte, location source.SheetLocation) {
 	d := document{ReaderAt: bytes.NewReader(content), size: int64(len(content)), name: "people.csv", web: true}
-	s, err := d.read(at)
+	s, err := d.read(location)
 	if err != nil {
 		if _, ok := errors.AsType[*fault.Error](err); !ok {
 			t.Errorf("an error of another kind: %v", err)

@@ -171,13 +171,13 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 		x.WriteString(`<row r="` + n + `"><c r="A` + n + `"><v>` + n + `</v></c></row>`)
 	}
 	x.WriteString("</sheetData></worksheet>")
-	to := put(t, folder, "large.xlsx", workbook(t, x.String()))
-	begun := time.Now()
-	s, err := sheets.Preview(t.Context(), "", to)
+	target := put(t, folder, "large.xlsx", workbook(t, x.String()))
+	start := time.Now()
+	s, err := sheets.Preview(t.Context(), "", target)
 	if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != column.MaxColumns {
 		t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
 	}
-	t.Logf("1,048,576 rows and 16,384 columns: %v", time.Since(begun))
+	t.Logf("1,048,576 rows and 16,384 columns: %v", time.Since(start))
 
 	t.Run("as OpenDocument, whose repeated cells are not written out", func(t *testing.T) {
 		content := odsBegin + `<table:table-row><table:table-cell table:number-columns-repeated="16384"><text:p>h</text:p></table:table-cell></table:table-row>` +
@@ -255,9 +255,9 @@ func TestOddValuesAreShownAsTheyAre(t *testing.T) {
 		"csv":  []byte("Value\nNaN\nInfinity\n1e400\n0000-01-01\n10000-01-01\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			to := put(t, folder, "odd."+name, content)
-			to.Location.HeaderRow = 1
-			s, err := sheets.Preview(t.Context(), "", to)
+			target := put(t, folder, "odd."+name, content)
+			target.Location.HeaderRow = 1
+			s, err := sheets.Preview(t.Context(), "", target)
 			if err != nil || s.Preview.Headers[0].Name != "Value" || len(s.Preview.Rows) < 5 {
 				t.Errorf("%+v, %v", s.Preview, err)
 			}

@@ -140,16 +140,16 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 		})
 	}
 	t.Run("a host that is not allowed", func(t *testing.T) {
-		to := h.at("/good")
-		to.Egress = identity.Egress{}
-		if _, err := sheets[false].Preview(t.Context(), "", to); !errors.Is(err, source.ErrURLNotAllowed) {
+		target := h.at("/good")
+		target.Egress = identity.Egress{}
+		if _, err := sheets[false].Preview(t.Context(), "", target); !errors.Is(err, source.ErrURLNotAllowed) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("a host that does not answer", func(t *testing.T) {
 		url := fmt.Sprintf("https://127.0.0.1:%d/a.csv", fixture.ClosedPort(t))
-		to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: url}}
-		if _, err := sheets[false].Preview(t.Context(), "", to); !errors.Is(err, source.ErrSheetFailed) {
+		target := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: url}}
+		if _, err := sheets[false].Preview(t.Context(), "", target); !errors.Is(err, source.ErrSheetFailed) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -178,8 +178,8 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 			server.StartTLS()
 			t.Cleanup(server.Close)
-			to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: server.URL + "/a.csv"}}
-			_, err = confined(t, t.TempDir(), authority.PEM).Preview(t.Context(), "", to)
+			target := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: server.URL + "/a.csv"}}
+			_, err = confined(t, t.TempDir(), authority.PEM).Preview(t.Context(), "", target)
 			if !errors.Is(err, source.ErrSheetFailed) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("err = %v", err)
 			}

@@ -74,12 +74,12 @@ func checkCells(t *testing.T, kinds []cellKind, other string, file func(*testing
 			for _, cell := range kind.cells {
 				cells, want = append(cells, cell[0]+other), append(want, cell[1])
 			}
-			to := put(t, folder, fmt.Sprint(i), file(t, cells))
-			to.Location.HeaderRow, to.Within = 1, time.Minute
+			target := put(t, folder, fmt.Sprint(i), file(t, cells))
+			target.Location.HeaderRow, target.Within = 1, time.Minute
 			isText := kind.field == column.String
 			q := source.RowsQuery{Columns: []string{"Head"}, Exact: []bool{!isText}, Limit: 1000}
 			field, style := column.Field{Type: kind.field}, column.Style{}
-			err := documents.Rows(t.Context(), "", to, q, func(b column.Batch) error {
+			err := documents.Rows(t.Context(), "", target, q, func(b column.Batch) error {
 				if b.Sample != nil {
 					var sample []*string
 					for _, row := range b.Sample {

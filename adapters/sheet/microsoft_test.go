@@ -87,9 +87,9 @@ func TestSheetsOfMicrosoftThroughTheChild(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	rows := 0
-	of := ofMicrosoft(t, m, link)
-	of.Location.HeaderRow = 1
-	err = sheets.Rows(t.Context(), "", of,
+	target := ofMicrosoft(t, m, link)
+	target.Location.HeaderRow = 1
+	err = sheets.Rows(t.Context(), "", target,
 		source.RowsQuery{Columns: []string{"Name"}, Exact: []bool{false}, Limit: 10}, func(b column.Batch) error {
 			rows += b.Rows.Len()
 			return nil
@@ -101,8 +101,8 @@ func TestSheetsOfMicrosoftThroughTheChild(t *testing.T) {
 
 func TestATokenIsSentOnlyToTheAPI(t *testing.T) {
 	m := fixture.NewMicrosoft(t)
-	to := ofMicrosoft(t, m, m.PutItem(fixture.MicrosoftFile{Name: "a.csv", Content: []byte("Name\nAnn\n")}))
-	if _, err := atMicrosoft(m).Preview(t.Context(), "", to); err != nil {
+	target := ofMicrosoft(t, m, m.PutItem(fixture.MicrosoftFile{Name: "a.csv", Content: []byte("Name\nAnn\n")}))
+	if _, err := atMicrosoft(m).Preview(t.Context(), "", target); err != nil {
 		t.Fatal(err)
 	}
 	heard := m.Heard()
@@ -121,7 +121,7 @@ func TestATokenIsSentOnlyToTheAPI(t *testing.T) {
 			"nowhere":                      {"/x", source.ErrSheetFailed},
 		} {
 			m.Redirect(tt.to)
-			if _, err := atMicrosoft(m).Preview(t.Context(), "", to); !errors.Is(err, tt.want) {
+			if _, err := atMicrosoft(m).Preview(t.Context(), "", target); !errors.Is(err, tt.want) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -173,16 +173,16 @@ func TestWhatMicrosoftRefusesIsSaid(t *testing.T) {
 		"a query":                      {graph + "drives/a/items/b?x=1", nil, 0, source.ErrURLNotAllowed, ""},
 	} {
 		m.SecretError = tt.secret
-		to := ofMicrosoft(t, m, tt.url)
-		to.Account = application(t, m, tt.account)
-		_, err := sheet.NewRouter(atMicrosoft(m), nil).Preview(t.Context(), "", to)
-		failed, ok := errors.AsType[*fault.Error](err)
-		if !errors.Is(err, tt.want) || !ok || !strings.Contains(failed.Detail, tt.says) ||
-			strings.Contains(failed.Detail, "canary") {
+		target := ofMicrosoft(t, m, tt.url)
+		target.Account = application(t, m, tt.account)
+		_, err := sheet.NewRouter(atMicrosoft(m), nil).Preview(t.Context(), "", target)
+		failure, ok := errors.AsType[*fault.Error](err)
+		if !errors.Is(err, tt.want) || !ok || !strings.Contains(failure.Detail, tt.says) ||
+			strings.Contains(failure.Detail, "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if tt.want == source.ErrSheetRateLimited && tt.secret == 0 && failed.RetryAfter != 17*time.Second {
-			t.Errorf("%s: retry after %v", name, failed.RetryAfter)
+		if tt.want == source.ErrSheetRateLimited && tt.secret == 0 && failure.RetryAfter != 17*time.Second {
+			t.Errorf("%s: retry after %v", name, failure.RetryAfter)
 		}
 	}
 }
@@ -193,9 +193,9 @@ func TestAFileOfMicrosoftWithoutAConnectionSaysWhatIsMissing(t *testing.T) {
 	} {
 		_, err := sheet.NewRouter(refusing{}, nil).Preview(t.Context(), "",
 			ports.SheetTarget{Location: source.SheetLocation{URL: url}})
-		failed, ok := errors.AsType[*fault.Error](err)
+		failure, ok := errors.AsType[*fault.Error](err)
 		if !ok || !errors.Is(err, source.ErrSheetNotShared) ||
-			strings.Contains(failed.Detail, "microsoft_365") != want {
+			strings.Contains(failure.Detail, "microsoft_365") != want {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -236,16 +236,16 @@ type keeping struct {
 	of *ports.SheetTarget
 }
 
-func (k keeping) Preview(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
-	*k.of = of
+func (k keeping) Preview(_ context.Context, _ identity.WorkspaceID, target ports.SheetTarget) (source.Sheet, error) {
+	*k.of = target
 	return source.Sheet{}, nil
 }
 
 func TestAFileGetsTheLocaleOfItsOrgAndNoCredentialOfAnotherService(t *testing.T) {
 	var got ports.SheetTarget
-	of := ports.SheetTarget{Location: source.SheetLocation{URL: "https://example.com/a.xlsx"}, Egress: loopback,
+	target := ports.SheetTarget{Location: source.SheetLocation{URL: "https://example.com/a.xlsx"}, Egress: loopback,
 		Account: googleAccount(t), Offer: ports.SheetOffer{Files: true, Locale: "de-DE", GoogleAPIKey: secret.New("x")}}
-	if _, err := sheet.NewRouter(keeping{of: &got}, nil).Preview(t.Context(), "", of); err != nil {
+	if _, err := sheet.NewRouter(keeping{of: &got}, nil).Preview(t.Context(), "", target); err != nil {
 		t.Fatal(err)
 	}
 	if got.Offer.Locale != "de-DE" || !got.Offer.Files || !got.Offer.GoogleAPIKey.IsZero() || got.Account.Kind() != "" {

@@ -26,39 +26,39 @@ func NewRouter(files, googleSheets ports.Sheets) *Router {
 
 // Rows implements ports.Sheets.
 func (r *Router) Rows(
-	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
-	each func(column.Batch) error,
+	ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget, q source.RowsQuery,
+	handle func(column.Batch) error,
 ) error {
-	if google.Owns(of.Location.URL) {
-		return r.google.Rows(ctx, workspace, of, q, each)
+	if google.Owns(target.Location.URL) {
+		return r.google.Rows(ctx, workspace, target, q, handle)
 	}
-	return withoutAccount(of, r.files.Rows(ctx, workspace, ofFile(of), q, each))
+	return withoutAccount(target, r.files.Rows(ctx, workspace, ofFile(target), q, handle))
 }
 
 // Preview implements ports.Sheets.
 func (r *Router) Preview(
-	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
+	ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget,
 ) (source.Sheet, error) {
-	if google.Owns(of.Location.URL) {
-		return r.google.Preview(ctx, workspace, of)
+	if google.Owns(target.Location.URL) {
+		return r.google.Preview(ctx, workspace, target)
 	}
-	s, err := r.files.Preview(ctx, workspace, ofFile(of))
-	return s, withoutAccount(of, err)
+	s, err := r.files.Preview(ctx, workspace, ofFile(target))
+	return s, withoutAccount(target, err)
 }
 
 // ofFile returns the parts of a target that a file needs: a credential only for files of Microsoft.
-func ofFile(of ports.SheetTarget) ports.SheetTarget {
-	file := ports.SheetTarget{Location: of.Location, Egress: of.Egress, Within: of.Within,
-		Offer: ports.SheetOffer{Files: of.Offer.Files, Locale: of.Offer.Locale}}
-	if of.Account.Kind() == connection.Microsoft365 {
-		file.Account = of.Account
+func ofFile(target ports.SheetTarget) ports.SheetTarget {
+	file := ports.SheetTarget{Location: target.Location, Egress: target.Egress, Within: target.Within,
+		Offer: ports.SheetOffer{Files: target.Offer.Files, Locale: target.Offer.Locale}}
+	if target.Account.Kind() == connection.Microsoft365 {
+		file.Account = target.Account
 	}
 	return file
 }
 
 // withoutAccount says what is missing when a file of Microsoft is read without a connection.
-func withoutAccount(of ports.SheetTarget, err error) error {
-	if of.Location.AccountKind() == connection.Microsoft365 && of.Account.Kind() == "" &&
+func withoutAccount(target ports.SheetTarget, err error) error {
+	if target.Location.AccountKind() == connection.Microsoft365 && target.Account.Kind() == "" &&
 		(errors.Is(err, source.ErrSheetNotShared) || errors.Is(err, source.ErrUnsupportedFormat)) {
 		return source.ErrSheetNotShared.Because("This workspace has no connection to Microsoft 365. Add one of kind " +
 			"microsoft_365, or use a download link that needs no sign-in.")

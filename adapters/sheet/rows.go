@@ -26,28 +26,28 @@ type part struct {
 
 // Rows implements ports.Sheets.
 func (c *Confined) Rows(
-	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
-	each func(column.Batch) error,
+	ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget, q source.RowsQuery,
+	handle func(column.Batch) error,
 ) error {
-	r, err := requestFor(of)
+	r, err := requestFor(target)
 	if err != nil {
 		return err
 	}
 	r.Rows = q
-	var handled error
-	err = c.stream(ctx, workspace, JobName, of.Within, r, func(text json.RawMessage) error {
+	var handlerErr error
+	err = c.stream(ctx, workspace, JobName, target.Within, r, func(text json.RawMessage) error {
 		var p part
 		if batch, err := column.Unpack(text); err == nil {
-			handled = each(batch)
+			handlerErr = handle(batch)
 		} else if err := json.Unmarshal(text, &p); err != nil || p.Failed == nil {
-			handled = source.ErrSheetFailed // without err, which may quote a cell
+			handlerErr = source.ErrSheetFailed // without err, which may quote a cell
 		} else {
-			handled = p.Failed
+			handlerErr = p.Failed
 		}
-		return handled
+		return handlerErr
 	})
-	if err == nil || handled != nil {
-		return handled
+	if err == nil || handlerErr != nil {
+		return handlerErr
 	}
 	return failed(ctx, err)
 }
@@ -59,23 +59,23 @@ func RowsJob(d *Documents) func(ctx context.Context, input json.RawMessage, emit
 		if err := json.Unmarshal(input, &r); err != nil {
 			return errors.New("a request that cannot be read") // without err, which may quote it
 		}
-		of, err := r.target()
+		target, err := r.target()
 		if err != nil {
 			return err
 		}
-		err = d.Rows(ctx, "", of, r.Rows, func(b column.Batch) error {
-			packed, err := b.Pack()
+		err = d.Rows(ctx, "", target, r.Rows, func(b column.Batch) error {
+			message, err := b.Pack()
 			if err != nil {
 				return err
 			}
-			return emit(packed)
+			return emit(message)
 		})
 		if err != nil {
-			failed, ok := errors.AsType[*fault.Error](err)
+			failure, ok := errors.AsType[*fault.Error](err)
 			if !ok {
-				failed = source.ErrSheetFailed
+				failure = source.ErrSheetFailed
 			}
-			return emit(part{Failed: failed})
+			return emit(part{Failed: failure})
 		}
 		return nil
 	}
@@ -83,20 +83,20 @@ func RowsJob(d *Documents) func(ctx context.Context, input json.RawMessage, emit
 
 // Rows implements ports.Sheets.
 func (d *Documents) Rows(
-	ctx context.Context, _ identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
-	each func(column.Batch) error,
+	ctx context.Context, _ identity.WorkspaceID, target ports.SheetTarget, q source.RowsQuery,
+	handle func(column.Batch) error,
 ) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, of.Within, source.ErrSheetTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, target.Within, source.ErrSheetTimeout)
 	defer cancel()
-	var handled error
-	err := d.read(ctx, of, func(doc document) error {
-		return doc.rows(ctx, of.Location, q, func(b column.Batch) error {
-			handled = each(b)
-			return handled
+	var handlerErr error
+	err := d.read(ctx, target, func(doc document) error {
+		return doc.rows(ctx, target.Location, q, func(b column.Batch) error {
+			handlerErr = handle(b)
+			return handlerErr
 		})
 	})
-	if err == nil || handled != nil {
-		return handled
+	if err == nil || handlerErr != nil {
+		return handlerErr
 	}
 	return known(ctx, err)
 }
@@ -112,7 +112,7 @@ func (d document) version() (string, error) {
 
 // rows reads the rows of a tab, from its header on.
 func (d document) rows(
-	ctx context.Context, at source.SheetLocation, q source.RowsQuery, each func(column.Batch) error,
+	ctx context.Context, location source.SheetLocation, q source.RowsQuery, handle func(column.Batch) error,
 ) error {
 	version, err := d.version()
 	if err != nil {
@@ -125,14 +125,14 @@ func (d document) rows(
 	if err != nil {
 		return err
 	}
-	s := selection.New(ctx, at.HeaderRow, version, q, each)
+	s := selection.New(ctx, location.HeaderRow, version, q, handle)
 	switch kind {
 	case openDocument:
-		err = ods.Rows(d, d.size, at, s.Add)
+		err = ods.Rows(d, d.size, location, s.Add)
 	case workbook:
-		err = xlsx.Rows(d.ReaderAt, d.size, at, s.Add)
+		err = xlsx.Rows(d.ReaderAt, d.size, location, s.Add)
 	case plainText:
-		err = csv.Rows(d, d.size, at, s.Add)
+		err = csv.Rows(d, d.size, location, s.Add)
 	}
 	if err != nil && !errors.Is(err, selection.ErrEnough) {
 		return err

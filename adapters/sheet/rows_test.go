@@ -24,8 +24,8 @@ import (
 
 // firstCells returns what Rows of a format passes on: the numbers of rows, and their first cells.
 func firstCells(add *[]string) func(int, []*string, []*string) error {
-	return func(number int, shown, _ []*string) error {
-		*add = append(*add, fmt.Sprint(number, " ", *shown[0]))
+	return func(number int, shownCells, _ []*string) error {
+		*add = append(*add, fmt.Sprint(number, " ", *shownCells[0]))
 		return nil
 	}
 }
@@ -101,15 +101,15 @@ func TestRowsOfAWorkbookThatAreNotInOrderAreNotLost(t *testing.T) {
 
 // readRows reads the columns of a file, and returns the most memory that was resident of a child meanwhile.
 func readRows(
-	t *testing.T, sheets *sheet.Confined, to ports.SheetTarget, names ...string,
+	t *testing.T, sheets *sheet.Confined, target ports.SheetTarget, names ...string,
 ) (n int, resident int64, err error) {
 	t.Helper()
-	to.Location.HeaderRow, to.Within = 1, 10*time.Minute
+	target.Location.HeaderRow, target.Within = 1, 10*time.Minute
 	batches := 0
 	err = sheets.Rows(
 		t.Context(),
 		"",
-		to,
+		target,
 		source.RowsQuery{Columns: names, Exact: make([]bool, len(names)), Limit: 1 << 30},
 		func(b column.Batch) error {
 			n += b.Rows.Len()
@@ -132,8 +132,8 @@ func TestAFetchedWorkbookIsReadInConstantMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHost(t)
-	to := h.put("/large.xlsx", content.Bytes())
-	n, resident, err := readRows(t, confined(t, t.TempDir(), h.pem()), to, "Email", "Title")
+	target := h.put("/large.xlsx", content.Bytes())
+	n, resident, err := readRows(t, confined(t, t.TempDir(), h.pem()), target, "Email", "Title")
 	if err != nil || n != rows {
 		t.Errorf("%d rows of %d, %v", n, rows, err)
 	}
@@ -152,14 +152,14 @@ func TestAWorkbookWithTooManyTextsIsSaidToNeedTooMuchMemory(t *testing.T) {
 	}
 	texts := strings.Repeat("<si><t>"+base64.StdEncoding.EncodeToString(noise)+"</t></si>", 7000)
 	folder := t.TempDir()
-	to := put(
+	target := put(
 		t,
 		folder,
 		"large.xlsx",
 		workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is><t>Head</t></is></c></row>`+
 			`<row><c t="s"><v>6999</v></c></row></sheetData></worksheet>`, [2]string{"xl/sharedStrings.xml", texts}),
 	)
-	if n, _, err := readRows(t, confined(t, folder), to, "Head"); !errors.Is(err, source.ErrOutOfMemory) {
+	if n, _, err := readRows(t, confined(t, folder), target, "Head"); !errors.Is(err, source.ErrOutOfMemory) {
 		t.Errorf("%d rows, %v", n, err)
 	}
 }

@@ -17,13 +17,13 @@ import (
 
 // charset returns the encoding of a text and its name in the WHATWG Encoding Standard: the requested one, or else the
 // most likely one for the first bytes of the text. ErrUnsupportedFormat if they are not text.
-func charset(sample []byte, whole bool, asked string) (encoding.Encoding, string, error) {
-	if asked != "" {
-		return named(asked)
+func charset(sample []byte, isWhole bool, charsetName string) (encoding.Encoding, string, error) {
+	if charsetName != "" {
+		return named(charsetName)
 	}
 	name := marked(sample)
 	if name == "" {
-		if !whole { // the last character may be cut
+		if !isWhole { // the last character may be cut
 			for range utf8.UTFMax - 1 {
 				if r, size := utf8.DecodeLastRune(sample); r != utf8.RuneError || size != 1 {
 					break
@@ -125,13 +125,13 @@ func codePage(sample []byte) string {
 			}
 		}
 		for _, alphabet := range page.alphabets {
-			known := 0
+			count := 0
 			for r, n := range letters {
 				if strings.ContainsRune(alphabet, r) || strings.ContainsRune(signs, r) {
-					known += n
+					count += n
 				}
 			}
-			if share := float64(known) / float64(all); share > bestShare {
+			if share := float64(count) / float64(all); share > bestShare {
 				best, bestShare = page.name, share
 			}
 		}

@@ -95,9 +95,9 @@ func TestACharsetAndADelimiterReplaceTheDetectedOnes(t *testing.T) {
 	}
 	content := []byte("\xd0;1\n")
 	err = csv.Rows(bytes.NewReader(content), int64(len(content)), source.SheetLocation{Charset: "windows-1254",
-		Delimiter: "comma"}, func(_ int, shown, _ []*string) error {
-		if len(shown) != 1 || *shown[0] != "Ğ;1" {
-			t.Errorf("%v", shown)
+		Delimiter: "comma"}, func(_ int, shownCells, _ []*string) error {
+		if len(shownCells) != 1 || *shownCells[0] != "Ğ;1" {
+			t.Errorf("%v", shownCells)
 		}
 		return nil
 	})

@@ -25,27 +25,27 @@ const (
 // Rows are numbered as programs that show tables do: an empty line is a row. The count of all rows is an estimate:
 // lines within quotes count too. Read returns source.ErrFileTooLarge if a row that it reads is longer than 1 MiB, and
 // source.ErrUnsupportedFormat if this is not text or if a quotation mark in those rows is never closed.
-func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (source.Sheet, error) {
-	f, err := open(r, size, at)
+func Read(r io.ReaderAt, size int64, title string, location source.SheetLocation) (source.Sheet, error) {
+	f, err := open(r, size, location)
 	if err != nil {
 		return source.Sheet{}, err
 	}
 	tab := source.Tab{ID: "1", Title: source.TabTitle(title)}
-	if _, err := source.FindTab([]source.Tab{tab}, at.Tab); err != nil {
+	if _, err := source.FindTab([]source.Tab{tab}, location.Tab); err != nil {
 		return source.Sheet{}, err
 	}
-	skip, most := column.Window(at.HeaderRow)
-	rows, seen, width, all, err := records(newTable(f.plain, f.comma), skip, most)
+	skip, limit := column.Window(location.HeaderRow)
+	rows, rowCount, width, all, err := records(newTable(f.plain, f.comma), skip, limit)
 	if err != nil {
 		return source.Sheet{}, err
 	}
-	tab.Rows, tab.Columns = seen, width
+	tab.Rows, tab.Columns = rowCount, width
 	if !all {
 		if tab.Rows, err = lines(f.raw); err != nil {
 			return source.Sheet{}, err
 		}
 	}
-	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Examine(rows, at.HeaderRow),
+	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Examine(rows, location.HeaderRow),
 		Charset: f.charset, Delimiter: f.delimiter}, nil
 }
 
@@ -63,13 +63,13 @@ type file struct {
 }
 
 // open opens a table, with the charset and the delimiter of a location or the likeliest ones.
-func open(r io.ReaderAt, size int64, at source.SheetLocation) (file, error) {
+func open(r io.ReaderAt, size int64, location source.SheetLocation) (file, error) {
 	sample := make([]byte, min(size, maxSample))
 	if n, err := r.ReadAt(sample, 0); n < len(sample) {
 		return file{}, err
 	}
-	whole := int64(len(sample)) == size
-	encoding, name, err := charset(sample, whole, at.Charset)
+	isWhole := int64(len(sample)) == size
+	encoding, name, err := charset(sample, isWhole, location.Charset)
 	if err != nil {
 		return file{}, err
 	}
@@ -83,9 +83,9 @@ func open(r io.ReaderAt, size int64, at source.SheetLocation) (file, error) {
 		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
 		f.raw, f.plain = carriageReturns{f.raw}, carriageReturns{f.plain}
 	}
-	f.comma = delimiters[at.Delimiter]
+	f.comma = delimiters[location.Delimiter]
 	if f.comma == 0 {
-		f.comma = delimiter(string(text), whole)
+		f.comma = delimiter(string(text), isWhole)
 	}
 	for name, comma := range delimiters {
 		if comma == f.comma {
@@ -98,22 +98,22 @@ func open(r io.ReaderAt, size int64, at source.SheetLocation) (file, error) {
 // records returns up to most rows after the first skip ones, the number of rows, the largest number of columns, and
 // whether these are all rows.
 func records(
-	t *table, skip, most int,
-) (rows [][]*string, seen, width int, all bool, err error) {
-	for seen < skip+most {
+	t *table, skip, limit int,
+) (rows [][]*string, rowCount, width int, all bool, err error) {
+	for rowCount < skip+limit {
 		number, record, err := t.next()
 		if errors.Is(err, io.EOF) {
-			return rows, seen, width, true, nil
+			return rows, rowCount, width, true, nil
 		}
 		if err != nil {
 			return nil, 0, 0, false, err
 		}
-		for seen++; seen < min(number, skip+most+1); seen++ { // blank lines
-			if seen > skip {
+		for rowCount++; rowCount < min(number, skip+limit+1); rowCount++ { // blank lines
+			if rowCount > skip {
 				rows = append(rows, nil)
 			}
 		}
-		if seen = number; seen <= skip || seen > skip+most {
+		if rowCount = number; rowCount <= skip || rowCount > skip+limit {
 			continue
 		}
 		width = max(width, len(record))
@@ -123,7 +123,7 @@ func records(
 		}
 		rows = append(rows, row)
 	}
-	return rows, seen, width, false, nil
+	return rows, rowCount, width, false, nil
 }
 
 // carriageReturns reads a text whose lines end with a carriage return only, as one whose lines end with a line feed.
@@ -176,7 +176,7 @@ func lines(r io.Reader) (n int, err error) {
 
 // delimiter guesses the separator of values: the one that gives the most records the same number of values, more than
 // one; in a tie, the one with the most values. It returns a comma if there is none.
-func delimiter(sample string, whole bool) rune {
+func delimiter(sample string, isWhole bool) rune {
 	const enough = 20 // records
 	best, bestShare, bestWidth := ',', 0.0, 1
 	for _, comma := range []rune{',', ';', '\t', '|'} {
@@ -188,7 +188,7 @@ func delimiter(sample string, whole bool) rune {
 			if err != nil {
 				break
 			}
-			if !whole && in.InputOffset() >= int64(len(sample)) { // cut
+			if !isWhole && in.InputOffset() >= int64(len(sample)) { // cut
 				break
 			}
 			widths[len(record)]++

@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-func read(content string, at source.SheetLocation) (source.Sheet, error) {
-	return csv.Read(bytes.NewReader([]byte(content)), int64(len(content)), "people", at)
+func read(content string, location source.SheetLocation) (source.Sheet, error) {
+	return csv.Read(bytes.NewReader([]byte(content)), int64(len(content)), "people", location)
 }
 
 // shown is the header and the rows of a preview, an empty cell as "".

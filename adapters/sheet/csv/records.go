@@ -42,7 +42,7 @@ func (t *table) next() (number int, record []string, err error) {
 		return 0, nil, source.ErrUnsupportedFormat
 	}
 	last := len(record) - 1
-	begun, _ := t.in.FieldPos(0)
+	firstLine, _ := t.in.FieldPos(0)
 	line, _ := t.in.FieldPos(last)
 	if record[last] == end && last == 0 {
 		return 0, nil, io.EOF
@@ -51,7 +51,7 @@ func (t *table) next() (number int, record []string, err error) {
 		return 0, nil, source.ErrUnsupportedFormat.Because(fmt.Sprintf(
 			"The quotation mark in line %d is never closed.", line))
 	}
-	t.number += 1 + begun - t.line
+	t.number += 1 + firstLine - t.line
 	t.line = line + strings.Count(record[last], "\n") + 1
 	return t.number, record, nil
 }

@@ -10,13 +10,14 @@ import (
 
 // Rows gives each row of a table to add, with its number, which counts as in Read. It holds one row at a time.
 func Rows(
-	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
+	r io.ReaderAt, size int64, location source.SheetLocation,
+	add func(number int, shownCells, storedCells []*string) error,
 ) error {
-	f, err := open(r, size, at)
+	f, err := open(r, size, location)
 	if err != nil {
 		return err
 	}
-	if _, err := source.FindTab([]source.Tab{{ID: "1"}}, at.Tab); err != nil {
+	if _, err := source.FindTab([]source.Tab{{ID: "1"}}, location.Tab); err != nil {
 		return err
 	}
 	t := newTable(f.plain, f.comma)
@@ -27,7 +28,7 @@ func Rows(
 			return nil
 		case err != nil:
 			return err
-		case number < at.HeaderRow:
+		case number < location.HeaderRow:
 			continue
 		}
 		row := make([]*string, min(len(record), column.MaxColumns))

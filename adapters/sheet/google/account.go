@@ -57,20 +57,20 @@ type accounts struct {
 }
 
 // forTarget returns the account for a target: the workspace's own, else that of the org's API key.
-func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
+func (a *accounts) forTarget(target ports.SheetTarget) (*account, error) {
 	var text []byte
 	switch {
-	case to.Account.Kind() == connection.GoogleSheets:
-		revealed, err := to.Account.Reveal()
+	case target.Account.Kind() == connection.GoogleSheets:
+		secret, err := target.Account.Reveal()
 		if err != nil {
 			return nil, source.ErrSheetFailed
 		}
-		text = append([]byte("account "), revealed...)
-		if to.Account.IsConsent() {
-			text = fmt.Appendf(text, " of %s %s", to.Offer.GoogleClient.ID, to.Offer.GoogleClient.Secret.Reveal())
+		text = append([]byte("account "), secret...)
+		if target.Account.IsConsent() {
+			text = fmt.Appendf(text, " of %s %s", target.Offer.GoogleClient.ID, target.Offer.GoogleClient.Secret.Reveal())
 		}
-	case !to.Offer.GoogleAPIKey.IsZero():
-		text = append([]byte("API key "), to.Offer.GoogleAPIKey.Reveal()...)
+	case !target.Offer.GoogleAPIKey.IsZero():
+		text = append([]byte("API key "), target.Offer.GoogleAPIKey.Reveal()...)
 	default:
 		return nil, source.ErrSheetNotShared.Because("This workspace has no connection to Google Sheets. Add one of " +
 			"kind google_sheets, and share the sheet with its client_email.")
@@ -81,12 +81,12 @@ func (a *accounts) forTarget(to ports.SheetTarget) (*account, error) {
 	found, ok := a.all[k]
 	if !ok {
 		found = &account{key: k, budget: rate.NewLimiter(rate.Every(time.Minute/perMinute), burst),
-			apiKey: to.Offer.GoogleAPIKey}
-		if to.Account.Kind() == connection.GoogleSheets {
+			apiKey: target.Offer.GoogleAPIKey}
+		if target.Account.Kind() == connection.GoogleSheets {
 			found.apiKey = secret.String{}
-			found.email = cmp.Or(to.Account.Text("client_email"), to.Account.Text(connection.FieldGoogleAccount))
+			found.email = cmp.Or(target.Account.Text("client_email"), target.Account.Text(connection.FieldGoogleAccount))
 			found.tokens = &renewable{source: func() oauth2.TokenSource {
-				return a.config.tokens(to.Offer.GoogleClient, to.Account)
+				return a.config.tokens(target.Offer.GoogleClient, target.Account)
 			}}
 		}
 		a.evict()

@@ -32,7 +32,7 @@ type book struct {
 }
 
 // tabs fetches a sheet's title and tabs. Tabs that are not grids (charts, connected data) are left out.
-func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, error) {
+func (s *Sheets) tabs(ctx context.Context, reader *account, sheet string) (book, error) {
 	var answer struct {
 		Properties struct{ Title string }
 		Sheets     []struct {
@@ -45,7 +45,7 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 			}
 		}
 	}
-	if err := s.get(ctx, as, url.PathEscape(sheet), url.Values{"fields": {maskTabs}}, &answer); err != nil {
+	if err := s.get(ctx, reader, url.PathEscape(sheet), url.Values{"fields": {maskTabs}}, &answer); err != nil {
 		return book{}, err
 	}
 	b := book{title: source.TabTitle(answer.Properties.Title)}
@@ -63,10 +63,12 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 }
 
 // values requests the first rows of a tab, of the first tab if title is empty.
-func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, headerRow int) (column.Preview, error) {
+func (s *Sheets) values(
+	ctx context.Context, reader *account, sheet, title string, headerRow int,
+) (column.Preview, error) {
 	var answer struct{ Values [][]string }
 	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}
-	if err := s.get(ctx, as, url.PathEscape(sheet)+"/values/"+url.PathEscape(a1(title, headerRow)), query,
+	if err := s.get(ctx, reader, url.PathEscape(sheet)+"/values/"+url.PathEscape(a1(title, headerRow)), query,
 		&answer); err != nil {
 		if errors.Is(err, errBadRequest) {
 			return column.Preview{}, source.ErrTabNotFound
@@ -85,30 +87,30 @@ func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, h
 // errBadRequest means that Google refused a request as invalid, for example because the tab does not exist.
 var errBadRequest = errors.New("a request that Google refused")
 
-func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Values, into any) error {
-	return s.read(ctx, as, path, query, maxAnswer, into)
+func (s *Sheets) get(ctx context.Context, reader *account, path string, query url.Values, value any) error {
+	return s.read(ctx, reader, path, query, maxAnswer, value)
 }
 
 // read is get for a response of at most so many bytes.
 func (s *Sheets) read(
-	ctx context.Context, as *account, path string, query url.Values, most int64, into any,
+	ctx context.Context, reader *account, path string, query url.Values, limit int64, value any,
 ) error {
-	response, err := s.send(ctx, as, path, query)
-	if err == nil && response.StatusCode == http.StatusUnauthorized && as.tokens != nil {
+	response, err := s.send(ctx, reader, path, query)
+	if err == nil && response.StatusCode == http.StatusUnauthorized && reader.tokens != nil {
 		// Google ended the token early. A new one shows whether it also ended what the token was for.
 		_ = response.Body.Close()
-		as.tokens.forget()
-		response, err = s.send(ctx, as, path, query)
+		reader.tokens.forget()
+		response, err = s.send(ctx, reader, path, query)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
-	body := &io.LimitedReader{R: response.Body, N: most}
+	body := &io.LimitedReader{R: response.Body, N: limit}
 	if response.StatusCode != http.StatusOK {
-		return as.refusal(response, body)
+		return reader.refusal(response, body)
 	}
-	if err := json.NewDecoder(body).Decode(into); err != nil {
+	if err := json.NewDecoder(body).Decode(value); err != nil {
 		if body.N <= 0 {
 			return source.ErrFileTooLarge
 		}
@@ -118,8 +120,8 @@ func (s *Sheets) read(
 }
 
 // send sends one request, if the account's budget permits it.
-func (s *Sheets) send(ctx context.Context, as *account, path string, query url.Values) (*http.Response, error) {
-	if wait := s.wait(as); wait > 0 {
+func (s *Sheets) send(ctx context.Context, reader *account, path string, query url.Values) (*http.Response, error) {
+	if wait := s.wait(reader); wait > 0 {
 		return nil, source.ErrSheetRateLimited.WithRetryAfter(wait)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+
@@ -127,7 +129,7 @@ func (s *Sheets) send(ctx context.Context, as *account, path string, query url.V
 	if err != nil {
 		return nil, source.ErrSheetFailed
 	}
-	if err := as.sign(request); err != nil {
+	if err := reader.sign(request); err != nil {
 		return nil, err
 	}
 	response, err := s.config.Client.Do(request)
@@ -138,9 +140,9 @@ func (s *Sheets) send(ctx context.Context, as *account, path string, query url.V
 }
 
 // wait returns how long to wait before the account may ask again, 0 if it may now.
-func (s *Sheets) wait(as *account) time.Duration {
+func (s *Sheets) wait(reader *account) time.Duration {
 	now := s.now()
-	r := as.budget.ReserveN(now, 1)
+	r := reader.budget.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if wait > 0 {
 		r.CancelAt(now)

@@ -87,8 +87,8 @@ func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V
 		return f.value, f.err
 	case <-ctx.Done():
 		c.stopWaiting(k, f)
-		var none V
-		return none, ctx.Err()
+		var zero V
+		return zero, ctx.Err()
 	}
 }
 
@@ -117,13 +117,13 @@ func (c *cache[K, V]) fetch(ctx context.Context, k K, f *request[V], ask func(co
 		return // all callers have left
 	}
 	delete(c.requests, k)
-	before, ok := c.kept[k]
+	previous, ok := c.kept[k]
 	switch {
 	case f.err == nil:
 		c.makeRoom()
 		c.kept[k] = kept[V]{f.value, c.now()}
-	case errors.Is(f.err, source.ErrSheetRateLimited) && ok && c.now().Sub(before.at) < stale:
-		f.value, f.err = before.value, nil
+	case errors.Is(f.err, source.ErrSheetRateLimited) && ok && c.now().Sub(previous.at) < stale:
+		f.value, f.err = previous.value, nil
 	case !errors.Is(f.err, source.ErrSheetRateLimited):
 		delete(c.kept, k) // a sheet that is no longer shared is no longer shown
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
-	g, _, s, of := harness(t)
+	g, _, s, target := harness(t)
 	all, joined := sync.WaitGroup{}, make(chan struct{})
 	g.Answer(func(http.ResponseWriter, *http.Request) bool { <-joined; return false })
 	for range 20 {
 		all.Go(func() {
-			if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
+			if _, err := s.Preview(t.Context(), "wsp_1", target); err != nil {
 				t.Error(err)
 			}
 		})
@@ -43,30 +43,30 @@ func callers[K comparable, V any](c *cache[K, V]) (n int) {
 }
 
 func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
-	g, _, s, of := harness(t)
-	preview(t, s, of)
+	g, _, s, target := harness(t)
+	preview(t, s, target)
 	g.Requests()
-	if _, err := s.Preview(t.Context(), "wsp_2", of); err != nil {
+	if _, err := s.Preview(t.Context(), "wsp_2", target); err != nil {
 		t.Fatal(err)
 	}
 	asked(t, g, "tabs", "values A1:GR52")
 	t.Run("nor one whose credential was not let in", func(t *testing.T) {
-		of.Account = credential(t, g, map[string]string{"client_email": "other@tests.iam.gserviceaccount.com"})
-		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+		target.Account = credential(t, g, map[string]string{"client_email": "other@tests.iam.gserviceaccount.com"})
+		if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetNotShared) {
 			t.Errorf("err = %v", err)
 		}
 	})
 }
 
 func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
-	g, _, s, of := harness(t)
+	g, _, s, target := harness(t)
 	begun, goOn := make(chan struct{}, 8), make(chan struct{})
 	g.Answer(func(http.ResponseWriter, *http.Request) bool { begun <- struct{}{}; <-goOn; return false })
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error), make(chan error)
-	go func() { _, err := s.Preview(ctx, "wsp_1", of); first <- err }()
+	go func() { _, err := s.Preview(ctx, "wsp_1", target); first <- err }()
 	<-begun
-	go func() { _, err := s.Preview(t.Context(), "wsp_1", of); second <- err }()
+	go func() { _, err := s.Preview(t.Context(), "wsp_1", target); second <- err }()
 	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("who went away is told %v", err)
@@ -78,7 +78,7 @@ func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
 }
 
 func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
-	g, _, s, of := harness(t)
+	g, _, s, target := harness(t)
 	begun, cut := make(chan struct{}, 8), make(chan struct{}, 8)
 	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {
@@ -91,7 +91,7 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { _, err := s.Preview(ctx, "wsp_1", of); done <- err }()
+	go func() { _, err := s.Preview(ctx, "wsp_1", target); done <- err }()
 	<-begun
 	<-begun
 	cancel()
@@ -106,45 +106,45 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 		}
 	}
 	g.Answer(nil)
-	if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
+	if _, err := s.Preview(t.Context(), "wsp_1", target); err != nil {
 		t.Errorf("who asks afterwards is told %v", err)
 	}
 }
 
 func TestWhatIsKeptIsShownWhileGoogleTakesNoMoreRequests(t *testing.T) {
-	g, c, s, of := harness(t)
-	preview(t, s, of)
+	g, c, s, target := harness(t)
+	preview(t, s, target)
 	g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "17")
 		g.Fail(w, 429, "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED")
 		return true
 	})
 	c.advance(fresh + time.Second)
-	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Name" {
+	if got := preview(t, s, target); got.Preview.Headers[0].Name != "Name" {
 		t.Errorf("%+v", got)
 	}
 	c.advance(stale)
-	_, err := s.Preview(t.Context(), "wsp_1", of)
+	_, err := s.Preview(t.Context(), "wsp_1", target)
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.RateLimited || f.RetryAfter != 17*time.Second {
 		t.Errorf("err = %+v", err)
 	}
 	t.Run("but not once it is shared no more", func(t *testing.T) {
 		quiet(s)
 		g.Answer(nil)
-		preview(t, s, of)
+		preview(t, s, target)
 		c.advance(fresh + time.Second)
 		g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
 			g.Fail(w, 403, "PERMISSION_DENIED", "")
 			return true
 		})
-		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+		if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetNotShared) {
 			t.Errorf("err = %v", err)
 		}
 		g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
 			g.Fail(w, 429, "RESOURCE_EXHAUSTED", "")
 			return true
 		})
-		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetRateLimited) {
+		if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetRateLimited) {
 			t.Errorf("err = %v", err)
 		}
 	})

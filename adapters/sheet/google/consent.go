@@ -66,8 +66,8 @@ func (a *Accounts) Exchange(
 		return connection.Credential{}, code
 	}
 	// The person can leave out a permission in Google's dialog.
-	granted, _ := token.Extra("scope").(string)
-	if !slices.Contains(strings.Fields(granted), scope) {
+	scopes, _ := token.Extra("scope").(string)
+	if !slices.Contains(strings.Fields(scopes), scope) {
 		return connection.Credential{}, connection.ErrConsentIncomplete
 	}
 	idToken, _ := token.Extra("id_token").(string)
@@ -115,9 +115,9 @@ func (a *Accounts) Withdraw(ctx context.Context, c connection.Credential) error 
 	if response.StatusCode == http.StatusOK {
 		return nil
 	}
-	var refused struct{ Error string }
-	_ = json.NewDecoder(http.MaxBytesReader(nil, response.Body, maxAnswer)).Decode(&refused) // else none of those below
-	if response.StatusCode == http.StatusBadRequest && refused.Error == invalidToken {
+	var refusal struct{ Error string }
+	_ = json.NewDecoder(http.MaxBytesReader(nil, response.Body, maxAnswer)).Decode(&refusal) // else none of those below
+	if response.StatusCode == http.StatusBadRequest && refusal.Error == invalidToken {
 		return nil
 	}
 	return connection.HostUnreachable
@@ -149,13 +149,13 @@ func (r *renewable) forget() {
 }
 
 // consentTokens gets access tokens for a consent.
-func (c Config) consentTokens(client connection.OAuthClient, of connection.Credential) oauth2.TokenSource {
-	if client.ID != of.Text(connection.FieldOAuthClient) {
+func (c Config) consentTokens(client connection.OAuthClient, credential connection.Credential) oauth2.TokenSource {
+	if client.ID != credential.Text(connection.FieldOAuthClient) {
 		return consented{} // to a client that the org no longer has
 	}
 	// As for service accounts, the client's timeout ends requests.
 	return consented{c.oauth(client).TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, c.Client),
-		&oauth2.Token{RefreshToken: of.Secret(connection.FieldRefreshToken).Reveal()})}
+		&oauth2.Token{RefreshToken: credential.Secret(connection.FieldRefreshToken).Reveal()})}
 }
 
 // consented is a token source whose errors are a connection.Code.
@@ -175,8 +175,8 @@ func (c consented) Token() (*oauth2.Token, error) {
 
 // consentFailure is failure for requests of a client.
 func consentFailure(err error) connection.Code {
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		switch refused.ErrorCode {
+	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		switch refusal.ErrorCode {
 		case invalidGrant, unauthorizedClient:
 			return connection.ConsentEnded
 		case invalidClient: // which the operator must correct

@@ -152,31 +152,31 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	}
 	t.Run("a person's consent reads what is shared with them", func(t *testing.T) {
-		_, _, s, to := of(t)
-		if sheet := preview(t, s, to); sheet.Title != "Team" {
+		_, _, s, target := of(t)
+		if sheet := preview(t, s, target); sheet.Title != "Team" {
 			t.Errorf("sheet %+v", sheet)
 		}
 	})
 	t.Run("and nothing else", func(t *testing.T) {
-		g, _, s, to := of(t)
-		to.Location.URL = g.Put(team())
-		_, err := s.Preview(t.Context(), "wsp_1", to)
+		g, _, s, target := of(t)
+		target.Location.URL = g.Put(team())
+		_, err := s.Preview(t.Context(), "wsp_1", target)
 		if !errors.Is(err, source.ErrSheetNotShared) || !strings.Contains(err.Error(), "ada@example.com") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("a withdrawn consent ends reads at once, although the access token has not expired", func(t *testing.T) {
-		g, a, s, to := of(t)
-		preview(t, s, to)
-		if err := a.Withdraw(t.Context(), to.Account); err != nil {
+		g, a, s, target := of(t)
+		preview(t, s, target)
+		if err := a.Withdraw(t.Context(), target.Account); err != nil {
 			t.Fatal(err)
 		}
-		to.Location.Tab = "It's more" // which is not cached
-		_, err := s.Preview(t.Context(), "wsp_1", to)
+		target.Location.Tab = "It's more" // which is not cached
+		_, err := s.Preview(t.Context(), "wsp_1", target)
 		if !errors.Is(err, source.ErrSheetConsentEnded) {
 			t.Errorf("error %v", err)
 		}
-		if r := a.Probe(t.Context(), ports.Target{Credential: to.Account, OAuth: to.Offer.GoogleClient,
+		if r := a.Probe(t.Context(), ports.Target{Credential: target.Account, OAuth: target.Offer.GoogleClient,
 			Limits: ports.DefaultLimits()}); r.Failure() != connection.ConsentEnded {
 			t.Errorf("probe %+v", r)
 		}
@@ -185,22 +185,22 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	})
 	t.Run("an access token that Google ended early is replaced", func(t *testing.T) {
-		_, _, s, to := of(t)
-		preview(t, s, to)
-		as, err := s.accounts.forTarget(to)
+		_, _, s, target := of(t)
+		preview(t, s, target)
+		account, err := s.accounts.forTarget(target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		as.tokens.current = ended{}
-		to.Location.Tab = "It's more"
-		if sheet := preview(t, s, to); sheet.Tab.Title != "It's more" {
+		account.tokens.current = ended{}
+		target.Location.Tab = "It's more"
+		if sheet := preview(t, s, target); sheet.Tab.Title != "It's more" {
 			t.Errorf("sheet %+v", sheet)
 		}
 	})
 	t.Run("a consent to a client that the org no longer has is over", func(t *testing.T) {
-		g, _, s, to := of(t)
-		to.Offer.GoogleClient.ID = "other"
-		if _, err := s.Preview(t.Context(), "wsp_1", to); !errors.Is(err, source.ErrSheetConsentEnded) {
+		g, _, s, target := of(t)
+		target.Offer.GoogleClient.ID = "other"
+		if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetConsentEnded) {
 			t.Errorf("error %v", err)
 		}
 		if said := g.Consents.Refusals(); said != nil {
@@ -208,14 +208,14 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	})
 	t.Run("a withdrawal has worked if Google did it before, and not if Google is away", func(t *testing.T) {
-		g, a, _, to := of(t)
+		g, a, _, target := of(t)
 		g.Consents.Down(true)
-		if err := a.Withdraw(t.Context(), to.Account); err == nil {
+		if err := a.Withdraw(t.Context(), target.Account); err == nil {
 			t.Error("no error")
 		}
 		g.Consents.Down(false)
 		for range 2 {
-			if err := a.Withdraw(t.Context(), to.Account); err != nil {
+			if err := a.Withdraw(t.Context(), target.Account); err != nil {
 				t.Error(err)
 			}
 		}

@@ -81,49 +81,50 @@ var numeric = regexp.MustCompile(`^-?\d+$`)
 // Preview implements ports.Sheets. A tab that is named by its id, except the first, needs two requests in sequence
 // until the tabs are known: ranges are named only by the title, which the first request returns.
 func (s *Sheets) Preview(
-	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget,
+	ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget,
 ) (source.Sheet, error) {
 	if ctx.Err() != nil {
 		return source.Sheet{}, ctx.Err()
 	}
-	at, ok := parse(of.Location.URL)
+	place, ok := parse(target.Location.URL)
 	if !ok {
 		return source.Sheet{}, source.ErrURLNotAllowed
 	}
-	as, err := s.accounts.forTarget(of)
+	account, err := s.accounts.forTarget(target)
 	if err != nil {
 		return source.Sheet{}, err
 	}
-	asked := of.Location.Tab
-	if asked == "" {
-		asked = at.gid
+	name := target.Location.Tab
+	if name == "" {
+		name = place.gid
 	}
-	call := call{s, as, headKey{bookKey: bookKey{workspace, as.key, at.sheet}, headerRow: of.Location.HeaderRow}}
-	b, known := s.books.peek(call.bookKey)
-	guess := asked
-	if asked == firstID {
+	call := call{s, account, headKey{bookKey: bookKey{workspace, account.key, place.sheet},
+		headerRow: target.Location.HeaderRow}}
+	b, isKnown := s.books.peek(call.bookKey)
+	guess := name
+	if name == firstID {
 		guess = ""
 	}
-	var early head
-	if !known {
+	var earlyHead head
+	if !isKnown {
 		if !numeric.MatchString(guess) {
-			early = call.begin(ctx, guess)
+			earlyHead = call.begin(ctx, guess)
 		}
 		if b, err = call.book(ctx); err != nil {
 			return source.Sheet{}, err
 		}
 	}
-	tab, err := source.FindTab(b.tabs, asked)
+	tab, err := source.FindTab(b.tabs, name)
 	if err != nil {
 		return source.Sheet{}, err
 	}
 	out := source.Sheet{Title: b.title, Tabs: b.tabs, Tab: tab}
 	first, err := source.FindTab(b.tabs, "")
-	if early == nil || err != nil || (guess != tab.Title && (guess != "" || tab != first)) {
+	if earlyHead == nil || err != nil || (guess != tab.Title && (guess != "" || tab != first)) {
 		out.Preview, err = call.head(ctx, tab.Title)
 		return out, err
 	}
-	if out.Preview, err = early(); err == nil {
+	if out.Preview, err = earlyHead(); err == nil {
 		call.keep(tab.Title, out.Preview)
 	}
 	return out, err
@@ -145,13 +146,13 @@ func (c call) begin(ctx context.Context, title string) head {
 		preview column.Preview
 		err     error
 	}
-	done := make(chan result, 1)
+	results := make(chan result, 1)
 	go func() {
 		p, err := c.head(ctx, title)
-		done <- result{p, err}
+		results <- result{p, err}
 	}()
 	return func() (column.Preview, error) {
-		r := <-done
+		r := <-results
 		return r.preview, r.err
 	}
 }

@@ -65,16 +65,18 @@ type impatient struct {
 	clock *clock
 }
 
-func (i impatient) Preview(ctx context.Context, ws identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (i impatient) Preview(
+	ctx context.Context, ws identity.WorkspaceID, target ports.SheetTarget,
+) (source.Sheet, error) {
 	i.clock.advance(time.Hour)
-	return i.Sheets.Preview(ctx, ws, of)
+	return i.Sheets.Preview(ctx, ws, target)
 }
 
-func (i impatient) Rows(ctx context.Context, ws identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
-	each func(column.Batch) error,
+func (i impatient) Rows(ctx context.Context, ws identity.WorkspaceID, target ports.SheetTarget, q source.RowsQuery,
+	handle func(column.Batch) error,
 ) error {
 	i.clock.advance(time.Hour)
-	return i.Sheets.Rows(ctx, ws, of, q, each)
+	return i.Sheets.Rows(ctx, ws, target, q, handle)
 }
 
 func TestGoogleSheets(t *testing.T) {
@@ -99,9 +101,9 @@ func harness(t *testing.T) (*fixture.Google, *clock, *Sheets, ports.SheetTarget)
 	return g, c, newSheets(config(g), c.now), target(t, g, g.Put(team()))
 }
 
-func preview(t *testing.T, s *Sheets, of ports.SheetTarget) source.Sheet {
+func preview(t *testing.T, s *Sheets, target ports.SheetTarget) source.Sheet {
 	t.Helper()
-	sheet, err := s.Preview(t.Context(), "wsp_1", of)
+	sheet, err := s.Preview(t.Context(), "wsp_1", target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,32 +132,32 @@ func asked(t *testing.T, g *fixture.Google, want ...string) {
 }
 
 func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
-	g, c, s, of := harness(t)
-	preview(t, s, of)
+	g, c, s, target := harness(t)
+	preview(t, s, target)
 	asked(t, g, "token", "tabs", "values A1:GR52")
 
-	preview(t, s, of)
+	preview(t, s, target)
 	asked(t, g)
 
-	of.Location.Tab = "It's more"
-	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Who" {
+	target.Location.Tab = "It's more"
+	if got := preview(t, s, target); got.Preview.Headers[0].Name != "Who" {
 		t.Errorf("headers %+v", got.Preview.Headers)
 	}
 	asked(t, g, "values 'It''s more'!A1:GR52")
 
-	of.Location.Tab, of.Location.HeaderRow = "1001", 2
-	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Ann" || got.Tab.Title != "It's more" {
+	target.Location.Tab, target.Location.HeaderRow = "1001", 2
+	if got := preview(t, s, target); got.Preview.Headers[0].Name != "Ann" || got.Tab.Title != "It's more" {
 		t.Errorf("%+v", got)
 	}
 	asked(t, g, "values 'It''s more'!A1:GR34")
 
 	c.advance(fresh)
-	preview(t, s, of)
+	preview(t, s, target)
 	asked(t, g, "tabs", "values 'It''s more'!A1:GR34") // its id is known no more
 }
 
 func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
-	g, _, s, of := harness(t)
+	g, _, s, target := harness(t)
 	var both sync.WaitGroup
 	both.Add(2)
 	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -165,7 +167,7 @@ func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
 		}
 		return false
 	})
-	preview(t, s, of)
+	preview(t, s, target)
 }
 
 func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
@@ -195,27 +197,27 @@ func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
 }
 
 func TestTheTabOfTheAddressIsRead(t *testing.T) {
-	_, _, s, of := harness(t)
+	_, _, s, target := harness(t)
 	for _, suffix := range []string{"#gid=1001", "?gid=1001#gid=1001", "?gid=1001"} {
-		with := of
+		with := target
 		with.Location.URL += suffix
 		if got := preview(t, s, with); got.Tab.ID != "1001" {
 			t.Errorf("%s: tab %+v", suffix, got.Tab)
 		}
 	}
-	of.Location.URL += "#gid=77"
-	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrTabNotFound) {
+	target.Location.URL += "#gid=77"
+	if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrTabNotFound) {
 		t.Errorf("a tab that is gone: %v", err)
 	}
 }
 
 func TestACredentialAsksFiftyTimesAMinute(t *testing.T) {
-	g, c, s, of := harness(t)
-	begun, allowed := c.now(), 0
-	for c.now().Sub(begun) < time.Minute {
-		of.Location.HeaderRow = 1 + allowed%source.MaxHeaderRow // so that nothing is kept
+	g, c, s, target := harness(t)
+	start, allowed := c.now(), 0
+	for c.now().Sub(start) < time.Minute {
+		target.Location.HeaderRow = 1 + allowed%source.MaxHeaderRow // so that nothing is kept
 		before := len(g.Requests())
-		_, err := s.Preview(t.Context(), "wsp_1", of)
+		_, err := s.Preview(t.Context(), "wsp_1", target)
 		allowed += before
 		if err != nil {
 			f, ok := errors.AsType[*fault.Error](err)
@@ -223,7 +225,7 @@ func TestACredentialAsksFiftyTimesAMinute(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		of.Location.HeaderRow++
+		target.Location.HeaderRow++
 		c.advance(200 * time.Millisecond)
 	}
 	allowed += len(g.Requests())
@@ -251,7 +253,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 		{302, "", "", source.ErrSheetFailed, ""},
 	} {
 		t.Run(fmt.Sprint(tt.code, tt.status, tt.reason), func(t *testing.T) {
-			g, _, s, of := harness(t)
+			g, _, s, target := harness(t)
 			g.Answer(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == "/token" {
 					return false
@@ -260,7 +262,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 				g.Fail(w, tt.code, tt.status, tt.reason)
 				return true
 			})
-			_, err := s.Preview(t.Context(), "wsp_1", of)
+			_, err := s.Preview(t.Context(), "wsp_1", target)
 			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.detail) {
 				t.Errorf("err = %v, want %v with %q", err, tt.want, tt.detail)
 			}
@@ -279,7 +281,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, _, s, of := harness(t)
+			g, _, s, target := harness(t)
 			g.Answer(func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.Contains(r.URL.Path, "/values/") {
 					return false
@@ -291,7 +293,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 			if name == "an endless value" {
 				want = source.ErrFileTooLarge
 			}
-			if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, want) {
+			if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, want) {
 				t.Errorf("err = %v", err)
 			}
 		})
@@ -299,19 +301,19 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 }
 
 func TestWhoeverHasNoKeyIsToldHowToGetOne(t *testing.T) {
-	g, _, s, of := harness(t)
-	of.Account = connection.Credential{}
-	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) ||
+	g, _, s, target := harness(t)
+	target.Account = connection.Credential{}
+	if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetNotShared) ||
 		!strings.Contains(err.Error(), "google_sheets") {
 		t.Errorf("err = %v", err)
 	}
 	asked(t, g)
 	t.Run("but an org's API key reads what is shared by its link", func(t *testing.T) {
-		of.Offer.GoogleAPIKey = secret.New(g.APIKey)
-		preview(t, s, of)
+		target.Offer.GoogleAPIKey = secret.New(g.APIKey)
+		preview(t, s, target)
 		asked(t, g, "tabs", "values A1:GR52")
-		of.Offer.GoogleAPIKey = secret.New("another")
-		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+		target.Offer.GoogleAPIKey = secret.New("another")
+		if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetNotShared) {
 			t.Errorf("with another key: %v", err)
 		}
 	})
@@ -360,8 +362,8 @@ func TestLocationsOfGoogleAreKnown(t *testing.T) {
 func TestAProbeSignsIn(t *testing.T) {
 	g := fixture.NewGoogle(t)
 	a := NewAccounts(config(g))
-	to := ports.Target{Credential: credential(t, g, nil), Limits: ports.DefaultLimits()}
-	report := a.Probe(t.Context(), to)
+	target := ports.Target{Credential: credential(t, g, nil), Limits: ports.DefaultLimits()}
+	report := a.Probe(t.Context(), target)
 	if report.Failure() != "" || len(report.Checks) != len(connection.Steps()) {
 		t.Errorf("%+v", report)
 	}
@@ -382,8 +384,8 @@ func TestAProbeSignsIn(t *testing.T) {
 			if tt.answer > 0 {
 				g.Answer(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(tt.answer); return true })
 			}
-			to := ports.Target{Credential: credential(t, g, tt.change), Limits: ports.DefaultLimits()}
-			if got := a.Probe(t.Context(), to).Failure(); got != tt.want {
+			target := ports.Target{Credential: credential(t, g, tt.change), Limits: ports.DefaultLimits()}
+			if got := a.Probe(t.Context(), target).Failure(); got != tt.want {
 				t.Errorf("failure %q, want %q", got, tt.want)
 			}
 		})

@@ -22,13 +22,13 @@ type Accounts struct {
 func NewAccounts(c Config) *Accounts { return &Accounts{config: c} }
 
 // Probe is ports.Warehouse's.
-func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report {
-	ctx, cancel := context.WithTimeout(ctx, to.Limits.Total)
+func (a *Accounts) Probe(ctx context.Context, target ports.Target) connection.Report {
+	ctx, cancel := context.WithTimeout(ctx, target.Limits.Total)
 	defer cancel()
-	begun := time.Now()
+	start := time.Now()
 	signedIn := make(chan error, 1)
 	go func() { // a token source takes no context; its client has a timeout
-		_, err := a.config.tokens(to.OAuth, to.Credential).Token()
+		_, err := a.config.tokens(target.OAuth, target.Credential).Token()
 		signedIn <- err
 	}()
 	var err error
@@ -40,7 +40,7 @@ func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report
 	if err != nil {
 		return connection.FailedAt(connection.Authenticate, failure(err))
 	}
-	return connection.SignedIn(connection.Server{Product: "Google Sheets"}, time.Since(begun))
+	return connection.SignedIn(connection.Server{Product: "Google Sheets"}, time.Since(start))
 }
 
 // Rows is ports.Warehouse's.
@@ -59,8 +59,8 @@ func failure(err error) connection.Code {
 	if errors.Is(err, errKeyless) {
 		return connection.AuthFailed
 	}
-	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		switch status := refused.Response.StatusCode; {
+	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		switch status := refusal.Response.StatusCode; {
 		case status == 429:
 			return connection.QuotaExceeded
 		case status < 500:

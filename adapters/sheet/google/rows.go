@@ -25,37 +25,38 @@ const maxRows = 16 << 20
 
 // Rows implements ports.Sheets. Cells are as the sheet shows them.
 func (s *Sheets) Rows(
-	ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget, q source.RowsQuery,
-	each func(column.Batch) error,
+	ctx context.Context, workspace identity.WorkspaceID, target ports.SheetTarget, q source.RowsQuery,
+	handle func(column.Batch) error,
 ) error {
 	if !s.readers.enter(workspace) {
 		return connection.ErrTooManyReads
 	}
 	defer s.readers.leave(workspace)
-	ctx, cancel := context.WithTimeoutCause(ctx, of.Within, source.ErrSheetTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, target.Within, source.ErrSheetTimeout)
 	defer cancel()
-	at, ok := parse(of.Location.URL)
+	place, ok := parse(target.Location.URL)
 	if !ok {
 		return source.ErrURLNotAllowed
 	}
-	as, err := s.accounts.forTarget(of)
+	account, err := s.accounts.forTarget(target)
 	if err != nil {
 		return err
 	}
-	asked := of.Location.Tab
-	if asked == "" {
-		asked = at.gid
+	name := target.Location.Tab
+	if name == "" {
+		name = place.gid
 	}
-	c := call{s, as, headKey{bookKey: bookKey{workspace, as.key, at.sheet}, headerRow: of.Location.HeaderRow}}
+	c := call{s, account, headKey{bookKey: bookKey{workspace, account.key, place.sheet},
+		headerRow: target.Location.HeaderRow}}
 	b, err := c.book(ctx)
 	if err != nil {
 		return err
 	}
-	tab, err := source.FindTab(b.tabs, asked)
+	tab, err := source.FindTab(b.tabs, name)
 	if err != nil {
 		return err
 	}
-	text, err := s.all(ctx, as, at.sheet, tab.Title)
+	text, err := s.all(ctx, account, place.sheet, tab.Title)
 	if err != nil {
 		return err
 	}
@@ -64,11 +65,11 @@ func (s *Sheets) Rows(
 	if q.Version != "" && q.Version != version {
 		return source.ErrSourceChanged
 	}
-	chosen := selection.New(ctx, of.Location.HeaderRow, version, q, each)
-	if err := values(text, chosen.Add); err != nil && !errors.Is(err, selection.ErrEnough) {
+	rows := selection.New(ctx, target.Location.HeaderRow, version, q, handle)
+	if err := values(text, rows.Add); err != nil && !errors.Is(err, selection.ErrEnough) {
 		return err
 	}
-	return chosen.End()
+	return rows.End()
 }
 
 // maxReaders is how many workspaces can read rows at the same time, each once. Each read has up to maxRows in memory.
@@ -100,11 +101,11 @@ func (r *readers) leave(workspace identity.WorkspaceID) {
 }
 
 // all returns the JSON of all rows of a tab.
-func (s *Sheets) all(ctx context.Context, as *account, sheet, title string) (json.RawMessage, error) {
+func (s *Sheets) all(ctx context.Context, reader *account, sheet, title string) (json.RawMessage, error) {
 	var answer struct{ Values json.RawMessage }
 	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}
 	columns := "'" + strings.ReplaceAll(title, "'", "''") + "'!A:" + column.Letters(column.MaxColumns-1)
-	err := s.read(ctx, as, url.PathEscape(sheet)+"/values/"+url.PathEscape(columns), query, maxRows, &answer)
+	err := s.read(ctx, reader, url.PathEscape(sheet)+"/values/"+url.PathEscape(columns), query, maxRows, &answer)
 	if errors.Is(err, errBadRequest) {
 		err = source.ErrTabNotFound
 	}
@@ -112,7 +113,7 @@ func (s *Sheets) all(ctx context.Context, as *account, sheet, title string) (jso
 }
 
 // values passes each row to add, with its number.
-func values(text json.RawMessage, add func(number int, shown, stored []*string) error) error {
+func values(text json.RawMessage, add func(number int, shownCells, storedCells []*string) error) error {
 	in := json.NewDecoder(bytes.NewReader(text))
 	if _, err := in.Token(); err != nil {
 		return nil //nolint:nilerr // a tab without values has none at all
@@ -122,11 +123,11 @@ func values(text json.RawMessage, add func(number int, shown, stored []*string) 
 		if err := in.Decode(&row); err != nil {
 			return source.ErrSheetFailed // without err, which may quote a cell
 		}
-		shown := make([]*string, min(len(row), column.MaxColumns))
-		for i := range shown {
-			shown[i] = column.CellOf(row[i], column.MaxValue)
+		shownCells := make([]*string, min(len(row), column.MaxColumns))
+		for i := range shownCells {
+			shownCells[i] = column.CellOf(row[i], column.MaxValue)
 		}
-		if err := add(number, shown, nil); err != nil {
+		if err := add(number, shownCells, nil); err != nil {
 			return err
 		}
 	}

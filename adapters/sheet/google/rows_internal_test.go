@@ -13,20 +13,20 @@ import (
 )
 
 func TestAWorkspaceReadsRowsOnceAtATime(t *testing.T) {
-	_, _, s, of := harness(t)
-	of.Within, of.Location.HeaderRow = time.Minute, 1
+	_, _, s, target := harness(t)
+	target.Within, target.Location.HeaderRow = time.Minute, 1
 	q := source.RowsQuery{Columns: []string{"Name"}, Exact: []bool{false}, Limit: 10}
-	err := s.Rows(t.Context(), "wsp_1", of, q, func(column.Batch) error {
-		err := s.Rows(t.Context(), "wsp_1", of, q, func(column.Batch) error { return nil })
+	err := s.Rows(t.Context(), "wsp_1", target, q, func(column.Batch) error {
+		err := s.Rows(t.Context(), "wsp_1", target, q, func(column.Batch) error { return nil })
 		if !errors.Is(err, connection.ErrTooManyReads) {
 			t.Errorf("a second read at the same time: %v", err)
 		}
-		return s.Rows(t.Context(), "wsp_2", of, q, func(column.Batch) error { return nil })
+		return s.Rows(t.Context(), "wsp_2", target, q, func(column.Batch) error { return nil })
 	})
 	if err != nil {
 		t.Errorf("another workspace: %v", err)
 	}
-	if err := s.Rows(t.Context(), "wsp_1", of, q, func(column.Batch) error { return nil }); err != nil {
+	if err := s.Rows(t.Context(), "wsp_1", target, q, func(column.Batch) error { return nil }); err != nil {
 		t.Errorf("the next read: %v", err)
 	}
 }

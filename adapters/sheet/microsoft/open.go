@@ -24,7 +24,7 @@ type item struct {
 // Open opens the file at a location, of at most so many bytes, as the application of account. client guards the
 // connections. Errors are faults of package source.
 func (c Config) Open(
-	ctx context.Context, client *http.Client, account connection.Credential, location string, most int64,
+	ctx context.Context, client *http.Client, account connection.Credential, location string, limit int64,
 ) (upstream.File, error) {
 	path, ok := itemPath(location)
 	if !ok {
@@ -36,22 +36,22 @@ func (c Config) Open(
 	if err != nil {
 		return upstream.File{}, notSignedIn(err)
 	}
-	about, err := c.get(ctx, &strict, token, path+"?$select=name,size,file")
+	description, err := c.get(ctx, &strict, token, path+"?$select=name,size,file")
 	if err != nil {
 		return upstream.File{}, err
 	}
-	defer func() { _ = about.Body.Close() }() // it was read from
-	if about.StatusCode != http.StatusOK {
-		return upstream.File{}, refusal(about)
+	defer func() { _ = description.Body.Close() }() // it was read from
+	if description.StatusCode != http.StatusOK {
+		return upstream.File{}, refusal(description)
 	}
 	var found item
-	if err := json.NewDecoder(io.LimitReader(about.Body, maxAnswer)).Decode(&found); err != nil {
+	if err := json.NewDecoder(io.LimitReader(description.Body, maxAnswer)).Decode(&found); err != nil {
 		return upstream.File{}, source.ErrSheetFailed
 	}
 	switch {
 	case found.File == nil:
 		return upstream.File{}, source.ErrUnsupportedFormat.Because("This is not a file. Use the link of a workbook.")
-	case found.Size > most:
+	case found.Size > limit:
 		return upstream.File{}, source.ErrFileTooLarge
 	}
 	response, err := c.download(ctx, client, &strict, token, path) //nolint:bodyclose // the caller of Open closes it
@@ -71,11 +71,11 @@ func (c Config) download(
 	if content.StatusCode != http.StatusFound {
 		return nil, refusal(content)
 	}
-	at, err := url.Parse(content.Header.Get("Location"))
-	if err != nil || at.Scheme != "https" || at.Host == "" || at.User != nil {
+	address, err := url.Parse(content.Header.Get("Location"))
+	if err != nil || address.Scheme != "https" || address.Host == "" || address.User != nil {
 		return nil, source.ErrSheetFailed
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
 		return nil, source.ErrSheetFailed
 	}
@@ -136,14 +136,14 @@ func refusal(r *http.Response) error {
 
 // notSignedIn returns the fault for an error of token.
 func notSignedIn(err error) error {
-	refused, ok := errors.AsType[*signInError](err)
+	refusal, ok := errors.AsType[*signInError](err)
 	switch {
 	case !ok:
 		return upstream.Unreachable(err)
-	case refused.code == connection.QuotaExceeded:
+	case refusal.code == connection.QuotaExceeded:
 		return source.ErrSheetRateLimited.WithRetryAfter(time.Minute)
-	case refused.code == connection.AuthFailed, refused.code == connection.AuthRejected:
-		return source.ErrSheetNotShared.Because(refused.detail +
+	case refusal.code == connection.AuthFailed, refusal.code == connection.AuthRejected:
+		return source.ErrSheetNotShared.Because(refusal.detail +
 			" Verify the connection of this workspace to Microsoft.")
 	}
 	return source.ErrSheetFailed

@@ -25,14 +25,14 @@ func NewAccounts(c Config, client *http.Client) *Accounts {
 }
 
 // Probe is ports.Warehouse's.
-func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report {
-	ctx, cancel := context.WithTimeout(ctx, to.Limits.Total)
+func (a *Accounts) Probe(ctx context.Context, target ports.Target) connection.Report {
+	ctx, cancel := context.WithTimeout(ctx, target.Limits.Total)
 	defer cancel()
-	begun := time.Now()
-	if _, err := a.config.token(ctx, a.client, to.Credential); err != nil {
+	start := time.Now()
+	if _, err := a.config.token(ctx, a.client, target.Credential); err != nil {
 		return connection.FailedAt(connection.Authenticate, failure(err))
 	}
-	return connection.SignedIn(connection.Server{Product: "Microsoft 365"}, time.Since(begun))
+	return connection.SignedIn(connection.Server{Product: "Microsoft 365"}, time.Since(start))
 }
 
 // Rows is ports.Warehouse's.

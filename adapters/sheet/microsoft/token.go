@@ -73,31 +73,31 @@ func (c Config) token(ctx context.Context, client *http.Client, account connecti
 		Error string `json:"error"`
 		Codes []int  `json:"error_codes"`
 	}
-	decoded := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer)
+	decodeErr := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer)
 	switch {
-	case response.StatusCode == http.StatusOK && decoded == nil && connection.IsBearerToken(answer.Token):
+	case response.StatusCode == http.StatusOK && decodeErr == nil && connection.IsBearerToken(answer.Token):
 		return answer.Token, nil
 	case response.StatusCode == http.StatusTooManyRequests:
 		return "", &signInError{code: connection.QuotaExceeded}
 	case response.StatusCode >= http.StatusInternalServerError:
 		return "", &signInError{code: connection.ServerStarting}
-	case response.StatusCode < http.StatusBadRequest || decoded != nil || answer.Error == "":
+	case response.StatusCode < http.StatusBadRequest || decodeErr != nil || answer.Error == "":
 		return "", &signInError{code: connection.NotThisDatabase}
 	}
-	refused := &signInError{code: connection.AuthFailed,
+	refusal := &signInError{code: connection.AuthFailed,
 		detail: "Microsoft does not accept the credential of the application."}
 	if i := slices.IndexFunc(answer.Codes, func(n int) bool { return reasons[n] != "" }); i >= 0 {
-		refused.detail = reasons[answer.Codes[i]]
+		refusal.detail = reasons[answer.Codes[i]]
 	} else if answer.Error != "invalid_client" && answer.Error != "unauthorized_client" {
-		refused.code = connection.AuthRejected // such as a rule of Conditional Access
+		refusal.code = connection.AuthRejected // such as a rule of Conditional Access
 	}
-	return "", refused
+	return "", refusal
 }
 
 // failure returns the code of an error of token.
 func failure(err error) connection.Code {
-	if refused, ok := errors.AsType[*signInError](err); ok {
-		return refused.code
+	if refusal, ok := errors.AsType[*signInError](err); ok {
+		return refusal.code
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return connection.ConnectTimeout

@@ -33,7 +33,7 @@ const MediaType = "application/vnd.oasis.opendocument.spreadsheet"
 
 // Read reads a document's tabs and the head of one. Tabs have no ids in this format: their titles serve as ids.
 // source.ErrFileTooLarge if the requested tab is beyond the limits.
-func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, error) {
+func Read(r io.ReaderAt, size int64, location source.SheetLocation) (source.Sheet, error) {
 	pack, err := zipfile.Open(r, size)
 	if err != nil {
 		return source.Sheet{}, err
@@ -44,21 +44,21 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	}
 	defer func() { _ = part.Close() }() // it was read from
 	d := &document{in: pack.Decoder(part), hidden: map[string]bool{}, most: column.MaxCell}
-	skip, window := column.Window(at.HeaderRow)
+	skip, window := column.Window(location.HeaderRow)
 	err = zipfile.Broken(d.read(func(t *table) func(int, cells) error {
 		return func(number int, row cells) error { t.keep(number-skip, window, row); return nil }
 	}))
 	if err != nil && (!errors.Is(err, source.ErrFileTooLarge) || len(d.tables) == 0) {
 		return source.Sheet{}, err
 	}
-	t, missing := d.find(at.Tab)
+	t, missing := d.find(location.Tab)
 	if missing != nil {
 		return source.Sheet{}, errors.Join(err, missing)
 	}
 	if t.rows == nil && err != nil { // the limit was reached in it
 		return source.Sheet{}, err
 	}
-	return source.Sheet{Tabs: d.tabs(), Tab: t.Tab, Preview: column.Examine(t.rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: d.tabs(), Tab: t.Tab, Preview: column.Examine(t.rows, location.HeaderRow)}, nil
 }
 
 func (d *document) tabs() []source.Tab {
@@ -70,9 +70,9 @@ func (d *document) tabs() []source.Tab {
 }
 
 // find returns the table that a location names.
-func (d *document) find(asked string) (*table, error) {
+func (d *document) find(name string) (*table, error) {
 	tabs := d.tabs()
-	tab, err := source.FindTab(tabs, asked)
+	tab, err := source.FindTab(tabs, name)
 	if err != nil {
 		return nil, err
 	}
@@ -159,11 +159,11 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1,
 		Hidden: d.hidden[zipfile.Attribute(e, "style-name")]}}
 	d.tables = append(d.tables, t)
-	do := begin(t)
+	handle := begin(t)
 	switch {
 	case d.failed != nil:
 		return d.failed
-	case do == nil:
+	case handle == nil:
 		return d.in.Skip()
 	}
 	next, rows, columns := 1, 0, 0
@@ -188,7 +188,7 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 				}
 				if len(row.shown) > 0 { // there can be a million empty rows at the end
 					for number := next; number < next+times && number <= maxRows; number++ {
-						if err := do(number, row); err != nil {
+						if err := handle(number, row); err != nil {
 							d.failed = err
 							return err
 						}
@@ -222,10 +222,10 @@ func (d *document) row() (row cells, width int, err error) {
 			}
 		case xml.StartElement:
 			times := repeated(token, "number-columns-repeated", 16384)
-			var cell, stored *string
+			var cell, storedCell *string
 			switch token.Name.Local {
 			case "table-cell":
-				stored = value(token)
+				storedCell = value(token)
 				if cell, err = d.cell(token); err != nil {
 					return cells{}, 0, err
 				}
@@ -238,8 +238,8 @@ func (d *document) row() (row cells, width int, err error) {
 				for len(row.shown) < min(col, column.MaxColumns) {
 					row.shown, row.stored = append(row.shown, nil), append(row.stored, nil)
 				}
-				for at := col; at < min(col+times, column.MaxColumns); at++ {
-					row.shown, row.stored = append(row.shown, cell), append(row.stored, stored)
+				for place := col; place < min(col+times, column.MaxColumns); place++ {
+					row.shown, row.stored = append(row.shown, cell), append(row.stored, storedCell)
 				}
 				width = col + times
 			}
@@ -341,10 +341,10 @@ func (d *document) paragraph() (string, error) {
 }
 
 // repeated reads a repeat count: 1 to most, 1 if there is none.
-func repeated(e xml.StartElement, attribute string, most int) int {
+func repeated(e xml.StartElement, attribute string, limit int) int {
 	n, err := strconv.Atoi(zipfile.Attribute(e, attribute))
 	if err != nil {
 		return 1
 	}
-	return min(max(n, 1), most)
+	return min(max(n, 1), limit)
 }

@@ -15,19 +15,20 @@ import (
 // Which tab a location names can depend on the tabs after it: one that is spelled exactly so goes first, and so does
 // one that is not hidden. If the end of the document shows that the tab is an earlier one, it is read again.
 func Rows(
-	r io.ReaderAt, size int64, at source.SheetLocation, add func(number int, shown, stored []*string) error,
+	r io.ReaderAt, size int64, location source.SheetLocation,
+	add func(number int, shownCells, storedCells []*string) error,
 ) error {
-	tabs, found, err := readFirst(r, size, at.HeaderRow, func(t source.Tab) bool {
-		return t.ID == at.Tab || (at.Tab == "" && !t.Hidden)
+	tabs, found, err := readFirst(r, size, location.HeaderRow, func(t source.Tab) bool {
+		return t.ID == location.Tab || (location.Tab == "" && !t.Hidden)
 	}, add)
 	if err != nil || found {
 		return err
 	}
-	tab, err := source.FindTab(tabs, at.Tab)
+	tab, err := source.FindTab(tabs, location.Tab)
 	if err != nil {
 		return err
 	}
-	_, _, err = readFirst(r, size, at.HeaderRow, func(t source.Tab) bool { return t.ID == tab.ID }, add)
+	_, _, err = readFirst(r, size, location.HeaderRow, func(t source.Tab) bool { return t.ID == tab.ID }, add)
 	return err
 }
 
@@ -37,7 +38,7 @@ var errEnough = errors.New("enough tabs")
 // readFirst reads the rows of the first tab that is the wanted one, and returns all tabs, and whether one is.
 func readFirst(
 	r io.ReaderAt, size int64, headerRow int, isWanted func(source.Tab) bool,
-	add func(number int, shown, stored []*string) error,
+	add func(number int, shownCells, storedCells []*string) error,
 ) (tabs []source.Tab, found bool, err error) {
 	pack, err := zipfile.OpenWhole(r, size)
 	if err != nil {

@@ -44,9 +44,9 @@ type line struct {
 // New returns a Selection for a tab with its header in a row, from 1, or column.NoHeader. version is that of the file.
 // It gives batches to each.
 func New(
-	ctx context.Context, headerRow int, version string, q source.RowsQuery, each func(column.Batch) error,
+	ctx context.Context, headerRow int, version string, q source.RowsQuery, handle func(column.Batch) error,
 ) *Selection {
-	s := &Selection{ctx: ctx, query: q, each: each, next: column.Batch{Version: version}, at: headerRow}
+	s := &Selection{ctx: ctx, query: q, each: handle, next: column.Batch{Version: version}, at: headerRow}
 	if headerRow != column.NoHeader {
 		s.at = max(headerRow, 1)
 	}
@@ -59,20 +59,20 @@ func isEmpty(row []*string) bool {
 
 // Add takes the next row, from the header on: its number, its cells as they are shown, and those that are stored
 // otherwise. It returns ErrEnough if no more rows are needed.
-func (s *Selection) Add(number int, shown, stored []*string) error {
+func (s *Selection) Add(number int, shownCells, storedCells []*string) error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
 	if number <= s.at {
 		if number == s.at {
-			s.header = shown
+			s.header = shownCells
 		}
 		return nil
 	}
-	if isEmpty(shown) && isEmpty(stored) { // a format can show nothing of a number
+	if isEmpty(shownCells) && isEmpty(storedCells) { // a format can show nothing of a number
 		return nil
 	}
-	l := line{number, shown, stored}
+	l := line{number, shownCells, storedCells}
 	if s.begun {
 		return s.choose(l)
 	}

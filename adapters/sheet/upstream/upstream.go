@@ -48,13 +48,13 @@ func Unreachable(err error) error {
 func certificate(err error) string {
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	_, otherName := errors.AsType[x509.HostnameError](err)
-	_, refused := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isRefused := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case invalid.Cert != nil && invalid.Reason == x509.Expired:
 		return "The certificate of the sheet's host has expired or is not yet valid."
 	case otherName:
 		return "The certificate of the sheet's host is for another host name."
-	case refused:
+	case isRefused:
 		return "The certificate of the sheet's host is not signed by a trusted authority."
 	}
 	return ""

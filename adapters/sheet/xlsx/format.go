@@ -70,8 +70,8 @@ func (b *workbook) format(c cell) (string, error) {
 		return c.value, nil //nolint:nilerr // no style
 	}
 	if style < len(b.codes) && b.codes[style] != "" {
-		if shown, ok := numfmt.Show(b.codes[style], v, b.from1904()); ok {
-			return strings.TrimSpace(shown), nil // the spaces only align numbers
+		if text, ok := numfmt.Show(b.codes[style], v, b.from1904()); ok {
+			return strings.TrimSpace(text), nil // the spaces only align numbers
 		}
 	}
 	return b.byLibrary(c.value, style)
@@ -103,11 +103,11 @@ func (b *workbook) byLibrary(number string, style int) (string, error) {
 	if err != nil {
 		return number, nil //nolint:nilerr // the styles lack this one
 	}
-	shown, err := b.library.GetCellValue(onlySheet, onlyCell)
+	text, err := b.library.GetCellValue(onlySheet, onlyCell)
 	if err != nil {
 		return number, nil //nolint:nilerr // it cannot
 	}
-	return shown, nil
+	return text, nil
 }
 
 // close frees what excelize has.
@@ -126,8 +126,8 @@ func (b *workbook) serial(date string) string {
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04",
 		time.DateOnly} {
-		if at, err := time.Parse(layout, date); err == nil {
-			return strconv.FormatFloat(at.Sub(first).Hours()/24, 'f', -1, 64)
+		if moment, err := time.Parse(layout, date); err == nil {
+			return strconv.FormatFloat(moment.Sub(first).Hours()/24, 'f', -1, 64)
 		}
 	}
 	return date
@@ -150,13 +150,13 @@ func codesOf(styles []byte, local source.LocaleDate) []string {
 		} `xml:"cellXfs"`
 	}
 	_ = xml.Unmarshal(styles, &sheet)
-	own := map[int]string{}
+	customCodes := map[int]string{}
 	for _, f := range sheet.NumFmts.NumFmt {
-		own[f.ID] = f.Code
+		customCodes[f.ID] = f.Code
 	}
 	codes := make([]string, len(sheet.CellXfs.Xf))
 	for i, xf := range sheet.CellXfs.Xf {
-		if codes[i] = own[xf.NumFmt]; codes[i] == "" {
+		if codes[i] = customCodes[xf.NumFmt]; codes[i] == "" {
 			codes[i] = numfmt.Builtin(xf.NumFmt, local.Date, local.Time)
 		}
 	}

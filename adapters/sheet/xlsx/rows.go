@@ -29,7 +29,7 @@ type extent struct {
 // rows reads n rows of a sheet after the first skip. Rows that are not there are empty.
 func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 	rows := make([][]*string, n)
-	var seen extent
+	var area extent
 	err := b.each(part, func(number int, cells []cell) error {
 		if number > skip+n {
 			return errEnough
@@ -37,19 +37,19 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 		if number <= skip || len(cells) == 0 {
 			return nil
 		}
-		seen.rows, seen.columns = max(seen.rows, number), max(seen.columns, cells[len(cells)-1].col+1)
-		shown, _, err := b.values(cells)
-		rows[number-skip-1] = shown
+		area.rows, area.columns = max(area.rows, number), max(area.columns, cells[len(cells)-1].col+1)
+		shownCells, _, err := b.values(cells)
+		rows[number-skip-1] = shownCells
 		return err
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, extent{}, err
 	}
-	seen.all = err == nil
+	area.all = err == nil
 	for len(rows) > 0 && len(rows[len(rows)-1]) == 0 {
 		rows = rows[:len(rows)-1]
 	}
-	return rows, seen, nil
+	return rows, area, nil
 }
 
 // errEnough ends the reading of a sheet when enough rows were read.
@@ -57,7 +57,7 @@ var errEnough = errors.New("enough rows")
 
 // each passes the rows of a sheet to do, in the order of the file, each with its number and those cells that are not
 // empty, in order, up to the last column that is shown. It holds one row at a time.
-func (b *workbook) each(part string, do func(number int, cells []cell) error) error {
+func (b *workbook) each(part string, handle func(number int, cells []cell) error) error {
 	r, err := b.pack.LastPart(part, b.maxSheet)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (b *workbook) each(part string, do func(number int, cells []cell) error) er
 				continue
 			}
 			slices.SortStableFunc(cells, func(a, b cell) int { return a.col - b.col }) // the file may have any order
-			if err := do(row, cells); err != nil {
+			if err := handle(row, cells); err != nil {
 				return err
 			}
 			cells = cells[:0]
@@ -85,13 +85,13 @@ func (b *workbook) each(part string, do func(number int, cells []cell) error) er
 			switch e.Name.Local {
 			case "row":
 				row, col = row+1, 0
-				if at, err := strconv.Atoi(zipfile.Attribute(e, "r")); err == nil && at > 0 {
-					row = at
+				if place, err := strconv.Atoi(zipfile.Attribute(e, "r")); err == nil && place > 0 {
+					row = place
 				}
 			case "c":
 				col++
-				if _, at, ok := parseCell(zipfile.Attribute(e, "r")); ok {
-					col = at
+				if _, place, ok := parseCell(zipfile.Attribute(e, "r")); ok {
+					col = place
 				}
 				c, err := readCell(in, e)
 				if err != nil {
@@ -116,9 +116,9 @@ func readCell(in *xml.Decoder, e xml.StartElement) (c cell, err error) {
 }
 
 // values returns the cells of a row as they are shown, and those of numbers and dates also as they are stored.
-func (b *workbook) values(cells []cell) (shown, stored []*string, err error) {
+func (b *workbook) values(cells []cell) (shownCells, storedCells []*string, err error) {
 	width := cells[len(cells)-1].col + 1
-	shown, stored = make([]*string, width), make([]*string, width)
+	shownCells, storedCells = make([]*string, width), make([]*string, width)
 	for _, c := range cells {
 		var text string
 		switch c.kind {
@@ -128,19 +128,19 @@ func (b *workbook) values(cells []cell) (shown, stored []*string, err error) {
 			text = unescape(c.value)
 		default:
 			text, err = b.format(c)
-			stored[c.col] = b.stored(c, text)
+			storedCells[c.col] = b.stored(c, text)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		shown[c.col] = column.CellOf(text, b.most)
+		shownCells[c.col] = column.CellOf(text, b.most)
 	}
-	return shown, stored, nil
+	return shownCells, storedCells, nil
 }
 
 // value reads the rest of a cell: its last computed value, or its text, and whether it has a formula without a result.
 // The result of a text formula can be empty.
-func value(in *xml.Decoder, isText bool) (shown string, pending bool, err error) {
+func value(in *xml.Decoder, isText bool) (content string, pending bool, err error) {
 	var text strings.Builder
 	formula, result := false, false
 	for {

@@ -42,14 +42,14 @@ type texts struct {
 }
 
 // newTexts returns the texts of a part, each cut to at most most bytes.
-func newTexts(in *xml.Decoder, most int) (*texts, error) {
+func newTexts(in *xml.Decoder, limit int) (*texts, error) {
 	to, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(2*blockSize), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}
 	from, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	return &texts{in: in, most: most, to: to, from: from}, err
+	return &texts{in: in, most: limit, to: to, from: from}, err
 }
 
 // sharedText returns a text by its number; "" if there is none.
@@ -145,16 +145,16 @@ func (t *texts) add(text string) error {
 
 // text returns a text that was read.
 func (t *texts) text(i int) (string, error) {
-	at, found := slices.BinarySearch(t.first, i)
+	place, found := slices.BinarySearch(t.first, i)
 	if !found {
-		at--
+		place--
 	}
-	block, err := t.block(at)
-	for skip := i - t.first[at]; err == nil; skip-- {
-		n, used := binary.Uvarint(block)
-		end := used + int(n) //nolint:gosec // from add
+	block, err := t.block(place)
+	for skip := i - t.first[place]; err == nil; skip-- {
+		n, size := binary.Uvarint(block)
+		end := size + int(n) //nolint:gosec // from add
 		if skip == 0 {
-			return string(block[used:end]), nil
+			return string(block[size:end]), nil
 		}
 		block = block[end:]
 	}
@@ -162,17 +162,17 @@ func (t *texts) text(i int) (string, error) {
 }
 
 // block returns the texts of a block.
-func (t *texts) block(at int) ([]byte, error) {
-	if at == len(t.packed) {
+func (t *texts) block(index int) ([]byte, error) {
+	if index == len(t.packed) {
 		return t.open, nil
 	}
-	recent := &t.recent[at%unpacked]
-	if recent.block == at+1 {
+	recent := &t.recent[index%unpacked]
+	if recent.block == index+1 {
 		return recent.texts, nil
 	}
-	block, err := t.from.DecodeAll(t.packed[at], nil)
+	block, err := t.from.DecodeAll(t.packed[index], nil)
 	if len(block) <= 2*blockSize { // those of long texts would be too much
-		recent.block, recent.texts = at+1, block
+		recent.block, recent.texts = index+1, block
 	}
 	return block, err
 }

@@ -53,7 +53,7 @@ type sheet struct {
 
 // Read reads a workbook's tabs and the head of one. Charts and macros are no tabs. An id is the
 // number that Excel gave a sheet, which stays when it is renamed or moved.
-func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, error) {
+func Read(r io.ReaderAt, size int64, location source.SheetLocation) (source.Sheet, error) {
 	pack, err := zipfile.Open(r, size)
 	if err != nil {
 		return source.Sheet{}, err
@@ -63,12 +63,12 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 		return source.Sheet{}, err
 	}
 	defer b.close()
-	b.most, b.locale, b.maxSheet, b.maxTexts = column.MaxCell, at.Locale, maxHead, maxTexts
+	b.most, b.locale, b.maxSheet, b.maxTexts = column.MaxCell, location.Locale, maxHead, maxTexts
 	var tabs []source.Tab
 	for _, s := range b.sheets {
 		tabs = append(tabs, s.Tab)
 	}
-	tab, err := source.FindTab(tabs, at.Tab)
+	tab, err := source.FindTab(tabs, location.Tab)
 	if err != nil {
 		return source.Sheet{}, err
 	}
@@ -78,16 +78,16 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 			return source.Sheet{}, err
 		}
 	}
-	skip, n := column.Window(at.HeaderRow)
-	rows, seen, err := b.rows(b.sheets[i].part, skip, n)
+	skip, n := column.Window(location.HeaderRow)
+	rows, area, err := b.rows(b.sheets[i].part, skip, n)
 	if err != nil {
 		return source.Sheet{}, err
 	}
-	if seen.all {
-		tabs[i].Rows, tabs[i].Columns = seen.rows, seen.columns
+	if area.all {
+		tabs[i].Rows, tabs[i].Columns = area.rows, area.columns
 	}
-	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, at.HeaderRow),
-		Locale: cmp.Or(at.Locale, source.DefaultLocale)}, nil
+	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, location.HeaderRow),
+		Locale: cmp.Or(location.Locale, source.DefaultLocale)}, nil
 }
 
 // The types of relationships, which have one name in the transitional and another in the strict form
@@ -211,8 +211,8 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 		}
 		switch e.Name.Local {
 		case "dimension":
-			_, last, ranged := strings.Cut(zipfile.Attribute(e, "ref"), ":")
-			if !ranged { // one cell, or none
+			_, last, isRange := strings.Cut(zipfile.Attribute(e, "ref"), ":")
+			if !isRange { // one cell, or none
 				return -1, -1, nil
 			}
 			row, col, ok := parseCell(last)

@@ -29,12 +29,12 @@ func (c *consumed) add(f *zip.File) {
 }
 
 // ReadAt is io.ReaderAt's.
-func (c *consumed) ReadAt(p []byte, off int64) (int, error) {
+func (c *consumed) ReadAt(p []byte, offset int64) (int, error) {
 	for i, s := range c.parts {
-		if s.from < off && off < s.to {
-			c.Forget(s.from, off)
-			c.parts[i].from = off
+		if s.from < offset && offset < s.to {
+			c.Forget(s.from, offset)
+			c.parts[i].from = offset
 		}
 	}
-	return c.Forgetter.ReadAt(p, off)
+	return c.Forgetter.ReadAt(p, offset)
 }

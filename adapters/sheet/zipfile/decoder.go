@@ -61,9 +61,9 @@ func (t *tokens) Token() (xml.Token, error) {
 	if err != nil {
 		return token, err
 	}
-	to := t.in.InputOffset()
-	work := 1 + (to-t.read)/bytesPerWork
-	t.read = to
+	end := t.in.InputOffset()
+	work := 1 + (end-t.read)/bytesPerWork
+	t.read = end
 	switch e := token.(type) {
 	case xml.StartElement:
 		work += workPerAttr * int64(len(e.Attr))

@@ -63,8 +63,8 @@ func (p *Package) Has(name string) bool {
 }
 
 // LastPart is Part for a part that is not opened again: a Forgetter may forget it while it is read.
-func (p *Package) LastPart(name string, most int64) (io.ReadCloser, error) {
-	r, err := p.Part(name, most)
+func (p *Package) LastPart(name string, limit int64) (io.ReadCloser, error) {
+	r, err := p.Part(name, limit)
 	if err == nil && p.from != nil {
 		i := slices.IndexFunc(p.archive.File, func(f *zip.File) bool { return f.Name == name })
 		p.from.add(p.archive.File[i])
@@ -74,7 +74,7 @@ func (p *Package) LastPart(name string, most int64) (io.ReadCloser, error) {
 
 // Part opens an XML part. Reading fails with source.ErrFileTooLarge after most bytes, and after maxRun bytes without
 // an element. Part returns source.ErrUnsupportedFormat if the part is missing, encrypted or cannot be unpacked.
-func (p *Package) Part(name string, most int64) (io.ReadCloser, error) {
+func (p *Package) Part(name string, limit int64) (io.ReadCloser, error) {
 	for _, f := range p.archive.File {
 		if f.Name != name {
 			continue
@@ -87,7 +87,7 @@ func (p *Package) Part(name string, most int64) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, source.ErrUnsupportedFormat
 		}
-		return &part{ReadCloser: r, of: p, left: most}, nil
+		return &part{ReadCloser: r, of: p, left: limit}, nil
 	}
 	return nil, source.ErrUnsupportedFormat
 }
@@ -101,17 +101,17 @@ type part struct {
 }
 
 func (p *part) Read(b []byte) (int, error) {
-	left := min(p.left, p.of.left)
+	rest := min(p.left, p.of.left)
 	// Reading one byte more than is left distinguishes the end from too much data.
-	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), left+1)])
+	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), rest+1)])
 	p.left, p.of.left = p.left-int64(n), p.of.left-int64(n)
 	if p.left < 0 || p.of.left < 0 {
 		p.left = 0
 		p.of.left = max(p.of.left, 0)
 		return 0, source.ErrFileTooLarge
 	}
-	if at := bytes.LastIndexByte(b[:n], '<'); at >= 0 {
-		p.run = n - at - 1
+	if place := bytes.LastIndexByte(b[:n], '<'); place >= 0 {
+		p.run = n - place - 1
 	} else if p.run += n; p.run > maxRun {
 		return 0, source.ErrFileTooLarge
 	}
@@ -128,11 +128,11 @@ func Broken(err error) error {
 }
 
 // Decode reads the XML of a part into v. It does not change v if the part is missing.
-func (p *Package) Decode(name string, most int64, v any) error {
+func (p *Package) Decode(name string, limit int64, v any) error {
 	if !p.Has(name) {
 		return nil
 	}
-	r, err := p.Part(name, most)
+	r, err := p.Part(name, limit)
 	if err != nil {
 		return err
 	}

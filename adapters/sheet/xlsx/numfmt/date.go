@@ -92,14 +92,14 @@ func minutes(all []field) {
 		if all[i].n > 2 {
 			continue
 		}
-		before, after := byte(0), byte(0)
-		for j := i - 1; j >= 0 && before == 0; j-- {
-			before = all[j].letter
+		previous, next := byte(0), byte(0)
+		for j := i - 1; j >= 0 && previous == 0; j-- {
+			previous = all[j].letter
 		}
-		for j := i + 1; j < len(all) && after == 0; j++ {
-			after = all[j].letter
+		for j := i + 1; j < len(all) && next == 0; j++ {
+			next = all[j].letter
 		}
-		if before == 'h' || after == 's' {
+		if previous == 'h' || next == 's' {
 			all[i].letter = 'n'
 		}
 	}
@@ -132,9 +132,9 @@ func (s *section) date(v float64, date1904 bool) (string, bool) {
 	parts := int64(ticks - total*unit)
 	day := math.Floor(total / 86400)
 	clock := int(total - day*86400)
-	at := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
+	moment := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
 	if day < 60 { // Excel has a 29 February 1900, so that earlier days are one later
-		at = at.AddDate(0, 0, 1)
+		moment = moment.AddDate(0, 0, 1)
 	}
 	var out strings.Builder
 	for _, f := range all {
@@ -142,8 +142,8 @@ func (s *section) date(v float64, date1904 bool) (string, bool) {
 		case f.letter == 0:
 			out.WriteString(f.text)
 		case f.elapsed:
-			per := map[byte]float64{'h': 3600, 'n': 60, 's': 1}[f.letter]
-			fmt.Fprintf(&out, "%0*d", f.n, int64(math.Floor(total/per)))
+			seconds := map[byte]float64{'h': 3600, 'n': 60, 's': 1}[f.letter]
+			fmt.Fprintf(&out, "%0*d", f.n, int64(math.Floor(total/seconds)))
 		case f.letter == '.':
 			fmt.Fprintf(&out, ".%0*d", f.n, parts/int64(math.Pow(10, float64(decimals-f.n))))
 		case f.letter == 'a':
@@ -151,14 +151,14 @@ func (s *section) date(v float64, date1904 bool) (string, bool) {
 		case f.letter == 'p':
 			out.WriteString(map[bool]string{false: "A", true: "P"}[clock >= 12*3600])
 		default:
-			out.WriteString(part(f, at, day, clock, half))
+			out.WriteString(part(f, moment, day, clock, half))
 		}
 	}
 	return out.String(), true
 }
 
 // part shows one part of a date or a time of day.
-func part(f field, at time.Time, day float64, clock int, half bool) string {
+func part(f field, moment time.Time, day float64, clock int, half bool) string {
 	number := func(n int) string {
 		text := strconv.Itoa(n)
 		if f.n >= 2 && len(text) < 2 {
@@ -169,29 +169,29 @@ func part(f field, at time.Time, day float64, clock int, half bool) string {
 	switch f.letter {
 	case 'y':
 		if f.n <= 2 {
-			return fmt.Sprintf("%02d", at.Year()%100)
+			return fmt.Sprintf("%02d", moment.Year()%100)
 		}
-		return fmt.Sprintf("%04d", at.Year())
+		return fmt.Sprintf("%04d", moment.Year())
 	case 'm':
 		switch f.n {
 		case 1, 2:
-			return number(int(at.Month()))
+			return number(int(moment.Month()))
 		case 3:
-			return at.Format("Jan")
+			return moment.Format("Jan")
 		case 5:
-			return at.Format("January")[:1]
+			return moment.Format("January")[:1]
 		}
-		return at.Format("January")
+		return moment.Format("January")
 	case 'd':
 		switch {
 		case f.n <= 2 && day == 60:
 			return "29"
 		case f.n <= 2:
-			return number(at.Day())
+			return number(moment.Day())
 		case f.n == 3:
-			return at.Format("Mon")
+			return moment.Format("Mon")
 		}
-		return at.Format("Monday")
+		return moment.Format("Monday")
 	case 'h':
 		hour := clock / 3600
 		if half {

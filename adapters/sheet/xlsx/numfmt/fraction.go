@@ -12,9 +12,9 @@ func (s *section) fraction(l layout, v float64, negative bool) (string, bool) {
 	for top > 0 && isDigit(s.tokens[top-1]) {
 		top--
 	}
-	end, fixed := l.slash+1, ""
+	end, denominator := l.slash+1, ""
 	for end < len(s.tokens) && (isDigit(s.tokens[end]) || isNumeral(s.tokens[end])) {
-		fixed += s.tokens[end].text
+		denominator += s.tokens[end].text
 		end++
 	}
 	places := end - l.slash - 1
@@ -28,21 +28,21 @@ func (s *section) fraction(l layout, v float64, negative bool) (string, bool) {
 			break
 		}
 	}
-	whole, part := 0.0, v
+	integer, part := 0.0, v
 	if first < top {
-		whole, part = math.Modf(v)
+		integer, part = math.Modf(v)
 	}
-	bottom, known := strconv.Atoi(fixed)
+	bottom, parseErr := strconv.Atoi(denominator)
 	var n, d int
-	if known == nil && bottom > 0 && strings.IndexFunc(fixed, func(r rune) bool { return r != '0' }) >= 0 {
+	if parseErr == nil && bottom > 0 && strings.IndexFunc(denominator, func(r rune) bool { return r != '0' }) >= 0 {
 		n, d = int(math.Round(part*float64(bottom))), bottom
 	} else {
 		n, d = nearest(part, int(math.Pow(10, float64(places)))-1)
-		known = strconv.ErrSyntax
+		parseErr = strconv.ErrSyntax
 	}
 	if first < top && n == d {
-		whole, n = whole+1, 0
-		if known != nil {
+		integer, n = integer+1, 0
+		if parseErr != nil {
 			d = 1
 		}
 	}
@@ -55,8 +55,8 @@ func (s *section) fraction(l layout, v float64, negative bool) (string, bool) {
 		switch {
 		case i == first && first < top:
 			digits := ""
-			if whole > 0 {
-				digits = strconv.FormatFloat(whole, 'f', 0, 64)
+			if integer > 0 {
+				digits = strconv.FormatFloat(integer, 'f', 0, 64)
 			}
 			j := i
 			for j < top && isDigit(s.tokens[j]) {
@@ -73,7 +73,7 @@ func (s *section) fraction(l layout, v float64, negative bool) (string, bool) {
 			out.WriteString(digits)
 			i = j - 1
 		case i == top:
-			out.WriteString(shownFraction(s.tokens[top:l.slash], n, d, first < top, end-l.slash-1, known == nil))
+			out.WriteString(shownFraction(s.tokens[top:l.slash], n, d, first < top, end-l.slash-1, parseErr == nil))
 			i = end - 1
 		case t.literal:
 			out.WriteString(t.text)
@@ -85,28 +85,28 @@ func (s *section) fraction(l layout, v float64, negative bool) (string, bool) {
 func isNumeral(t token) bool { return len(t.text) == 1 && t.text >= "0" && t.text <= "9" }
 
 // shownFraction shows the fraction itself: as spaces if it is 0 and a whole part is shown.
-func shownFraction(top []token, n, d int, hasWhole bool, places int, fixed bool) string {
-	above, below := strconv.Itoa(n), strconv.Itoa(d)
+func shownFraction(top []token, n, d int, hasWhole bool, places int, isFixed bool) string {
+	numerator, denominator := strconv.Itoa(n), strconv.Itoa(d)
 	if hasWhole && n == 0 {
 		width := len(top) + 1 + places
-		if fixed {
-			width = len(top) + 1 + len(below)
+		if isFixed {
+			width = len(top) + 1 + len(denominator)
 		}
 		return strings.Repeat(" ", width)
 	}
-	for i := len(top) - len(above) - 1; i >= 0; i-- {
-		above = pad(top[i].text) + above
+	for i := len(top) - len(numerator) - 1; i >= 0; i-- {
+		numerator = pad(top[i].text) + numerator
 	}
-	return above + "/" + below + strings.Repeat(" ", max(0, places-len(below)))
+	return numerator + "/" + denominator + strings.Repeat(" ", max(0, places-len(denominator)))
 }
 
 // nearest returns the fraction closest to v with a denominator of at most most.
-func nearest(v float64, most int) (n, d int) {
+func nearest(v float64, limit int) (n, d int) {
 	best := math.Inf(1)
-	for try := 1; try <= most; try++ {
-		above := math.Round(v * float64(try))
-		if off := math.Abs(v - above/float64(try)); off < best-1e-12 {
-			best, n, d = off, int(above), try
+	for try := 1; try <= limit; try++ {
+		numerator := math.Round(v * float64(try))
+		if difference := math.Abs(v - numerator/float64(try)); difference < best-1e-12 {
+			best, n, d = difference, int(numerator), try
 		}
 	}
 	return n, d

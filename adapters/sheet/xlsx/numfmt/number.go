@@ -102,35 +102,35 @@ func (s *section) number(v float64) (string, bool) {
 	v /= math.Pow(1000, float64(l.scaling))
 	negative := v < 0
 	v = math.Abs(v)
-	var shown string
+	var text string
 	switch {
 	case l.slash >= 0:
 		return s.fraction(l, v, negative)
 	case l.exponent >= 0:
-		shown = s.scientific(l, v)
+		text = s.scientific(l, v)
 	default:
-		whole, decimals := decimal(v, len(l.decimals))
-		shown = s.fill(l, whole, decimals, "")
+		integer, decimals := decimal(v, len(l.decimals))
+		text = s.fill(l, integer, decimals, "")
 	}
-	if negative && strings.ContainsAny(s.digits(l, shown), "123456789") {
-		shown = "-" + shown
+	if negative && strings.ContainsAny(s.digits(l, text), "123456789") {
+		text = "-" + text
 	}
-	return shown, true
+	return text, true
 }
 
 // digits returns what is shown for a number without the literals around it.
-func (s *section) digits(l layout, shown string) string {
+func (s *section) digits(l layout, text string) string {
 	for _, t := range s.tokens {
 		if t.literal {
-			shown = strings.Replace(shown, t.text, "", 1)
+			text = strings.Replace(text, t.text, "", 1)
 		}
 	}
-	return shown
+	return text
 }
 
 // decimal returns the digits of a number that is not negative, rounded half up to n decimals after 15 digits. A whole
 // part of 0 has no digits.
-func decimal(v float64, n int) (whole, decimals string) {
+func decimal(v float64, n int) (integer, decimals string) {
 	text := strconv.FormatFloat(v, 'e', 14, 64)
 	mantissa, exponent, _ := strings.Cut(text, "e")
 	digits := strings.Replace(mantissa, ".", "", 1)
@@ -141,19 +141,19 @@ func decimal(v float64, n int) (whole, decimals string) {
 	if missing := e + 1 + n + 1 - len(digits); missing > 0 {
 		digits += strings.Repeat("0", missing)
 	}
-	kept := []byte(digits[:e+1+n])
+	significant := []byte(digits[:e+1+n])
 	if digits[e+1+n] >= '5' {
-		i := len(kept) - 1
-		for ; i >= 0 && kept[i] == '9'; i-- {
-			kept[i] = '0'
+		i := len(significant) - 1
+		for ; i >= 0 && significant[i] == '9'; i-- {
+			significant[i] = '0'
 		}
 		if i >= 0 {
-			kept[i]++
+			significant[i]++
 		} else {
-			kept, e = append([]byte{'1'}, kept...), e+1
+			significant, e = append([]byte{'1'}, significant...), e+1
 		}
 	}
-	return strings.TrimLeft(string(kept[:e+1]), "0"), string(kept[e+1:])
+	return strings.TrimLeft(string(significant[:e+1]), "0"), string(significant[e+1:])
 }
 
 // pad is what a placeholder shows that has no digit.
@@ -168,52 +168,52 @@ func pad(placeholder string) string {
 }
 
 // fill shows digits in a section's places. exponent is what is shown for an exponent.
-func (s *section) fill(l layout, whole, decimals, exponent string) string {
-	shown := make([]string, len(s.tokens))
+func (s *section) fill(l layout, integer, decimals, exponent string) string {
+	texts := make([]string, len(s.tokens))
 	for i, t := range s.tokens {
 		if t.literal {
-			shown[i] = t.text
+			texts[i] = t.text
 		} else if t.text == "%" || (t.text == "." && i == l.point) {
-			shown[i] = t.text
+			texts[i] = t.text
 		}
 	}
 	place := 0 // from the right
-	grouped := func(digit string) string {
+	group := func(digit string) string {
 		if place++; l.grouped && place > 1 && place%3 == 1 && digit != " " {
 			return digit + ","
 		}
 		return digit
 	}
 	for i := len(l.whole) - 1; i >= 0; i-- {
-		at := l.whole[i]
-		digit := pad(s.tokens[at].text)
-		if len(whole) > 0 {
-			digit, whole = whole[len(whole)-1:], whole[:len(whole)-1]
+		place := l.whole[i]
+		digit := pad(s.tokens[place].text)
+		if len(integer) > 0 {
+			digit, integer = integer[len(integer)-1:], integer[:len(integer)-1]
 		}
 		if digit != "" {
-			shown[at] = grouped(digit)
+			texts[place] = group(digit)
 		}
-		for i == 0 && len(whole) > 0 { // more digits than places
-			shown[at] = grouped(whole[len(whole)-1:]) + shown[at]
-			whole = whole[:len(whole)-1]
+		for i == 0 && len(integer) > 0 { // more digits than places
+			texts[place] = group(integer[len(integer)-1:]) + texts[place]
+			integer = integer[:len(integer)-1]
 		}
 	}
-	if len(l.whole) == 0 && whole != "" && l.point >= 0 {
-		shown[l.point] = whole + shown[l.point]
+	if len(l.whole) == 0 && integer != "" && l.point >= 0 {
+		texts[l.point] = integer + texts[l.point]
 	}
 	trailing := true
 	for i := len(l.decimals) - 1; i >= 0; i-- {
-		at := l.decimals[i]
+		place := l.decimals[i]
 		digit := decimals[i : i+1]
 		if trailing = trailing && digit == "0"; trailing {
-			digit = pad(s.tokens[at].text)
+			digit = pad(s.tokens[place].text)
 		}
-		shown[at] = digit
+		texts[place] = digit
 	}
 	if l.exponent >= 0 {
-		shown[l.exponent] = exponent
+		texts[l.exponent] = exponent
 	}
-	return strings.Join(shown, "")
+	return strings.Join(texts, "")
 }
 
 // scientific shows a number with an exponent, a multiple of the number of whole places.
@@ -223,14 +223,14 @@ func (s *section) scientific(l layout, v float64) string {
 	if v > 0 {
 		e = int(math.Floor(math.Log10(v)))
 	}
-	scaled := func() (string, string) {
-		down := int(math.Floor(float64(e)/float64(step))) * step
-		return decimal(v/math.Pow(10, float64(down)), len(l.decimals))
+	scale := func() (string, string) {
+		power := int(math.Floor(float64(e)/float64(step))) * step
+		return decimal(v/math.Pow(10, float64(power)), len(l.decimals))
 	}
-	whole, decimals := scaled()
-	if len(whole) > step { // it was rounded up
+	integer, decimals := scale()
+	if len(integer) > step { // it was rounded up
 		e++
-		whole, decimals = scaled()
+		integer, decimals = scale()
 	}
 	e = int(math.Floor(float64(e)/float64(step))) * step
 	sign := ""
@@ -246,5 +246,5 @@ func (s *section) scientific(l layout, v float64) string {
 		}
 	}
 	digits := strconv.Itoa(max(e, -e))
-	return s.fill(l, whole, decimals, "E"+sign+strings.Repeat("0", max(0, width-len(digits)))+digits)
+	return s.fill(l, integer, decimals, "E"+sign+strings.Repeat("0", max(0, width-len(digits)))+digits)
 }

@@ -142,7 +142,7 @@ func (s *section) bracket(text string) {
 
 // choose returns the section of a number, and the number without its sign if the section stands for the sign. ok is
 // false if no section applies.
-func choose(all []section, v float64) (s section, shown float64, ok bool) {
+func choose(all []section, v float64) (s section, value float64, ok bool) {
 	if len(all) == 4 { // the last one is for texts
 		all = all[:3]
 	}
