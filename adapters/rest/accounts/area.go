@@ -13,8 +13,8 @@ func (a *Handlers) Area() server.Area {
 		Name: "accounts",
 		Operations: slices.Concat(
 			a.accountOperations(), workspaceOperations(), peopleOperations(), a.sessionOperations(),
-			a.passkeyOperations(), groupOperations(),
+			a.passkeyOperations(), groupOperations(), a.signInOperations(), a.providerOperations(),
 		),
-		Public: slices.Concat(a.signInRoutes(), a.providerRoutes()),
+		Public: []server.Route{a.methodsRoute()},
 	}
 }

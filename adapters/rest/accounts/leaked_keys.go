@@ -15,8 +15,6 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-const leakedPath = "/api/keys/leaked"
-
 var errReportSignature = &fault.Error{
 	Kind: fault.Malformed, Code: "report_signature_invalid",
 	Detail: "The signature of the report is missing, or was not made for this body by a key that is configured here.",

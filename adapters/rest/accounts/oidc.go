@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
@@ -26,38 +25,17 @@ const (
 // RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
 func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
-func (a *Handlers) providerRoutes() []server.Route {
-	const begin, logout = providerPath + "{provider}", providerPath + "logout"
-	return []server.Route{
-		a.browserRoute(callbackPath, a.finishSignIn),
-		a.browserRoute(begin, a.beginSignIn),
-		a.signInRoute(logout, a.receiveLogout),
+func (a *Handlers) providerOperations() []server.Operation {
+	return []server.Operation{
+		server.Get(callbackPath, server.Redirecting{Run: a.finishSignIn, Refused: showRefusal}),
+		server.Get(providerPath+"{provider}", server.Redirecting{Run: a.beginSignIn, Refused: showRefusal}),
+		server.Post(providerPath+"logout", server.Open{Run: a.receiveLogout}),
 	}
 }
 
-// browserRoute is signInRoute for addresses that people open in a browser. run returns the URL to which the browser
-// is sent. Problems are shown by the sign-in page, which gets only their code.
-func (a *Handlers) browserRoute(path string, run func(*server.Call) (location string, err error)) server.Route {
-	op, _ := a.Contract.Operation(http.MethodGet, path) // route finds out if there is none
-	return server.NewRoute(http.MethodGet, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
-		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
-		defer cancel()
-		r := a.NewRequest(w, hr.WithContext(ctx), op, "")
-		location, err := run(r)
-		if err != nil {
-			f := server.PublicError(err)
-			if !strings.Contains(hr.Header.Get("Accept"), "text/html") {
-				a.Problem(w, r.Request, err)
-				return
-			}
-			a.SetProblemHeaders(w, r.Request, f, err)
-			server.Observed(hr).Code = f.Code
-			location = signInAddress(server.Observed(hr).Org) + "#error=" + f.Code
-		}
-		server.Write(w, r.Request, ports.Answer{Status: http.StatusSeeOther, Header: map[string]string{
-			"Location": location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-		}})
-	}))
+// showRefusal returns the address of the sign-in page, which shows a problem and gets only its code.
+func showRefusal(r *server.Call, code string) string {
+	return signInAddress(server.Observed(r.Request).Org) + "#error=" + code
 }
 
 // beginSignIn sends a browser to a provider.

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	passkeySignIn        = "/api/auth/passkeys" //nolint:gosec // a path, no password
-	passkeySignInOptions = passkeySignIn + "/challenge"
+	passkeySignIn = "/api/auth/passkeys" //nolint:gosec // a path, no password
 )
 
 func (a *Handlers) passkeyOperations() []server.Operation {

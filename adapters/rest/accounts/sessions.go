@@ -24,19 +24,21 @@ func (a *Handlers) sessionOperations() []server.Operation {
 	}
 }
 
-func (a *Handlers) signInRoutes() []server.Route {
-	const methods, open, links = "/api/auth/methods", "/api/auth/sessions", "/api/auth/links"
-	const preview, join = "/api/invitations/preview", "/api/invitations/join"
-	return []server.Route{
-		server.NewRoute(http.MethodGet, methods, server.WithRoute(methods, a.getSignInMethods)),
-		a.signInRoute(open, a.openSession),
-		a.signInRoute(preview, a.previewInvitation),
-		a.signInRoute(join, a.joinByInvitation),
-		a.signInRoute(links, a.mailSignInLink),
-		a.signInRoute(leakedPath, a.reportLeakedKeys),
-		a.signInRoute(passkeySignInOptions, a.optionsToSignIn),
-		a.signInRoute(passkeySignIn, a.signInWithPasskey),
+func (a *Handlers) signInOperations() []server.Operation {
+	return []server.Operation{
+		server.Post("/api/auth/sessions", server.Open{Run: a.openSession}),
+		server.Post("/api/invitations/preview", server.Open{Run: a.previewInvitation}),
+		server.Post("/api/invitations/join", server.Open{Run: a.joinByInvitation}),
+		server.Post("/api/auth/links", server.Open{Run: a.mailSignInLink}),
+		server.Post("/api/keys/leaked", server.Open{Run: a.reportLeakedKeys}),
+		server.Post(passkeySignIn+"/challenge", server.Open{Run: a.optionsToSignIn}),
+		server.Post(passkeySignIn, server.Open{Run: a.signInWithPasskey}),
 	}
+}
+
+func (a *Handlers) methodsRoute() server.Route {
+	const path = "/api/auth/methods"
+	return server.NewRoute(http.MethodGet, path, server.WithRoute(path, a.getSignInMethods))
 }
 
 func (a *Handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {

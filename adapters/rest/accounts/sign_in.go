@@ -1,8 +1,6 @@
 package accounts
 
 import (
-	"context"
-	"net/http"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -10,26 +8,6 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
-
-// signInRoute is the route of an operation whose caller has no credential yet.
-func (a *Handlers) signInRoute(path string, run server.Query) server.Route {
-	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
-	return server.NewRoute(http.MethodPost, path, server.WithRoute(path, func(w http.ResponseWriter, hr *http.Request) {
-		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
-		defer cancel()
-		r := a.NewRequest(w, hr.WithContext(ctx), op, "")
-		err := r.Parse(w)
-		var out server.Reply
-		if err == nil {
-			out, err = run(r)
-		}
-		if err != nil {
-			a.Problem(w, r.Request, err)
-			return
-		}
-		a.Send(w, r.Request, out)
-	}))
-}
 
 // sessionReply responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
 func sessionReply(

@@ -51,7 +51,7 @@ func (a *handlers) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
 		leave()
 		return server.Reply{}, err
 	}
-	v.stream = func(ctx context.Context, w http.ResponseWriter) {
+	v.Relay = func(ctx context.Context, w http.ResponseWriter) {
 		defer leave()
 		streamAnswer(ctx, w, v.Call, asking)
 	}

@@ -122,7 +122,7 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 	var known *chat.EmbedToken
 	err := a.LimitFailedAuth(w.Header(), server.Observed(r), token, visit.At)
 	if err == nil {
-		limit := a.visitLimit(w, r, visit.Origin, visit.At, "page")
+		limit := a.visitLimit(w.Header(), r, visit.Origin, visit.At, "page")
 		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken, of chat.Counted) error {
 			known, listed = t, visit.Origin != chat.NoOrigin && t.Lets(visit.Origin)
 			return limit(t, of)
@@ -140,7 +140,7 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 		err = a.CountFailedAuth(w.Header(), server.Observed(r), token, err)
 		a.countRefusal(known, visit, err)
 		f := server.PublicError(err)
-		a.SetProblemHeaders(w, r, f, err)
+		a.SetProblemHeaders(w.Header(), r, f, err)
 		status, view.Refusal, view.Code = server.Statuses[f.Kind], f.Detail, f.Code
 	}
 	if listed {

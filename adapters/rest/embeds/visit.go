@@ -1,7 +1,6 @@
 package embeds
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -21,57 +20,31 @@ type visitor struct {
 	limit chats.Limit
 
 	token *chat.EmbedToken // that of the call; nil: not known
-
-	stream func(context.Context, http.ResponseWriter) // streams the response; nil: there is only the reply
 }
 
-// visitRoute is the route of an operation of visitors.
-func (a *handlers) visitRoute(method, path string, act func(*visitor) (server.Reply, error)) server.Route {
-	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
-	produces := ""
-	if op != nil && op.Stream {
-		produces = server.EventStream
-	}
-	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		server.Observed(hr).Route = path
-		whole := hr.Context()
-		ctx, cancel := context.WithTimeout(whole, a.Config.RequestTimeout)
-		defer cancel()
-		hr = hr.WithContext(ctx)
-		r := a.NewRequest(w, hr, op, produces)
-		err := r.Parse(w)
-		var out server.Reply
-		var stream func(context.Context, http.ResponseWriter)
-		if err != nil {
-			err = a.CountUnauthenticated(w.Header(), server.Observed(hr), err)
-		} else {
-			visit := a.newVisit(hr)
-			v := &visitor{Call: r, Visit: visit}
-			limit := a.visitLimit(w, hr, visit.Origin, visit.At, method+" "+path)
+// visit returns an operation of visitors.
+func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Open {
+	return server.Open{
+		Malformed: func(r *server.Call, err error) error {
+			return a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
+		},
+		Run: func(r *server.Call) (server.Reply, error) {
+			v := &visitor{Call: r, Visit: a.newVisit(r.Request)}
+			kind := r.Operation.Method + " " + r.Operation.Path
+			limit := a.visitLimit(r.ReplyHeader, r.Request, v.Origin, v.At, kind)
 			v.limit = func(t *chat.EmbedToken, of chat.Counted) error {
 				v.token = t
 				return limit(t, of)
 			}
-			if out, err = act(v); err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
+			out, err := act(v)
+			if err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
 				a.letReadRefusal(v)
-				err = a.CountUnauthenticated(w.Header(), server.Observed(hr), err)
+				err = a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
 			}
-			a.countRefusal(v.token, visit, err)
-			stream = v.stream
-		}
-		switch {
-		case err != nil:
-			a.Problem(w, hr, err)
-		case stream != nil:
-			stream(whole, w)
-		default:
-			a.Send(w, hr, out)
-		}
-	})
-	if produces != "" {
-		handler = server.Streamed{Handler: handler}
+			a.countRefusal(v.token, v.Visit, err)
+			return out, err
+		},
 	}
-	return server.NewRoute(method, path, handler)
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
@@ -149,13 +122,13 @@ func (a *handlers) letReadRefusal(v *visitor) {
 // and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *handlers) visitLimit(
-	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
+	header http.Header, r *http.Request, origin chat.Origin, at time.Time, what string,
 ) chats.Limit {
 	return func(t *chat.EmbedToken, of chat.Counted) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
-			allowOrigin(w.Header(), sent)
+			allowOrigin(header, sent)
 		}
-		caller, h := what+" "+string(t.ID), w.Header()
+		caller, h := what+" "+string(t.ID), header
 		var own []server.Allowance
 		visitor, address := visitOf(of, r)
 		if address != "" {

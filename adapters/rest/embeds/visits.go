@@ -15,18 +15,20 @@ import (
 // visitPaths is the prefix of paths that pages of other sites call.
 const visitPaths = "/api/embed/"
 
-// messagesPath is the path whose response is a stream.
-const messagesPath = visitPaths + "messages"
+func (a *handlers) visitOperations() []server.Operation {
+	message := a.visit(a.sendEmbedMessage)
+	message.Relays = true
+	return []server.Operation{
+		server.Post(visitPaths+"sessions", a.visit(openEmbedSession)),
+		server.Post(visitPaths+"sessions/renew", a.visit(renewEmbedSession)),
+		server.Post(visitPaths+"messages", message),
+		server.Get(visitPaths+"template", a.visit(getEmbedTemplate)),
+	}
+}
 
 func (a *handlers) visitRoutes() []server.Route {
-	const sessions, template = visitPaths + "sessions", visitPaths + "template"
-	const renewal, messages = sessions + "/renew", messagesPath
 	script := a.AssetHandler("/embed.js", embedScript)
 	return []server.Route{
-		a.visitRoute(http.MethodPost, sessions, openEmbedSession),
-		a.visitRoute(http.MethodPost, renewal, renewEmbedSession),
-		a.visitRoute(http.MethodPost, messages, a.sendEmbedMessage),
-		a.visitRoute(http.MethodGet, template, getEmbedTemplate),
 		server.NewRoute(http.MethodGet, "/embed/{embed_token}", server.WithRoute("/embed/{embed_token}", a.embedPage)),
 		server.NewRoute(http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too

@@ -51,7 +51,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	visit := func(h visits, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		limit := h.visitLimit(w, h.reach(r, address), chat.Origin(origin), at, what)
+		limit := h.visitLimit(w.Header(), h.reach(r, address), chat.Origin(origin), at, what)
 		err := limit(of, chat.Counted{})
 		return w, err == nil
 	}
@@ -99,7 +99,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
 		h, of := newVisits(t, ""), token("a", 1)
 		limit := h.visitLimit(
-			httptest.NewRecorder(), h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST",
+			http.Header{}, h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST",
 		)
 		signed, session := func(name string) chat.Counted { return chat.Counted{Visitor: name} },
 			func(id string) chat.Counted { return chat.Counted{Session: id} }

@@ -152,7 +152,7 @@ func (a *handlers) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *p
 	status, targets := http.StatusOK, "'self'"
 	if err != nil {
 		f := server.PublicError(err)
-		a.SetProblemHeaders(w, r, f, err)
+		a.SetProblemHeaders(w.Header(), r, f, err)
 		status, view.Refusal = server.Statuses[f.Kind], f.Detail
 	}
 	if p != nil {

@@ -83,7 +83,7 @@ func (a *Handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Ob
 func (a *Handlers) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
 	f := server.PublicError(err)
 	status := server.Statuses[f.Kind]
-	a.SetProblemHeaders(w, r, f, err)
+	a.SetProblemHeaders(w.Header(), r, f, err)
 	server.Observed(r).Code = f.Code
 	w.Header().Set("Content-Type", "application/scim+json")
 	w.WriteHeader(status)

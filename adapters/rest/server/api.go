@@ -123,6 +123,10 @@ type Call struct {
 	ReplyHeader http.Header // the header of the response, also of an error
 
 	Watch func(connection.Check) // called with each check of a probe; may be nil
+
+	// Relay sends the response of an Open operation that Relays, instead of the reply; nil: the reply is sent. Its
+	// context has no deadline.
+	Relay func(context.Context, http.ResponseWriter)
 }
 
 // owner is who a verified credential belongs to. Most operations need only the actor, so that person copies what it

@@ -85,11 +85,8 @@ func (a *API) registerRoutes(of Area) error {
 		a.cors = append(a.cors, *of.CORS)
 	}
 	for _, r := range of.Public {
-		_, isStream := r.handler.(Streamed)
-		if declared, ok := a.Contract.Operation(r.method, r.path); ok && declared.Stream != isStream {
-			return fmt.Errorf(
-				"rest: %s is a stream in one of its route and openapi.yaml, and not in the other", declared.ID,
-			)
+		if declared, ok := a.Contract.Operation(r.method, r.path); ok && (declared.Stream || declared.Scope != "") {
+			return fmt.Errorf("rest: %s needs a credential or is a stream, so it has to be an Operation", declared.ID)
 		}
 		handle(a.router, r.method, r.path, r.handler)
 	}
@@ -132,8 +129,8 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 
 // checkKind returns an error if an operation of the contract cannot be of kind k.
 func checkKind(op *openapi.Operation, k Kind) error {
-	isOutbound, isStream := false, false
-	switch k.(type) {
+	isOutbound, isStream, isOpen := false, false, false
+	switch k := k.(type) {
 	case Query, CachedQuery, ReaderQuery:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
@@ -144,11 +141,20 @@ func checkKind(op *openapi.Operation, k Kind) error {
 		isOutbound, isStream = true, true
 	case Streaming:
 		isStream = true
+	case Open:
+		isOpen, isStream = true, k.Relays
+	case Redirecting:
+		isOpen = true
+	}
+	if isOpen != (op.Scope == "") {
+		return fmt.Errorf(
+			"rest: %s needs no credential in one of its route and openapi.yaml, and not in the other", op.ID,
+		)
 	}
 	if isStream != op.Stream {
 		return fmt.Errorf("rest: %s is a stream in one of its route and openapi.yaml, and not in the other", op.ID)
 	}
-	if area := op.Access.Area; isStream && area != "workspace" && area != "self" && area != "operator" {
+	if area := op.Access.Area; isStream && !isOpen && area != "workspace" && area != "self" && area != "operator" {
 		return fmt.Errorf("rest: %s is a stream, but only a role in the workspace is checked while it is open", op.ID)
 	}
 	if isOutbound != op.Outbound {

@@ -27,6 +27,8 @@ func TestRoutesAndContract(t *testing.T) {
 			"verifyConnection is a stream in one": Post("/api/connections/{connection_id}/verify", Outbound(create)),
 			"getMe is a stream in one":            Get("/api/me", Streaming{}),
 			"exportMe is a stream in one":         Get("/api/me/export", Query(list)),
+			"getMe needs no credential in one":    Get("/api/me", Open{Run: list}),
+			"openSession needs no credential":     Post("/api/auth/sessions", Command(list)),
 			"copyChatTemplate is outbound in":     Post("/api/chat-templates/{template_id}/copy", Outbound(create)),
 		} {
 			err := New(conformance.Contract(t)).Register(Area{Operations: []Operation{op}})
@@ -35,11 +37,15 @@ func TestRoutesAndContract(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a stream without a credential ends with the access of its reader", func(t *testing.T) {
-		plain := NewRoute(http.MethodPost, "/api/embed/messages", http.NotFoundHandler())
-		err := New(conformance.Contract(t)).Register(Area{Public: []Route{plain}})
-		if err == nil || !strings.Contains(err.Error(), "is a stream in one of its route and openapi.yaml") {
-			t.Errorf("error = %v", err)
+	t.Run("a page is neither a stream nor for callers with a credential", func(t *testing.T) {
+		for _, page := range []Route{
+			NewRoute(http.MethodPost, "/api/embed/messages", http.NotFoundHandler()),
+			NewRoute(http.MethodGet, "/api/me", http.NotFoundHandler()),
+		} {
+			err := New(conformance.Contract(t)).Register(Area{Public: []Route{page}})
+			if err == nil || !strings.Contains(err.Error(), "so it has to be an Operation") {
+				t.Errorf("error = %v", err)
+			}
 		}
 	})
 	t.Run("an operation that has no route is an error, unless its area is left out", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,14 +66,14 @@ func isWorkspaceOptional(op *openapi.Operation) bool {
 	return op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 }
 
-// NewRequest returns a request of an operation, which nil can also be: then the request must not be parsed.
-func (a *API) NewRequest(w http.ResponseWriter, r *http.Request, op *openapi.Operation, produces string) *Call {
+// newCall returns the call of an operation that a request makes, whose caller is not known yet.
+func (a *API) newCall(w http.ResponseWriter, r *http.Request, op *openapi.Operation, produces string) *Call {
 	return &Call{
 		Request:           r,
 		Services:          a.Services,
 		API:               a,
 		Operation:         op,
-		workspaceOptional: op != nil && isWorkspaceOptional(op),
+		workspaceOptional: isWorkspaceOptional(op),
 		ReplyHeader:       w.Header(),
 		Produces:          produces,
 	}
@@ -83,6 +84,11 @@ type handling struct {
 	run      perform
 	produces string                                          // the media type of the response, if it is not JSON
 	unpack   func(media string, body []byte) ([]byte, error) // returns a body of another media type as JSON; may be nil
+
+	open      bool                     // it needs no credential, and waits for no gate
+	lenient   bool                     // run checks the request against the contract, or a part of it
+	malformed func(*Call, error) error // is told of requests that are not as the contract declares them; may be nil
+	relays    bool                     // run can set Relay
 }
 
 // handle returns the handler of an operation that runs as one request. It authenticates the caller, checks the request
@@ -93,36 +99,63 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 
 func (a *API) handleAs(op *openapi.Operation, h handling) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		x := exchangeOf(hr)
-		x.limit(a.Config.RequestTimeout)
-		defer x.end()
-		obs := &x.observed
-		obs.Route = op.Path
-
-		r := a.NewRequest(w, hr, op, h.produces)
-		r.unpack = h.unpack
-		var err error
-		if r.By, r.owner, err = a.authenticate(w, hr, obs, op, r.workspaceOptional); err == nil {
-			if named := WorkspaceID(r); named != "" {
-				obs.Workspace = named
-			}
-			err = r.Parse(w)
+		x, whole := exchangeOf(hr), hr.Context()
+		if h.relays { // the deadline of the exchange would end the response, too
+			ctx, cancel := context.WithTimeout(whole, a.Config.RequestTimeout)
+			defer cancel()
+			hr = hr.WithContext(ctx)
+		} else {
+			x.limit(a.Config.RequestTimeout)
+			defer x.end()
 		}
+		x.observed.Route = op.Path
+
+		r := a.newCall(w, hr, op, h.produces)
+		r.unpack = h.unpack
 		var answer ports.Answer
 		replayed := false
-		if err == nil {
+		err := r.admit(w, h)
+		switch {
+		case err != nil:
+		case h.open:
+			answer, _, err = h.run(r)
+		default:
 			answer, replayed, err = r.runWithinLimits(h.run)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			r.recordRefusal(err)
 			a.Problem(w, hr, err)
 			return
-		}
-		if replayed {
+		case r.Relay != nil:
+			r.Relay(whole, w)
+			return
+		case replayed:
 			w.Header().Set("Idempotency-Replayed", "true")
 		}
 		Write(w, hr, answer)
 	})
+}
+
+// admit authenticates the caller, and checks the request against the contract.
+func (r *Call) admit(w http.ResponseWriter, h handling) (err error) {
+	if !h.open {
+		obs := Observed(r.Request)
+		r.By, r.owner, err = r.API.authenticate(w, r.Request, obs, r.Operation, r.workspaceOptional)
+		if err != nil {
+			return err
+		}
+		if named := WorkspaceID(r); named != "" {
+			obs.Workspace = named
+		}
+	}
+	if h.lenient {
+		return nil
+	}
+	if err = r.parse(w); err != nil && h.malformed != nil {
+		err = h.malformed(r, err)
+	}
+	return err
 }
 
 // recordRefusal notes in the audit trail that the caller was refused this operation. If the path names a workspace, the
@@ -165,8 +198,8 @@ func (r *Call) runWithinLimits(run perform) (answer ports.Answer, replayed bool,
 	return answer, replayed, err
 }
 
-// Parse checks the scopes of the caller's API key, and the request against the contract.
-func (r *Call) Parse(w http.ResponseWriter) error {
+// parse checks the scopes of the caller's API key, and the request against the contract.
+func (r *Call) parse(w http.ResponseWriter) error {
 	if err := r.By.RequireScope(r.Operation.Scope); err != nil {
 		return err
 	}

@@ -3,13 +3,14 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
-// Probing or Streaming.
+// Probing, Streaming, Open or Redirecting.
 type Kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -31,6 +32,21 @@ type DryRunnable struct {
 	DryRun Query
 }
 
+// Open is an operation that needs no credential: of people who sign in, and of visitors of other sites.
+type Open struct {
+	Run       func(*Call) (Reply, error)
+	Malformed func(*Call, error) error // is told of requests that are not as openapi.yaml declares them; may be nil
+	Relays    bool                     // Run can set Call.Relay, to a stream that it tracks (x-stream)
+}
+
+// Redirecting is an operation that people open in a browser, without a credential. The browser is sent to the location
+// that Run returns, or to that of Refused, which gets the code of a problem. A client that wants no HTML gets the
+// problem. Run checks what it reads of the request: others may add parameters to it.
+type Redirecting struct {
+	Run     func(*Call) (location string, err error)
+	Refused func(r *Call, code string) (location string)
+}
+
 // Unpacking is a command whose body can have another media type, which Unpack returns as JSON.
 type Unpacking struct {
 	Command
@@ -42,6 +58,16 @@ func (c Command) handler(a *API, op *openapi.Operation) http.Handler  { return a
 func (o Outbound) handler(a *API, op *openapi.Operation) http.Handler { return a.handle(op, o.perform) }
 func (d DryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handle(op, d.perform)
+}
+func (o Open) handler(a *API, op *openapi.Operation) http.Handler {
+	h := handling{run: Query(o.Run).perform, open: true, malformed: o.Malformed, relays: o.Relays}
+	if o.Relays {
+		h.produces = EventStream
+	}
+	return a.handleAs(op, h)
+}
+func (d Redirecting) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.handleAs(op, handling{run: d.perform, open: true, lenient: true})
 }
 func (u Unpacking) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handleAs(op, handling{run: u.perform, unpack: u.Unpack})
@@ -92,6 +118,22 @@ func (o Outbound) perform(r *Call) (answer ports.Answer, replayed bool, err erro
 		answer, _, err := Query(store).perform(r)
 		return answer, err
 	})
+}
+
+func (d Redirecting) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+	location, err := d.Run(r)
+	if err != nil {
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			return ports.Answer{}, false, err
+		}
+		f := PublicError(err)
+		r.API.SetProblemHeaders(r.ReplyHeader, r.Request, f, err)
+		Observed(r.Request).Code = f.Code
+		location = d.Refused(r, f.Code)
+	}
+	return ports.Answer{Status: http.StatusSeeOther, Header: map[string]string{
+		"Location": location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+	}}, false, nil
 }
 
 func (d DryRunnable) perform(r *Call) (answer ports.Answer, replayed bool, err error) {

@@ -24,13 +24,12 @@ const problemType = "application/problem+json"
 // client gets only a 500.
 func (a *API) Problem(w http.ResponseWriter, r *http.Request, err error) {
 	f := PublicError(err)
-	a.SetProblemHeaders(w, r, f, err)
+	a.SetProblemHeaders(w.Header(), r, f, err)
 	Write(w, r, a.problemAnswer(r, f, err))
 }
 
 // SetProblemHeaders sets the headers that belong to a failure, and logs unexpected errors.
-func (a *API) SetProblemHeaders(w http.ResponseWriter, r *http.Request, f *fault.Error, err error) {
-	h := w.Header()
+func (a *API) SetProblemHeaders(h http.Header, r *http.Request, f *fault.Error, err error) {
 	switch f.Kind {
 	case fault.Unauthenticated:
 		h.Set("WWW-Authenticate", `Bearer realm="atrium"`)

@@ -45,9 +45,6 @@ type Route struct {
 // NewRoute returns a route. Without a method, it is for all methods.
 func NewRoute(method, path string, handler http.Handler) Route { return Route{method, path, handler} }
 
-// Streamed marks the handler of a route whose response is a stream that ends with the access of its reader.
-type Streamed struct{ http.Handler }
-
 // endpoints returns what areas serve, except what is below a path.
 func endpoints(areas []Area) map[endpoint]bool {
 	all := map[endpoint]bool{}

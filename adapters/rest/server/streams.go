@@ -56,7 +56,7 @@ func (a *API) stream(k Streaming, op *openapi.Operation, media string, w http.Re
 	defer cancel(nil)
 	opening, opened := context.WithTimeout(ctx, a.Config.RequestTimeout)
 	defer opened()
-	r := a.NewRequest(w, hr.WithContext(opening), op, media)
+	r := a.newCall(w, hr.WithContext(opening), op, media)
 	s := NewStream(r, w, cancel)
 	body := k.Open(s)
 	if !s.Finite {
@@ -67,7 +67,7 @@ func (a *API) stream(k Streaming, op *openapi.Operation, media string, w http.Re
 	}
 	err := body.Authenticate(w)
 	if err == nil {
-		err = r.Parse(w)
+		err = r.parse(w)
 	}
 	if err == nil {
 		var release func()
