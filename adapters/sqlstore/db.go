@@ -72,34 +72,6 @@ type statement struct {
 	readWidely bool   // it changes tables on which cached responses depend
 }
 
-// Stores returns every store on db.
-func (db *DB) Stores() ports.Stores {
-	return ports.Stores{
-		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, PromptReads: &PromptReads{db},
-		PromptFolders: &PromptFolders{db},
-		Chats:         &Chats{db}, ChatLists: &ChatLists{db},
-		ChatVersions: &ChatVersions{db},
-		Embeds:       &Embeds{db}, Replies: &EmbedReplies{db}, EmbedUses: &EmbedUses{db},
-		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},
-		Workspaces: &Workspaces{db}, Invitations: &Invitations{db},
-		Keys: &Keys{db}, KeyRequests: &KeyRequests{db}, Events: &Events{db}, Webhooks: &Webhooks{db},
-		Connections: &Connections{db}, Sources: &Sources{db},
-		SourceValidations: &SourceValidations{db}, SourceChanges: &SourceChanges{db}, Jobs: &Jobs{db},
-		Payments: &Payments{db},
-		Inbox:    &Inbox{db}, Presences: &Presences{db}, Tickets: &Tickets{db}, Sessions: &Sessions{db},
-		Passkeys: &Passkeys{db}, DirectoryUsers: &DirectoryUsers{db}, DirectoryGroups: &DirectoryGroups{db},
-		Usage: &Usage{db}, Meters: &Meters{db}, Trials: &Trials{db},
-		StreamSeats: &StreamSeats{db}, Groups: &Groups{db},
-		ProviderSessions: &ProviderSessions{db}, Captures: &Captures{db},
-		ConsentStates: &ConsentStates{db},
-	}
-}
-
-// Atomically implements ports.Atomic.
-func (db *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
-	return db.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
-}
-
 // AfterCommit implements ports.Atomic.
 func (db *DB) AfterCommit(effect func()) {
 	if db.tx == nil {
@@ -108,6 +80,10 @@ func (db *DB) AfterCommit(effect func()) {
 	}
 	db.tx.effects = append(db.tx.effects, effect)
 }
+
+// errRaced means that another transaction did the same thing first, such as linking a subject. This one must
+// run again to see it.
+var errRaced = errors.New("another transaction was faster")
 
 // maxTries is how often a transaction that loses races is tried. The waits between the tries add up to about a second.
 const maxTries = 8
@@ -197,6 +173,23 @@ func (t *transaction) QueryRowxContext(ctx context.Context, query string, args .
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return t.Tx.ExecContext(t.uninterrupted(ctx), query, args...)
 }
+
+// snapshot calls f with a consistent snapshot of the database.
+func (db *DB) snapshot(ctx context.Context, f func(*DB) error) error {
+	options := &sql.TxOptions{ReadOnly: true}
+	if db.dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := db.reader.BeginTxx(ctx, options)
+	if err != nil {
+		return db.wrapErr(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // it only read
+	return f(&DB{shared: db.shared, tx: &transaction{Tx: tx}})
+}
+
+// isTransaction reports whether db is a transaction.
+func (db *DB) isTransaction() bool { return db.tx != nil }
 
 // afterCommit runs f when the transaction has been committed, or now if there is none.
 func (db *DB) afterCommit(f func()) {
@@ -306,6 +299,12 @@ func (db *DB) list(ctx context.Context, dst any, query string, args ...any) erro
 		err = sqlx.SelectContext(ctx, db.reader, dst, db.bound(query), args...)
 	}
 	return db.wrapErr(ctx, err)
+}
+
+// rows returns the rows of a query whose columns have no type here. The caller closes them.
+func (db *DB) rows(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	rows, err := db.q().QueryxContext(ctx, db.bound(query), args...)
+	return rows, db.wrapErr(ctx, err)
 }
 
 // statementContext returns the context of a statement outside of a transaction.

@@ -78,7 +78,7 @@ func (s *DirectoryUsers) UserNamed(
 // one returns a user with the groups, locked in a transaction.
 func (s *DirectoryUsers) one(ctx context.Context, where string, args ...any) (*account.DirectoryUser, error) {
 	var lock string
-	if s.db.tx != nil {
+	if s.db.isTransaction() {
 		lock = s.db.dialect.Lock
 	}
 	var row scimUserRow

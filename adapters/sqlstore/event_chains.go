@@ -8,23 +8,11 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // ErrChainChanged means that the ends of a chain of events were tampered with. Such a chain is neither
 // continued nor cut, so that the evidence stays.
 var ErrChainChanged = errors.New("the chain of events was changed: see atrium events verify")
-
-// SignEvents makes db sign events from now on, with the keys of d. Without it they have no signature.
-func (db *DB) SignEvents(d ports.Digester) { db.digest.Store(&d) }
-
-// digester returns the keyed hash of SignEvents; nil without it.
-func (db *DB) digester() event.Digest {
-	if d := db.digest.Load(); d != nil {
-		return (*d).Digest
-	}
-	return nil
-}
 
 type chainRow struct {
 	Org       identity.OrgID       `db:"org_id"`
@@ -54,7 +42,7 @@ type chainKey struct {
 
 // beginChains records when chains began, unless that is already recorded.
 func (db *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
-	if db.chainsBegun.Load() {
+	if db.haveChainsBegun() {
 		return nil
 	}
 	began := &event.Chain{Since: now.UTC().Truncate(time.Microsecond)}
@@ -62,7 +50,7 @@ func (db *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) er
 	if _, err := db.exec(ctx, insertChain, chainArgs(began)...); err != nil {
 		return err
 	}
-	db.chainsBegun.Store(true)
+	db.noteChains()
 	return nil
 }
 

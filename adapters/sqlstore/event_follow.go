@@ -25,9 +25,9 @@ func newFollowers() *followers {
 	}
 }
 
-// Follow implements ports.Events.
-func (s *Events) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()) {
-	f, wake := s.db.followers, make(chan struct{}, 1)
+// follow is ports.Events.Follow.
+func (db *DB) follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()) {
+	f, wake := db.followers, make(chan struct{}, 1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.all[ws] == nil {

@@ -3,12 +3,10 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"math"
 	"slices"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -107,20 +105,6 @@ func (db *DB) verifyPart(
 		return event.Part{}, err
 	}
 	return event.Part{Report: v.Report()}, nil
-}
-
-// snapshot calls f with a consistent snapshot of the database.
-func (db *DB) snapshot(ctx context.Context, f func(*DB) error) error {
-	options := &sql.TxOptions{ReadOnly: true}
-	if db.dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway
-		options.Isolation = sql.LevelRepeatableRead
-	}
-	tx, err := db.reader.BeginTxx(ctx, options)
-	if err != nil {
-		return db.wrapErr(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }() // it only read
-	return f(&DB{shared: db.shared, tx: &transaction{Tx: tx}})
 }
 
 // storedChain reads a chain; nil if there is none.

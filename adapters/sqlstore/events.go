@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -18,50 +17,9 @@ type Events struct{ db *DB }
 
 var _ ports.Events = (*Events)(nil)
 
-// record writes what an aggregate recorded, in the transaction that saves the aggregate. LinkEvents makes
-// the events part of a chain later.
-func (db *DB) record(ctx context.Context, events []event.Event) error {
-	writes, err := db.eventWrites(events)
-	if err != nil {
-		return err
-	}
-	for _, w := range writes {
-		if err := db.run(ctx, w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const recordedColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
-	request_id, address, signature, revision`
-
-// Signed events are written to a table without indexes, from which LinkEvents moves them; others get no place.
-const (
-	recordSigned   = `INSERT INTO new_events (` + recordedColumns + recordedValues
-	recordUnsigned = `INSERT INTO events (` + recordedColumns + recordedValues
-	recordedValues = `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-)
-
-// eventWrites returns the writes that record does.
-func (db *DB) eventWrites(events []event.Event) ([]write, error) {
-	d := db.digester()
-	writes := make([]write, len(events))
-	for i, e := range events {
-		db.changing(e.Workspace)
-		data, err := json.Marshal(e.Data)
-		if err != nil {
-			return nil, err
-		}
-		query, signature := recordUnsigned, []byte(nil)
-		if d != nil {
-			query, signature = recordSigned, event.Sign(d, &e, data)
-		}
-		writes[i] = write{query,
-			[]any{e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Session, e.Subject, string(data), micros(e.At),
-				e.Request.ID, e.Request.Address, signature, e.Revision}}
-	}
-	return writes, nil
+// Follow implements ports.Events.
+func (s *Events) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()) {
+	return s.db.follow(ws)
 }
 
 type eventRow struct {

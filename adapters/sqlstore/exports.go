@@ -120,9 +120,9 @@ func (s *Erasures) exportEvents(
 func (db *DB) exportRows(
 	ctx context.Context, limit int, query string, args ...any,
 ) (found []map[string]any, more bool, err error) {
-	rows, err := db.q().QueryxContext(ctx, db.bound(query), append(args, limit+1)...)
+	rows, err := db.rows(ctx, query, append(args, limit+1)...)
 	if err != nil {
-		return nil, false, db.wrapErr(ctx, err)
+		return nil, false, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {

@@ -239,7 +239,7 @@ func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *
 // 24 hours: nil if no node of v0.1.0 has run lately. Until derived keys are used, nodes of v0.1.0 must find the
 // stored form; but the plain digest of a secret is never stored.
 func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
-	since := s.db.derivedSince.Load()
+	since := s.db.derivedFrom()
 	if since == nil || !key.At.Before(since.Add(answersKept)) {
 		return key, nil
 	}
@@ -299,7 +299,7 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, a *attempt, answer por
 		}
 	}
 	shows := answer.Shows
-	if since := s.db.derivedSince.Load(); since != nil && key.At.Before(*since) {
+	if since := s.db.derivedFrom(); since != nil && key.At.Before(*since) {
 		shows = "" // nodes of v0.1.0 cannot read answers again, and may have to replay this one
 	}
 	if body == nil || shows != "" {

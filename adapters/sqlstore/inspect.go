@@ -10,7 +10,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
-	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Inspect opens a database read-only: it creates and changes nothing. It returns fs.ErrNotExist if a SQLite
@@ -105,26 +104,6 @@ func (db *DB) Pending(ctx context.Context) (n int, err error) {
 		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, applied, newest)
 	}
 	return n, nil
-}
-
-// SealedBy returns the value that the keyring must be able to open; nil if no start has stored one.
-func (db *DB) SealedBy(ctx context.Context) (check []byte, err error) {
-	_, err = db.get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
-	return check, err
-}
-
-// Orgs returns the permanent identifiers of all orgs that were ever configured, by slug.
-func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
-	var rows []struct {
-		ID   identity.OrgID `db:"id"`
-		Slug string         `db:"slug"`
-	}
-	err := db.list(ctx, &rows, `SELECT id, slug FROM orgs`)
-	ids := map[string]identity.OrgID{}
-	for _, r := range rows {
-		ids[r.Slug] = r.ID
-	}
-	return ids, err
 }
 
 // ServerLimits are the connection limits of PostgreSQL and their use by nodes.

@@ -15,7 +15,8 @@ type memberKey struct {
 }
 
 // storesMember remembers what the database has of a membership, until the transaction ends.
-func (t *transaction) storesMember(w *account.Workspace, m account.Member) {
+func (db *DB) storesMember(w *account.Workspace, m account.Member) {
+	t := db.tx
 	if t == nil {
 		return
 	}
@@ -28,7 +29,8 @@ func (t *transaction) storesMember(w *account.Workspace, m account.Member) {
 }
 
 // memberIsStored reports whether the database has the membership as m is.
-func (t *transaction) memberIsStored(w *account.Workspace, m account.Member) bool {
+func (db *DB) memberIsStored(w *account.Workspace, m account.Member) bool {
+	t := db.tx
 	if t == nil {
 		return false
 	}

@@ -255,20 +255,6 @@ func (db *DB) Ready(ctx context.Context) error {
 	return db.checkDisk()
 }
 
-// Empty reports whether there is no account yet, as in a new deployment.
-func (db *DB) Empty(ctx context.Context) (bool, error) {
-	var one int
-	found, err := db.get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
-	return !found, err
-}
-
-// OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is no person or more
-// than one.
-func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
-	_, err = db.get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
-	return email, err
-}
-
 // Engine names the database for people: sqlite or postgres.
 func (db *DB) Engine() string { return db.dialect.Name }
 

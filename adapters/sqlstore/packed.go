@@ -208,10 +208,13 @@ func packQuery[R any](columns []packedColumn, from, where string, joins ...packe
 	return packedQuery[R]{p, p.selected(from, where), `SELECT ` + p.columns + from + p.joins + where}
 }
 
+// statement returns the statement that reads the row as a text.
+func (q *packedQuery[R]) statement(d engine.Dialect) string { return q.asText.statement(d) }
+
 // get reads the row into dst, if there is one.
 func (q *packedQuery[R]) get(ctx context.Context, db *DB, dst *R, args ...any) (found bool, err error) {
 	var text string
-	found, err = db.get(ctx, &text, q.asText.statement(db.dialect), args...)
+	found, err = db.get(ctx, &text, q.statement(db.dialect), args...)
 	if err != nil || !found || q.unpack(text, dst) {
 		return found, err
 	}

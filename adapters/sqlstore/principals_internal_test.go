@@ -18,8 +18,8 @@ func TestSQLiteLooksUpAKeyWithoutTheRowOfItsMembership(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeDB)
-	statement := principalQuery.asText.statement(engine.SQLite)
-	rows, err := db.reader.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+statement, make([]byte, 32),
+	statement := principalQuery.statement(engine.SQLite)
+	rows, err := db.rows(t.Context(), `EXPLAIN QUERY PLAN `+statement, make([]byte, 32),
 		identity.OrgID("o"))
 	if err != nil {
 		t.Fatal(err)

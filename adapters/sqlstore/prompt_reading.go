@@ -171,7 +171,7 @@ func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template pro
 		return nil, err
 	}
 	v, err := row.version()
-	if err == nil && db.tx == nil {
+	if err == nil && !db.isTransaction() {
 		kept := *v
 		db.contents.remember(contentKey{ws, v.ID, v.Revision}, &kept, row.size(), time.Now())
 	}

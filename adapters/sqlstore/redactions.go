@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -135,23 +134,4 @@ func (db *DB) eraseResponses(ctx context.Context, org identity.OrgID, r *event.R
 			return changed, nil
 		}
 	}
-}
-
-// eraseFreePages rewrites a SQLite database up to maxRewrite bytes, so that no unused page holds what was deleted, and
-// empties its log. PostgreSQL's autovacuum frees what was deleted.
-func (db *DB) eraseFreePages(ctx context.Context) error {
-	if db.dialect.Name != engine.SQLite.Name {
-		return nil
-	}
-	size, err := db.Size(ctx)
-	if err != nil || size > maxRewrite {
-		return err
-	}
-	for _, statement := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		_, err := db.writer.ExecContext(ctx, statement)
-		if err != nil && !db.dialect.Outage(err) { // while another process uses it, the next erasure tries again
-			return db.wrapErr(ctx, err)
-		}
-	}
-	return nil
 }

@@ -59,7 +59,7 @@ func (s *Sessions) Person(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*account.SessionPerson, error) {
 	read := func() (*account.SessionPerson, error) { return s.db.sessionPerson(ctx, org, cookie) }
-	if s.db.tx != nil {
+	if s.db.isTransaction() {
 		return read()
 	}
 	return s.db.sessions.get(ctx, principalKey{org: org, hash: cookie}, read)

@@ -78,7 +78,7 @@ func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 			if w.ID != g.Workspace {
 				continue
 			}
-			if m := w.Members[s.User.ID]; !db.tx.memberIsStored(w, m) { // a group can change access without a new role
+			if m := w.Members[s.User.ID]; !db.memberIsStored(w, m) { // a group can change access without a new role
 				if err := db.saveMember(ctx, w, m); err != nil {
 					return err
 				}

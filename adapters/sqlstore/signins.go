@@ -11,16 +11,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// signInKey always holds the tenant.
-type signInKey struct {
-	org             identity.OrgID
-	issuer, subject string
-}
-
 // SignedIn implements ports.Users.
 func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
 	read := func() (*account.Person, error) { return s.db.forCredentials().signedIn(ctx, org, issuer, subject) }
-	if s.db.tx != nil {
+	if s.db.isTransaction() {
 		return read()
 	}
 	return s.db.signIns.get(ctx, signInKey{org, issuer, subject}, read)
@@ -56,10 +50,6 @@ func (db *DB) linked(
 	return row.User, fromMicros(row.IssuedAt), err
 }
 
-// errRaced means that another transaction did the same thing first, such as linking a subject. This one must
-// run again to see it.
-var errRaced = errors.New("another transaction was faster")
-
 // SignIn implements ports.Users.
 func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn,
 	settle func(*account.SignIn) error) (*account.Person, error) {
@@ -85,7 +75,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		p = &account.Person{User: *u, Memberships: memberships, IssuedAt: try.IssuedAt}
 		return nil
 	})
-	if err == nil && s.db.tx == nil {
+	if err == nil && !s.db.isTransaction() {
 		settled := *p
 		settled.LastSettled = &in.Claims
 		// It is ignored if the sign-in changed anything: that starts a new era.

@@ -208,7 +208,7 @@ func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...id
 		}
 		if found {
 			w.Members[user] = row.member()
-			db.tx.storesMember(w, row.member())
+			db.storesMember(w, row.member())
 			if row.member().Service {
 				if err := db.loadMakers(ctx, w, user); err != nil {
 					return err
@@ -276,7 +276,7 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 		return db.slugTaken(err)
 	}
 	for _, m := range w.Members {
-		if db.tx.memberIsStored(w, m) {
+		if db.memberIsStored(w, m) {
 			continue
 		}
 		if err := db.saveMember(ctx, w, m); err != nil {
@@ -292,7 +292,7 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 
 // saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
 func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
-	db.tx.storesMember(w, m)
+	db.storesMember(w, m)
 	if m.Role != identity.NoRole {
 		_, err := db.exec(ctx, `
 			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
