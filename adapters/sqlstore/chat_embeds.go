@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -53,14 +54,14 @@ func (r *embedRow) token() (chat.EmbedToken, error) {
 	t := chat.EmbedToken{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Template: r.Template,
 		EmbedSettings: chat.EmbedSettings{
-			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: fromMicros(r.ExpiresAt),
+			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: db.FromMicros(r.ExpiresAt),
 			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
 			RepliesPerDay: r.RepliesPerDay,
 		},
-		Hint: r.Hint, PreviousUntil: fromMicros(r.PreviousUntil), LastUsedAt: fromMicros(r.LastUsedAt),
+		Hint: r.Hint, PreviousUntil: db.FromMicros(r.PreviousUntil), LastUsedAt: db.FromMicros(r.LastUsedAt),
 		LastUsedOrigin: r.LastUsedOrigin, Generation: r.Generation,
-		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-		UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
+		UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 	copy(t.Hash[:], r.Hash)
 	copy(t.Previous[:], r.PreviousHash)
@@ -75,11 +76,11 @@ var embedQuery = `SELECT ` + columns(`t.%`, embedColumns) + ` FROM chat_embed_to
 func (s *Embeds) List(
 	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
 ) (chat.EmbedTokenPage, error) {
-	where := newConditions(`t.template_id = ? AND t.workspace_id = ?`, of, ws)
-	where.when(q.After != "", `t.id < ?`, q.After)
+	where := db.NewConditions(`t.template_id = ? AND t.workspace_id = ?`, of, ws)
+	where.When(q.After != "", `t.id < ?`, q.After)
 	var rows []embedRow
-	if err := s.db.list(ctx, &rows, embedQuery+where.sql()+` ORDER BY t.id DESC LIMIT ?`,
-		where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, embedQuery+where.SQL()+` ORDER BY t.id DESC LIMIT ?`,
+		where.Args(q.Limit+1)...); err != nil {
 		return chat.EmbedTokenPage{}, err
 	}
 	tokens := make([]chat.EmbedToken, len(rows))
@@ -99,7 +100,7 @@ func (s *Embeds) Get(
 	return s.db.embedToken(ctx, by, of, id, s.db.chatTemplate)
 }
 
-func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+func (store *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
 	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
 	*chat.EmbedToken, error) {
 	t, err := read(ctx, by, of)
@@ -107,7 +108,7 @@ func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id 
 		return nil, nil, err
 	}
 	var row embedRow
-	found, err := db.get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, of,
+	found, err := store.Get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, of,
 		by.Workspace)
 	if err != nil || !found {
 		return t, nil, err
@@ -125,7 +126,7 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
 			return err
 		}
 		var have int
-		if _, err := tx.get(ctx, &have, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`,
+		if _, err := tx.Get(ctx, &have, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`,
 			of); err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
 	})
 }
 
-func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
+func (store *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 	origins, err := jsonText(t.Origins, false)
 	if err != nil {
 		return err
@@ -146,22 +147,22 @@ func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 	if err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
+	if _, err := store.Exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?, ?)`,
-		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt),
+		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, db.Micros(t.ExpiresAt),
 		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
-		micros(t.CreatedAt), micros(t.UpdatedAt), t.Generation, t.RepliesPerDay, theme); err != nil {
+		db.Micros(t.CreatedAt), db.Micros(t.UpdatedAt), t.Generation, t.RepliesPerDay, theme); err != nil {
 		return err
 	}
-	if err := db.addEmbedOrigins(ctx, t); err != nil {
+	if err := store.addEmbedOrigins(ctx, t); err != nil {
 		return err
 	}
-	return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
+	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }
 
-func (db *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
+func (store *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
 	for _, pattern := range t.KnownPatterns() {
-		if _, err := db.exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org,
+		if _, err := store.Exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org,
 			pattern, t.ID); err != nil {
 			return err
 		}
@@ -196,13 +197,13 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id c
 	})
 }
 
-func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) error {
+func (store *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) error {
 	if t.Deleted {
-		if _, err := db.exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
+		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
 			t.Workspace); err != nil {
 			return err
 		}
-		return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
+		return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	}
 	origins, err := jsonText(t.Origins, false)
 	if err != nil {
@@ -212,26 +213,27 @@ func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) er
 	if err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `
+	if _, err := store.Exec(ctx, `
 		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?,
 		session_seconds = ?, per_minute = ?,
 			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ?,
 			replies_per_day = ?, theme = ?
 			WHERE id = ? AND workspace_id = ?`,
-		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
-		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt),
+		t.Name, origins, t.AllowNoOrigin, t.Enabled, db.Micros(t.ExpiresAt), int64(t.SessionTTL/time.Second),
+		t.PerMinute,
+		t.Hash[:], t.Hint, t.Previous[:], db.Micros(t.PreviousUntil), t.Revision, db.Micros(t.UpdatedAt),
 		t.Generation, t.RepliesPerDay, theme, t.ID, t.Workspace); err != nil {
 		return err
 	}
 	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {
-		return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
+		return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	}
-	if _, err := db.exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,
+	if _, err := store.Exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,
 		t.ID); err != nil {
 		return err
 	}
-	if err := db.addEmbedOrigins(ctx, t); err != nil {
+	if err := store.addEmbedOrigins(ctx, t); err != nil {
 		return err
 	}
-	return db.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
+	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }

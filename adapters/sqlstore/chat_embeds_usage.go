@@ -21,13 +21,13 @@ func (s *EmbedUses) Add(
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var one int
-		found, err := tx.get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
-			tx.dialect.Lock, id, org)
+		found, err := tx.Get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
+			tx.Dialect.Lock, id, org)
 		if err != nil || !found {
 			return err
 		}
 		oldest := chat.DayOf(time.Now()) - chat.EmbedUsageKept
-		if _, err := tx.exec(ctx, `DELETE FROM chat_embed_days WHERE token_id = ? AND day < ?`, id,
+		if _, err := tx.Exec(ctx, `DELETE FROM chat_embed_days WHERE token_id = ? AND day < ?`, id,
 			oldest); err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (s *EmbedUses) Add(
 		for _, u := range uses {
 			origins, read := known[u.Day]
 			if !read {
-				if err := tx.list(ctx, &origins, `SELECT origin FROM chat_embed_days WHERE token_id = ? AND day = ?`,
+				if err := tx.List(ctx, &origins, `SELECT origin FROM chat_embed_days WHERE token_id = ? AND day = ?`,
 					id, u.Day); err != nil {
 					return err
 				}
@@ -47,7 +47,7 @@ func (s *EmbedUses) Add(
 				origins = append(origins, u.Origin)
 			}
 			known[u.Day] = origins
-			if _, err := tx.exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies, sessions, refusals)
+			if _, err := tx.Exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies, sessions, refusals)
 				VALUES (?, ?, ?, 0, ?, ?) ON CONFLICT (token_id, day, origin) DO UPDATE
 				SET sessions = chat_embed_days.sessions + excluded.sessions,
 				refusals = chat_embed_days.refusals + excluded.refusals`,
@@ -70,7 +70,7 @@ func (s *EmbedUses) List(
 		Messages int64       `db:"replies"`
 		Refusals int64       `db:"refusals"`
 	}
-	err := s.db.list(ctx, &rows, `SELECT d.day, d.origin, d.sessions, d.replies, d.refusals FROM chat_embed_days d
+	err := s.db.List(ctx, &rows, `SELECT d.day, d.origin, d.sessions, d.replies, d.refusals FROM chat_embed_days d
 		JOIN chat_embed_tokens t ON t.id = d.token_id WHERE d.token_id = ? AND t.org_id = ? AND d.day BETWEEN ? AND ?
 		ORDER BY d.day DESC, d.origin`, id, org, from, to)
 	uses := make([]chat.EmbedUse, len(rows))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -52,9 +53,9 @@ func (row *embeddingRow) embedding() (*chat.Embedding, error) {
 		fromJSON(row.Starters, &e.Template.Starters))
 }
 
-func (db *DB) embedding(ctx context.Context, where string, args ...any) (*chat.Embedding, error) {
+func (store *DB) embedding(ctx context.Context, where string, args ...any) (*chat.Embedding, error) {
 	var row embeddingRow
-	found, err := db.get(ctx, &row, embeddingQuery+where, args...)
+	found, err := store.Get(ctx, &row, embeddingQuery+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +83,10 @@ func (s *Embeds) ByIDs(
 	if len(ids) == 0 {
 		return found, nil
 	}
-	where := &conditions{values: []any{org}}
-	oneOf(where, `t.id`, ids)
+	where := &db.Conditions{Values: []any{org}}
+	db.OneOf(where, `t.id`, ids)
 	var rows []embeddingRow
-	if err := s.db.list(ctx, &rows, embeddingQuery+where.sql(), where.args()...); err != nil {
+	if err := s.db.List(ctx, &rows, embeddingQuery+where.SQL(), where.Args()...); err != nil {
 		return nil, err
 	}
 	for i := range rows {
@@ -106,7 +107,7 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.O
 	}
 	for _, pattern := range patterns {
 		var id chat.EmbedTokenID
-		found, err := s.db.get(ctx, &id, `
+		found, err := s.db.Get(ctx, &id, `
 			SELECT t.id FROM chat_embed_origins o JOIN chat_embed_tokens t ON t.id = o.token_id
 			JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
 			WHERE o.org_id = ? AND o.pattern = ? AND c.deleted_at = 0 AND w.deleted_at = 0
@@ -121,9 +122,9 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.O
 // Used implements ports.Embeds.
 func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin,
 	at time.Time) error {
-	_, err := s.db.exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ?
+	_, err := s.db.Exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ?
 		AND org_id = ? AND last_used_at < ?`,
-		micros(at), origin, id, org, micros(at.Add(-time.Minute)))
+		db.Micros(at), origin, id, org, db.Micros(at.Add(-time.Minute)))
 	return err
 }
 
@@ -143,23 +144,23 @@ func (s *EmbedReplies) Count(
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		var one, today int
 		counted = 0
-		found, err := tx.get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
-			tx.dialect.Lock, id, org)
+		found, err := tx.Get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
+			tx.Dialect.Lock, id, org)
 		if err != nil || !found {
 			return err
 		}
-		if _, err := tx.get(ctx, &today, `SELECT CAST(COALESCE(SUM(replies), 0) AS BIGINT) FROM chat_embed_days
+		if _, err := tx.Get(ctx, &today, `SELECT CAST(COALESCE(SUM(replies), 0) AS BIGINT) FROM chat_embed_days
 			WHERE token_id = ? AND day = ?`, id, day); err != nil || today >= most {
 			return err
 		}
 		if today == 0 {
-			if _, err := tx.exec(ctx, `DELETE FROM chat_embed_days WHERE token_id = ? AND day < ?`, id,
+			if _, err := tx.Exec(ctx, `DELETE FROM chat_embed_days WHERE token_id = ? AND day < ?`, id,
 				day-keptDays); err != nil {
 				return err
 			}
 		}
 		counted = min(n, most-today)
-		_, err = tx.exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies) VALUES (?, ?, ?, ?)
+		_, err = tx.Exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies) VALUES (?, ?, ?, ?)
 			ON CONFLICT (token_id, day, origin) DO UPDATE SET replies = chat_embed_days.replies + excluded.replies`,
 			id, day, origin, counted)
 		return err
@@ -171,7 +172,7 @@ func (s *EmbedReplies) Count(
 func (s *EmbedReplies) Return(
 	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int,
 ) error {
-	_, err := s.db.exec(ctx, `UPDATE chat_embed_days SET replies = replies - ? WHERE token_id = ? AND day = ?
+	_, err := s.db.Exec(ctx, `UPDATE chat_embed_days SET replies = replies - ? WHERE token_id = ? AND day = ?
 		AND origin = ? AND replies >= ? AND EXISTS (SELECT 1 FROM chat_embed_tokens t WHERE t.id = token_id
 		AND t.org_id = ?)`, n, id, day, origin, n, org)
 	return err

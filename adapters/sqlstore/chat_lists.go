@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -20,8 +21,8 @@ var _ ports.ChatLists = (*ChatLists)(nil)
 
 // The packings of a page of templates, for a caller without groups and for others.
 var (
-	ownChats     = newPackedList[chatSummaryRow]("group_role")
-	groupedChats = newPackedList[chatSummaryRow]()
+	ownChats     = db.NewPackedList[chatSummaryRow]("group_role")
+	groupedChats = db.NewPackedList[chatSummaryRow]()
 )
 
 // Visible implements ports.ChatLists, with a branch for each reason to see a template, as PromptLists.Visible. Few
@@ -34,53 +35,53 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	if err != nil {
 		return chat.Page{}, err
 	}
-	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-	where.bounded(`t.id`, q.After, floor)
-	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(strings.ToLower(f.Query))+"%")
-	where.when(f.Status != "", `t.status = ?`, f.Status)
-	where.when(f.Visibility != "", `t.visibility = ?`, f.Visibility)
-	where.when(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
-	where.when(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
+	where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	where.PageBounds(`t.id`, q.After, floor)
+	where.When(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+db.LikeEscape(strings.ToLower(f.Query))+"%")
+	where.When(f.Status != "", `t.status = ?`, f.Status)
+	where.When(f.Visibility != "", `t.visibility = ?`, f.Visibility)
+	where.When(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
+	where.When(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
 	if f.Prompt != "" {
 		chatSeenBy(where, by)
 	}
 
 	begin, args := chatsFor(by, chatSummaryColumns, roleArgs(by.At)...)
-	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
+	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
-		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, where.Args(q.Limit+1)...)
 	} else {
-		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
-		members.bounded(`c.template_id`, q.After, floor)
-		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.sql() +
+		members := db.NewConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
+		members.PageBounds(`c.template_id`, q.After, floor)
+		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.SQL() +
 			` ORDER BY t.id DESC LIMIT ?) a
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.visibility = 'workspace'
-			AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
+			AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_members c JOIN chat_templates t ON t.id = c.template_id
-				WHERE ` + members.sql() + ` AND NOT c.invited AND ` + where.sql() + ` ORDER BY c.template_id DESC LIMIT ?) c`
+				WHERE ` + members.SQL() + ` AND NOT c.invited AND ` + where.SQL() + ` ORDER BY c.template_id DESC LIMIT ?) c`
 		args = append(args, by.User)
-		args = append(args, where.args(q.Limit+1)...)
-		args = append(args, where.args(q.Limit+1)...)
-		args = append(args, members.args()...)
-		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, members.Args()...)
+		args = append(args, where.Args(q.Limit+1)...)
 		if by.Grouped {
 			members = membersByGroups(by)
-			members.bounded(`c.template_id`, q.After, floor)
+			members.PageBounds(`c.template_id`, q.After, floor)
 			ids += `
 			UNION
 			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupMembers + ` JOIN chat_templates t ON t.id = c.template_id
-				WHERE ` + members.sql() + ` AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) d`
-			args = append(args, members.args()...)
-			args = append(args, where.args(q.Limit+1)...)
+				WHERE ` + members.SQL() + ` AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) d`
+			args = append(args, members.Args()...)
+			args = append(args, where.Args(q.Limit+1)...)
 		}
 	}
 	packing := ownChats
 	if by.Grouped {
 		packing = groupedChats
 	}
-	rows, err := packing.list(ctx, l.db, `id DESC`, begin+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`,
+	rows, err := packing.List(ctx, l.db.DB, `id DESC`, begin+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`,
 		append(args, q.Limit+1)...)
 	if err != nil {
 		return chat.Page{}, err
@@ -91,49 +92,49 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 			return chat.Page{}, err
 		}
 	}
-	return endingAt(page.Cut(found, q.Limit, func(t chat.Summary) string { return string(t.ID) }), floor), nil
+	return db.ContinueAt(page.Cut(found, q.Limit, func(t chat.Summary) string { return string(t.ID) }), floor), nil
 }
 
 // floor returns where a page of templates has to end if no index serves its filter.
 func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
-	of := func(condition string, values ...any) branch {
-		where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-		where.when(condition != "", condition, values...)
-		where.bounded(`t.id`, q.After, "")
-		return branch{`chat_templates t`, `t.id`, where}
+	of := func(condition string, values ...any) db.Branch {
+		where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+		where.When(condition != "", condition, values...)
+		where.PageBounds(`t.id`, q.After, "")
+		return db.Branch{From: `chat_templates t`, ID: `t.id`, Where: where}
 	}
-	n, admin := l.db.scans.templates, by.Role >= identity.Admin
+	n, admin := l.db.Scans.Templates, by.Role >= identity.Admin
 	switch indexed := f.Query == "" && len(f.Refs) == 0; {
 	case f.Prompt != "":
 		if admin && indexed && f.Status == "" && f.Visibility == "" {
 			return "", nil
 		}
-		return l.db.floor(ctx, n, of(`t.prompt_id = ?`, f.Prompt))
+		return l.db.PageFloor(ctx, n, of(`t.prompt_id = ?`, f.Prompt))
 	case indexed && (f.Status == "" && f.Visibility == "" || admin && (f.Status == "" || f.Visibility == "")):
 		return "", nil
 	case !admin:
-		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
-		members.bounded(`c.template_id`, q.After, "")
-		branches := []branch{
-			of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {`chat_members c`, `c.template_id`, members},
+		members := db.NewConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
+		members.PageBounds(`c.template_id`, q.After, "")
+		branches := []db.Branch{
+			of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {From: `chat_members c`, ID: `c.template_id`, Where: members},
 		}
 		if by.Grouped {
 			members = membersByGroups(by)
-			members.bounded(`c.template_id`, q.After, "")
-			branches = append(branches, branch{groupMembers, `c.template_id`, members})
+			members.PageBounds(`c.template_id`, q.After, "")
+			branches = append(branches, db.Branch{From: groupMembers, ID: `c.template_id`, Where: members})
 		}
-		return l.db.floor(ctx, n, branches...)
+		return l.db.PageFloor(ctx, n, branches...)
 	case f.Status != "":
-		return l.db.floor(ctx, n, of(`t.status = ?`, f.Status))
+		return l.db.PageFloor(ctx, n, of(`t.status = ?`, f.Status))
 	case f.Visibility != "":
-		return l.db.floor(ctx, n, of(`t.visibility = ?`, f.Visibility))
+		return l.db.PageFloor(ctx, n, of(`t.visibility = ?`, f.Visibility))
 	default:
-		return l.db.floor(ctx, n, of(""))
+		return l.db.PageFloor(ctx, n, of(""))
 	}
 }
 
 // chatSeenBy adds the condition that by sees a template.
-func chatSeenBy(where *conditions, by identity.Actor) {
+func chatSeenBy(where *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return
 	}
@@ -144,15 +145,15 @@ func chatSeenBy(where *conditions, by identity.Actor) {
 			AND p.user_id = ?)`
 		of = append(of, by.Workspace, by.User)
 	}
-	where.when(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, of...)
+	where.When(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, of...)
 }
 
 // groupMembers are the members of chats that are groups, with the people in them.
 const groupMembers = `group_people p JOIN chat_members c ON c.workspace_id = p.workspace_id AND c.user_id = p.group_id`
 
 // membersByGroups selects those of groupMembers that are for by.
-func membersByGroups(by identity.Actor) *conditions {
-	return newConditions(`p.workspace_id = ? AND p.user_id = ?`, by.Workspace, by.User)
+func membersByGroups(by identity.Actor) *db.Conditions {
+	return db.NewConditions(`p.workspace_id = ? AND p.user_id = ?`, by.Workspace, by.User)
 }
 
 // Members implements ports.ChatLists.
@@ -160,7 +161,7 @@ func (l *ChatLists) Members(
 	ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query,
 ) (chat.MemberPage, error) {
 	var rows []chatMemberRow
-	err := l.db.list(ctx, &rows, `
+	err := l.db.List(ctx, &rows, `
 		SELECT `+chatMemberColumns+` FROM (
 			SELECT user_id, email, role, invited, invited_by, revision, created_at, updated_at
 			FROM chat_members WHERE template_id = ? AND workspace_id = ?
@@ -182,29 +183,29 @@ func (l *ChatLists) Members(
 // Uses implements ports.ChatLists.
 func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
 	limit int) ([]prompt.Use, error) {
-	draft, published := newConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p), newConditions(`v.prompt_id = ?`, p)
-	draft.when(len(refs) > 0, refsMatch, refArgs(refs)...)
-	published.when(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), refArgs(refs)...)
-	kept := newConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
-	kept.when(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1), refArgs(refs)...)
+	draft, published := db.NewConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p), db.NewConditions(`v.prompt_id = ?`, p)
+	draft.When(len(refs) > 0, refsMatch, refArgs(refs)...)
+	published.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), refArgs(refs)...)
+	kept := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
+	kept.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1), refArgs(refs)...)
 	var rows []struct {
 		ID        string          `db:"id"`
 		Name      string          `db:"name"`
 		Owner     identity.UserID `db:"owner_id"`
 		OwnerName string          `db:"owner_name"`
 	}
-	err := l.db.list(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
+	err := l.db.List(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
 		FROM chat_templates t LEFT JOIN users u ON u.id = t.owner_id
 		WHERE t.workspace_id = ? AND t.deleted_at = 0 AND t.id IN (
-			SELECT t.id FROM chat_templates t WHERE `+draft.sql()+`
+			SELECT t.id FROM chat_templates t WHERE `+draft.SQL()+`
 			UNION SELECT t.id FROM chat_versions v JOIN chat_templates t ON t.id = v.template_id
-				AND t.published_version_id = v.id WHERE `+published.sql()+`
+				AND t.published_version_id = v.id WHERE `+published.SQL()+`
 			UNION SELECT t.id FROM prompt_references r JOIN chat_templates t ON t.id = r.holder_id
-				WHERE `+kept.sql()+` AND (t.prompt_id = r.prompt_id AND t.prompt_ref = r.ref
+				WHERE `+kept.SQL()+` AND (t.prompt_id = r.prompt_id AND t.prompt_ref = r.ref
 				OR EXISTS (SELECT 1 FROM chat_versions v WHERE v.id = t.published_version_id
 				AND v.prompt_id = r.prompt_id AND v.prompt_ref = r.ref)))
 		ORDER BY t.id LIMIT ?`,
-		slices.Concat([]any{ws}, draft.args(), published.args(), kept.args(limit))...)
+		slices.Concat([]any{ws}, draft.Args(), published.Args(), kept.Args(limit))...)
 	uses := make([]prompt.Use, len(rows))
 	for i, row := range rows {
 		uses[i] = prompt.Use(row)

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -26,28 +27,28 @@ type chatMemberRow struct {
 func (r *chatMemberRow) member() chat.Member {
 	return chat.Member{
 		User: r.User, Email: r.Email, Name: r.Name, Role: r.Role, Invited: r.Invited, InvitedBy: r.InvitedBy,
-		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
 // saveChatMember writes one member; one without a role is removed. The address of an account is stored with the
 // account: only that of an invited person is stored here.
-func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
+func (store *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
 	if m.Role == access.None {
-		_, err := db.exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
+		_, err := store.Exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
 		return err
 	}
 	email := ""
 	if m.Invited {
 		email = m.Email
 	}
-	_, err := db.exec(ctx, `
+	_, err := store.Exec(ctx, `
 		INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision,
 		created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (template_id, user_id) DO UPDATE SET role = excluded.role, invited_by = excluded.invited_by,
 			revision = excluded.revision, updated_at = excluded.updated_at`,
-		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, micros(m.CreatedAt),
-		micros(m.UpdatedAt))
+		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, db.Micros(m.CreatedAt),
+		db.Micros(m.UpdatedAt))
 	return err
 }

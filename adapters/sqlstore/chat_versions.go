@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -23,14 +24,14 @@ type chatVersionRow struct {
 
 func (r *chatVersionRow) info() chat.VersionInfo {
 	return chat.VersionInfo{
-		ID: chat.VersionID(r.ID), Number: r.Number, CreatedBy: r.CreatedBy, CreatedAt: fromMicros(r.CreatedAt),
+		ID: chat.VersionID(r.ID), Number: r.Number, CreatedBy: r.CreatedBy, CreatedAt: db.FromMicros(r.CreatedAt),
 	}
 }
 
 // chatVersion reads a version; nil if there is none.
-func (db *DB) chatVersion(ctx context.Context, where string, args ...any) (*chat.Version, error) {
+func (store *DB) chatVersion(ctx context.Context, where string, args ...any) (*chat.Version, error) {
 	var row chatVersionRow
-	found, err := db.get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
+	found, err := store.Get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
 		FROM chat_versions v WHERE `+where, args...)
 	if err != nil || !found {
 		return nil, err
@@ -59,13 +60,13 @@ func (s *ChatVersions) Get(
 func (s *ChatVersions) List(
 	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
 ) (chat.VersionPage, error) {
-	where, err := below(newConditions(`v.template_id = ? AND v.workspace_id = ?`, of, ws), `v.number`, q)
+	where, err := below(db.NewConditions(`v.template_id = ? AND v.workspace_id = ?`, of, ws), `v.number`, q)
 	if err != nil {
 		return chat.VersionPage{}, err
 	}
 	var rows []chatVersionRow
-	if err := s.db.list(ctx, &rows, `SELECT v.id, v.number, v.created_by, v.created_at FROM chat_versions v
-		WHERE `+where.sql()+` ORDER BY v.number DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT v.id, v.number, v.created_by, v.created_at FROM chat_versions v
+		WHERE `+where.SQL()+` ORDER BY v.number DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return chat.VersionPage{}, err
 	}
 	found := make([]chat.VersionInfo, len(rows))
@@ -79,7 +80,7 @@ func (s *ChatVersions) List(
 func (s *ChatVersions) Publications(
 	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
 ) (chat.PublicationPage, error) {
-	where, err := below(newConditions(`p.template_id = ? AND t.workspace_id = ?`, of, ws), `p.number`, q)
+	where, err := below(db.NewConditions(`p.template_id = ? AND t.workspace_id = ?`, of, ws), `p.number`, q)
 	if err != nil {
 		return chat.PublicationPage{}, err
 	}
@@ -93,21 +94,21 @@ func (s *ChatVersions) Publications(
 		By         identity.UserID `db:"published_by"`
 		At         int64           `db:"published_at"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT p.number, p.from_version_id, p.from_number, p.to_version_id, p.to_number,
+	if err := s.db.List(ctx, &rows, `SELECT p.number, p.from_version_id, p.from_number, p.to_version_id, p.to_number,
 		p.reason, p.published_by, p.published_at FROM chat_publications p JOIN chat_templates t ON t.id = p.template_id
-		WHERE `+where.sql()+` ORDER BY p.number DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		WHERE `+where.SQL()+` ORDER BY p.number DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return chat.PublicationPage{}, err
 	}
 	found := make([]chat.Publication, len(rows))
 	for i, r := range rows {
 		found[i] = chat.Publication{Number: r.Number, FromID: r.FromID, FromNumber: r.FromNumber, ToID: r.ToID,
-			ToNumber: r.ToNumber, Reason: r.Reason, By: r.By, At: fromMicros(r.At)}
+			ToNumber: r.ToNumber, Reason: r.Reason, By: r.By, At: db.FromMicros(r.At)}
 	}
 	return page.Cut(found, q.Limit, func(p chat.Publication) string { return strconv.Itoa(p.Number) }), nil
 }
 
 // below continues a list that is ordered by a number, highest first.
-func below(where *conditions, column string, q page.Query) (*conditions, error) {
+func below(where *db.Conditions, column string, q page.Query) (*db.Conditions, error) {
 	if q.After == "" {
 		return where, nil
 	}
@@ -115,20 +116,20 @@ func below(where *conditions, column string, q page.Query) (*conditions, error) 
 	if err != nil {
 		return nil, errors.New("sqlstore: a cursor of our own making is no number")
 	}
-	where.when(true, column+` < ?`, after)
+	where.When(true, column+` < ?`, after)
 	return where, nil
 }
 
 // saveChatVersions writes the version and the publication that a change of a template made.
-func (db *DB) saveChatVersions(ctx context.Context, t *chat.Template) error {
+func (store *DB) saveChatVersions(ctx context.Context, t *chat.Template) error {
 	if v := t.NewVersion; v != nil {
 		args, err := chatContentArgs(&v.Content)
 		if err != nil {
 			return err
 		}
-		if _, err := db.exec(ctx, `INSERT INTO chat_versions (`+chatContentColumns+`, id, template_id,
+		if _, err := store.Exec(ctx, `INSERT INTO chat_versions (`+chatContentColumns+`, id, template_id,
 			workspace_id, number, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			append(args, v.ID, t.ID, t.Workspace, v.Number, v.CreatedBy, micros(v.CreatedAt))...); err != nil {
+			append(args, v.ID, t.ID, t.Workspace, v.Number, v.CreatedBy, db.Micros(v.CreatedAt))...); err != nil {
 			return err
 		}
 	}
@@ -136,11 +137,11 @@ func (db *DB) saveChatVersions(ctx context.Context, t *chat.Template) error {
 	if p == nil {
 		return nil
 	}
-	_, err := db.exec(ctx, `INSERT INTO chat_publications (template_id, number, from_version_id, from_number,
+	_, err := store.Exec(ctx, `INSERT INTO chat_publications (template_id, number, from_version_id, from_number,
 		to_version_id, to_number, reason, published_by, published_at)
 		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT),
 		CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
 		FROM chat_publications WHERE template_id = ?`,
-		t.ID, p.FromID, p.FromNumber, p.ToID, p.ToNumber, p.Reason, p.By, micros(p.At), t.ID)
+		t.ID, p.FromID, p.FromNumber, p.ToID, p.ToNumber, p.Reason, p.By, db.Micros(p.At), t.ID)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -95,8 +96,8 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 	t := chat.Summary{
 		Resource: access.Resource{
 			Subject:   access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
-			OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), CreatedBy: r.CreatedBy,
-			UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
+			OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), CreatedBy: r.CreatedBy,
+			UpdatedAt: db.FromMicros(r.UpdatedAt), DeletedAt: db.FromMicros(r.DeletedAt),
 		},
 		ID: r.ID, Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Greeting: r.Greeting,
 		Status: r.Status, PromptGone: r.PromptGone, PromptLost: r.PromptLost, PublishedID: r.PublishedID,
@@ -112,10 +113,10 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
 	var errs [5]error
-	t.Agents, errs[0] = textList(r.Agents)
-	t.Tools, errs[1] = textList(r.Tools)
-	t.Capabilities, errs[2] = textList(r.Capabilities)
-	t.Starters, errs[3] = textList(r.Starters)
+	t.Agents, errs[0] = db.TextList(r.Agents)
+	t.Tools, errs[1] = db.TextList(r.Tools)
+	t.Capabilities, errs[2] = db.TextList(r.Capabilities)
+	t.Starters, errs[3] = db.TextList(r.Starters)
 	errs[4] = fromJSON(r.Workflows, &t.Workflows)
 	return t, errors.Join(errs[:]...)
 }
@@ -198,7 +199,7 @@ func chatArgs(t *chat.Template) ([]any, error) {
 	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
 	return append(args, t.Owner, workflows, t.Status, t.Visibility, search, published, t.Versions, t.Revision,
-		micros(t.UpdatedAt), micros(t.DeletedAt)), err
+		db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt)), err
 }
 
 // Add implements ports.Chats.
@@ -208,12 +209,12 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 		return err
 	}
 	return s.db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO chat_templates (`+chatContentColumns+`, owner_id, workflows, status, visibility, search,
 				published_version_id, version_count, revision, updated_at, deleted_at, id, workspace_id, created_at,
 				created_by)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
+			append(args, t.ID, t.Workspace, db.Micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
 		if err := tx.saveChatVersions(ctx, t); err != nil {
@@ -222,7 +223,7 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 		if err := tx.saveChatReference(ctx, t); err != nil {
 			return err
 		}
-		return tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
+		return tx.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	})
 }
 
@@ -285,7 +286,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 // Invited implements ports.Chats.
 func (s *Chats) Invited(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]chat.ID, error) {
 	var found []chat.ID
-	err := s.db.list(ctx, &found, `SELECT template_id FROM chat_members WHERE workspace_id = ? AND user_id = ?
+	err := s.db.List(ctx, &found, `SELECT template_id FROM chat_members WHERE workspace_id = ? AND user_id = ?
 		AND invited ORDER BY template_id`, ws, user)
 	return found, err
 }
@@ -293,15 +294,15 @@ func (s *Chats) Invited(ctx context.Context, ws identity.WorkspaceID, user ident
 // Waiting implements ports.Chats.
 func (s *Chats) Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID) ([]identity.UserID, error) {
 	var found []identity.UserID
-	err := s.db.list(ctx, &found, `SELECT user_id FROM chat_members WHERE workspace_id = ? AND template_id = ?
+	err := s.db.List(ctx, &found, `SELECT user_id FROM chat_members WHERE workspace_id = ? AND template_id = ?
 		AND invited ORDER BY user_id`, ws, id)
 	return found, err
 }
 
-func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+func (store *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var row chatRow
 	begin, args := chatsFor(by, chatColumns)
-	found, err := db.get(ctx, &row, begin+` WHERE t.id = ? AND t.workspace_id = ?`, append(args, id, by.Workspace)...)
+	found, err := store.Get(ctx, &row, begin+` WHERE t.id = ? AND t.workspace_id = ?`, append(args, id, by.Workspace)...)
 	if err != nil {
 		return nil, err
 	}
@@ -310,35 +311,35 @@ func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (
 	}
 	t, err := row.template(by)
 	if err == nil && row.PublishedID != "" {
-		t.Published, err = db.chatVersion(ctx, `v.id = ?`, row.PublishedID)
+		t.Published, err = store.chatVersion(ctx, `v.id = ?`, row.PublishedID)
 	}
 	if err == nil {
-		err = db.loadPromptLost(ctx, by, t)
+		err = store.loadPromptLost(ctx, by, t)
 	}
 	return t, err
 }
 
 // lockedChat locks a template that is about to change, and reads it, as lockTemplate explains.
-func (db *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	db.changing(by.Workspace)
-	if db.dialect.Lock != "" {
+func (store *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+	store.DeclareChange(by.Workspace)
+	if store.Dialect.Lock != "" {
 		var one int
-		if _, err := db.get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+
-			db.dialect.Lock, id, by.Workspace); err != nil {
+		if _, err := store.Get(ctx, &one, `SELECT 1 FROM chat_templates t WHERE t.id = ? AND t.workspace_id = ?`+
+			store.Dialect.Lock, id, by.Workspace); err != nil {
 			return nil, err
 		}
 	}
-	return db.chatTemplate(ctx, by, id)
+	return store.chatTemplate(ctx, by, id)
 }
 
 // chatParty reads the data of a user that a template needs.
-func (db *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
+func (store *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
 	p := chat.Party{User: user}
-	if _, err := db.get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {
+	if _, err := store.Get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {
 		return p, err
 	}
 	var row chatMemberRow
-	found, err := db.get(ctx, &row, `
+	found, err := store.Get(ctx, &row, `
 		SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id
 		WHERE c.template_id = ? AND c.user_id = ?`, id, user)
 	if found {
@@ -349,7 +350,7 @@ func (db *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (
 }
 
 // saveChat writes what a locked template recorded, and its values unless they are the same as before.
-func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
+func (store *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	old, err := chatArgs(before)
 	if err != nil {
 		return err
@@ -358,35 +359,35 @@ func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	if err != nil {
 		return err
 	}
-	writes, err := db.eventWrites(t.RecordedAt(t.Revision, string(t.ID)))
+	writes, err := store.EventWrites(t.RecordedAt(t.Revision, string(t.ID)))
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(args, old) {
-		writes = append(writes, write{`
+		writes = append(writes, db.Write{Query: `
 			UPDATE chat_templates SET name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?,
 				prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, reply = ?,
 				configs = ?, greeting = ?, metadata = ?, theme = ?, owner_id = ?, workflows = ?, status = ?,
 				visibility = ?, search = ?, published_version_id = ?, version_count = ?, revision = ?, updated_at = ?,
 				deleted_at = ?
-			WHERE id = ? AND workspace_id = ?`, append(args, t.ID, t.Workspace)})
+			WHERE id = ? AND workspace_id = ?`, Args: append(args, t.ID, t.Workspace)})
 	}
-	if err := db.run(ctx, writes...); err != nil {
+	if err := store.Run(ctx, writes...); err != nil {
 		return err
 	}
 	if t.Prompt != before.Prompt {
-		if err := db.saveChatReference(ctx, t); err != nil {
+		if err := store.saveChatReference(ctx, t); err != nil {
 			return err
 		}
 	}
-	return db.saveChatVersions(ctx, t)
+	return store.saveChatVersions(ctx, t)
 }
 
 // saveChatReference stores what the prompt of a template names when it is set, by someone who may read it. Published
 // versions refer to prompts that were set before.
-func (db *DB) saveChatReference(ctx context.Context, t *chat.Template) error {
+func (store *DB) saveChatReference(ctx context.Context, t *chat.Template) error {
 	if t.Prompt == (chat.Prompt{}) {
 		return nil
 	}
-	return db.run(ctx, referenceWrite(t.Workspace, t.Prompt.Reference(t.ID)))
+	return store.Run(ctx, referenceWrite(t.Workspace, t.Prompt.Reference(t.ID)))
 }

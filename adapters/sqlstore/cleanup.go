@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -19,16 +20,16 @@ import (
 // expired, erased sign-ins and ended API keys after 90 days, invitations that expired 30 days ago, and templates and
 // workspaces that can no longer be restored. It works in small transactions, so that other writers do not have to wait.
 // An error in one kind of rows does not keep the others.
-func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
+func (store *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
 	var failed []error
 	note := func(what string, err error) {
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	note("secrets of responses", db.inBatches(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE scope IN
-		(SELECT scope FROM idempotency_keys WHERE erase_at > 0 AND erase_at < ? LIMIT ?)`, []byte{}, micros(now)))
-	note("ends of sessions", db.sweepSessions(ctx, now))
+	note("secrets of responses", store.inBatches(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE scope IN
+		(SELECT scope FROM idempotency_keys WHERE erase_at > 0 AND erase_at < ? LIMIT ?)`, []byte{}, db.Micros(now)))
+	note("ends of sessions", store.sweepSessions(ctx, now))
 	for _, e := range []struct {
 		table, key string
 		rows       []owned // that belong to them
@@ -63,14 +64,14 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		{"chat_members", "template_id, user_id", nil, ofOldInvitation, now.Add(-invitationsKept)},
 		{"invitations", "id", invitationRows, "expires_at < ?", now.Add(-invitationsKept)},
 	} {
-		note(e.table, db.remove(ctx, owned{e.table, e.key, "", e.rows}, e.condition, micros(e.before)))
+		note(e.table, store.remove(ctx, owned{e.table, e.key, "", e.rows}, e.condition, db.Micros(e.before)))
 	}
-	note("version_reads", db.remove(ctx, owned{"version_reads", "template_id, day, version_id", "", nil}, "day < ?",
+	note("version_reads", store.remove(ctx, owned{"version_reads", "template_id, day, version_id", "", nil}, "day < ?",
 		prompt.DayOf(now.Add(-prompt.ReadsKept))))
-	note("key_requests", db.remove(ctx, keyRows[0], "day <= ?", account.DayOf(now)-account.RequestDays))
-	note("events", db.sweepEvents(ctx, now.Add(-retention)))
-	note("webhook deliveries that wait", db.wakeWaiting(ctx, now))
-	note("workspaces", db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin-restoreMargin)))
+	note("key_requests", store.remove(ctx, keyRows[0], "day <= ?", account.DayOf(now)-account.RequestDays))
+	note("events", store.sweepEvents(ctx, now.Add(-retention)))
+	note("webhook deliveries that wait", store.wakeWaiting(ctx, now))
+	note("workspaces", store.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin-restoreMargin)))
 	return errors.Join(failed...)
 }
 

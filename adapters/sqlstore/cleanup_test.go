@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -47,9 +48,9 @@ func counts(t *testing.T, db *sql.DB) map[string]int {
 
 func TestSweep(t *testing.T) {
 	const day = 24 * time.Hour
-	onEach(t, func(t *testing.T, url string) {
-		ctx, sealer := t.Context(), keyring(t)
-		db, rows := open(t, url, sealer), raw(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		ctx, sealer := t.Context(), databases.Keyring(t)
+		db, rows := open(t, url, sealer), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -147,9 +148,9 @@ func TestSweep(t *testing.T) {
 
 // TestSecretsAtRest looks at the bytes where answers are kept.
 func TestSecretsAtRest(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, rows := adapter(t, url), raw(t, url)
+		a, rows := adapter(t, url), databases.Raw(t, url)
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		var k *account.Key
 		var token account.Token

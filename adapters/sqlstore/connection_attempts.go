@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -42,14 +43,14 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 		for _, scope := range scopes {
 			times := make([]int64, len(*scope.attempts))
 			for j, at := range *scope.attempts {
-				times[j] = micros(at)
+				times[j] = db.Micros(at)
 			}
 			text, err := json.Marshal(times)
 			if err != nil {
 				return err
 			}
-			if _, err := tx.exec(ctx, `UPDATE probe_attempts SET attempts = ?, last_at = ? WHERE scope = ?`,
-				string(text), micros(by.At), scope.name); err != nil {
+			if _, err := tx.Exec(ctx, `UPDATE probe_attempts SET attempts = ?, last_at = ? WHERE scope = ?`,
+				string(text), db.Micros(by.At), scope.name); err != nil {
 				return err
 			}
 		}
@@ -59,13 +60,13 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 
 // lockedAttempts reads the attempts of a scope that are about to change. If there is no row, it is created first, so
 // that it can be locked.
-func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
-	if _, err := db.exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0)
+func (store *DB) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
+	if _, err := store.Exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0)
 		ON CONFLICT (scope) DO NOTHING`, scope); err != nil {
 		return nil, err
 	}
 	var text []byte
-	if _, err := db.get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+db.dialect.Lock,
+	if _, err := store.Get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+store.Dialect.Lock,
 		scope); err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Atte
 	}
 	attempts := make(connection.Attempts, len(times))
 	for i, us := range times {
-		attempts[i] = fromMicros(us)
+		attempts[i] = db.FromMicros(us)
 	}
 	return attempts, nil
 }

@@ -3,18 +3,19 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
 var (
-	packedConnections = newPackedList[connectionRow]()
-	packedSummaries   = newPackedList[sourceSummaryRow]()
+	packedConnections = db.NewPackedList[connectionRow]()
+	packedSummaries   = db.NewPackedList[sourceSummaryRow]()
 
-	listConnections = `SELECT (` + packedConnections.statement(`id DESC`,
+	listConnections = `SELECT (` + packedConnections.Statement(`id DESC`,
 		`SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?`) +
-		`) AS connections, (` + packedSummaries.statement(`connection_id DESC, id DESC`, readThrough) + `) AS sources`
+		`) AS connections, (` + packedSummaries.Statement(`connection_id DESC, id DESC`, readThrough) + `) AS sources`
 )
 
 // List implements ports.Connections.
@@ -25,10 +26,10 @@ func (s *Connections) List(
 		Connections string `db:"connections"`
 		Sources     string `db:"sources"`
 	}
-	if _, err := s.db.get(ctx, &texts, listConnections, ws, ws); err != nil {
+	if _, err := s.db.Get(ctx, &texts, listConnections, ws, ws); err != nil {
 		return nil, nil, err
 	}
-	rows, err := packedConnections.unpack(texts.Connections)
+	rows, err := packedConnections.Unpack(texts.Connections)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -38,6 +39,6 @@ func (s *Connections) List(
 			return nil, nil, err
 		}
 	}
-	through, err := packedSummaries.unpack(texts.Sources)
+	through, err := packedSummaries.Unpack(texts.Sources)
 	return all, summaries(through), err
 }

@@ -8,15 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestTheMigrationTakesTheNamesOfErasedConnections runs the update of the migration 0168 on connections as earlier
 // versions left them.
 func TestTheMigrationTakesTheNamesOfErasedConnections(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
+	databases.OnEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, rows := adapter(t, url), raw(t, url)
+		a, rows := adapter(t, url), databases.Raw(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		want := map[string]string{}
 		for name, left := range map[string]string{

@@ -11,22 +11,22 @@ import (
 
 // FingerprintKey returns the sealed fingerprint key, after storing fresh if there is none yet. The
 // keyring's check value must be stored already.
-func (db *DB) FingerprintKey(ctx context.Context, fresh []byte) (sealed []byte, err error) {
+func (store *DB) FingerprintKey(ctx context.Context, fresh []byte) (sealed []byte, err error) {
 	const stored = `SELECT fingerprint_key FROM keyring WHERE one = 1`
-	if _, err := db.get(ctx, &sealed, stored); len(sealed) > 0 || err != nil {
+	if _, err := store.Get(ctx, &sealed, stored); len(sealed) > 0 || err != nil {
 		return sealed, err
 	}
-	if _, err := db.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND LENGTH(fingerprint_key) = 0`,
+	if _, err := store.Exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND LENGTH(fingerprint_key) = 0`,
 		fresh); err != nil {
 		return nil, err
 	}
-	_, err = db.get(ctx, &sealed, stored)
+	_, err = store.Get(ctx, &sealed, stored)
 	return sealed, err
 }
 
 // Credentials counts the sealed credentials of connections.
-func (db *DB) Credentials(ctx context.Context) (n int, err error) {
-	_, err = db.get(ctx, &n, `SELECT COUNT(*) FROM connection_credentials`)
+func (store *DB) Credentials(ctx context.Context) (n int, err error) {
+	_, err = store.Get(ctx, &n, `SELECT COUNT(*) FROM connection_credentials`)
 	return n, err
 }
 
@@ -51,9 +51,9 @@ type SealedCredential struct {
 // Reseal seals stored credentials again. rewrap returns the same bytes if they need no change, and an error if they
 // do not open. bind returns an unbound credential sealed for its revision; nil leaves it unbound. Credentials that
 // change at the same time are left as they are. Reseal works in small steps, and calls progress after each.
-func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error),
+func (store *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error),
 	bind func(*SealedCredential) ([]byte, error), progress func(Resealed)) error {
-	key, err := db.FingerprintKey(ctx, []byte{})
+	key, err := store.FingerprintKey(ctx, []byte{})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 		if err != nil {
 			return err
 		}
-		if _, err := db.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND fingerprint_key = ?`, fresh,
+		if _, err := store.Exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND fingerprint_key = ?`, fresh,
 			key); err != nil {
 			return err
 		}
@@ -70,18 +70,18 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 	var done Resealed
 	for after := connection.ID(""); ; {
 		var rows []SealedCredential
-		if err := db.list(ctx, &rows, `
+		if err := store.List(ctx, &rows, `
 			SELECT t.id, t.org_id, t.workspace_id, t.kind, t.credential_revision, k.sealed, k.revision AS sealed_for
 			FROM connection_credentials k JOIN connections t ON t.id = k.connection_id
 			WHERE k.connection_id > ? ORDER BY k.connection_id LIMIT 100`, after); err != nil {
 			return err
 		}
 		if len(rows) == 0 {
-			return db.resealWebhooks(ctx, rewrap, progress, &done)
+			return store.resealWebhooks(ctx, rewrap, progress, &done)
 		}
 		for i := range rows {
 			after = rows[i].ID
-			if err := db.reseal(ctx, &rows[i], rewrap, bind, &done); err != nil {
+			if err := store.reseal(ctx, &rows[i], rewrap, bind, &done); err != nil {
 				return err
 			}
 		}
@@ -89,7 +89,7 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 	}
 }
 
-func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byte) ([]byte, error),
+func (store *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byte) ([]byte, error),
 	bind func(*SealedCredential) ([]byte, error), done *Resealed) error {
 	done.Credentials++
 	fresh, revision, err := []byte(nil), c.Revision, error(nil)
@@ -104,7 +104,7 @@ func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byt
 	case err != nil:
 		done.Unopened++
 	case !bytes.Equal(fresh, c.Sealed):
-		n, err := db.exec(ctx, `UPDATE connection_credentials SET sealed = ?, revision = ? WHERE connection_id = ?
+		n, err := store.Exec(ctx, `UPDATE connection_credentials SET sealed = ?, revision = ? WHERE connection_id = ?
 			AND sealed = ?`, fresh, revision, c.ID, c.Sealed)
 		if err != nil {
 			return err
@@ -115,14 +115,14 @@ func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byt
 }
 
 // resealWebhooks does what Reseal does with the headers of webhooks.
-func (db *DB) resealWebhooks(ctx context.Context, rewrap func([]byte) ([]byte, error), progress func(Resealed),
+func (store *DB) resealWebhooks(ctx context.Context, rewrap func([]byte) ([]byte, error), progress func(Resealed),
 	done *Resealed) error {
 	for after := webhook.ID(""); ; {
 		var rows []struct {
 			ID     webhook.ID `db:"id"`
 			Sealed []byte     `db:"sealed"`
 		}
-		if err := db.list(ctx, &rows, `SELECT id, sealed FROM webhooks WHERE sealed IS NOT NULL AND id > ? ORDER BY id
+		if err := store.List(ctx, &rows, `SELECT id, sealed FROM webhooks WHERE sealed IS NOT NULL AND id > ? ORDER BY id
 			LIMIT 100`, after); err != nil || len(rows) == 0 {
 			return err
 		}
@@ -137,7 +137,7 @@ func (db *DB) resealWebhooks(ctx context.Context, rewrap func([]byte) ([]byte, e
 			if bytes.Equal(fresh, row.Sealed) {
 				continue
 			}
-			n, err := db.exec(ctx, `UPDATE webhooks SET sealed = ? WHERE id = ? AND sealed = ?`, fresh, row.ID, row.Sealed)
+			n, err := store.Exec(ctx, `UPDATE webhooks SET sealed = ? WHERE id = ? AND sealed = ?`, fresh, row.ID, row.Sealed)
 			if err != nil {
 				return err
 			}

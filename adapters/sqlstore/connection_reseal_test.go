@@ -8,13 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestReseal(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db := open(t, url, keyring(t))
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +79,7 @@ func TestReseal(t *testing.T) {
 }
 
 func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		db, by, made := withConnection(t, url)
 		err := db.Reseal(t.Context(), func(sealed []byte) ([]byte, error) {
 			tr := fixture.Trial(t, made.ID, 1)
@@ -104,7 +105,7 @@ func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 // withConnection returns a database with one connection, and its owner.
 func withConnection(t *testing.T, url string) (*sqlstore.DB, identity.Actor, *connection.Connection) {
 	t.Helper()
-	db := open(t, url, keyring(t))
+	db := open(t, url, databases.Keyring(t))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func withConnection(t *testing.T, url string) (*sqlstore.DB, identity.Actor, *co
 func unbound(*sqlstore.SealedCredential) ([]byte, error) { return nil, nil }
 
 func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		db, by, made := withConnection(t, url)
 		same := func(sealed []byte) ([]byte, error) { return sealed, nil }
 		calls := 0

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -70,18 +71,19 @@ func (r *connectionRow) fill(c *connection.Connection) (err error) {
 	*c = connection.Connection{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status,
 		Config: r.Config, Fingerprint: r.Fingerprint,
-		SecretUpdatedAt: fromMicros(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
+		SecretUpdatedAt: db.FromMicros(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
 		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
-		Failed: r.Failed, FailedAt: fromMicros(r.FailedAt), Failures: r.Failures,
-		LastVerifiedAt: fromMicros(r.LastVerifiedAt),
-		CreatedBy:      r.CreatedBy, Owner: r.Owner, Ownerless: r.Ownerless, RevokedAt: fromMicros(r.RevokedAt),
+		Failed: r.Failed, FailedAt: db.FromMicros(r.FailedAt), Failures: r.Failures,
+		LastVerifiedAt: db.FromMicros(r.LastVerifiedAt),
+		CreatedBy:      r.CreatedBy, Owner: r.Owner, Ownerless: r.Ownerless, RevokedAt: db.FromMicros(r.RevokedAt),
 		Revision:  r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), NextCheckAt: fromMicros(r.NextCheckAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		NextCheckAt: db.FromMicros(r.NextCheckAt),
 	}
 	if !json.Valid(c.Config) {
 		return errConfig
 	}
-	if c.Secrets, err = textList(r.Secrets); err != nil {
+	if c.Secrets, err = db.TextList(r.Secrets); err != nil {
 		return err
 	}
 	c.Checks, err = checks(r.Checks)
@@ -91,23 +93,23 @@ func (r *connectionRow) fill(c *connection.Connection) (err error) {
 // checks reads the checks of a probe.
 func checks(array string) ([]connection.Check, error) {
 	const begin = `{"step":`
-	list, s := make([]connection.Check, 0, strings.Count(array, begin)), storedJSON{rest: array}
-	for s.next(begin) {
-		c := connection.Check{Step: connection.Step(s.text())}
-		s.must(`,"result":`)
-		c.Result = connection.Result(s.text())
-		s.must(`,"us":`)
-		c.Took = time.Duration(s.number()) * time.Microsecond
-		if s.skip(`,"code":`) {
-			c.Code = connection.Code(s.text())
+	list, s := make([]connection.Check, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
+	for s.Next(begin) {
+		c := connection.Check{Step: connection.Step(s.Text())}
+		s.Must(`,"result":`)
+		c.Result = connection.Result(s.Text())
+		s.Must(`,"us":`)
+		c.Took = time.Duration(s.Number()) * time.Microsecond
+		if s.Skip(`,"code":`) {
+			c.Code = connection.Code(s.Text())
 		}
-		if s.skip(`,"answered":`) {
-			c.Answered = connection.Service(s.text())
+		if s.Skip(`,"answered":`) {
+			c.Answered = connection.Service(s.Text())
 		}
-		s.must(`}`)
+		s.Must(`}`)
 		list = append(list, c)
 	}
-	if len(list) == 0 || !s.hasEnded() {
+	if len(list) == 0 || !s.HasEnded() {
 		return decoded(array, func(r checkRow) connection.Check {
 			return connection.Check{Step: r.Step, Result: r.Result, Took: time.Duration(r.Took) * time.Microsecond,
 				Code: r.Code, Answered: r.Answered}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -33,18 +34,18 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint,
 			secret_updated_at, credential_revision,
 				server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at,
 				created_by, owner_id, revoked_at, revision, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.ID, c.Org, c.Workspace, c.Kind, c.Name, c.Status, config, secrets, c.Fingerprint,
-			micros(c.SecretUpdatedAt), c.CredentialRevision,
-			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
-			micros(c.LastVerifiedAt),
-			c.CreatedBy, c.Owner, micros(c.RevokedAt), c.Revision,
-			micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			db.Micros(c.SecretUpdatedAt), c.CredentialRevision,
+			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, db.Micros(c.FailedAt), c.Failures,
+			db.Micros(c.LastVerifiedAt),
+			c.CreatedBy, c.Owner, db.Micros(c.RevokedAt), c.Revision,
+			db.Micros(c.CreatedAt), db.Micros(c.UpdatedAt)); err != nil {
 			return err
 		}
 		return tx.keepCredential(ctx, c)
@@ -52,10 +53,10 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 }
 
 // lockLiveWorkspace locks the workspace, so that no other transaction changes its number of live objects.
-func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
+func (store *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
 	var id identity.WorkspaceID
-	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+
-		db.dialect.Lock, org, ws)
+	found, err := store.Get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+
+		store.Dialect.Lock, org, ws)
 	if err == nil && !found {
 		return identity.ErrWorkspaceNotFound
 	}
@@ -63,16 +64,16 @@ func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws iden
 }
 
 // liveConnections counts a workspace's live connections except for one.
-func (db *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
-	_, err = db.get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`,
+func (store *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
+	_, err = store.Get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`,
 		ws, but)
 	return n, err
 }
 
 // keepCredential stores the new credential of c, erases that of a revoked connection, and records c's events.
-func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) error {
+func (store *DB) keepCredential(ctx context.Context, c *connection.Connection) error {
 	if c.Status == connection.Revoked {
-		if _, err := db.exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
+		if _, err := store.Exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
 			return err
 		}
 	} else if c.Sealed != nil {
@@ -80,14 +81,14 @@ func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) erro
 		if c.Bound {
 			revision = c.CredentialRevision
 		}
-		if _, err := db.exec(ctx, `
+		if _, err := store.Exec(ctx, `
 			INSERT INTO connection_credentials (connection_id, sealed, revision) VALUES (?, ?, ?)
 			ON CONFLICT (connection_id) DO UPDATE
 			SET sealed = excluded.sealed, revision = excluded.revision`, c.ID, c.Sealed, revision); err != nil {
 			return err
 		}
 	}
-	return db.record(ctx, c.RecordedAt(c.Revision, string(c.ID)))
+	return store.Record(ctx, c.RecordedAt(c.Revision, string(c.ID)))
 }
 
 // Get implements ports.Connections.
@@ -97,10 +98,10 @@ func (s *Connections) Get(
 	return s.db.connection(ctx, ws, id, "")
 }
 
-func (db *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+func (store *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 	lock string) (*connection.Connection, error) {
 	var row connectionRow
-	found, err := db.get(ctx, &row, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?
+	found, err := store.Get(ctx, &row, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?
 		AND t.id = ?`+lock, ws, id)
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (s *Connections) Sealed(
 		Sealed   []byte `db:"sealed"`
 		For      int64  `db:"sealed_for"`
 	}
-	found, err := s.db.get(ctx, &row, `
+	found, err := s.db.Get(ctx, &row, `
 		SELECT t.credential_revision, k.sealed, COALESCE(k.revision, 0) AS sealed_for FROM connections t LEFT
 		JOIN connection_credentials k ON k.connection_id = t.id
 		WHERE t.workspace_id = ? AND t.id = ?`, ws, id)
@@ -144,7 +145,7 @@ func (s *Connections) Sealed(
 func (s *Connections) Lock(
 	ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 ) (*connection.Connection, error) {
-	return s.db.connection(ctx, ws, id, s.db.dialect.Lock)
+	return s.db.connection(ctx, ws, id, s.db.Dialect.Lock)
 }
 
 // Update implements ports.Connections.
@@ -152,8 +153,8 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 	change func(*connection.Connection, int) error) (*connection.Connection, error) {
 	var c *connection.Connection
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		tx.changing(ws)
-		if c, err = tx.connection(ctx, ws, id, tx.dialect.Lock); err != nil {
+		tx.DeclareChange(ws)
+		if c, err = tx.connection(ctx, ws, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
 		if c.Status == connection.Revoked { // the change may restore it, which counts
@@ -193,19 +194,19 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 func connectionValues(c *connection.Connection) ([]any, error) {
 	config, secrets, checks, err := encoded(c)
 	return []any{
-		c.Name, c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
-		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures,
-		micros(c.LastVerifiedAt), micros(c.RevokedAt), c.Owner, c.Ownerless, c.Revision, micros(c.UpdatedAt),
+		c.Name, c.Status, config, secrets, c.Fingerprint, db.Micros(c.SecretUpdatedAt), c.CredentialRevision,
+		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, db.Micros(c.FailedAt), c.Failures,
+		db.Micros(c.LastVerifiedAt), db.Micros(c.RevokedAt), c.Owner, c.Ownerless, c.Revision, db.Micros(c.UpdatedAt),
 	}, err
 }
 
 // saveConnection writes a connection that is locked, unless its values are the same as before.
-func (db *DB) saveConnection(ctx context.Context, before []any, c *connection.Connection) error {
+func (store *DB) saveConnection(ctx context.Context, before []any, c *connection.Connection) error {
 	values, err := connectionValues(c)
 	if err != nil || slices.Equal(values, before) {
 		return err
 	}
-	_, err = db.exec(ctx, `
+	_, err = store.Exec(ctx, `
 		UPDATE connections SET name = ?, status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?,
 		credential_revision = ?,
 			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?,

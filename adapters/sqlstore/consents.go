@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -16,8 +17,8 @@ var _ ports.ConsentStates = (*ConsentStates)(nil)
 
 // Use implements ports.ConsentStates.
 func (s *ConsentStates) Use(ctx context.Context, org identity.OrgID, state [32]byte, expires time.Time) error {
-	used, err := s.db.exec(ctx, `INSERT INTO consent_states (hash, org_id, expires_at) VALUES (?, ?, ?)
-		ON CONFLICT (hash) DO NOTHING`, state[:], org, micros(expires))
+	used, err := s.db.Exec(ctx, `INSERT INTO consent_states (hash, org_id, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (hash) DO NOTHING`, state[:], org, db.Micros(expires))
 	if err == nil && used == 0 {
 		err = connection.ErrConsentInvalid
 	}

@@ -2,49 +2,17 @@ package sqlstore_test
 
 import (
 	"database/sql"
-	neturl "net/url"
-	"path/filepath"
 	"reflect"
-	"strconv"
 	"testing"
 
-	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
-	"github.com/atrium-hq/atrium/test/migrated"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
 )
-
-// engines makes the URL of a database of each that has the schema and nothing else, and empty that of one without it.
-var (
-	engines = map[string]func(*testing.T) string{
-		"sqlite": func(t *testing.T) string {
-			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
-		},
-		"postgres": func(t *testing.T) string { return patient(t, migrated.Postgres(t)) },
-	}
-	empty = map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-		"postgres": func(t *testing.T) string { return patient(t, services.Postgres(t)) },
-	}
-)
-
-// patient returns a URL whose connections may take long to open, as they do while tests use all of a machine.
-func patient(t *testing.T, url string) string {
-	t.Helper()
-	u, err := neturl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("connect_timeout", strconv.Itoa(int(proof.Patience.Seconds())))
-	u.RawQuery = q.Encode()
-	return u.String()
-}
 
 // suites are those that need only an Opener.
 var suites = map[string]func(*testing.T, contract.Opener){
@@ -96,7 +64,7 @@ func TestContract(t *testing.T) {
 			t.Parallel()
 		}
 	}
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		opens := map[string]opener{"sqlite": open, "postgres": openDeclaring}[engine]
 		t.Run(engine, func(t *testing.T) {
 			together(t)
@@ -117,7 +85,7 @@ func TestContract(t *testing.T) {
 func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
 	t.Helper()
 	contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
-		at, sealer := url(t), keyring(t)
+		at, sealer := url(t), databases.Keyring(t)
 		db := open(t, at, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 		if err != nil {
@@ -150,7 +118,7 @@ type opener func(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB
 // adapterBy is adapter with databases that open opens.
 func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
 	t.Helper()
-	sealer := keyring(t)
+	sealer := databases.Keyring(t)
 	db := open(t, url, sealer)
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 	if err != nil {
@@ -178,17 +146,4 @@ func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
 	}
 	t.Cleanup(closeDB)
 	return db
-}
-
-func keyring(t *testing.T) ports.Sealer {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(file); err != nil {
-		t.Fatal(err)
-	}
-	ring, err := seal.Open(seal.Config{KeyFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ring.Sealer(seal.Answers)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -19,11 +20,12 @@ import (
 func TestCredentialsAreLookedUpWhileOnePoolIsBusy(t *testing.T) {
 	for _, busy := range []string{"atrium", "atrium_credentials"} {
 		t.Run(busy, func(t *testing.T) {
-			onEach(t, func(t *testing.T, url string) {
+			databases.OnEach(t, func(t *testing.T, url string) {
 				a := adapter(t, url)
 				team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 				key, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "looked up"})
-				db := open(t, url, keyring(t)) // it has looked up nothing yet, so that no cache returns the key
+				db := open(t, url,
+					databases.Keyring(t)) // it has looked up nothing yet, so that no cache returns the key
 				pool := db.Pools()[busy]
 				for range pool.Stats().MaxOpenConnections {
 					conn, err := pool.Conn(t.Context())
@@ -47,8 +49,8 @@ func TestCredentialsAreLookedUpWhileOnePoolIsBusy(t *testing.T) {
 }
 
 func TestACredentialIsNotLookedUpForARequestThatHasEnded(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		sent.Take()
@@ -62,13 +64,13 @@ func TestACredentialIsNotLookedUpForARequestThatHasEnded(t *testing.T) {
 // TestTheLookUpOfACredentialEndsAtItsDeadline looks up a credential in a database that does not respond. Nothing
 // watches the context of such a statement: the connection has its deadline.
 func TestTheLookUpOfACredentialEndsAtItsDeadline(t *testing.T) {
-	u, err := neturl.Parse(engines["postgres"](t))
+	u, err := neturl.Parse(databases.Engines["postgres"](t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	proxy := fixture.NewProxy(t, u.Host)
 	u.Host = proxy.Addr()
-	keys := open(t, u.String(), keyring(t)).Stores().Keys
+	keys := open(t, u.String(), databases.Keyring(t)).Stores().Keys
 	if _, err := keys.Principal(t.Context(), "org", account.Hash{1}); !errors.Is(err, identity.ErrUnauthenticated) {
 		t.Fatal(err)
 	}

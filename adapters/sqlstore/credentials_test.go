@@ -7,13 +7,14 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestCredentialsHaveConnectionsOfTheirOwn occupies every other connection, as long lists of one caller can.
 func TestCredentialsHaveConnectionsOfTheirOwn(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)

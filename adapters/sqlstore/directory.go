@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -43,18 +44,19 @@ func (r *scimUserRow) user() account.DirectoryUser {
 			FamilyName: r.FamilyName, Display: r.Display, Email: r.Email, Active: r.Active,
 		},
 		Unsettled: r.Unsettled,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), RemovedAt: fromMicros(r.RemovedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		RemovedAt: db.FromMicros(r.RemovedAt),
 	}
 }
 
 // AddUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) AddUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
-	added, err := s.db.exec(ctx, `INSERT INTO scim_users (user_id, org_id, subject, user_name, name_key, external_id,
+	added, err := s.db.Exec(ctx, `INSERT INTO scim_users (user_id, org_id, subject, user_name, name_key, external_id,
 		formatted, given_name, family_name, display, email, active, rules, unsettled, created_at, updated_at,
 		removed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
 		u.ID, by.Org, u.Subject, u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName,
-		u.FamilyName, u.Display, account.EmailKey(u.Email), u.Active, micros(u.CreatedAt), micros(u.UpdatedAt))
+		u.FamilyName, u.Display, account.EmailKey(u.Email), u.Active, db.Micros(u.CreatedAt), db.Micros(u.UpdatedAt))
 	if err == nil && added == 0 {
 		err = account.ErrDirectoryUserExists
 	}
@@ -78,11 +80,11 @@ func (s *DirectoryUsers) UserNamed(
 // one returns a user with the groups, locked in a transaction.
 func (s *DirectoryUsers) one(ctx context.Context, where string, args ...any) (*account.DirectoryUser, error) {
 	var lock string
-	if s.db.isTransaction() {
-		lock = s.db.dialect.Lock
+	if s.db.IsTransaction() {
+		lock = s.db.Dialect.Lock
 	}
 	var row scimUserRow
-	found, err := s.db.get(ctx, &row, `SELECT `+scimUserColumns+` FROM scim_users t WHERE `+where+lock, args...)
+	found, err := s.db.Get(ctx, &row, `SELECT `+scimUserColumns+` FROM scim_users t WHERE `+where+lock, args...)
 	if err == nil && !found {
 		err = account.ErrDirectoryUserNotFound
 	}
@@ -105,14 +107,14 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 	for i := range users {
 		ids[i], at[users[i].ID] = users[i].ID, i
 	}
-	where := newConditions(`m.group_id = t.id`)
-	oneOf(where, `m.user_id`, ids)
+	where := db.NewConditions(`m.group_id = t.id`)
+	db.OneOf(where, `m.user_id`, ids)
 	var rows []struct {
 		scimGroupRow
 		User identity.UserID `db:"user_id"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT `+scimGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
-		where.sql()+` ORDER BY t.id`, where.args()...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+scimGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
+		where.SQL()+` ORDER BY t.id`, where.Args()...); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -126,11 +128,11 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 func (s *DirectoryUsers) Users(
 	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
 ) ([]account.DirectoryUser, int, error) {
-	where := newConditions(`t.org_id = ? AND t.removed_at = 0`, org)
-	where.when(q.ID != "", `t.user_id = ?`, q.ID)
-	where.when(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
-	where.when(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
-	where.when(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
+	where := db.NewConditions(`t.org_id = ? AND t.removed_at = 0`, org)
+	where.When(q.ID != "", `t.user_id = ?`, q.ID)
+	where.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
+	where.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	where.When(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
 	var rows []scimUserRow
 	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, scimUserColumns, `t.user_id`, where, q)
 	if err != nil {
@@ -144,22 +146,22 @@ func (s *DirectoryUsers) Users(
 }
 
 // directoryPage reads a part of the rows of a table into rows, and returns how many there are.
-func (db *DB) directoryPage(
-	ctx context.Context, rows any, table, columns, order string, where *conditions, q account.DirectoryQuery,
+func (store *DB) directoryPage(
+	ctx context.Context, rows any, table, columns, order string, where *db.Conditions, q account.DirectoryQuery,
 ) (total int, err error) {
-	if _, err = db.get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+where.sql(),
-		where.args()...); err != nil {
+	if _, err = store.Get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+where.SQL(),
+		where.Args()...); err != nil {
 		return 0, err
 	}
-	return total, db.list(ctx, rows, `SELECT `+columns+` FROM `+table+` t WHERE `+where.sql()+` ORDER BY `+order+
-		` LIMIT ? OFFSET ?`, where.args(q.Limit, q.Skip)...)
+	return total, store.List(ctx, rows, `SELECT `+columns+` FROM `+table+` t WHERE `+where.SQL()+` ORDER BY `+order+
+		` LIMIT ? OFFSET ?`, where.Args(q.Limit, q.Skip)...)
 }
 
 // SaveUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var other string
-		taken, err := tx.get(ctx, &other, `SELECT user_id FROM scim_users WHERE org_id = ? AND name_key = ?
+		taken, err := tx.Get(ctx, &other, `SELECT user_id FROM scim_users WHERE org_id = ? AND name_key = ?
 			AND user_id <> ?`, by.Org, account.DirectoryKey(u.UserName), u.ID)
 		if taken {
 			return account.ErrDirectoryUserExists
@@ -168,16 +170,16 @@ func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *acc
 			return err
 		}
 		if !u.RemovedAt.IsZero() {
-			if _, err := tx.exec(ctx, `DELETE FROM scim_members WHERE user_id = ?`, u.ID); err != nil {
+			if _, err := tx.Exec(ctx, `DELETE FROM scim_members WHERE user_id = ?`, u.ID); err != nil {
 				return err
 			}
 		}
-		_, err = tx.exec(ctx, `UPDATE scim_users SET user_name = ?, name_key = ?, external_id = ?, formatted = ?,
+		_, err = tx.Exec(ctx, `UPDATE scim_users SET user_name = ?, name_key = ?, external_id = ?, formatted = ?,
 			given_name = ?, family_name = ?, display = ?, email = ?, active = ?, created_at = ?, updated_at = ?,
 			removed_at = ? WHERE org_id = ? AND user_id = ?`,
 			u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName, u.FamilyName,
-			u.Display, account.EmailKey(u.Email), u.Active, micros(u.CreatedAt), micros(u.UpdatedAt),
-			micros(u.RemovedAt), by.Org, u.ID)
+			u.Display, account.EmailKey(u.Email), u.Active, db.Micros(u.CreatedAt), db.Micros(u.UpdatedAt),
+			db.Micros(u.RemovedAt), by.Org, u.ID)
 		return err
 	})
 }
@@ -187,7 +189,7 @@ func (s *DirectoryUsers) Unsettled(
 	ctx context.Context, org identity.OrgID, rules string, limit int,
 ) ([]account.DirectoryUser, error) {
 	var rows []scimUserRow
-	if err := s.db.list(ctx, &rows, `SELECT `+scimUserColumns+` FROM scim_users t WHERE t.org_id = ?
+	if err := s.db.List(ctx, &rows, `SELECT `+scimUserColumns+` FROM scim_users t WHERE t.org_id = ?
 		AND t.removed_at = 0 AND t.active AND (t.unsettled > 0 OR t.rules <> ?) ORDER BY t.user_id LIMIT ?`, org, rules,
 		limit); err != nil {
 		return nil, err
@@ -203,24 +205,24 @@ func (s *DirectoryUsers) Unsettled(
 func (s *DirectoryUsers) Settle(
 	ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string,
 ) error {
-	_, err := s.db.exec(ctx, `UPDATE scim_users SET unsettled = 0, rules = ? WHERE org_id = ? AND user_id = ?
+	_, err := s.db.Exec(ctx, `UPDATE scim_users SET unsettled = 0, rules = ? WHERE org_id = ? AND user_id = ?
 		AND unsettled = ?`, rules, by.Org, u.ID, u.Unsettled)
 	return err
 }
 
 // markAllUnsettled records that the roles of everyone in org's directory must be computed again.
-func (db *DB) markAllUnsettled(ctx context.Context, org identity.OrgID) error {
-	_, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
+func (store *DB) markAllUnsettled(ctx context.Context, org identity.OrgID) error {
+	_, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
 	return err
 }
 
 // markUnsettled records that the groups of people have changed.
-func (db *DB) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
+func (store *DB) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
 	for some := range slices.Chunk(people, 500) {
-		where := newConditions(`org_id = ?`, org)
-		oneOf(where, `user_id`, some)
-		if _, err := db.exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+where.sql(),
-			where.args()...); err != nil {
+		where := db.NewConditions(`org_id = ?`, org)
+		db.OneOf(where, `user_id`, some)
+		if _, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+where.SQL(),
+			where.Args()...); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -27,22 +28,22 @@ type scimGroupRow struct {
 
 func (r *scimGroupRow) group() account.DirectoryGroup {
 	return account.DirectoryGroup{ID: r.ID, Org: r.Org, Name: r.Name, ExternalID: r.ExternalID,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt)}
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt)}
 }
 
 // AddGroup implements ports.DirectoryGroups.
 func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *account.DirectoryGroup) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var count int
-		if _, err := tx.get(ctx, &count, `SELECT COUNT(*) FROM scim_groups WHERE org_id = ?`, by.Org); err != nil {
+		if _, err := tx.Get(ctx, &count, `SELECT COUNT(*) FROM scim_groups WHERE org_id = ?`, by.Org); err != nil {
 			return err
 		}
 		if count >= account.MaxDirectoryGroups {
 			return account.ErrDirectoryFull
 		}
-		added, err := tx.exec(ctx, `INSERT INTO scim_groups (id, org_id, name, name_key, external_id, created_at,
+		added, err := tx.Exec(ctx, `INSERT INTO scim_groups (id, org_id, name, name_key, external_id, created_at,
 			updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, g.ID, by.Org, g.Name,
-			account.DirectoryKey(g.Name), g.ExternalID, micros(g.CreatedAt), micros(g.UpdatedAt))
+			account.DirectoryKey(g.Name), g.ExternalID, db.Micros(g.CreatedAt), db.Micros(g.UpdatedAt))
 		if err != nil {
 			return err
 		}
@@ -54,16 +55,16 @@ func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *ac
 }
 
 // joinDirectoryGroup adds people to a group.
-func (db *DB) joinDirectoryGroup(
+func (store *DB) joinDirectoryGroup(
 	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
 ) error {
 	for some := range slices.Chunk(people, 500) {
-		where := newConditions(`org_id = ? AND removed_at = 0`, g.Org)
-		oneOf(where, `user_id`, some)
+		where := db.NewConditions(`org_id = ? AND removed_at = 0`, g.Org)
+		db.OneOf(where, `user_id`, some)
 		// locked, so that no one erases one of them meanwhile
-		added, err := db.exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
-			FROM scim_users t WHERE `+where.sql()+` ORDER BY user_id`+db.dialect.Lock,
-			append([]any{g.ID}, where.args()...)...)
+		added, err := store.Exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
+			FROM scim_users t WHERE `+where.SQL()+` ORDER BY user_id`+store.Dialect.Lock,
+			append([]any{g.ID}, where.Args()...)...)
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (db *DB) joinDirectoryGroup(
 			return account.ErrDirectoryUserNotFound
 		}
 	}
-	return db.markUnsettled(ctx, g.Org, people)
+	return store.markUnsettled(ctx, g.Org, people)
 }
 
 // Group implements ports.DirectoryGroups.
@@ -81,11 +82,11 @@ func (s *DirectoryGroups) Group(
 	return s.db.directoryGroup(ctx, org, id, "")
 }
 
-func (db *DB) directoryGroup(
+func (store *DB) directoryGroup(
 	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, lock string,
 ) (*account.DirectoryGroup, error) {
 	var row scimGroupRow
-	found, err := db.get(ctx, &row, `SELECT `+scimGroupColumns+` FROM scim_groups t WHERE t.org_id = ? AND t.id = ?`+
+	found, err := store.Get(ctx, &row, `SELECT `+scimGroupColumns+` FROM scim_groups t WHERE t.org_id = ? AND t.id = ?`+
 		lock, org, id)
 	if err == nil && !found {
 		err = account.ErrDirectoryGroupNotFound
@@ -94,17 +95,17 @@ func (db *DB) directoryGroup(
 		return nil, err
 	}
 	g := row.group()
-	return &g, db.list(ctx, &g.People, `SELECT user_id FROM scim_members WHERE group_id = ? ORDER BY user_id`, id)
+	return &g, store.List(ctx, &g.People, `SELECT user_id FROM scim_members WHERE group_id = ? ORDER BY user_id`, id)
 }
 
 // Groups implements ports.DirectoryGroups.
 func (s *DirectoryGroups) Groups(
 	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
 ) ([]account.DirectoryGroup, int, error) {
-	where := newConditions(`t.org_id = ?`, org)
-	where.when(q.ID != "", `t.id = ?`, q.ID)
-	where.when(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
-	where.when(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	where := db.NewConditions(`t.org_id = ?`, org)
+	where.When(q.ID != "", `t.id = ?`, q.ID)
+	where.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
+	where.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
 	var rows []scimGroupRow
 	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, scimGroupColumns, `t.id`, where, q)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *DirectoryGroups) UpdateGroup(
 	change func(*account.DirectoryGroup) error,
 ) (g *account.DirectoryGroup, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		if g, err = tx.directoryGroup(ctx, org, id, tx.dialect.Lock); err != nil {
+		if g, err = tx.directoryGroup(ctx, org, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
 		name, before := g.Name, slices.Clone(g.People)
@@ -131,7 +132,7 @@ func (s *DirectoryGroups) UpdateGroup(
 			return err
 		}
 		var other string
-		taken, err := tx.get(ctx, &other, `SELECT id FROM scim_groups WHERE org_id = ? AND name_key = ? AND id <> ?`, org,
+		taken, err := tx.Get(ctx, &other, `SELECT id FROM scim_groups WHERE org_id = ? AND name_key = ? AND id <> ?`, org,
 			account.DirectoryKey(g.Name), id)
 		if taken {
 			return account.ErrDirectoryGroupExists
@@ -139,8 +140,8 @@ func (s *DirectoryGroups) UpdateGroup(
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE scim_groups SET name = ?, name_key = ?, external_id = ?, updated_at = ?
-			WHERE org_id = ? AND id = ?`, g.Name, account.DirectoryKey(g.Name), g.ExternalID, micros(g.UpdatedAt), org,
+		if _, err := tx.Exec(ctx, `UPDATE scim_groups SET name = ?, name_key = ?, external_id = ?, updated_at = ?
+			WHERE org_id = ? AND id = ?`, g.Name, account.DirectoryKey(g.Name), g.ExternalID, db.Micros(g.UpdatedAt), org,
 			id); err != nil {
 			return err
 		}
@@ -162,13 +163,13 @@ func (s *DirectoryGroups) UpdateGroup(
 	return g, nil
 }
 
-func (db *DB) leaveDirectoryGroup(
+func (store *DB) leaveDirectoryGroup(
 	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
 ) error {
 	for some := range slices.Chunk(people, 500) {
-		where := newConditions(`group_id = ?`, g.ID)
-		oneOf(where, `user_id`, some)
-		if _, err := db.exec(ctx, `DELETE FROM scim_members WHERE `+where.sql(), where.args()...); err != nil {
+		where := db.NewConditions(`group_id = ?`, g.ID)
+		db.OneOf(where, `user_id`, some)
+		if _, err := store.Exec(ctx, `DELETE FROM scim_members WHERE `+where.SQL(), where.Args()...); err != nil {
 			return err
 		}
 	}
@@ -188,14 +189,14 @@ func difference(some, others []identity.UserID) (out []identity.UserID) {
 // DeleteGroup implements ports.DirectoryGroups.
 func (s *DirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		g, err := tx.directoryGroup(ctx, org, id, tx.dialect.Lock)
+		g, err := tx.directoryGroup(ctx, org, id, tx.Dialect.Lock)
 		if err != nil {
 			return err
 		}
 		if err := tx.markUnsettled(ctx, org, g.People); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM scim_groups WHERE org_id = ? AND id = ?`, org, id)
+		_, err = tx.Exec(ctx, `DELETE FROM scim_groups WHERE org_id = ? AND id = ?`, org, id)
 		return err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -11,8 +12,8 @@ import (
 const erasedSignInsKept = 90 * 24 * time.Hour
 
 // signInDigest returns the keyed hash of a sign-in; nil without a key, which only tests lack.
-func (db *DB) signInDigest(org identity.OrgID, issuer, subject string) []byte {
-	d := db.digester()
+func (store *DB) signInDigest(org identity.OrgID, issuer, subject string) []byte {
+	d := store.Digester()
 	if d == nil {
 		return nil
 	}
@@ -21,23 +22,23 @@ func (db *DB) signInDigest(org identity.OrgID, issuer, subject string) []byte {
 }
 
 // noteErasedSignIns remembers the sign-ins of a person as hashes, before they are removed.
-func (db *DB) noteErasedSignIns(ctx context.Context, e *erasing, now time.Time) error {
+func (store *DB) noteErasedSignIns(ctx context.Context, e *erasing, now time.Time) error {
 	var rows []struct {
 		Issuer  string `db:"issuer"`
 		Subject string `db:"subject"`
 	}
-	if err := db.list(ctx, &rows, `SELECT issuer, subject FROM sign_ins WHERE org_id = ? AND user_id = ?`,
+	if err := store.List(ctx, &rows, `SELECT issuer, subject FROM sign_ins WHERE org_id = ? AND user_id = ?`,
 		e.org, e.user); err != nil {
 		return err
 	}
 	for _, r := range rows {
-		digest := db.signInDigest(e.org, r.Issuer, r.Subject)
+		digest := store.signInDigest(e.org, r.Issuer, r.Subject)
 		if digest == nil {
 			continue
 		}
-		if _, err := db.exec(ctx, `INSERT INTO erased_sign_ins (org_id, digest, erased_at) VALUES (?, ?, ?)
+		if _, err := store.Exec(ctx, `INSERT INTO erased_sign_ins (org_id, digest, erased_at) VALUES (?, ?, ?)
 			ON CONFLICT (org_id, digest) DO UPDATE SET erased_at = excluded.erased_at`,
-			e.org, digest, micros(now)); err != nil {
+			e.org, digest, db.Micros(now)); err != nil {
 			return err
 		}
 	}
@@ -45,12 +46,12 @@ func (db *DB) noteErasedSignIns(ctx context.Context, e *erasing, now time.Time) 
 }
 
 // erasedSignIn returns when the person of a sign-in was erased; zero if that is not known.
-func (db *DB) erasedSignIn(ctx context.Context, org identity.OrgID, issuer, subject string) (time.Time, error) {
-	digest := db.signInDigest(org, issuer, subject)
+func (store *DB) erasedSignIn(ctx context.Context, org identity.OrgID, issuer, subject string) (time.Time, error) {
+	digest := store.signInDigest(org, issuer, subject)
 	if digest == nil {
 		return time.Time{}, nil
 	}
 	var at int64
-	_, err := db.get(ctx, &at, `SELECT erased_at FROM erased_sign_ins WHERE org_id = ? AND digest = ?`, org, digest)
-	return fromMicros(at), err
+	_, err := store.Get(ctx, &at, `SELECT erased_at FROM erased_sign_ins WHERE org_id = ? AND digest = ?`, org, digest)
+	return db.FromMicros(at), err
 }

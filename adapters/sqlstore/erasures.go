@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -91,12 +92,12 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 		}
 		gone := erasing{by.Org, id, a.User.Email}
 		l := &account.Leaver{Access: a}
-		if err := tx.list(ctx, &l.KnownAs, `SELECT subject FROM sign_ins WHERE org_id = ? AND user_id = ?`,
+		if err := tx.List(ctx, &l.KnownAs, `SELECT subject FROM sign_ins WHERE org_id = ? AND user_id = ?`,
 			by.Org, id); err != nil {
 			return err
 		}
 		var in []identity.WorkspaceID
-		if err := tx.list(ctx, &in, `SELECT id FROM workspaces WHERE org_id = ? AND (created_by = ?
+		if err := tx.List(ctx, &in, `SELECT id FROM workspaces WHERE org_id = ? AND (created_by = ?
 			OR id IN (SELECT workspace_id FROM memberships WHERE user_id = ?))
 			ORDER BY id`, by.Org, id, id); err != nil {
 			return err
@@ -134,13 +135,13 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 	})
 }
 
-func (db *DB) eraseRows(ctx context.Context, e *erasing, report *account.ErasureReport) error {
+func (store *DB) eraseRows(ctx context.Context, e *erasing, report *account.ErasureReport) error {
 	for _, one := range erased {
 		args := one.args(e)
 		if args == nil {
 			continue
 		}
-		n, err := db.exec(ctx, one.query, args...)
+		n, err := store.Exec(ctx, one.query, args...)
 		if err != nil {
 			return err
 		}
@@ -151,7 +152,7 @@ func (db *DB) eraseRows(ctx context.Context, e *erasing, report *account.Erasure
 	return nil
 }
 
-func (db *DB) addErasure(ctx context.Context, e *account.Erasure) error {
+func (store *DB) addErasure(ctx context.Context, e *account.Erasure) error {
 	terms, err := json.Marshal(e.Terms)
 	if err != nil {
 		return err
@@ -160,9 +161,9 @@ func (db *DB) addErasure(ctx context.Context, e *account.Erasure) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.exec(ctx, `INSERT INTO erasures (id, org_id, user_id, requested_by, terms, report, created_at, ended_at)
+	_, err = store.Exec(ctx, `INSERT INTO erasures (id, org_id, user_id, requested_by, terms, report, created_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
-		e.ID, e.Org, e.User, e.RequestedBy, string(terms), string(report), micros(e.CreatedAt))
+		e.ID, e.Org, e.User, e.RequestedBy, string(terms), string(report), db.Micros(e.CreatedAt))
 	return err
 }
 
@@ -180,7 +181,7 @@ func (s *Erasures) Erasure(
 		CreatedAt   int64             `db:"created_at"`
 		EndedAt     int64             `db:"ended_at"`
 	}
-	found, err := s.db.get(ctx, &row, `SELECT id, org_id, user_id, requested_by, terms, report, created_at, ended_at
+	found, err := s.db.Get(ctx, &row, `SELECT id, org_id, user_id, requested_by, terms, report, created_at, ended_at
 		FROM erasures WHERE org_id = ? AND user_id = ?`, org, id)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (s *Erasures) Erasure(
 	}
 	e := &account.Erasure{
 		ID: row.ID, Org: row.Org, User: row.User, RequestedBy: row.RequestedBy,
-		CreatedAt: fromMicros(row.CreatedAt), EndedAt: fromMicros(row.EndedAt),
+		CreatedAt: db.FromMicros(row.CreatedAt), EndedAt: db.FromMicros(row.EndedAt),
 	}
 	if err := json.Unmarshal(row.Terms, &e.Terms); err != nil {
 		return nil, err
@@ -199,12 +200,12 @@ func (s *Erasures) Erasure(
 }
 
 // endErasure deletes the search terms, and stores the report.
-func (db *DB) endErasure(ctx context.Context, e *account.Erasure, now time.Time) error {
+func (store *DB) endErasure(ctx context.Context, e *account.Erasure, now time.Time) error {
 	report, err := json.Marshal(e.Report)
 	if err != nil {
 		return err
 	}
-	_, err = db.exec(ctx, `UPDATE erasures SET terms = '[]', report = ?, ended_at = ? WHERE id = ? AND org_id = ?`,
-		string(report), micros(now), e.ID, e.Org)
+	_, err = store.Exec(ctx, `UPDATE erasures SET terms = '[]', report = ?, ended_at = ? WHERE id = ? AND org_id = ?`,
+		string(report), db.Micros(now), e.ID, e.Org)
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -68,7 +69,7 @@ var keptOfPeople = map[string]string{
 // TestErasureKnowsEveryTableOfPeople fails if a migration adds a column that names a person: then add a statement to
 // erased in erasures.go, or say above why none is needed.
 func TestErasureKnowsEveryTableOfPeople(t *testing.T) {
-	db := unguarded(t, engines["sqlite"](t))
+	db := databases.Unguarded(t, databases.Engines["sqlite"](t))
 	for _, table := range tablesOf(t, db) {
 		var columns []string
 		if err := db.Select(&columns, `SELECT name FROM pragma_table_info(?)`, table); err != nil {
@@ -198,7 +199,7 @@ func leaveTraces(t *testing.T, db *sqlstore.DB, system identity.Actor) (team *fi
 }
 
 func TestNothingNamesAnErasedPerson(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			at := url(t)
 			db, system, direct := signing(t, at)
@@ -275,7 +276,7 @@ func workspacesOf(t *testing.T, db *sqlx.DB) (ids []identity.WorkspaceID) {
 }
 
 func TestARedactionHidesNoChangeOfAnother(t *testing.T) {
-	db, system, direct := signing(t, engines["sqlite"](t))
+	db, system, direct := signing(t, databases.Engines["sqlite"](t))
 	_, who := leaveTraces(t, db, system)
 	link(t, db)
 	change := `UPDATE events SET type = 'workspace.kept' WHERE actor_id = '` + string(who) + `'`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -29,7 +30,7 @@ const chainColumns = `t.org_id, t.workspace_id, t.since, t.base_seq, t.base_hash
 
 func (r *chainRow) chain() *event.Chain {
 	return &event.Chain{
-		Org: r.Org, Workspace: r.Workspace, Since: fromMicros(r.Since),
+		Org: r.Org, Workspace: r.Workspace, Since: db.FromMicros(r.Since),
 		BaseSeq: r.BaseSeq, BaseHash: r.BaseHash, Seq: r.Seq, Hash: r.Hash, MAC: r.MAC,
 	}
 }
@@ -41,16 +42,16 @@ type chainKey struct {
 }
 
 // beginChains records when chains began, unless that is already recorded.
-func (db *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
-	if db.haveChainsBegun() {
+func (store *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
+	if store.HaveChainsBegun() {
 		return nil
 	}
 	began := &event.Chain{Since: now.UTC().Truncate(time.Microsecond)}
 	began.Seal(d)
-	if _, err := db.exec(ctx, insertChain, chainArgs(began)...); err != nil {
+	if _, err := store.Exec(ctx, insertChain, chainArgs(began)...); err != nil {
 		return err
 	}
-	db.noteChains()
+	store.NoteChains()
 	return nil
 }
 
@@ -60,19 +61,19 @@ const insertChain = `
 	ON CONFLICT (workspace_id, org_id) DO NOTHING`
 
 func chainArgs(c *event.Chain) []any {
-	return []any{c.Org, c.Workspace, micros(c.Since), c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC}
+	return []any{c.Org, c.Workspace, db.Micros(c.Since), c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC}
 }
 
 // lockedChain reads and locks a chain, which begins now if there is none.
-func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now time.Time) (*event.Chain, error) {
+func (store *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now time.Time) (*event.Chain, error) {
 	fresh := &event.Chain{Org: key.Org, Workspace: key.Workspace, Since: now.UTC().Truncate(time.Microsecond)}
 	fresh.Seal(d)
-	if _, err := db.exec(ctx, insertChain, chainArgs(fresh)...); err != nil {
+	if _, err := store.Exec(ctx, insertChain, chainArgs(fresh)...); err != nil {
 		return nil, err
 	}
 	var row chainRow
-	if _, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
-		AND t.org_id = ?`+db.dialect.Lock,
+	if _, err := store.Get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
+		AND t.org_id = ?`+store.Dialect.Lock,
 		key.Workspace, key.Org); err != nil {
 		return nil, err
 	}
@@ -84,31 +85,31 @@ func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now
 }
 
 // saveChain returns the write that saves a chain.
-func saveChain(d event.Digest, c *event.Chain) write {
+func saveChain(d event.Digest, c *event.Chain) db.Write {
 	c.Seal(d)
-	return write{`UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ?
+	return db.Write{Query: `UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ?
 		WHERE workspace_id = ? AND org_id = ?`,
-		[]any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
+		Args: []any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
 }
 
 // sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the
 // rest still verifies from its new beginning.
-func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
+func (store *DB) sweepEvents(ctx context.Context, before time.Time) error {
 	failed := []error{
-		db.remove(ctx, owned{"events", "id", "", nil}, "created_at < ? AND chain_seq = 0", micros(before)),
+		store.remove(ctx, owned{"events", "id", "", nil}, "created_at < ? AND chain_seq = 0", db.Micros(before)),
 	}
-	d := db.digester()
+	d := store.Digester()
 	if d == nil {
 		return errors.Join(failed...)
 	}
 	var chains []chainKey
-	if err := db.list(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ?
-		AND chain_seq > 0`, micros(before)); err != nil {
+	if err := store.List(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ?
+		AND chain_seq > 0`, db.Micros(before)); err != nil {
 		return errors.Join(append(failed, err)...)
 	}
 	for _, key := range chains {
 		for {
-			removed, err := db.cutChain(ctx, d, key, before)
+			removed, err := store.cutChain(ctx, d, key, before)
 			if err != nil {
 				failed = append(failed, err)
 			}
@@ -121,8 +122,9 @@ func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
 }
 
 // cutChain removes up to sweepBatch of the first links of a chain that are older than before.
-func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64, err error) {
-	err = db.inTx(ctx, func(tx *DB) error {
+func (store *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64,
+	err error) {
+	err = store.inTx(ctx, func(tx *DB) error {
 		removed = 0
 		c, err := tx.lockedChain(ctx, d, key, before)
 		if err != nil {
@@ -130,10 +132,10 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 		}
 		end := min(c.Seq, c.BaseSeq+sweepBatch) + 1
 		stays := end
-		if _, err := tx.get(ctx, &stays, `
+		if _, err := tx.Get(ctx, &stays, `
 			SELECT COALESCE(MIN(chain_seq), ?) FROM events
 			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq < ?
-			AND created_at >= ?`, end, key.Workspace, key.Org, end, micros(before)); err != nil {
+			AND created_at >= ?`, end, key.Workspace, key.Org, end, db.Micros(before)); err != nil {
 			return err
 		}
 		last := stays - 1
@@ -141,19 +143,19 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 			return nil
 		}
 		var hash []byte
-		found, err := tx.get(ctx, &hash, `
+		found, err := tx.Get(ctx, &hash, `
 			SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
 			AND chain_seq = ?`, key.Workspace, key.Org, last)
 		if err != nil || !found { // deleted by someone else: the evidence stays
 			return err
 		}
 		c.BaseSeq, c.BaseHash = last, hash
-		if removed, err = tx.exec(ctx, `
+		if removed, err = tx.Exec(ctx, `
 			DELETE FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
 			AND chain_seq <= ?`, key.Workspace, key.Org, last); err != nil {
 			return err
 		}
-		return tx.run(ctx, saveChain(d, c))
+		return tx.Run(ctx, saveChain(d, c))
 	})
 	return removed, err
 }

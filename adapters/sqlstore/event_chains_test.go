@@ -2,9 +2,6 @@ package sqlstore_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,45 +15,20 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 )
-
-// digester is a keyed hash as the keyring's.
-type digester string
-
-func (d digester) Digest(purpose string, parts ...[]byte) [32]byte {
-	mac := hmac.New(sha256.New, []byte(string(d)+purpose))
-	for _, p := range parts {
-		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
-		mac.Write(p)
-	}
-	return [32]byte(mac.Sum(nil))
-}
 
 // signing opens a database whose events are signed, and a direct connection to it for an attacker.
 func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
 	t.Helper()
-	db = open(t, url, keyring(t))
-	db.SignEvents(digester("key"))
+	db = open(t, url, databases.Keyring(t))
+	db.SignEvents(databases.Digester("key"))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db, identity.System(ids["one"], "", "test", time.Now().UTC().Truncate(time.Microsecond)), unguarded(t, url)
-}
-
-// unguarded opens a direct connection to a database, as an attacker with write access has.
-func unguarded(t *testing.T, url string) *sqlx.DB {
-	t.Helper()
-	driver, source := "postgres", url
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
-	}
-	db, err := sqlx.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return db, identity.System(ids["one"], "", "test", time.Now().UTC().Truncate(time.Microsecond)),
+		databases.Unguarded(t, url)
 }
 
 // happen makes a workspace with n events.
@@ -137,7 +109,7 @@ func holds(t *testing.T, r event.Report, linked, waiting, unsigned int) {
 }
 
 func TestEventChains(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			at := url(t)
 			db, by, tamper := signing(t, at)
@@ -163,8 +135,8 @@ func TestEventChains(t *testing.T) {
 				}
 			})
 			t.Run("writers and nodes at once make one chain", func(t *testing.T) {
-				ws, other := happen(t, db, by, "busy", 1), open(t, at, keyring(t))
-				other.SignEvents(digester("key"))
+				ws, other := happen(t, db, by, "busy", 1), open(t, at, databases.Keyring(t))
+				other.SignEvents(databases.Digester("key"))
 				const writers, each = 4, 40
 				var wg sync.WaitGroup
 				for w := range writers {
@@ -325,8 +297,8 @@ func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sql
 	t.Run("without the key nothing verifies", func(t *testing.T) {
 		ws := happen(t, db, by, "foreign", 2)
 		_ = db.LinkEvents(t.Context(), time.Now()) // which fails for the chain that was changed
-		db.SignEvents(digester("another key"))
-		defer db.SignEvents(digester("key"))
+		db.SignEvents(databases.Digester("another key"))
+		defer db.SignEvents(databases.Digester("key"))
 		if r := verified(t, db, ws); r.Verified != 0 || r.Broken == 0 {
 			t.Errorf("got %+v", r)
 		}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -18,19 +19,19 @@ func (s *Events) Feed(
 	if err != nil || end <= q.After {
 		return event.Feed{First: base + 1, Last: end}, err
 	}
-	last := min(end, q.After+int64(s.db.scans.events))
-	where := newConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ? AND chain_seq <= ?`,
+	last := min(end, q.After+int64(s.db.Scans.Events))
+	where := db.NewConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ? AND chain_seq <= ?`,
 		ws, org, q.After, last)
-	where.when(q.Type != "", `type = ?`, q.Type)
-	oneOf(where, `type`, q.Types)
-	where.when(q.Actor != "", `actor_id = ?`, q.Actor)
-	where.when(q.Subject != "", `subject = ?`, q.Subject)
-	where.when(q.Request != "", `request_id = ?`, q.Request)
-	where.when(!q.CreatedAfter.IsZero(), `created_at > ?`, micros(q.CreatedAfter))
-	where.when(!q.CreatedBefore.IsZero(), `created_at < ?`, micros(q.CreatedBefore))
+	where.When(q.Type != "", `type = ?`, q.Type)
+	db.OneOf(where, `type`, q.Types)
+	where.When(q.Actor != "", `actor_id = ?`, q.Actor)
+	where.When(q.Subject != "", `subject = ?`, q.Subject)
+	where.When(q.Request != "", `request_id = ?`, q.Request)
+	where.When(!q.CreatedAfter.IsZero(), `created_at > ?`, db.Micros(q.CreatedAfter))
+	where.When(!q.CreatedBefore.IsZero(), `created_at < ?`, db.Micros(q.CreatedBefore))
 	readableBy(where, q.Reader)
-	rows, err := packedEvents.list(ctx, s.db, `chain_seq`, `SELECT `+eventColumns+` FROM events WHERE `+where.sql()+`
-		ORDER BY chain_seq LIMIT ?`, where.args(q.Limit+1)...)
+	rows, err := packedEvents.List(ctx, s.db.DB, `chain_seq`, `SELECT `+eventColumns+` FROM events WHERE `+where.SQL()+`
+		ORDER BY chain_seq LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
 		return event.Feed{}, err
 	}
@@ -51,6 +52,6 @@ func (s *Events) ends(ctx context.Context, org identity.OrgID, ws identity.Works
 		Base int64 `db:"base_seq"`
 		Last int64 `db:"seq"`
 	}
-	_, err = s.db.get(ctx, &row, `SELECT base_seq, seq FROM event_chains WHERE workspace_id = ? AND org_id = ?`, ws, org)
+	_, err = s.db.Get(ctx, &row, `SELECT base_seq, seq FROM event_chains WHERE workspace_id = ? AND org_id = ?`, ws, org)
 	return row.Base, row.Last, err
 }

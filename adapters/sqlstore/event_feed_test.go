@@ -11,10 +11,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/databases"
 )
 
 func TestEventFeed(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			at := url(t)
 			db, by, _ := signing(t, at)
@@ -75,7 +76,7 @@ func TestEventFeed(t *testing.T) {
 			t.Run("a part examines a bounded number of events", func(t *testing.T) {
 				ws := happen(t, db, by, "bounded", 7)
 				link(t, db)
-				few := open(t, at, keyring(t))
+				few := open(t, at, databases.Keyring(t))
 				sqlstore.BoundScans(few, 3)
 				never := event.FeedQuery{Limit: 5, Types: []string{"never"}}
 				for _, want := range []event.Feed{{First: 1, Last: 3, More: true}, {First: 1, Last: 6, More: true},
@@ -111,7 +112,7 @@ func TestEventFeed(t *testing.T) {
 				isPart(t, part, event.Feed{First: 1})
 			})
 			t.Run("readers beside writers miss nothing and read nothing twice", func(t *testing.T) {
-				followsAll(t, db, open(t, at, keyring(t)), by)
+				followsAll(t, db, open(t, at, databases.Keyring(t)), by)
 			})
 		})
 	}
@@ -135,7 +136,7 @@ func seqsOf(f event.Feed) (seqs []int64) {
 
 // followsAll lets 8 writers on two nodes write, and 3 readers follow until each has read everything.
 func followsAll(t *testing.T, db, other *sqlstore.DB, by identity.Actor) {
-	other.SignEvents(digester("key"))
+	other.SignEvents(databases.Digester("key"))
 	ws := happen(t, db, by, "followed", 1)
 	const writers, each, readers = 8, 10, 3
 	nodes := []*sqlstore.DB{db, other}

@@ -2,10 +2,12 @@ package sqlstore_test
 
 import (
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/databases"
 )
 
 func TestEventFollow(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			at := url(t)
 			db, by, _ := signing(t, at)
@@ -47,8 +49,8 @@ func TestEventFollow(t *testing.T) {
 			if has(news) || has(db.Recorded()) {
 				t.Error("linking nothing, or linking itself, counts as a change")
 			}
-			other := open(t, at, keyring(t))
-			other.SignEvents(digester("key"))
+			other := open(t, at, databases.Keyring(t))
+			other.SignEvents(databases.Digester("key"))
 			if err := rename(t.Context(), other, by, ws, 3); err != nil {
 				t.Fatal(err)
 			}

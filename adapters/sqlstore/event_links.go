@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 )
 
@@ -18,26 +19,26 @@ const (
 // LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in the order of
 // their ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer of events
 // waits for the lock of a chain. Followers in this process are notified of the events that any node has linked.
-func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
-	if db.digester() == nil {
+func (store *DB) LinkEvents(ctx context.Context, now time.Time) error {
+	if store.Digester() == nil {
 		return nil
 	}
-	changed, err := db.linkAll(ctx, now)
-	return errors.Join(changed, err, db.tellFollowers(ctx))
+	changed, err := store.linkAll(ctx, now)
+	return errors.Join(changed, err, store.TellFollowers(ctx))
 }
 
 // linkAll links and moves all new events. Those of chains that were changed are only moved: changed says which.
-func (db *DB) linkAll(ctx context.Context, now time.Time) (changed, err error) {
-	d := db.digester()
+func (store *DB) linkAll(ctx context.Context, now time.Time) (changed, err error) {
+	d := store.Digester()
 	if d == nil {
 		return nil, nil
 	}
-	if err := db.beginChains(ctx, d, now); err != nil {
+	if err := store.beginChains(ctx, d, now); err != nil {
 		return nil, err
 	}
 	for {
 		var chains []chainKey
-		if err := db.list(ctx, &chains, `
+		if err := store.List(ctx, &chains, `
 			SELECT org_id, workspace_id FROM new_events
 			UNION SELECT org_id, workspace_id FROM events WHERE chain_seq = 0 AND signature IS NOT NULL
 			ORDER BY workspace_id, org_id LIMIT ?`, chainsAtOnce); err != nil {
@@ -46,10 +47,10 @@ func (db *DB) linkAll(ctx context.Context, now time.Time) (changed, err error) {
 		linked := 0
 		var broken, failed []error
 		for _, key := range chains {
-			n, err := db.linkSome(ctx, d, key, now)
+			n, err := store.linkSome(ctx, d, key, now)
 			if errors.Is(err, ErrChainChanged) {
 				broken = append(broken, err)
-				n, err = db.moveUnlinked(ctx, key)
+				n, err = store.moveUnlinked(ctx, key)
 			}
 			if linked += n; err != nil {
 				failed = append(failed, err)
@@ -69,15 +70,15 @@ type unlinkedRow struct {
 	Moved     bool   `db:"moved"` // it is in the table events: a release before 0147 wrote it, or its chain was changed
 }
 
-func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
-	err = db.inTx(ctx, func(tx *DB) error {
+func (store *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
+	err = store.inTx(ctx, func(tx *DB) error {
 		c, err := tx.lockedChain(ctx, d, key, now)
 		if err != nil {
 			return err
 		}
-		eventID := tx.dialect.EventID + ` AS id`
+		eventID := tx.Dialect.EventID + ` AS id`
 		var rows []unlinkedRow
-		if err := tx.list(ctx, &rows, `
+		if err := tx.List(ctx, &rows, `
 			SELECT `+eventID+`, signature, FALSE AS moved FROM new_events WHERE workspace_id = ? AND org_id = ?
 			UNION ALL SELECT `+eventID+`, signature, TRUE FROM events WHERE workspace_id = ? AND org_id = ?
 				AND chain_seq = 0 AND signature IS NOT NULL
@@ -88,8 +89,8 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 		if linked == 0 { // another node was faster
 			return nil
 		}
-		tx.changing(key.Workspace) // the events get their places
-		tx.tx.links = true
+		tx.DeclareChange(key.Workspace) // the events get their places
+		tx.Tx.Links = true
 		for len(rows) > 0 {
 			some := rows
 			if i := slices.IndexFunc(rows, func(r unlinkedRow) bool { return r.Moved != rows[0].Moved }); i > 0 {
@@ -100,59 +101,59 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 			}
 			rows = rows[len(some):]
 		}
-		return tx.run(ctx, saveChain(d, c), wakeWebhooks(key.Workspace, now))
+		return tx.Run(ctx, saveChain(d, c), wakeWebhooks(key.Workspace, now))
 	})
 	return linked, err
 }
 
 // link gives rows, which are all in the same table, the next places of a chain.
-func (db *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []unlinkedRow) error {
+func (store *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []unlinkedRow) error {
 	before := c.Seq
 	ids, hashes := make([]string, len(rows)), make([][]byte, len(rows))
 	for i, r := range rows {
 		ids[i], hashes[i] = r.ID, c.Append(d, r.Signature)
 	}
 	if !rows[0].Moved {
-		return db.run(ctx, db.moveWrites(ids, before, slices.Concat(hashes...))...)
+		return store.Run(ctx, store.moveWrites(ids, before, slices.Concat(hashes...))...)
 	}
-	links := make([]write, len(rows))
+	links := make([]db.Write, len(rows))
 	for i := range rows {
-		links[i] = write{`UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`,
-			[]any{before + int64(i) + 1, hashes[i], ids[i]}}
+		links[i] = db.Write{Query: `UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`,
+			Args: []any{before + int64(i) + 1, hashes[i], ids[i]}}
 	}
-	return db.saveLinks(ctx, links)
+	return store.saveLinks(ctx, links)
 }
 
 // moveWrites returns the writes that move new events to the table events, where they get the places after seq in the
 // order of their ids, with their hashes, which all have the same length; without hashes they get no place.
-func (db *DB) moveWrites(ids []string, seq int64, hashes []byte) []write {
-	which := newConditions(`TRUE`)
-	oneOf(which, `id`, ids)
+func (store *DB) moveWrites(ids []string, seq int64, hashes []byte) []db.Write {
+	which := db.NewConditions(`TRUE`)
+	db.OneOf(which, `id`, ids)
 	place, args := `0, NULL`, []any(nil)
 	if len(hashes) > 0 {
-		number := `row_number() OVER (ORDER BY ` + db.dialect.EventID + `)`
-		place = `CAST(? AS BIGINT) + ` + number + `, substr(CAST(? AS ` + db.dialect.Binary + `),
+		number := `row_number() OVER (ORDER BY ` + store.Dialect.EventID + `)`
+		place = `CAST(? AS BIGINT) + ` + number + `, substr(CAST(? AS ` + store.Dialect.Binary + `),
 			CAST(1 + CAST(? AS BIGINT) * (` + number + ` - 1) AS INTEGER), CAST(? AS INTEGER))`
 		size := len(hashes) / len(ids)
 		args = []any{seq, hashes, size, size}
 	}
-	return []write{
-		{`INSERT INTO events (` + recordedColumns + `, chain_seq, chain_hash)
-			SELECT ` + recordedColumns + `, ` + place + ` FROM new_events WHERE ` + which.sql(), append(args, which.args()...)},
-		{`DELETE FROM new_events WHERE ` + which.sql(), which.args()},
+	return []db.Write{
+		{Query: `INSERT INTO events (` + db.RecordedColumns + `, chain_seq, chain_hash)
+			SELECT ` + db.RecordedColumns + `, ` + place + ` FROM new_events WHERE ` + which.SQL(), Args: append(args, which.Args()...)},
+		{Query: `DELETE FROM new_events WHERE ` + which.SQL(), Args: which.Args()},
 	}
 }
 
 // saveLinks writes links in few statements. A remainder is written one by one, because each number of joined links is
 // another statement to prepare.
-func (db *DB) saveLinks(ctx context.Context, links []write) error {
+func (store *DB) saveLinks(ctx context.Context, links []db.Write) error {
 	for ; len(links) >= linksJoined; links = links[linksJoined:] {
-		if err := db.run(ctx, links[:linksJoined]...); err != nil {
+		if err := store.Run(ctx, links[:linksJoined]...); err != nil {
 			return err
 		}
 	}
 	for _, link := range links {
-		if err := db.run(ctx, link); err != nil {
+		if err := store.Run(ctx, link); err != nil {
 			return err
 		}
 	}
@@ -160,15 +161,15 @@ func (db *DB) saveLinks(ctx context.Context, links []write) error {
 }
 
 // moveUnlinked moves new events of a chain that is not continued, so that few events are in the table without indexes.
-func (db *DB) moveUnlinked(ctx context.Context, key chainKey) (moved int, err error) {
-	err = db.inTx(ctx, func(tx *DB) error {
+func (store *DB) moveUnlinked(ctx context.Context, key chainKey) (moved int, err error) {
+	err = store.inTx(ctx, func(tx *DB) error {
 		var ids []string
-		if err := tx.list(ctx, &ids, `SELECT t.id FROM new_events t WHERE t.workspace_id = ? AND t.org_id = ?
-			ORDER BY t.id LIMIT ?`+tx.dialect.Lock, key.Workspace, key.Org, linksAtOnce); err != nil || len(ids) == 0 {
+		if err := tx.List(ctx, &ids, `SELECT t.id FROM new_events t WHERE t.workspace_id = ? AND t.org_id = ?
+			ORDER BY t.id LIMIT ?`+tx.Dialect.Lock, key.Workspace, key.Org, linksAtOnce); err != nil || len(ids) == 0 {
 			return err
 		}
 		moved = len(ids)
-		return tx.run(ctx, tx.moveWrites(ids, 0, nil)...)
+		return tx.Run(ctx, tx.moveWrites(ids, 0, nil)...)
 	})
 	return moved, err
 }

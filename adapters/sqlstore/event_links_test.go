@@ -12,10 +12,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/databases"
 )
 
 func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			db, by, direct := signing(t, url(t))
 			list := func(t *testing.T, ws identity.WorkspaceID, f event.Filter) (places []int64, ids []string) {

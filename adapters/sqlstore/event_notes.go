@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -29,8 +30,8 @@ type Notes struct {
 var _ ports.Notes = (*Notes)(nil)
 
 // NewNotes returns the notes of db. Failures are discarded without Report.
-func NewNotes(db *DB) *Notes {
-	return &Notes{db: db, report: func(error) {}, known: map[[sha256.Size]byte]time.Time{}}
+func NewNotes(store *DB) *Notes {
+	return &Notes{db: store, report: func(error) {}, known: map[[sha256.Size]byte]time.Time{}}
 }
 
 // Report sets the function that gets failures. It must be called before Note.
@@ -75,13 +76,13 @@ func (s *Notes) postpone(key [sha256.Size]byte, until time.Time) {
 
 func (s *Notes) write(ctx context.Context, key [sha256.Size]byte, n *event.Note) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		written, err := tx.exec(ctx, `
+		written, err := tx.Exec(ctx, `
 			INSERT INTO event_marks (mark, until) VALUES (?, ?)
 			ON CONFLICT (mark) DO UPDATE SET until = excluded.until WHERE event_marks.until < excluded.until`,
-			key[:], micros(n.Until))
+			key[:], db.Micros(n.Until))
 		if err != nil || written == 0 {
 			return err
 		}
-		return tx.record(ctx, n.Events())
+		return tx.Record(ctx, n.Events())
 	})
 }

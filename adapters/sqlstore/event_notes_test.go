@@ -7,12 +7,13 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -23,7 +24,7 @@ func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
 			n.By.At = at
 			return n
 		}
-		tamper, notes := unguarded(t, url), sqlstore.NewNotes(db)
+		tamper, notes := databases.Unguarded(t, url), sqlstore.NewNotes(db)
 		var failed []error
 		notes.Report(func(err error) { failed = append(failed, err) })
 		rename := func(from, to string) {

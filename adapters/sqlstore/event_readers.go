@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -29,15 +30,15 @@ var readable = `(actor_id = ? OR subject = ? OR type IN (` + typesFor(event.Ever
 
 // readableBy adds the condition that a reader who is no admin may read an event. It leaves out rows without an index,
 // so the caller bounds how many are examined.
-func readableBy(where *conditions, by *identity.Actor) {
+func readableBy(where *db.Conditions, by *identity.Actor) {
 	if by == nil {
 		return
 	}
-	prompts, chats := newConditions(`TRUE`), newConditions(`TRUE`)
+	prompts, chats := db.NewConditions(`TRUE`), db.NewConditions(`TRUE`)
 	seenBy(prompts, *by)
 	chatSeenBy(chats, *by)
 	before, rest, _ := strings.Cut(readable, "%")
 	between, after, _ := strings.Cut(rest, "%")
-	args := append([]any{by.User, string(by.User)}, prompts.args()...)
-	where.when(true, before+prompts.sql()+between+chats.sql()+after, append(args, chats.args()...)...)
+	args := append([]any{by.User, string(by.User)}, prompts.Args()...)
+	where.When(true, before+prompts.SQL()+between+chats.SQL()+after, append(args, chats.Args()...)...)
 }

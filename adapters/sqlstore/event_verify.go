@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -16,20 +17,20 @@ var ErrNotSigning = errors.New("the key of the chains is not known")
 
 // VerifyEvents checks the chain of one workspace, or of all if ws is empty, and calls report with each result.
 // It reads each chain in one snapshot, and changes nothing.
-func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
-	d := db.digester()
+func (store *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
+	d := store.Digester()
 	if d == nil {
 		return ErrNotSigning
 	}
-	where := newConditions(`TRUE`)
-	where.when(ws != "", `workspace_id = ?`, ws)
+	where := db.NewConditions(`TRUE`)
+	where.When(ws != "", `workspace_id = ?`, ws)
 	var all, linked []chainKey
-	if err := db.list(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM recorded_events WHERE `+where.sql(),
-		where.args()...); err != nil {
+	if err := store.List(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM recorded_events WHERE `+where.SQL(),
+		where.Args()...); err != nil {
 		return err
 	}
-	if err := db.list(ctx, &linked, `SELECT org_id, workspace_id FROM event_chains WHERE `+where.sql()+
-		` AND org_id <> ''`, where.args()...); err != nil {
+	if err := store.List(ctx, &linked, `SELECT org_id, workspace_id FROM event_chains WHERE `+where.SQL()+
+		` AND org_id <> ''`, where.Args()...); err != nil {
 		return err
 	}
 	all = append(all, linked...)
@@ -37,7 +38,7 @@ func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report 
 		return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Workspace, b.Workspace))
 	})
 	for _, key := range slices.Compact(all) {
-		found, err := db.verifyChain(ctx, d, key)
+		found, err := store.verifyChain(ctx, d, key)
 		if err == nil {
 			err = report(found)
 		}
@@ -51,7 +52,7 @@ func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report 
 // Verify implements ports.Events.
 func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64,
 	most int) (part event.Part, err error) {
-	d := s.db.digester()
+	d := s.db.Digester()
 	if d == nil {
 		return part, ErrNotSigning
 	}
@@ -63,9 +64,9 @@ func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.Wor
 }
 
 // verifyChain checks one chain, in one snapshot of the database.
-func (db *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
+func (store *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
 	var whole event.Part
-	err := db.snapshot(ctx, func(snapshot *DB) (err error) {
+	err := store.snapshot(ctx, func(snapshot *DB) (err error) {
 		whole, err = snapshot.verifyPart(ctx, d, key, 0, math.MaxInt)
 		return err
 	})
@@ -73,34 +74,34 @@ func (db *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (ev
 }
 
 // verifyPart checks at most so many links after a place; after the last link also the events that are not linked.
-func (db *DB) verifyPart(
+func (store *DB) verifyPart(
 	ctx context.Context, d event.Digest, key chainKey, after int64, most int,
 ) (event.Part, error) {
-	began, err := db.storedChain(ctx, chainKey{})
+	began, err := store.storedChain(ctx, chainKey{})
 	if err != nil {
 		return event.Part{}, err
 	}
-	c, err := db.storedChain(ctx, key)
+	c, err := store.storedChain(ctx, key)
 	if err != nil {
 		return event.Part{}, err
 	}
 	v := event.NewVerifier(d, key.Org, key.Workspace, c, began)
 	if after > 0 {
 		var hash []byte
-		if _, err := db.get(ctx, &hash, `SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ?
+		if _, err := store.Get(ctx, &hash, `SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ?
 			AND chain_seq = ?`, key.Workspace, key.Org, after); err != nil {
 			return event.Part{}, err
 		}
 		v.Resume(after, hash)
 	}
-	more, err := db.eachLink(ctx, key, `events WHERE chain_seq > 0`, after+1, most, v.Linked)
+	more, err := store.eachLink(ctx, key, `events WHERE chain_seq > 0`, after+1, most, v.Linked)
 	if err != nil {
 		return event.Part{}, err
 	}
 	if more {
 		return v.Part(), nil
 	}
-	if _, err := db.eachLink(ctx, key, `recorded_events WHERE chain_seq <= 0`, math.MinInt64, math.MaxInt,
+	if _, err := store.eachLink(ctx, key, `recorded_events WHERE chain_seq <= 0`, math.MinInt64, math.MaxInt,
 		v.Unlinked); err != nil {
 		return event.Part{}, err
 	}
@@ -108,9 +109,9 @@ func (db *DB) verifyPart(
 }
 
 // storedChain reads a chain; nil if there is none.
-func (db *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, error) {
+func (store *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, error) {
 	var row chainRow
-	found, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
+	found, err := store.Get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
 		AND t.org_id = ?`, key.Workspace, key.Org)
 	if err != nil || !found {
 		return nil, err
@@ -120,7 +121,7 @@ func (db *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, erro
 
 // eachLink calls f for the events of a workspace in a table that fit its condition, in the order of the chain: about as
 // many as most, from place seq on. It reports whether there are more.
-func (db *DB) eachLink(
+func (store *DB) eachLink(
 	ctx context.Context, key chainKey, table string, seq int64, most int, f func(*event.Link),
 ) (more bool, err error) {
 	const atOnce = 1000
@@ -132,7 +133,7 @@ func (db *DB) eachLink(
 			Seq       int64  `db:"chain_seq"`
 			Hash      []byte `db:"chain_hash"`
 		}
-		if err := db.list(ctx, &rows, `
+		if err := store.List(ctx, &rows, `
 			SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
 			address, signature, redaction, chain_seq, chain_hash
 			FROM `+table+` AND workspace_id = ? AND org_id = ? AND (chain_seq > ? OR chain_seq = ? AND id > ?)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -19,7 +20,7 @@ var _ ports.Events = (*Events)(nil)
 
 // Follow implements ports.Events.
 func (s *Events) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()) {
-	return s.db.follow(ws)
+	return s.db.Follow(ws)
 }
 
 type eventRow struct {
@@ -53,7 +54,7 @@ const idLag = time.Hour
 func (r *eventRow) event() event.Event {
 	return event.Event{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key,
-		Session: r.Session, Subject: r.Subject, At: fromMicros(r.At),
+		Session: r.Session, Subject: r.Subject, At: db.FromMicros(r.At),
 		Request: identity.Request{ID: r.RequestID, Address: r.Address}, Seq: r.Seq,
 		Revision: r.Revision,
 	}
@@ -62,42 +63,42 @@ func (r *eventRow) event() event.Event {
 // List implements ports.Events. An index serves one filter, the most selective of several; the number of rows that the
 // others filter out is bounded.
 func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
-	eventID, where := s.db.dialect.EventID, newConditions(`workspace_id = ?`, ws)
-	where.bounded(eventID, q.After, "")
-	where.when(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
-	where.when(!f.CreatedBefore.IsZero(), eventID+` < ?`, id.Floor(event.Prefix, f.CreatedBefore.Add(idLag)))
+	eventID, where := s.db.Dialect.EventID, db.NewConditions(`workspace_id = ?`, ws)
+	where.PageBounds(eventID, q.After, "")
+	where.When(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
+	where.When(!f.CreatedBefore.IsZero(), eventID+` < ?`, id.Floor(event.Prefix, f.CreatedBefore.Add(idLag)))
 	type filter struct{ condition, value string }
 	filters := slices.DeleteFunc([]filter{{`request_id = ?`, f.Request}, {`subject = ?`, f.Subject},
 		{`actor_id = ?`, string(f.Actor)}, {`type = ?`, f.Type}},
 		func(by filter) bool { return by.value == "" })
 	if len(filters) > 0 {
-		where.when(true, filters[0].condition, filters[0].value)
+		where.When(true, filters[0].condition, filters[0].value)
 	}
 	floor := ""
 	if len(filters) > 1 || f.Reader != nil {
 		var err error
-		if floor, err = s.db.floor(ctx, s.db.scans.events, branch{`recorded_events`, eventID, where}); err != nil {
+		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Events, db.Branch{From: `recorded_events`, ID: eventID, Where: where}); err != nil {
 			return event.Page{}, err
 		}
-		where.bounded(eventID, "", floor)
+		where.PageBounds(eventID, "", floor)
 	}
 	for _, by := range filters[min(1, len(filters)):] {
-		where.when(true, by.condition, by.value)
+		where.When(true, by.condition, by.value)
 	}
 	readableBy(where, f.Reader)
 	// the + prevents the use of the index of all workspaces
-	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter))
-	where.when(!f.CreatedBefore.IsZero(), `+created_at < ?`, micros(f.CreatedBefore))
-	rows, err := packedEvents.list(ctx, s.db, eventID+` DESC`, `
+	where.When(!f.CreatedAfter.IsZero(), `+created_at > ?`, db.Micros(f.CreatedAfter))
+	where.When(!f.CreatedBefore.IsZero(), `+created_at < ?`, db.Micros(f.CreatedBefore))
+	rows, err := packedEvents.List(ctx, s.db.DB, eventID+` DESC`, `
 		SELECT `+eventColumns+`
-		FROM recorded_events AS events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
+		FROM recorded_events AS events WHERE `+where.SQL()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err
 	}
-	return endingAt(page.Cut(eventsOf(rows), q.Limit, func(e event.Event) string { return e.ID }), floor), nil
+	return db.ContinueAt(page.Cut(eventsOf(rows), q.Limit, func(e event.Event) string { return e.ID }), floor), nil
 }
 
-var packedEvents = newPackedList[eventRow]()
+var packedEvents = db.NewPackedList[eventRow]()
 
 // eventsOf returns the events of rows, with their data as it is stored.
 func eventsOf(rows []eventRow) []event.Event {

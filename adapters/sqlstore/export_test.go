@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // BoundScans makes every page of a filtered list end after n rows that it examined.
-func BoundScans(db *DB, n int) {
-	db.scans = scanBounds{templates: n, keys: n, presences: n, events: n}
+func BoundScans(store *DB, n int) {
+	store.Scans = db.ScanBounds{Templates: n, Keys: n, Presences: n, Events: n}
 }
 
 // ChatQuery reads a chat template.
@@ -22,17 +23,17 @@ func RenewingEvery(s *Idempotency, interval time.Duration) *Idempotency {
 }
 
 // Exec runs a statement that no store has.
-func Exec(ctx context.Context, db *DB, query string, args ...any) error {
-	_, err := db.exec(ctx, query, args...)
+func Exec(ctx context.Context, store *DB, query string, args ...any) error {
+	_, err := store.Exec(ctx, query, args...)
 	return err
 }
 
 // InTx runs fn in a transaction.
-func InTx(ctx context.Context, db *DB, fn func(tx *DB) error) error { return db.inTx(ctx, fn) }
+func InTx(ctx context.Context, store *DB, fn func(tx *DB) error) error { return store.inTx(ctx, fn) }
 
 // NoteLost notes that the holder of a reference lost its prompt, as a node does that has read so.
-func NoteLost(ctx context.Context, db *DB, by identity.Actor, r prompt.Reference, owner identity.UserID) error {
-	return db.noteReference(ctx, by, r, owner, true)
+func NoteLost(ctx context.Context, store *DB, by identity.Actor, r prompt.Reference, owner identity.UserID) error {
+	return store.noteReference(ctx, by, r, owner, true)
 }
 
 // SweepBatch is the most rows that one transaction of the sweep removes.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -93,7 +94,7 @@ func (s *Erasures) exportEvents(
 	ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error,
 ) error {
 	var spaces []identity.WorkspaceID
-	if err := s.db.list(ctx, &spaces, `SELECT id FROM workspaces WHERE org_id = ? ORDER BY id`, org); err != nil {
+	if err := s.db.List(ctx, &spaces, `SELECT id FROM workspaces WHERE org_id = ? ORDER BY id`, org); err != nil {
 		return err
 	}
 	left := account.MaxExported
@@ -117,10 +118,10 @@ func (s *Erasures) exportEvents(
 }
 
 // exportRows reads at most limit rows of any shape, and whether there are more.
-func (db *DB) exportRows(
+func (store *DB) exportRows(
 	ctx context.Context, limit int, query string, args ...any,
 ) (found []map[string]any, more bool, err error) {
-	rows, err := db.rows(ctx, query, append(args, limit+1)...)
+	rows, err := store.Rows(ctx, query, append(args, limit+1)...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -138,7 +139,7 @@ func (db *DB) exportRows(
 		}
 		found = append(found, row)
 	}
-	return found, false, db.wrapErr(ctx, rows.Err())
+	return found, false, store.WrapErr(ctx, rows.Err())
 }
 
 // exportValue returns a column as an export shows it.
@@ -152,7 +153,7 @@ func exportValue(column string, v any) any {
 			if t == 0 {
 				return nil
 			}
-			return fromMicros(t).Format(time.RFC3339)
+			return db.FromMicros(t).Format(time.RFC3339)
 		}
 		if column == "email_verified" || column == "operator" || column == "service" { // SQLite has numbers
 			return t != 0

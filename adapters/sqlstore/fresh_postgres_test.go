@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -29,7 +30,7 @@ const postgresSchemaFile = "migrations/schema/postgres.sql"
 // privileges included. It also writes the schema if ATRIUM_SCHEMA is set, like the test of SQLite.
 func TestTheSchemaOfAFreshPostgreSQLIsThatOfTheMigrations(t *testing.T) {
 	migrated, fresh := services.Postgres(t), services.Postgres(t)
-	db := raw(t, migrated)
+	db := databases.Raw(t, migrated)
 	migrateStepwise(t, db)
 	if os.Getenv("ATRIUM_SCHEMA") != "" {
 		if err := os.WriteFile(postgresSchemaFile, []byte(postgresSchemaOf(t, db)), 0o600); err != nil {
@@ -37,7 +38,7 @@ func TestTheSchemaOfAFreshPostgreSQLIsThatOfTheMigrations(t *testing.T) {
 		}
 		t.Skip("the schema is written; run this test again to compare it")
 	}
-	open(t, fresh, keyring(t))
+	open(t, fresh, databases.Keyring(t))
 	got, want := dumpOf(t, fresh), dumpOf(t, migrated)
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
@@ -56,7 +57,7 @@ func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.
 	t.Parallel()
 	const limit = 3 * time.Second
 	url := services.Postgres(t)
-	db := raw(t, url)
+	db := databases.Raw(t, url)
 	other, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func postgresSchemaOf(t *testing.T, db *sql.DB) string {
 // server does.
 func TestAStartThatEndsInTheMiddleLeavesNothing(t *testing.T) {
 	url, ctx := services.Postgres(t), t.Context()
-	db := raw(t, url)
+	db := databases.Raw(t, url)
 	// Triggers are created last.
 	if _, err := db.ExecContext(ctx, `CREATE FUNCTION crash() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -183,7 +184,7 @@ CREATE EVENT TRIGGER crashes ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') E
 		t.Fatal(err)
 	}
 	config := sqlstore.Config{URL: secret.New(url), MaxConns: 4, StatementTimeout: proof.Patience}
-	if _, _, err := sqlstore.Open(ctx, config, keyring(t), sql.OpenDB); err == nil {
+	if _, _, err := sqlstore.Open(ctx, config, databases.Keyring(t), sql.OpenDB); err == nil {
 		t.Fatal("it was opened, although its connection has ended")
 	}
 	tables := `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`
@@ -193,7 +194,7 @@ CREATE EVENT TRIGGER crashes ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') E
 	if _, err := db.ExecContext(ctx, `DROP EVENT TRIGGER crashes; DROP FUNCTION crash()`); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(t, url, keyring(t)).Ready(ctx); err != nil {
+	if err := open(t, url, databases.Keyring(t)).Ready(ctx); err != nil {
 		t.Errorf("the next start: %v", err)
 	}
 }
@@ -202,7 +203,7 @@ CREATE EVENT TRIGGER crashes ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') E
 // before ADR 129 do, while the schema is created.
 func TestAStartBesideANodeOfAnEarlierRelease(t *testing.T) {
 	url, ctx := services.Postgres(t), t.Context()
-	db := raw(t, url)
+	db := databases.Raw(t, url)
 	other, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +236,7 @@ func TestAStartBesideANodeOfAnEarlierRelease(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := open(t, url, keyring(t)).Ready(ctx); err != nil {
+	if err := open(t, url, databases.Keyring(t)).Ready(ctx); err != nil {
 		t.Errorf("the start beside it: %v", err)
 	}
 }

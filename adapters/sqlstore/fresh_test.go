@@ -16,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
+	"github.com/atrium-hq/atrium/test/databases"
 )
 
 const schemaFile = "migrations/schema/sqlite.sql"
@@ -53,7 +54,7 @@ func TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := raw(t, migrated)
+	db := databases.Raw(t, migrated)
 	steps, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +68,8 @@ func TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations(t *testing.T) {
 		}
 		t.Skip("the schema is written; run this test again to compare it")
 	}
-	open(t, fresh, keyring(t))
-	other := raw(t, fresh)
+	open(t, fresh, databases.Keyring(t))
+	other := databases.Raw(t, fresh)
 	for what, list := range map[string]string{
 		"objects": `SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY type, name`,
 		"applied": `SELECT version_id || ' ' || is_applied FROM goose_db_version ORDER BY id`,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -46,7 +47,7 @@ func scarce(t *testing.T, limit int) string {
 // TestRequestsWaitWhileTheServerAcceptsNoMoreConnections lets a node want more connections than PostgreSQL allows.
 func TestRequestsWaitWhileTheServerAcceptsNoMoreConnections(t *testing.T) {
 	url := scarce(t, 4)
-	db := open(t, url, keyring(t)) // its pools may have ten
+	db := open(t, url, databases.Keyring(t)) // its pools may have ten
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -37,8 +38,8 @@ type groupRow struct {
 func (r *groupRow) group() account.Group {
 	return account.Group{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Name: r.Name, Role: r.Role, External: r.External,
-		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-		UpdatedAt: fromMicros(r.UpdatedAt), Size: r.Size,
+		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
+		UpdatedAt: db.FromMicros(r.UpdatedAt), Size: r.Size,
 	}
 }
 
@@ -65,11 +66,11 @@ func (g groupIDs) list() (ids []identity.UserID) {
 func (s *Groups) List(
 	ctx context.Context, ws identity.WorkspaceID, q page.Query,
 ) (account.GroupPage, error) {
-	where := newConditions(`t.workspace_id = ?`, ws)
-	where.bounded(`t.id`, q.After, "")
+	where := db.NewConditions(`t.workspace_id = ?`, ws)
+	where.PageBounds(`t.id`, q.After, "")
 	var rows []groupRow
-	if err := s.db.list(ctx, &rows, `SELECT `+groupColumns+` FROM user_groups t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+groupColumns+` FROM user_groups t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return account.GroupPage{}, err
 	}
 	found := make([]account.Group, len(rows))
@@ -84,9 +85,9 @@ func (s *Groups) Get(ctx context.Context, ws identity.WorkspaceID, id identity.U
 	return s.db.group(ctx, ws, id)
 }
 
-func (db *DB) group(ctx context.Context, ws identity.WorkspaceID, id identity.UserID) (*account.Group, error) {
+func (store *DB) group(ctx context.Context, ws identity.WorkspaceID, id identity.UserID) (*account.Group, error) {
 	var row groupRow
-	found, err := db.get(ctx, &row, `SELECT `+groupColumns+` FROM user_groups t WHERE t.id = ? AND t.workspace_id = ?`,
+	found, err := store.Get(ctx, &row, `SELECT `+groupColumns+` FROM user_groups t WHERE t.id = ? AND t.workspace_id = ?`,
 		id, ws)
 	if err == nil && !found {
 		err = account.ErrGroupNotFound
@@ -107,7 +108,7 @@ func (s *Groups) People(
 	ctx context.Context, ws identity.WorkspaceID, id identity.UserID, q page.Query,
 ) (account.MemberPage, error) {
 	var rows []memberRow
-	if err := s.db.list(ctx, &rows, groupPeople+`AND p.user_id > ? ORDER BY p.user_id LIMIT ?`, id, ws, q.After,
+	if err := s.db.List(ctx, &rows, groupPeople+`AND p.user_id > ? ORDER BY p.user_id LIMIT ?`, id, ws, q.After,
 		q.Limit+1); err != nil {
 		return account.MemberPage{}, err
 	}
@@ -131,7 +132,7 @@ func (s *Groups) Add(
 			return err
 		}
 		var count int
-		if _, err := tx.get(ctx, &count, `SELECT COUNT(*) FROM user_groups WHERE workspace_id = ?`, w.ID); err != nil {
+		if _, err := tx.Get(ctx, &count, `SELECT COUNT(*) FROM user_groups WHERE workspace_id = ?`, w.ID); err != nil {
 			return err
 		}
 		g, err := change(w, count)
@@ -148,10 +149,10 @@ func (s *Groups) Add(
 		if err := tx.addUser(ctx, u); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO user_groups (id, org_id, workspace_id, name, name_key, role, external_id,
+		if _, err := tx.Exec(ctx, `INSERT INTO user_groups (id, org_id, workspace_id, name, name_key, role, external_id,
 			created_by, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			g.ID, g.Org, g.Workspace, g.Name, groupNameKey(g), g.Role, g.External, g.CreatedBy, g.Revision,
-			micros(g.CreatedAt), micros(g.UpdatedAt)); err != nil {
+			db.Micros(g.CreatedAt), db.Micros(g.UpdatedAt)); err != nil {
 			return err
 		}
 		if g.External != "" {
@@ -159,7 +160,7 @@ func (s *Groups) Add(
 				return err
 			}
 		}
-		return tx.record(ctx, g.RecordedAt(g.Revision, string(g.ID)))
+		return tx.Record(ctx, g.RecordedAt(g.Revision, string(g.ID)))
 	})
 }
 
@@ -167,9 +168,9 @@ func (s *Groups) Add(
 func groupNameKey(g *account.Group) string { return strings.ToLower(g.Name) }
 
 // groupNameIsFree need not consider concurrent transactions: the workspace is locked.
-func (db *DB) groupNameIsFree(ctx context.Context, g *account.Group) error {
+func (store *DB) groupNameIsFree(ctx context.Context, g *account.Group) error {
 	var other string
-	found, err := db.get(ctx, &other, `SELECT id FROM user_groups WHERE workspace_id = ? AND name_key = ? AND id <> ?`,
+	found, err := store.Get(ctx, &other, `SELECT id FROM user_groups WHERE workspace_id = ? AND name_key = ? AND id <> ?`,
 		g.Workspace, groupNameKey(g), g.ID)
 	if found {
 		return account.ErrGroupNameTaken
@@ -229,8 +230,8 @@ func (s *Groups) Update(
 			}
 		}
 		g.Size = len(g.People)
-		tx.forget()
-		return tx.record(ctx, append(w.RecordedAt(w.Revision, string(w.ID)), g.RecordedAt(g.Revision, string(g.ID))...))
+		tx.Forget()
+		return tx.Record(ctx, append(w.RecordedAt(w.Revision, string(w.ID)), g.RecordedAt(g.Revision, string(g.ID))...))
 	})
 	if err != nil {
 		return nil, err
@@ -240,11 +241,11 @@ func (s *Groups) Update(
 
 // loadGroupPeople reads the people of a group that is about to change, with their memberships, and in how many groups
 // each of the users in also is.
-func (db *DB) loadGroupPeople(
+func (store *DB) loadGroupPeople(
 	ctx context.Context, w *account.Workspace, g *account.Group, also []identity.UserID,
 ) error {
 	var rows []memberRow
-	if err := db.list(ctx, &rows, groupPeople, g.ID, w.ID); err != nil {
+	if err := store.List(ctx, &rows, groupPeople, g.ID, w.ID); err != nil {
 		return err
 	}
 	g.People = map[identity.UserID]struct{}{}
@@ -257,7 +258,7 @@ func (db *DB) loadGroupPeople(
 		if !isMember {
 			continue
 		}
-		if _, err := db.get(ctx, &m.Groups, `SELECT COUNT(*) FROM group_people WHERE workspace_id = ? AND user_id = ?`,
+		if _, err := store.Get(ctx, &m.Groups, `SELECT COUNT(*) FROM group_people WHERE workspace_id = ? AND user_id = ?`,
 			w.ID, user); err != nil {
 			return err
 		}
@@ -267,67 +268,67 @@ func (db *DB) loadGroupPeople(
 }
 
 // saveGroup writes a group whose people were before.
-func (db *DB) saveGroup(ctx context.Context, g *account.Group, before map[identity.UserID]struct{}) error {
+func (store *DB) saveGroup(ctx context.Context, g *account.Group, before map[identity.UserID]struct{}) error {
 	for user := range before {
 		if _, stays := g.People[user]; !stays {
-			if err := db.leaveGroup(ctx, g, user); err != nil {
+			if err := store.leaveGroup(ctx, g, user); err != nil {
 				return err
 			}
 		}
 	}
 	for user := range g.People {
 		if _, was := before[user]; !was {
-			if err := db.joinGroup(ctx, g, user); err != nil {
+			if err := store.joinGroup(ctx, g, user); err != nil {
 				return err
 			}
 		}
 	}
 	if g.Deleted {
-		return db.deleteGroup(ctx, g)
+		return store.deleteGroup(ctx, g)
 	}
-	if err := db.groupNameIsFree(ctx, g); err != nil {
+	if err := store.groupNameIsFree(ctx, g); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `UPDATE user_groups SET name = ?, name_key = ?, role = ?, external_id = ?, revision = ?,
+	if _, err := store.Exec(ctx, `UPDATE user_groups SET name = ?, name_key = ?, role = ?, external_id = ?, revision = ?,
 		updated_at = ? WHERE id = ? AND workspace_id = ?`, g.Name, groupNameKey(g), g.Role, g.External, g.Revision,
-		micros(g.UpdatedAt), g.ID, g.Workspace); err != nil {
+		db.Micros(g.UpdatedAt), g.ID, g.Workspace); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `UPDATE users SET name = ? WHERE id = ? AND org_id = ? AND name <> ?`, g.Name, g.ID, g.Org,
+	_, err := store.Exec(ctx, `UPDATE users SET name = ? WHERE id = ? AND org_id = ? AND name <> ?`, g.Name, g.ID, g.Org,
 		g.Name)
 	return err
 }
 
 // joinGroup adds a person to a group. memberships.grouped lets reads of all others skip the look-up of groups.
-func (db *DB) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
-	if _, err := db.exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at) VALUES (?, ?, ?, ?)`,
-		g.ID, g.Workspace, user, micros(g.UpdatedAt)); err != nil {
+func (store *DB) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
+	if _, err := store.Exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at) VALUES (?, ?, ?, ?)`,
+		g.ID, g.Workspace, user, db.Micros(g.UpdatedAt)); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, g.Workspace,
+	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, g.Workspace,
 		user)
 	return err
 }
 
-func (db *DB) leaveGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
-	if _, err := db.exec(ctx, `DELETE FROM group_people WHERE group_id = ? AND user_id = ?`, g.ID, user); err != nil {
+func (store *DB) leaveGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
+	if _, err := store.Exec(ctx, `DELETE FROM group_people WHERE group_id = ? AND user_id = ?`, g.ID, user); err != nil {
 		return err
 	}
-	return db.ungroup(ctx, g.Workspace, user)
+	return store.ungroup(ctx, g.Workspace, user)
 }
 
 // deleteGroup removes a group without people, and its shares.
-func (db *DB) deleteGroup(ctx context.Context, g *account.Group) error {
+func (store *DB) deleteGroup(ctx context.Context, g *account.Group) error {
 	for _, query := range []string{
 		`DELETE FROM prompt_shares WHERE user_id = ? AND workspace_id = ?`,
 		`DELETE FROM prompt_folder_shares WHERE user_id = ? AND workspace_id = ?`,
 		`DELETE FROM chat_members WHERE user_id = ? AND workspace_id = ?`,
 		`DELETE FROM user_groups WHERE id = ? AND workspace_id = ?`,
 	} {
-		if _, err := db.exec(ctx, query, g.ID, g.Workspace); err != nil {
+		if _, err := store.Exec(ctx, query, g.ID, g.Workspace); err != nil {
 			return err
 		}
 	}
-	_, err := db.exec(ctx, `DELETE FROM users WHERE id = ? AND org_id = ?`, g.ID, g.Org)
+	_, err := store.Exec(ctx, `DELETE FROM users WHERE id = ? AND org_id = ?`, g.ID, g.Org)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -23,7 +24,7 @@ type Idempotency struct {
 var _ ports.Idempotency = (*Idempotency)(nil)
 
 // NewIdempotency returns the records in db.
-func NewIdempotency(db *DB) *Idempotency { return &Idempotency{db, renewEvery} }
+func NewIdempotency(store *DB) *Idempotency { return &Idempotency{store, renewEvery} }
 
 const (
 	answersKept = 24 * time.Hour
@@ -87,7 +88,7 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 		return s.record(ctx, a, func(ports.Stores) (ports.Answer, error) { return refusal, nil })
 	}
 	if a.held { // if it fails, the reservation expires
-		_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, a.key.Scope[:], a.id)
+		_, _ = s.db.Exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, a.key.Scope[:], a.id)
 	}
 	return ports.Answer{}, false, err
 }
@@ -142,8 +143,8 @@ func (s *Idempotency) keepReserved(ctx context.Context, a *attempt) (stop func()
 		defer cancel()
 		until := a.key.At.Add(time.Since(begun)).Add(inFlight)
 		// If it fails, the next one may succeed; if none does, another request takes over, and this one has no effect.
-		_, _ = s.db.exec(ctx, `UPDATE idempotency_keys SET until = ? WHERE scope = ? AND attempt = ? AND until > 0`,
-			micros(until), a.key.Scope[:], a.id)
+		_, _ = s.db.Exec(ctx, `UPDATE idempotency_keys SET until = ? WHERE scope = ? AND attempt = ? AND until > 0`,
+			db.Micros(until), a.key.Scope[:], a.id)
 	}
 	timer := time.AfterFunc(s.renewEvery, func() {
 		for tick := time.NewTicker(s.renewEvery); ; {
@@ -207,12 +208,12 @@ func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *
 		}
 	}
 	a.key.Scope = own.Scope
-	lock, args := "1 = 1", []any{own.Scope[:], own.Org, own.Request[:], a.id, micros(now.Add(inFlight)), []byte{},
-		micros(now.Add(answersKept))}
-	if tx.dialect.TryLock != "" { // SQLite has only one writer
-		lock, args = "("+tx.dialect.TryLock+")", append(args, "idempotency key "+hex.EncodeToString(own.Scope[:]))
+	lock, args := "1 = 1", []any{own.Scope[:], own.Org, own.Request[:], a.id, db.Micros(now.Add(inFlight)), []byte{},
+		db.Micros(now.Add(answersKept))}
+	if tx.Dialect.TryLock != "" { // SQLite has only one writer
+		lock, args = "("+tx.Dialect.TryLock+")", append(args, "idempotency key "+hex.EncodeToString(own.Scope[:]))
 	}
-	reserved, err := tx.exec(ctx, `
+	reserved, err := tx.Exec(ctx, `
 		INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows,
 		brought, erase_at, expires_at)
 		SELECT ?, ?, ?, ?, ?, 0, '', ?, '', '', '', 0, ? WHERE `+lock+`
@@ -220,7 +221,7 @@ func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *
 		until = excluded.until, status = 0,
 			header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at =
 			excluded.expires_at
-		WHERE idempotency_keys.expires_at <= ?`, append(args, micros(now))...)
+		WHERE idempotency_keys.expires_at <= ?`, append(args, db.Micros(now))...)
 	if err != nil || reserved == 1 {
 		return nil, err
 	}
@@ -239,7 +240,7 @@ func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *
 // 24 hours: nil if no node of v0.1.0 has run lately. Until derived keys are used, nodes of v0.1.0 must find the
 // stored form; but the plain digest of a secret is never stored.
 func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
-	since := s.db.derivedFrom()
+	since := s.db.DerivedFrom()
 	if since == nil || !key.At.Before(since.Add(answersKept)) {
 		return key, nil
 	}
@@ -255,11 +256,11 @@ func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey,
 }
 
 // answerOf locks and returns the row of a scope that expires after a time. It returns nil if there is none.
-func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*answerRow, error) {
+func (store *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*answerRow, error) {
 	var row answerRow
-	found, err := db.get(ctx, &row, `
+	found, err := store.Get(ctx, &row, `
 		SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t
-		WHERE scope = ? AND expires_at > ?`+db.dialect.Lock, scope[:], micros(after))
+		WHERE scope = ? AND expires_at > ?`+store.Dialect.Lock, scope[:], db.Micros(after))
 	if !found {
 		return nil, err
 	}
@@ -268,7 +269,7 @@ func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*a
 
 // takeOver returns row if it is the answer to the request of a. If row is the reservation of an attempt that never
 // ended, it reserves the key for a instead.
-func (db *DB) takeOver(ctx context.Context, a *attempt, row *answerRow) (stored *answerRow, err error) {
+func (store *DB) takeOver(ctx context.Context, a *attempt, row *answerRow) (stored *answerRow, err error) {
 	switch key, now := a.key, a.key.At; {
 	case len(row.Request) == 0:
 		return nil, ports.ErrAnswerErased
@@ -276,11 +277,11 @@ func (db *DB) takeOver(ctx context.Context, a *attempt, row *answerRow) (stored 
 		return nil, ports.ErrKeyReused
 	case row.Until == 0:
 		return row, nil
-	case micros(now) < row.Until:
+	case db.Micros(now) < row.Until:
 		return nil, ports.ErrKeyInFlight
 	default:
-		_, err = db.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, a.id,
-			micros(now.Add(inFlight)), key.Scope[:])
+		_, err = store.Exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, a.id,
+			db.Micros(now.Add(inFlight)), key.Scope[:])
 		return nil, err
 	}
 }
@@ -294,20 +295,20 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, a *attempt, answer por
 	key, body, eraseAt := a.key, answer.Body, time.Time{}
 	if answer.Reveals != "" {
 		eraseAt = key.At.Add(secretsKept)
-		if body, err = s.db.sealer.Seal(body, key.Scope[:]); err != nil {
+		if body, err = s.db.Sealer.Seal(body, key.Scope[:]); err != nil {
 			return err
 		}
 	}
 	shows := answer.Shows
-	if since := s.db.derivedFrom(); since != nil && key.At.Before(*since) {
+	if since := s.db.DerivedFrom(); since != nil && key.At.Before(*since) {
 		shows = "" // nodes of v0.1.0 cannot read answers again, and may have to replay this one
 	}
 	if body == nil || shows != "" {
 		body = []byte{}
 	}
-	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?,
+	changed, err := tx.Exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?,
 		shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`, answer.Status, string(header), body,
-		answer.Reveals, shows, answer.Brought, micros(eraseAt), key.Scope[:], a.id)
+		answer.Reveals, shows, answer.Brought, db.Micros(eraseAt), key.Scope[:], a.id)
 	if err == nil && changed == 0 {
 		return ports.ErrKeyInFlight
 	}
@@ -327,10 +328,10 @@ func (s *Idempotency) replay(a *attempt, stored *answerRow, err error) (answer p
 		answer.Shows = stored.Shows
 	}
 	if stored.Reveals != "" {
-		if micros(a.key.At) >= stored.EraseAt {
+		if db.Micros(a.key.At) >= stored.EraseAt {
 			return ports.Answer{}, false, ports.ErrAnswerErased
 		}
-		if answer.Body, err = s.db.sealer.Open(stored.Body, a.key.Scope[:]); err != nil {
+		if answer.Body, err = s.db.Sealer.Open(stored.Body, a.key.Scope[:]); err != nil {
 			return ports.Answer{}, false, err
 		}
 	}
@@ -339,15 +340,15 @@ func (s *Idempotency) replay(a *attempt, stored *answerRow, err error) (answer p
 
 // eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The records
 // themselves stay.
-func (db *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
-	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ?
+func (store *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
+	_, err := store.Exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ?
 		AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
 	return err
 }
 
 // eraseRequests removes the digests of the requests that contained a secret of an object.
-func (db *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
-	_, err := db.exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`,
+func (store *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
+	_, err := store.Exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`,
 		[]byte{}, org, brought)
 	return err
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestARunningRequestKeepsItsIdempotencyKey lets a request run until its reservation was renewed.
 func TestARunningRequestKeepsItsIdempotencyKey(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, rows := open(t, url, keyring(t)), raw(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
 		until := func() (us int64) {
 			t.Helper()
 			if err := rows.QueryRowContext(t.Context(), `SELECT until FROM idempotency_keys`).Scan(&us); err != nil {

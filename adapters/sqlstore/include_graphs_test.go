@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -31,8 +32,8 @@ type graph struct {
 // nobody releases the text of a prompt that they do not see, and a pinned version renders what it did when it was
 // released.
 func TestRandomIncludesNeverCycleOrLeak(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, _ := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)

@@ -7,18 +7,18 @@ import (
 )
 
 // SealedBy returns the value that the keyring must be able to open; nil if no start has stored one.
-func (db *DB) SealedBy(ctx context.Context) (check []byte, err error) {
-	_, err = db.get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
+func (store *DB) SealedBy(ctx context.Context) (check []byte, err error) {
+	_, err = store.Get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
 	return check, err
 }
 
 // Orgs returns the permanent identifiers of all orgs that were ever configured, by slug.
-func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
+func (store *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 	var rows []struct {
 		ID   identity.OrgID `db:"id"`
 		Slug string         `db:"slug"`
 	}
-	err := db.list(ctx, &rows, `SELECT id, slug FROM orgs`)
+	err := store.List(ctx, &rows, `SELECT id, slug FROM orgs`)
 	ids := map[string]identity.OrgID{}
 	for _, r := range rows {
 		ids[r.Slug] = r.ID
@@ -27,15 +27,15 @@ func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 }
 
 // Empty reports whether there is no account yet, as in a new deployment.
-func (db *DB) Empty(ctx context.Context) (bool, error) {
+func (store *DB) Empty(ctx context.Context) (bool, error) {
 	var one int
-	found, err := db.get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
+	found, err := store.Get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
 	return !found, err
 }
 
 // OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is no person or more
 // than one.
-func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
-	_, err = db.get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
+func (store *DB) OnlyPerson(ctx context.Context) (email string, err error) {
+	_, err = store.Get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
 	return email, err
 }

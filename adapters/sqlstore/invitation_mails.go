@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -24,11 +25,11 @@ const mailsKept = 24 * time.Hour
 
 // lockMails reads and locks the times of sent mails. Every other invitation that counts in one of the same scopes
 // waits.
-func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+func (store *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	into *account.Sent) error {
 	counts := [3]*[]time.Time{&into.Workspace, &into.User, &into.Address}
 	for i, scope := range mailScopes(by, ws, email) {
-		times, err := db.lockMailTimes(ctx, scope, by.At)
+		times, err := store.lockMailTimes(ctx, scope, by.At)
 		if err != nil {
 			return err
 		}
@@ -38,35 +39,35 @@ func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.Work
 }
 
 // lockMailed reads and locks the mails that were sent in a scope.
-func (db *DB) lockMailed(ctx context.Context, scope string, now time.Time, sent any) error {
+func (store *DB) lockMailed(ctx context.Context, scope string, now time.Time, sent any) error {
 	var text string
-	if _, err := db.get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
+	if _, err := store.Get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
 		ON CONFLICT (scope) DO UPDATE SET last_at = excluded.last_at
-		RETURNING sent`, scope, micros(now)); err != nil {
+		RETURNING sent`, scope, db.Micros(now)); err != nil {
 		return err
 	}
 	return json.Unmarshal([]byte(text), sent)
 }
 
 // lockMailTimes reads and locks the times of sent mails in a scope.
-func (db *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
+func (store *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
 	var sent []int64
-	if err := db.lockMailed(ctx, scope, now, &sent); err != nil {
+	if err := store.lockMailed(ctx, scope, now, &sent); err != nil {
 		return nil, err
 	}
 	times := make([]time.Time, len(sent))
 	for i, us := range sent {
-		times[i] = fromMicros(us)
+		times[i] = db.FromMicros(us)
 	}
 	return times, nil
 }
 
 // saveMails stores the times that lockMails read, with those that an invitation added.
-func (db *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+func (store *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	sent account.Sent) error {
 	counts := [3][]time.Time{sent.Workspace, sent.User, sent.Address}
 	for i, scope := range mailScopes(by, ws, email) {
-		if err := db.saveMailTimes(ctx, scope, counts[i]); err != nil {
+		if err := store.saveMailTimes(ctx, scope, counts[i]); err != nil {
 			return err
 		}
 	}
@@ -74,20 +75,20 @@ func (db *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.Work
 }
 
 // saveMailTimes stores the times of sent mails in a scope that lockMailTimes has locked.
-func (db *DB) saveMailTimes(ctx context.Context, scope string, times []time.Time) error {
+func (store *DB) saveMailTimes(ctx context.Context, scope string, times []time.Time) error {
 	sent := make([]int64, len(times))
 	for i, at := range times {
-		sent[i] = micros(at)
+		sent[i] = db.Micros(at)
 	}
-	return db.saveMailed(ctx, scope, sent)
+	return store.saveMailed(ctx, scope, sent)
 }
 
 // saveMailed stores the mails of a scope that lockMailed has locked.
-func (db *DB) saveMailed(ctx context.Context, scope string, sent any) error {
+func (store *DB) saveMailed(ctx context.Context, scope string, sent any) error {
 	text, err := json.Marshal(sent)
 	if err != nil {
 		return err
 	}
-	_, err = db.exec(ctx, `UPDATE invitation_mails SET sent = ? WHERE scope = ?`, string(text), scope)
+	_, err = store.Exec(ctx, `UPDATE invitation_mails SET sent = ? WHERE scope = ?`, string(text), scope)
 	return err
 }

@@ -18,7 +18,7 @@ func (s *Invitations) Find(
 		Role    identity.Role `db:"inviter_role"`
 		Known   bool          `db:"known"`
 	}
-	found, err := s.db.get(ctx, &row, `
+	found, err := s.db.Get(ctx, &row, `
 		SELECT `+invitationColumns+`, w.name AS workspace_name, COALESCE(u.name, '') AS inviter_name,
 			`+inviterRole+` AS inviter_role,
 			EXISTS (SELECT 1 FROM users k WHERE k.org_id = t.org_id AND k.email_key = t.email_key) AS known

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -45,19 +46,19 @@ func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest,
 		Groups:   r.Groups.list(),
-		MailedAt: fromMicros(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: fromMicros(r.ExpiresAt),
-		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		MailedAt: db.FromMicros(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: db.FromMicros(r.ExpiresAt),
+		Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
 // List implements ports.Invitations.
 func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID,
 	q page.Query) (account.InvitationPage, error) {
-	where := newConditions(`t.org_id = ? AND t.workspace_id = ? AND t.open`, org, ws)
-	where.when(q.After != "", `t.id < ?`, q.After)
+	where := db.NewConditions(`t.org_id = ? AND t.workspace_id = ? AND t.open`, org, ws)
+	where.When(q.After != "", `t.id < ?`, q.After)
 	var rows []invitationRow
-	if err := s.db.list(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return account.InvitationPage{}, err
 	}
 	found := make([]account.Invitation, len(rows))
@@ -119,46 +120,46 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 			}
 		}
 		if pending == nil {
-			if _, err := tx.exec(ctx, `
+			if _, err := tx.Exec(ctx, `
 				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, guest, hash, mailed_at,
 				invited_by, expires_at, group_ids, open, revision, created_at, updated_at)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Guest, i.Hash[:],
-				micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt), idsOfGroups(i.Groups), true,
-				i.Revision, micros(i.CreatedAt),
-				micros(i.UpdatedAt)); err != nil {
+				db.Micros(i.MailedAt), i.InvitedBy, db.Micros(i.ExpiresAt), idsOfGroups(i.Groups), true,
+				i.Revision, db.Micros(i.CreatedAt),
+				db.Micros(i.UpdatedAt)); err != nil {
 				return err
 			}
-			return tx.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
+			return tx.Record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 		}
 		if err := tx.endLinks(ctx, i); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, mailed_at = ?, invited_by = ?,
+		if _, err := tx.Exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, mailed_at = ?, invited_by = ?,
 			expires_at = ?, group_ids = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-			i.Role, i.Guest, i.Hash[:], micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt),
+			i.Role, i.Guest, i.Hash[:], db.Micros(i.MailedAt), i.InvitedBy, db.Micros(i.ExpiresAt),
 			idsOfGroups(i.Groups), i.Revision,
-			micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+			db.Micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 			return err
 		}
-		return tx.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
+		return tx.Record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 	})
 }
 
 // endLinks keeps the link of an invitation that is about to get another one, or invalidates it with all earlier ones.
-func (db *DB) endLinks(ctx context.Context, i *account.Invitation) error {
+func (store *DB) endLinks(ctx context.Context, i *account.Invitation) error {
 	if !i.KeepLinks {
-		if err := db.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
+		if err := store.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
 		}
-		_, err := db.exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ?`, i.ID)
+		_, err := store.Exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ?`, i.ID)
 		return err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO invitation_links (hash, invitation_id, created_at)
-		SELECT hash, id, CAST(? AS BIGINT) FROM invitations WHERE id = ?`, micros(i.UpdatedAt), i.ID); err != nil {
+	if _, err := store.Exec(ctx, `INSERT INTO invitation_links (hash, invitation_id, created_at)
+		SELECT hash, id, CAST(? AS BIGINT) FROM invitations WHERE id = ?`, db.Micros(i.UpdatedAt), i.ID); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ? AND hash NOT IN (
+	_, err := store.Exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ? AND hash NOT IN (
 		SELECT hash FROM invitation_links WHERE invitation_id = ? ORDER BY created_at DESC, hash LIMIT ?)`,
 		i.ID, i.ID, maxLinks)
 	return err
@@ -166,20 +167,20 @@ func (db *DB) endLinks(ctx context.Context, i *account.Invitation) error {
 
 // sent returns the number of open invitations of a workspace, the time of the last mail to email, and the times
 // that lockMails reads. Accepted and withdrawn invitations are kept, so that their mails still count.
-func (db *DB) sent(
+func (store *DB) sent(
 	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 ) (s account.Sent, err error) {
-	if _, err := db.get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open
-		AND expires_at > ?`, ws, micros(by.At)); err != nil {
+	if _, err := store.Get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open
+		AND expires_at > ?`, ws, db.Micros(by.At)); err != nil {
 		return account.Sent{}, err
 	}
 	var mailed int64
-	if _, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ?
+	if _, err := store.Get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ?
 		AND email_key = ?`, ws, account.EmailKey(email)); err != nil {
 		return account.Sent{}, err
 	}
-	s.MailedAt = fromMicros(mailed)
-	return s, db.lockMails(ctx, by, ws, email, &s)
+	s.MailedAt = db.FromMicros(mailed)
+	return s, store.lockMails(ctx, by, ws, email, &s)
 }
 
 // Update implements ports.Invitations.
@@ -241,12 +242,12 @@ const inviterRole = `CASE WHEN EXISTS (SELECT 1 FROM users s WHERE s.id = t.invi
 	AND k.revoked_at = 0 AND k.suspended_at = 0) THEN 0 ELSE COALESCE(m.role, 0) END`
 
 // pending lists the open invitations of an address in an org, expired ones included.
-func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
+func (store *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
 	var rows []struct {
 		invitationRow
 		Inviter identity.Role `db:"inviter"`
 	}
-	if err := db.list(ctx, &rows, `
+	if err := store.List(ctx, &rows, `
 		SELECT `+invitationColumns+`, `+inviterRole+` AS inviter FROM invitations t JOIN workspaces w ON w.id = t.workspace_id
 		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by
 		WHERE t.org_id = ? AND t.email_key = ? AND t.open AND w.deleted_at = 0
@@ -261,9 +262,9 @@ func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]
 }
 
 // invitation reads an invitation, nil if there is none.
-func (db *DB) invitation(ctx context.Context, where string, args ...any) (*account.Invitation, error) {
+func (store *DB) invitation(ctx context.Context, where string, args ...any) (*account.Invitation, error) {
 	var row invitationRow
-	found, err := db.get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where, args...)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -271,17 +272,17 @@ func (db *DB) invitation(ctx context.Context, where string, args ...any) (*accou
 }
 
 // saveInvitation writes an invitation that ended.
-func (db *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
+func (store *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
 	if i == nil || len(i.Recorded()) == 0 {
 		return nil
 	}
-	if err := db.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil {
+	if err := store.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `UPDATE invitations SET open = ?, revision = ?, updated_at = ? WHERE id = ?
+	if _, err := store.Exec(ctx, `UPDATE invitations SET open = ?, revision = ?, updated_at = ? WHERE id = ?
 		AND workspace_id = ?`,
-		!i.Accepted && !i.Withdrawn, i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+		!i.Accepted && !i.Withdrawn, i.Revision, db.Micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 		return err
 	}
-	return db.record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
+	return store.Record(ctx, i.RecordedAt(i.Revision, string(i.ID)))
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db, rows := open(t, url, keyring(t)), raw(t, url)
+		db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)

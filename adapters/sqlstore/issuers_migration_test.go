@@ -12,14 +12,15 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestTheMigrationSaysWhoGaveWhat runs the updates of the migration 0020 on what v0.1.0 left.
 func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
+	databases.OnEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, rows := adapter(t, url), raw(t, url)
+		a, rows := adapter(t, url), databases.Raw(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		issuers := []string{"https://a.example", "https://b.example"}
 		org := &identity.Org{SignUp: identity.SignUpOpen}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
@@ -15,7 +16,7 @@ type JobQueue struct{ db *DB }
 var _ ports.JobQueue = (*JobQueue)(nil)
 
 // NewJobQueue returns the queue in db.
-func NewJobQueue(db *DB) *JobQueue { return &JobQueue{db} }
+func NewJobQueue(store *DB) *JobQueue { return &JobQueue{store} }
 
 // jobsKept is how long a job is kept after it has ended.
 const jobsKept = 7 * 24 * time.Hour
@@ -40,14 +41,14 @@ type jobRow struct {
 func (r *jobRow) job() job.Job {
 	return job.Job{
 		ID: r.ID, Kind: r.Kind, Org: r.Org, Workspace: r.Workspace, Subject: r.Subject,
-		Due: fromMicros(r.DueAt), Attempt: r.Attempt, Failures: r.Failures, CreatedAt: fromMicros(r.CreatedAt),
+		Due: db.FromMicros(r.DueAt), Attempt: r.Attempt, Failures: r.Failures, CreatedAt: db.FromMicros(r.CreatedAt),
 	}
 }
 
 // Renew implements ports.JobQueue.
 func (q *JobQueue) Renew(ctx context.Context, j job.Job, until time.Time) error {
-	n, err := q.db.exec(ctx, `UPDATE jobs SET due_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
-		micros(until), j.ID, job.Running, j.Attempt)
+	n, err := q.db.Exec(ctx, `UPDATE jobs SET due_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
+		db.Micros(until), j.ID, job.Running, j.Attempt)
 	if err == nil && n == 0 {
 		return ports.ErrJobLost
 	}
@@ -66,37 +67,37 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 			case !merged:
 				endedAt = time.Time{}
 			case o.Failure == job.Busy: // nothing was done, so the history does not change
-				return tx.settled(tx.exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID,
+				return tx.settled(tx.Exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID,
 					job.Running, j.Attempt))
 			default:
 				state = job.Failed
 			}
 		}
-		return tx.settled(tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ?
+		return tx.settled(tx.Exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ?
 			WHERE id = ? AND state = ? AND attempt = ?`,
-			state, micros(o.Due), o.Failures, o.Failure, micros(endedAt), j.ID, job.Running, j.Attempt))
+			state, db.Micros(o.Due), o.Failures, o.Failure, db.Micros(endedAt), j.ID, job.Running, j.Attempt))
 	})
 }
 
 // mergeQueued uses the queued job of j's kind and subject, if there is one, as j's next attempt. That job keeps its
 // own count of attempts.
-func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
-	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{micros(o.Due), micros(o.Due)}
+func (store *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
+	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{db.Micros(o.Due), db.Micros(o.Due)}
 	if o.Failure == job.Busy { // its workspace has had its turn
 		set = `due_at = ?, failure = ?, started_at = (SELECT r.started_at FROM jobs r WHERE r.id = ?)`
-		args = []any{micros(o.Due), o.Failure, j.ID}
+		args = []any{db.Micros(o.Due), o.Failure, j.ID}
 	}
-	n, err := db.exec(ctx, `UPDATE jobs SET `+set+` WHERE workspace_id = ? AND subject = ? AND kind = ? AND state = ?
+	n, err := store.Exec(ctx, `UPDATE jobs SET `+set+` WHERE workspace_id = ? AND subject = ? AND kind = ? AND state = ?
 		AND org_id = ? AND ended_at = 0`,
 		append(args, j.Workspace, j.Subject, j.Kind, job.Queued, j.Org)...)
 	return n == 1, err
 }
 
 // settled returns the error of a statement that settles a job: ports.ErrJobLost if it changed no row.
-func (db *DB) settled(n int64, err error) error {
+func (store *DB) settled(n int64, err error) error {
 	switch {
-	case db.dialect.Duplicate(err, jobsIndex):
-		return errRaced // the same job was just enqueued: run again to merge them
+	case store.Dialect.Duplicate(err, jobsIndex):
+		return db.ErrRaced // the same job was just enqueued: run again to merge them
 	case err != nil:
 		return err
 	case n == 0:
@@ -123,15 +124,15 @@ func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) 
 		Jobs  int       `db:"jobs"`
 		Due   int64     `db:"due"`
 	}
-	if err := q.db.list(ctx, &states,
+	if err := q.db.List(ctx, &states,
 		`SELECT state, COUNT(*) AS jobs, MIN(due_at) AS due FROM jobs GROUP BY state`); err != nil {
 		return b, err
 	}
 	for _, s := range states {
 		switch s.State {
 		case job.Queued:
-			if b.Queued = s.Jobs; s.Due <= micros(now) {
-				b.Due = fromMicros(s.Due)
+			if b.Queued = s.Jobs; s.Due <= db.Micros(now) {
+				b.Due = db.FromMicros(s.Due)
 			}
 		case job.Running:
 			b.Running = s.Jobs
@@ -143,11 +144,11 @@ func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) 
 		jobRow
 		EndedAt int64 `db:"ended_at"`
 	}
-	found, err := q.db.get(ctx, &last, `
+	found, err := q.db.Get(ctx, &last, `
 		SELECT id, kind, org_id, workspace_id, subject, state, due_at, attempt, failures, failure, created_at, ended_at
 		FROM jobs WHERE state = ? AND ended_at > 0 ORDER BY ended_at DESC LIMIT 1`, job.Failed)
 	if found {
-		b.LastFailed, b.LastFailure, b.LastFailedAt = last.job(), last.Failure, fromMicros(last.EndedAt)
+		b.LastFailed, b.LastFailure, b.LastFailedAt = last.job(), last.Failure, db.FromMicros(last.EndedAt)
 	}
 	return b, err
 }

@@ -8,14 +8,15 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 	const day = 24 * time.Hour
-	onEach(t, func(t *testing.T, url string) {
-		ctx, rows := t.Context(), raw(t, url)
-		db := open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		ctx, rows := t.Context(), databases.Raw(t, url)
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +62,9 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 }
 
 func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, queue := adapter(t, url), sqlstore.NewJobQueue(open(t, url, keyring(t)))
+		a, queue := adapter(t, url), sqlstore.NewJobQueue(open(t, url, databases.Keyring(t)))
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		look := func(after time.Duration) sqlstore.Backlog {
 			t.Helper()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
@@ -49,7 +50,7 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 
 // nextTenants lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have
 // not started one for the longest time. Some may have no job that can be taken, so it returns more than requested.
-func (db *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err error) {
+func (store *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err error) {
 	// Without || '' SQLite would use an index by tenant and scan all jobs instead of the few that are due.
 	urgent := `0`
 	args := []any{}
@@ -57,8 +58,8 @@ func (db *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err erro
 		urgent = `MAX(CASE WHEN kind IN (` + placeholders(len(d.urgent)) + `) THEN 1 ELSE 0 END)`
 		args = appendAll(args, d.urgent)
 	}
-	args = appendAll(append(args, micros(d.now)), d.kinds)
-	err = db.list(ctx, &turns, `
+	args = appendAll(append(args, db.Micros(d.now)), d.kinds)
+	err = store.List(ctx, &turns, `
 		WITH due AS (
 			SELECT tenant || '' AS tenant, MIN(due_at) AS first, `+urgent+` AS urgent FROM jobs
 			WHERE ended_at = 0 AND due_at <= ? AND kind IN (`+placeholders(len(d.kinds))+`) GROUP BY tenant || ''),
@@ -73,24 +74,24 @@ func (db *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err erro
 		SELECT tenant, urgent > 0 AS urgent, busy > 0 AS busy FROM waiting WHERE running < ? AND (busy = 0
 		OR urgent > 0)
 		ORDER BY running, began, first, tenant LIMIT ?`,
-		append(args, micros(d.now), micros(d.now), job.PerWorkspace, 2*d.n)...)
+		append(args, db.Micros(d.now), db.Micros(d.now), job.PerWorkspace, 2*d.n)...)
 	return turns, err
 }
 
 // takeJobs takes jobs of tenants in turn: the first one of each, in the order of turns, then the second ones. Only
 // one transaction at a time takes jobs of a tenant, and it counts those that run after it has locked the tenant.
-func (db *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, error) {
-	turns, err := db.lockTenants(ctx, turns)
+func (store *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, error) {
+	turns, err := store.lockTenants(ctx, turns)
 	if err != nil || len(turns) == 0 {
 		return nil, err
 	}
-	running, err := db.runningJobs(ctx, d, turns)
+	running, err := store.runningJobs(ctx, d, turns)
 	if err != nil {
 		return nil, err
 	}
 	var byTurn [job.PerWorkspace][]jobRow
 	for _, t := range turns {
-		rows, err := db.claimable(ctx, d, t, job.PerWorkspace-running[t.Tenant])
+		rows, err := store.claimable(ctx, d, t, job.PerWorkspace-running[t.Tenant])
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +106,7 @@ func (db *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, 
 	rows := slices.Concat(byTurn[:]...)
 	taken := make([]job.Job, 0, d.n)
 	for _, r := range rows[:min(d.n, len(rows))] {
-		j, err := db.takeJob(ctx, d, r)
+		j, err := store.takeJob(ctx, d, r)
 		if err != nil {
 			return nil, err
 		}
@@ -116,16 +117,16 @@ func (db *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, 
 
 // claimable lists at most n jobs of a tenant that may be taken, urgent ones first: queued ones, unless one of the
 // same kind and subject is running, and running ones whose lease has passed.
-func (db *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows []jobRow, err error) {
+func (store *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows []jobRow, err error) {
 	if t.Urgent {
-		if rows, err = db.claimableOf(ctx, d, t, d.urgent, n); err != nil {
+		if rows, err = store.claimableOf(ctx, d, t, d.urgent, n); err != nil {
 			return nil, err
 		}
 	}
 	if t.Busy || len(rows) >= n || len(d.urgent) == len(d.kinds) {
 		return rows, nil
 	}
-	others, err := db.claimableOf(ctx, d, t, d.kinds, n)
+	others, err := store.claimableOf(ctx, d, t, d.kinds, n)
 	for _, r := range others {
 		if len(rows) < n && !r.Kind.Urgent() {
 			rows = append(rows, r)
@@ -134,21 +135,22 @@ func (db *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows []jo
 	return rows, err
 }
 
-func (db *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kind, n int) (rows []jobRow, err error) {
-	args := appendAll([]any{t.Tenant, micros(d.now)}, kinds)
-	err = db.list(ctx, &rows, `
+func (store *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kind, n int) (rows []jobRow,
+	err error) {
+	args := appendAll([]any{t.Tenant, db.Micros(d.now)}, kinds)
+	err = store.List(ctx, &rows, `
 		SELECT t.id, t.kind, t.org_id, t.workspace_id, t.subject, t.state, t.due_at, t.attempt, t.failures, t.failure,
 		t.created_at
 		FROM jobs t WHERE t.tenant = ? AND t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (`+placeholders(len(kinds))+`)
 			AND (t.state = 'running' OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id
 			AND r.subject = t.subject
 				AND r.kind = t.kind AND r.state = 'running' AND r.org_id = t.org_id AND r.ended_at = 0))
-		ORDER BY t.due_at, t.id LIMIT ?`+db.dialect.LockFree, append(args, n)...)
+		ORDER BY t.due_at, t.id LIMIT ?`+store.Dialect.LockFree, append(args, n)...)
 	return rows, err
 }
 
 // takeJob begins an attempt at the job in r, which is locked.
-func (db *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) {
+func (store *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) {
 	if r.State == job.Running {
 		r.Failures, r.Failure = r.Failures+1, job.Lost
 	}
@@ -156,21 +158,21 @@ func (db *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) 
 		r.Failure = ""
 	}
 	r.Attempt++
-	_, err := db.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at =
+	_, err := store.Exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at =
 		? WHERE id = ?`,
-		job.Running, micros(d.now.Add(d.leases[r.Kind])), r.Attempt, r.Failures, r.Failure, micros(d.now), r.ID)
+		job.Running, db.Micros(d.now.Add(d.leases[r.Kind])), r.Attempt, r.Failures, r.Failure, db.Micros(d.now), r.ID)
 	return r.job(), err
 }
 
 // lockTenants locks the tenants of turns against other takers until the transaction ends, and returns those that it
 // could lock. It does not wait: the jobs of the others are being taken already.
-func (db *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
-	if db.dialect.TryLock == "" { // there is only one writer
+func (store *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
+	if store.Dialect.TryLock == "" { // there is only one writer
 		return turns, nil
 	}
 	for _, t := range turns {
 		var ok bool
-		if _, err := db.get(ctx, &ok, db.dialect.TryLock, "jobs of "+t.Tenant); err != nil {
+		if _, err := store.Get(ctx, &ok, store.Dialect.TryLock, "jobs of "+t.Tenant); err != nil {
 			return nil, err
 		}
 		if ok {
@@ -181,8 +183,8 @@ func (db *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err
 }
 
 // runningJobs counts the running jobs of tenants whose leases have not passed, at most job.PerWorkspace.
-func (db *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[string]int, error) {
-	args := []any{micros(d.now)}
+func (store *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[string]int, error) {
+	args := []any{db.Micros(d.now)}
 	for _, t := range turns {
 		args = append(args, t.Tenant)
 	}
@@ -190,7 +192,7 @@ func (db *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[stri
 		Tenant string `db:"tenant"`
 		Jobs   int    `db:"jobs"`
 	}
-	err := db.list(ctx, &rows, `SELECT tenant, COUNT(*) AS jobs FROM jobs WHERE ended_at = 0 AND state = 'running'
+	err := store.List(ctx, &rows, `SELECT tenant, COUNT(*) AS jobs FROM jobs WHERE ended_at = 0 AND state = 'running'
 		AND due_at > ?
 		AND tenant IN (`+placeholders(len(turns))+`) GROUP BY tenant`, args...)
 	running := map[string]int{}

@@ -58,7 +58,7 @@ func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, reque
 				for _, d := range left[:n] {
 					args = append(args, d.Key, d.Day, requests[d])
 				}
-				if _, err := tx.exec(ctx, addRequests[n], append(args, org)...); err != nil {
+				if _, err := tx.Exec(ctx, addRequests[n], append(args, org)...); err != nil {
 					return err
 				}
 				left = left[n:]
@@ -90,7 +90,7 @@ func (s *KeyRequests) Requests(
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	err := s.db.list(ctx, &rows, `SELECT r.key_id, r.day, r.requests FROM api_keys k
+	err := s.db.List(ctx, &rows, `SELECT r.key_id, r.day, r.requests FROM api_keys k
 		JOIN key_requests r ON r.key_id = k.id WHERE k.workspace_id = ? AND r.day > ? AND r.day <= ?
 		AND k.id IN (`+placeholders(len(ids))+`)`, args...)
 	found := make(account.KeyRequests, len(rows))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -14,13 +15,13 @@ import (
 // make storing the counts of all keys quadratic.
 func TestCountsAreAddedWithoutAScanOfAllKeys(t *testing.T) {
 	const keys, counted = 3000, 256
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		team, inspect := fixture.NewTeam(t, db.Stores(), orgs["one"]), raw(t, url)
+		team, inspect := fixture.NewTeam(t, db.Stores(), orgs["one"]), databases.Raw(t, url)
 		addKeys(t, inspect, team, keys)
 		var ids []identity.KeyID
 		for _, id := range texts(t, inspect, `SELECT id FROM api_keys ORDER BY id`)[:counted] {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -49,10 +50,11 @@ func (r *keyRow) key() account.Key {
 	return account.Key{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name,
 		Ceiling: r.Ceiling, Scopes: r.Scopes, Networks: r.Networks, Hint: r.Hint, LastUsedBy: r.LastUsedBy,
-		ExpiresAt: fromMicros(r.ExpiresAt), LastUsedAt: fromMicros(r.LastUsedAt), RevokedAt: fromMicros(r.RevokedAt),
-		SuspendedAt: fromMicros(r.Suspended),
+		ExpiresAt: db.FromMicros(r.ExpiresAt), LastUsedAt: db.FromMicros(r.LastUsedAt),
+		RevokedAt:   db.FromMicros(r.RevokedAt),
+		SuspendedAt: db.FromMicros(r.Suspended),
 		CreatedBy:   r.CreatedBy, KeptBy: r.KeptBy, MadeBy: r.MadeBy, Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
@@ -82,8 +84,8 @@ func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
 
 // keyring reads by's workspace, in which a key of user is about to change, and counts its keys. The
 // lock comes before that of any key, as where a member is removed.
-func (db *DB) keyring(ctx context.Context, by identity.Actor, user identity.UserID) (*account.Workspace, error) {
-	w, err := db.lockedWorkspace(ctx, by.Org, by.Workspace, by.User, user)
+func (store *DB) keyring(ctx context.Context, by identity.Actor, user identity.UserID) (*account.Workspace, error) {
+	w, err := store.lockedWorkspace(ctx, by.Org, by.Workspace, by.User, user)
 	if err != nil {
 		return nil, err
 	}
@@ -92,25 +94,26 @@ func (db *DB) keyring(ctx context.Context, by identity.Actor, user identity.User
 		Programs int `db:"of_programs"`
 		Maker    int `db:"maker"`
 	}
-	_, err = db.get(ctx, &live, `
+	_, err = store.Get(ctx, &live, `
 		SELECT COUNT(CASE WHEN user_id = ? THEN 1 END) AS of_user, COUNT(CASE WHEN service THEN 1 END) AS of_programs,
 		COUNT(CASE WHEN id = ? AND suspended_at = 0 THEN 1 END) AS maker
 		FROM api_keys WHERE workspace_id = ? AND revoked_at = 0 AND (expires_at = 0
-		OR expires_at > ?)`, user, by.Key, w.ID, micros(by.At))
+		OR expires_at > ?)`, user, by.Key, w.ID, db.Micros(by.At))
 	w.Live = account.LiveKeys{User: live.User, Programs: live.Programs, Maker: live.Maker > 0}
 	return w, err
 }
 
-func (db *DB) addKey(ctx context.Context, k *account.Key) error {
-	if _, err := db.exec(ctx, `
+func (store *DB) addKey(ctx context.Context, k *account.Key) error {
+	if _, err := store.Exec(ctx, `
 		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at,
 		scopes, networks, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`,
-		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt),
-		k.Scopes, k.Networks, k.CreatedBy, k.MadeBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
+		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, db.Micros(k.ExpiresAt),
+		k.Scopes, k.Networks, k.CreatedBy, k.MadeBy, k.Revision, db.Micros(k.CreatedAt),
+		db.Micros(k.UpdatedAt)); err != nil {
 		return err
 	}
-	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
+	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 // Get implements ports.Keys.
@@ -121,26 +124,26 @@ func (s *Keys) Get(ctx context.Context, ws identity.WorkspaceID, id identity.Key
 // List implements ports.Keys.
 func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time,
 	q page.Query) (account.KeyPage, error) {
-	where := newConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
-	where.when(user != "", `t.user_id = ?`, user)
-	where.bounded(`t.id`, q.After, "")
-	floor, err := s.db.floor(ctx, s.db.scans.keys, branch{`api_keys t`, `t.id`, where})
+	where := db.NewConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
+	where.When(user != "", `t.user_id = ?`, user)
+	where.PageBounds(`t.id`, q.After, "")
+	floor, err := s.db.PageFloor(ctx, s.db.Scans.Keys, db.Branch{From: `api_keys t`, ID: `t.id`, Where: where})
 	if err != nil {
 		return account.KeyPage{}, err
 	}
-	where.bounded(`t.id`, "", floor)
+	where.PageBounds(`t.id`, "", floor)
 	// there may be many that have ended
-	where.when(true, `(t.expires_at = 0 OR t.expires_at > ?)`, micros(now))
+	where.When(true, `(t.expires_at = 0 OR t.expires_at > ?)`, db.Micros(now))
 	var rows []keyRow
-	if err := s.db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return account.KeyPage{}, err
 	}
 	keys := make([]account.Key, len(rows))
 	for i := range rows {
 		keys[i] = rows[i].key()
 	}
-	return endingAt(page.Cut(keys, q.Limit, func(k account.Key) string { return string(k.ID) }), floor), nil
+	return db.ContinueAt(page.Cut(keys, q.Limit, func(k account.Key) string { return string(k.ID) }), floor), nil
 }
 
 // Update implements ports.Keys.
@@ -190,34 +193,34 @@ func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 }
 
 // lockedKey reads a key of by's workspace that is about to change, with that.
-func (db *DB) lockedKey(
+func (store *DB) lockedKey(
 	ctx context.Context, by identity.Actor, id identity.KeyID,
 ) (*account.Workspace, *account.Key, error) {
-	k, err := db.key(ctx, by.Workspace, id, "") // its user never changes
+	k, err := store.key(ctx, by.Workspace, id, "") // its user never changes
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := db.keyring(ctx, by, k.User)
+	w, err := store.keyring(ctx, by, k.User)
 	if err != nil {
 		return nil, nil, err
 	}
-	k, err = db.key(ctx, by.Workspace, id, db.dialect.Lock)
+	k, err = store.key(ctx, by.Workspace, id, store.Dialect.Lock)
 	return w, k, err
 }
 
 // keysMadeBy reads the keys r of a workspace that meet a condition, and the keys that were created with them, directly
 // or indirectly, unless they are revoked or an admin has kept them.
-func (db *DB) keysMadeBy(
+func (store *DB) keysMadeBy(
 	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
 ) ([]*account.Key, error) {
 	var rows []keyRow
-	if err := db.list(ctx, &rows, `
+	if err := store.List(ctx, &rows, `
 		WITH RECURSIVE made (id) AS (
 			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
 			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id
 			WHERE c.made_by_key <> '' AND c.kept_by = ''
 		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0
-		ORDER BY t.id`+db.dialect.Lock, append([]any{ws}, args...)...); err != nil {
+		ORDER BY t.id`+store.Dialect.Lock, append([]any{ws}, args...)...); err != nil {
 		return nil, err
 	}
 	keys := make([]*account.Key, len(rows))
@@ -230,26 +233,28 @@ func (db *DB) keysMadeBy(
 
 // saveKey writes a key that recorded anything. An answer that showed the token is erased: the key
 // has ended, or another one takes its place.
-func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
+func (store *DB) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, kept_by = ?,
+	if _, err := store.Exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, kept_by = ?,
 		revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-		micros(k.ExpiresAt), micros(k.RevokedAt), micros(k.SuspendedAt), k.KeptBy, k.Revision, micros(k.UpdatedAt),
+		db.Micros(k.ExpiresAt), db.Micros(k.RevokedAt), db.Micros(k.SuspendedAt), k.KeptBy, k.Revision,
+		db.Micros(k.UpdatedAt),
 		k.ID, k.Workspace); err != nil {
 		return err
 	}
-	if err := db.eraseAnswers(ctx, k.Org, string(k.ID)); err != nil {
+	if err := store.eraseAnswers(ctx, k.Org, string(k.ID)); err != nil {
 		return err
 	}
-	db.forget()
-	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
+	store.Forget()
+	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
-func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key, error) {
+func (store *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key,
+	error) {
 	var row keyRow
-	found, err := db.get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock,
+	found, err := store.Get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock,
 		id, ws)
 	if err != nil {
 		return nil, err
@@ -266,7 +271,7 @@ func (s *Keys) Holder(
 	ctx context.Context, h account.Hash,
 ) (identity.OrgID, identity.WorkspaceID, identity.KeyID, error) {
 	var row keyRow
-	found, err := s.db.get(ctx, &row, `SELECT id, org_id, workspace_id FROM api_keys WHERE hash = ?`, h[:])
+	found, err := s.db.Get(ctx, &row, `SELECT id, org_id, workspace_id FROM api_keys WHERE hash = ?`, h[:])
 	if err == nil && !found {
 		err = account.ErrKeyNotFound
 	}
@@ -283,12 +288,12 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 	err := recordUses(ctx, s.db, uses, func(id identity.KeyID, use account.KeyUse) (string, []any) {
 		return `UPDATE api_keys SET last_used_at = ?, last_used_by = ? WHERE id = ? AND org_id = ?
 			AND last_used_at < ?`,
-			[]any{micros(use.At), use.Address, id, org, micros(use.At.Add(-time.Minute))}
+			[]any{db.Micros(use.At), use.Address, id, org, db.Micros(use.At.Add(-time.Minute))}
 	})
 	if err != nil || len(uses) == 0 {
 		return err
 	}
-	s.db.principals.replace(func(p *account.Principal) (*account.Principal, bool) {
+	s.db.Principals.Replace(func(p *account.Principal) (*account.Principal, bool) {
 		use, used := uses[p.Key.ID]
 		if used {
 			p = new(*p)
@@ -296,7 +301,7 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 		}
 		return p, used
 	})
-	s.db.sessions.replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
+	s.db.Sessions.Replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
 		use, used := uses[p.Key.ID]
 		if used {
 			p = new(*p)
@@ -309,14 +314,14 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 
 // recordUses runs the update of each credential that was used, at most usesAtOnce in a transaction.
 func recordUses[ID ~string, Use any](
-	ctx context.Context, db *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
+	ctx context.Context, store *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
 ) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in the same order on all nodes, to prevent deadlocks
 	for some := range slices.Chunk(ids, usesAtOnce) {
-		err := db.inTx(ctx, func(tx *DB) error {
+		err := store.inTx(ctx, func(tx *DB) error {
 			for _, id := range some {
 				statement, args := update(id, uses[id])
-				if _, err := tx.exec(ctx, statement, args...); err != nil {
+				if _, err := tx.Exec(ctx, statement, args...); err != nil {
 					return err
 				}
 			}

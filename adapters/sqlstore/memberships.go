@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -15,7 +16,7 @@ type membershipRow struct {
 	workspaceRow
 	Role    identity.Role `db:"role"`
 	ByHand  identity.Role `db:"by_hand"`
-	Granted granted       `db:"granted"`
+	Granted db.Granted    `db:"granted"`
 	Grouped bool          `db:"grouped"`
 }
 
@@ -30,13 +31,13 @@ func (r *membershipRow) membership() account.Membership {
 func (s *People) Memberships(
 	ctx context.Context, by identity.Actor, q page.Query,
 ) (account.MembershipPage, error) {
-	where := newConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, by.User, by.Org)
-	where.when(by.Key != "", `m.workspace_id = ?`, by.Workspace)
-	where.bounded(`m.workspace_id`, q.After, "")
+	where := db.NewConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, by.User, by.Org)
+	where.When(by.Key != "", `m.workspace_id = ?`, by.Workspace)
+	where.PageBounds(`m.workspace_id`, q.After, "")
 	var rows []membershipRow
-	if err := s.db.list(ctx, &rows, `
+	if err := s.db.List(ctx, &rows, `
 		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
-		WHERE `+where.sql()+` ORDER BY m.workspace_id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		WHERE `+where.SQL()+` ORDER BY m.workspace_id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return account.MembershipPage{}, err
 	}
 	found := make([]account.Membership, len(rows))

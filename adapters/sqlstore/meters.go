@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
@@ -19,22 +20,23 @@ func (s *Meters) Add(
 	ctx context.Context, by identity.Actor, r payment.UsageReport,
 ) (sum int64, repeated bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		tx.changing(by.Workspace)
+		tx.DeclareChange(by.Workspace)
 		if repeated, err = tx.reported(ctx, by, r); err != nil {
 			return err
 		}
 		if repeated {
-			_, err = tx.get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ?
-				AND feature = ?`, by.Workspace, micros(r.Period.Start), r.Feature)
+			_, err = tx.Get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ?
+				AND feature = ?`, by.Workspace, db.Micros(r.Period.Start), r.Feature)
 			return err
 		}
-		_, err = tx.get(ctx, &sum, `
+		_, err = tx.Get(ctx, &sum, `
 			INSERT INTO feature_usage (workspace_id, feature, period_start, used, updated_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, period_start, feature) DO UPDATE SET updated_at = excluded.updated_at,
 				used = CASE WHEN feature_usage.used > ? - excluded.used THEN ? ELSE feature_usage.used + excluded.used
 				END
 			RETURNING used`,
-			by.Workspace, r.Feature, micros(r.Period.Start), r.Quantity, micros(by.At), int64(payment.MaxUsageSum),
+			by.Workspace, r.Feature, db.Micros(r.Period.Start), r.Quantity, db.Micros(by.At),
+			int64(payment.MaxUsageSum),
 			int64(payment.MaxUsageSum))
 		return err
 	})
@@ -42,18 +44,18 @@ func (s *Meters) Add(
 }
 
 // reported stores the key of a report, and reports whether the workspace has had a report with that key.
-func (db *DB) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
+func (store *DB) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
 	if r.Key == "" {
 		return false, nil
 	}
-	if _, err := db.exec(ctx, `DELETE FROM usage_reports WHERE workspace_id = ? AND report_key = ? AND created_at < ?`,
-		by.Workspace, r.Key, micros(by.At.Add(-payment.UsageKeyLasts))); err != nil {
+	if _, err := store.Exec(ctx, `DELETE FROM usage_reports WHERE workspace_id = ? AND report_key = ? AND created_at < ?`,
+		by.Workspace, r.Key, db.Micros(by.At.Add(-payment.UsageKeyLasts))); err != nil {
 		return false, err
 	}
-	added, err := db.exec(ctx, `
+	added, err := store.Exec(ctx, `
 		INSERT INTO usage_reports (workspace_id, report_key, feature, quantity, created_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (workspace_id, report_key) DO NOTHING`,
-		by.Workspace, r.Key, r.Feature, r.Quantity, micros(by.At))
+		by.Workspace, r.Key, r.Feature, r.Quantity, db.Micros(by.At))
 	if err != nil || added > 0 {
 		return false, err
 	}
@@ -61,13 +63,13 @@ func (db *DB) reported(ctx context.Context, by identity.Actor, r payment.UsageRe
 		Feature  string `db:"feature"`
 		Quantity int64  `db:"quantity"`
 	}
-	found, err := db.get(ctx, &first, `SELECT feature, quantity FROM usage_reports WHERE workspace_id = ?
+	found, err := store.Get(ctx, &first, `SELECT feature, quantity FROM usage_reports WHERE workspace_id = ?
 		AND report_key = ?`, by.Workspace, r.Key)
 	switch {
 	case err != nil:
 		return false, err
 	case !found:
-		return false, errRaced // the cleanup removed it in between
+		return false, db.ErrRaced // the cleanup removed it in between
 	case first.Feature != r.Feature || first.Quantity != r.Quantity:
 		return false, payment.ErrUsageKeyReused
 	}
@@ -80,8 +82,8 @@ func (s *Meters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.
 		Feature string `db:"feature"`
 		Used    int64  `db:"used"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT feature, used FROM feature_usage WHERE workspace_id = ?
-		AND period_start = ?`, ws, micros(period)); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT feature, used FROM feature_usage WHERE workspace_id = ?
+		AND period_start = ?`, ws, db.Micros(period)); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64, len(rows))

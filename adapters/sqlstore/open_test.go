@@ -16,42 +16,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// onEach runs a test on a database of each engine that has the schema and nothing else.
-func onEach(t *testing.T, test func(t *testing.T, url string)) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) { test(t, url(t)) })
-	}
-}
-
-// onEmpty runs a test on a database of each engine that has no schema yet.
-func onEmpty(t *testing.T, test func(t *testing.T, url string)) {
-	for engine, url := range empty {
-		t.Run(engine, func(t *testing.T) { test(t, url(t)) })
-	}
-}
-
-// raw connects without Atrium, to see what is there.
-func raw(t *testing.T, url string) *sql.DB {
-	t.Helper()
-	name, source := "postgres", url
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		name, source = "sqlite", path
-	}
-	db, err := sql.Open(name, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
 func TestOpen(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
+	databases.OnEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		t.Run("opening again changes nothing", func(t *testing.T) {
 			a := adapter(t, url)
@@ -62,22 +34,23 @@ func TestOpen(t *testing.T) {
 			}
 		})
 		t.Run("a database of a newer Atrium is not changed", func(t *testing.T) {
-			db := open(t, url, keyring(t))
+			db := open(t, url, databases.Keyring(t))
 			if err := db.Ready(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := raw(t, url).ExecContext(ctx,
+			if _, err := databases.Raw(t, url).ExecContext(ctx,
 				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, keyring(t), sql.OpenDB)
+			_, _, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, databases.Keyring(t),
+				sql.OpenDB)
 			if !errors.Is(err, sqlstore.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
 				t.Errorf("error = %v, want ErrNewerSchema that names the schema", err)
 			}
 			if err := db.Ready(ctx); err != nil {
 				t.Errorf("a node that was there before takes no requests any more: %v", err)
 			}
-			if _, err := raw(t, url).ExecContext(ctx, `DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
+			if _, err := databases.Raw(t, url).ExecContext(ctx, `DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.Ready(ctx); !errors.Is(err, ports.ErrUnavailable) {
@@ -88,9 +61,9 @@ func TestOpen(t *testing.T) {
 }
 
 func TestNeitherReadyNorAStartWithNothingToApplyWaitsForALock(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
-		other, err := raw(t, url).Conn(t.Context())
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
+		other, err := databases.Raw(t, url).Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +84,7 @@ func TestNeitherReadyNorAStartWithNothingToApplyWaitsForALock(t *testing.T) {
 			return // its start writes
 		}
 		config := sqlstore.Config{URL: secret.New(url), MaxConns: 4}
-		_, closeDB, err := sqlstore.Open(ctx, config, keyring(t), sql.OpenDB)
+		_, closeDB, err := sqlstore.Open(ctx, config, databases.Keyring(t), sql.OpenDB)
 		if err != nil {
 			t.Fatalf("a start while another holds the lock: %v", err)
 		}
@@ -121,8 +94,8 @@ func TestNeitherReadyNorAStartWithNothingToApplyWaitsForALock(t *testing.T) {
 
 // TestOpenAtOnce starts nodes on one empty PostgreSQL, or a server and commands on one new file.
 func TestOpenAtOnce(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
-		ctx, sealer := t.Context(), keyring(t)
+	databases.OnEmpty(t, func(t *testing.T, url string) {
+		ctx, sealer := t.Context(), databases.Keyring(t)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
@@ -146,7 +119,7 @@ func TestOpenAtOnce(t *testing.T) {
 // trigger stands in for the other node: it cancels the first three attempts.
 func TestAMigrationThatDeadlocksIsAppliedAgain(t *testing.T) {
 	url, ctx := services.Postgres(t), t.Context()
-	db := raw(t, url)
+	db := databases.Raw(t, url)
 	if _, err := db.ExecContext(ctx, `CREATE SEQUENCE attempts;
 CREATE FUNCTION deadlock() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -158,7 +131,7 @@ CREATE EVENT TRIGGER deadlocks ON ddl_command_start WHEN TAG IN ('CREATE INDEX')
 	); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(t, url, keyring(t)).Ready(ctx); err != nil {
+	if err := open(t, url, databases.Keyring(t)).Ready(ctx); err != nil {
 		t.Error(err)
 	}
 	var attempts int
@@ -168,8 +141,8 @@ CREATE EVENT TRIGGER deadlocks ON ddl_command_start WHEN TAG IN ('CREATE INDEX')
 }
 
 func TestEmpty(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -185,8 +158,8 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestEnsureOrgs(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		ensure := func(slugs ...string) map[string]identity.OrgID {
 			t.Helper()
 			ids, err := db.EnsureOrgs(t.Context(), slugs)
@@ -230,8 +203,8 @@ func TestEnsureOrgs(t *testing.T) {
 }
 
 func TestKeyringCheck(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEmpty(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		for _, fresh := range []string{"the first\x00\xff", "another"} { // the second one must not replace the first
 			if got, err := db.KeyringCheck(t.Context(), []byte(fresh)); err != nil ||
 				string(got) != "the first\x00\xff" {
@@ -243,8 +216,8 @@ func TestKeyringCheck(t *testing.T) {
 
 // That a database of v0.1.0 waits for a day is for test/chaos, which upgrades one.
 func TestADatabaseOfThisVersionUsesDerivedKeysAtOnce(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEmpty(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		if _, err := db.KeyringCheck(t.Context(), []byte("check")); err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +238,7 @@ func TestOpenKeepsThePassword(t *testing.T) {
 		t.Run("to itself "+name, func(t *testing.T) {
 			_, _, err := sqlstore.Open(t.Context(),
 				sqlstore.Config{URL: secret.New(url), MaxConns: 1, StatementTimeout: time.Second},
-				keyring(t), sql.OpenDB)
+				databases.Keyring(t), sql.OpenDB)
 			if err == nil || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error = %v", err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -20,13 +21,13 @@ var storedTexts = []string{
 }
 
 func TestAListHasTheTextsThatAreStored(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, _ := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, direct := db.Stores(), raw(t, url)
+		s, direct := db.Stores(), databases.Raw(t, url)
 		by := fixture.NewTeam(t, s, orgs["one"]).Member
 		p, c := fixture.Template(t, s, by, prompt.Draft{}), fixture.Chat(t, s, by, chat.Draft{})
 		first := page.Query{Limit: 1}

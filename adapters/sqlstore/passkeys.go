@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -39,7 +40,8 @@ func (r *passkeyRow) passkey() account.Passkey {
 	return account.Passkey{
 		ID: r.ID, Org: r.Org, User: r.User, Host: r.Host, Credential: r.Credential, PublicKey: r.PublicKey,
 		SignCount: r.SignCount, Synced: r.Synced, Name: r.Name, Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), LastUsedAt: fromMicros(r.LastUsedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		LastUsedAt: db.FromMicros(r.LastUsedAt),
 	}
 }
 
@@ -49,12 +51,12 @@ func (s *Passkeys) Update(
 	change func(*account.Person, []*account.Passkey) (*account.Passkey, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		u, memberships, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.dialect.Lock, by.Org, user)
+		u, memberships, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, by.Org, user)
 		if err != nil {
 			return err
 		}
 		var rows []passkeyRow
-		if err := tx.list(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t
+		if err := tx.List(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t
 			WHERE t.org_id = ? AND t.user_id = ? ORDER BY t.id`, by.Org, user); err != nil {
 			return err
 		}
@@ -80,46 +82,46 @@ func (s *Passkeys) Update(
 }
 
 // savePasskey writes a passkey that changed or was removed.
-func (db *DB) savePasskey(ctx context.Context, k, before *account.Passkey) (err error) {
+func (store *DB) savePasskey(ctx context.Context, k, before *account.Passkey) (err error) {
 	switch {
 	case !k.RemovedAt.IsZero():
-		_, err = db.exec(ctx, `DELETE FROM passkeys WHERE id = ? AND org_id = ?`, k.ID, k.Org)
+		_, err = store.Exec(ctx, `DELETE FROM passkeys WHERE id = ? AND org_id = ?`, k.ID, k.Org)
 	case k.Revision != before.Revision || k.SignCount != before.SignCount || !k.LastUsedAt.Equal(before.LastUsedAt):
-		_, err = db.exec(ctx, `UPDATE passkeys SET name = ?, sign_count = ?, revision = ?, updated_at = ?,
-			last_used_at = ? WHERE id = ? AND org_id = ?`, k.Name, k.SignCount, k.Revision, micros(k.UpdatedAt),
-			micros(k.LastUsedAt), k.ID, k.Org)
+		_, err = store.Exec(ctx, `UPDATE passkeys SET name = ?, sign_count = ?, revision = ?, updated_at = ?,
+			last_used_at = ? WHERE id = ? AND org_id = ?`, k.Name, k.SignCount, k.Revision, db.Micros(k.UpdatedAt),
+			db.Micros(k.LastUsedAt), k.ID, k.Org)
 	}
 	if err != nil {
 		return err
 	}
-	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
+	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
-func (db *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
-	added, err := db.exec(ctx, `
+func (store *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
+	added, err := store.Exec(ctx, `
 		INSERT INTO passkeys (id, org_id, user_id, host, credential_id, public_key, sign_count, synced, name, revision,
 			created_at, updated_at, last_used_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, credential_id) DO NOTHING`,
 		k.ID, k.Org, k.User, k.Host, k.Credential, k.PublicKey, k.SignCount, k.Synced, k.Name, k.Revision,
-		micros(k.CreatedAt), micros(k.UpdatedAt), micros(k.LastUsedAt))
+		db.Micros(k.CreatedAt), db.Micros(k.UpdatedAt), db.Micros(k.LastUsedAt))
 	if err == nil && added == 0 {
 		err = account.ErrPasskeyExists
 	}
 	if err != nil {
 		return err
 	}
-	return db.record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
+	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 // List implements ports.Passkeys.
 func (s *Passkeys) List(
 	ctx context.Context, org identity.OrgID, user identity.UserID, q page.Query,
 ) (account.PasskeyPage, error) {
-	where := newConditions(`t.org_id = ? AND t.user_id = ?`, org, user)
-	where.bounded(`t.id`, q.After, "")
+	where := db.NewConditions(`t.org_id = ? AND t.user_id = ?`, org, user)
+	where.PageBounds(`t.id`, q.After, "")
 	var rows []passkeyRow
-	if err := s.db.list(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return account.PasskeyPage{}, err
 	}
 	passkeys := make([]account.Passkey, len(rows))
@@ -134,7 +136,7 @@ func (s *Passkeys) Find(
 	ctx context.Context, org identity.OrgID, host string, credential []byte,
 ) (*account.Passkey, error) {
 	var row passkeyRow
-	found, err := s.db.forCredentials().get(ctx, &row, `SELECT `+passkeyColumns+` FROM passkeys t
+	found, err := s.db.forCredentials().Get(ctx, &row, `SELECT `+passkeyColumns+` FROM passkeys t
 		WHERE t.org_id = ? AND t.credential_id = ? AND t.host = ?`, org, credential, host)
 	if err == nil && !found {
 		err = account.ErrPasskeyInvalid
@@ -148,8 +150,8 @@ func (s *Passkeys) Find(
 
 // UseChallenge implements ports.Passkeys.
 func (s *Passkeys) UseChallenge(ctx context.Context, org identity.OrgID, h account.Hash, expires time.Time) error {
-	used, err := s.db.exec(ctx, `INSERT INTO passkey_challenges (hash, org_id, expires_at) VALUES (?, ?, ?)
-		ON CONFLICT (hash) DO NOTHING`, h[:], org, micros(expires))
+	used, err := s.db.Exec(ctx, `INSERT INTO passkey_challenges (hash, org_id, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (hash) DO NOTHING`, h[:], org, db.Micros(expires))
 	if err == nil && used == 0 {
 		err = account.ErrPasskeyInvalid
 	}

@@ -24,13 +24,13 @@ var customerQuery = `SELECT ` + customerColumns + `, ` +
 	LEFT JOIN payment_methods m ON m.workspace_id = t.workspace_id AND m.account = t.account
 	WHERE t.workspace_id = ? AND t.account = ? ORDER BY m.created_at DESC, m.id DESC`
 
-func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
+func (store *DB) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	var rows []struct {
 		customerRow
 		Method       methodRow       `db:"m"`
 		Subscription subscriptionRow `db:"s"`
 	}
-	if err := db.list(ctx, &rows, customerQuery, ws, account); err != nil {
+	if err := store.List(ctx, &rows, customerQuery, ws, account); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
@@ -54,13 +54,14 @@ func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account str
 
 // lockedCustomer locks a customer that is about to change, and then reads it: the statement that waits for a lock
 // would see other tables as they were before.
-func (db *DB) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
-	if db.dialect.Lock != "" {
+func (store *DB) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer,
+	error) {
+	if store.Dialect.Lock != "" {
 		var one int
-		if _, err := db.get(ctx, &one, `SELECT 1 FROM payment_customers t WHERE t.workspace_id = ? AND t.account = ?`+
-			db.dialect.Lock, ws, account); err != nil {
+		if _, err := store.Get(ctx, &one, `SELECT 1 FROM payment_customers t WHERE t.workspace_id = ? AND t.account = ?`+
+			store.Dialect.Lock, ws, account); err != nil {
 			return nil, err
 		}
 	}
-	return db.customer(ctx, ws, account)
+	return store.customer(ctx, ws, account)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -39,8 +40,8 @@ func (r *paymentEventRow) event() payment.Event {
 	return payment.Event{
 		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer,
 		Workspace: r.Workspace,
-		State:     r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: fromMicros(r.CreatedAt),
-		ReceivedAt: fromMicros(r.ReceivedAt), EndedAt: fromMicros(r.EndedAt),
+		State:     r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: db.FromMicros(r.CreatedAt),
+		ReceivedAt: db.FromMicros(r.ReceivedAt), EndedAt: db.FromMicros(r.EndedAt),
 	}
 }
 
@@ -54,12 +55,12 @@ func paymentEvents(rows []paymentEventRow) []payment.Event {
 
 // Put implements ports.Inbox.
 func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *payment.Event) (bool, error) {
-	stored, err := s.db.exec(ctx, `
+	stored, err := s.db.Exec(ctx, `
 		INSERT INTO payment_events (org_id, account, id, gateway, type, customer, workspace_id, state, attempts,
 		failure, created_at, received_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, account, id) DO NOTHING`,
 		org, e.Account, e.ID, e.Gateway, e.Type, e.Customer, e.Workspace, e.State, e.Attempts, e.Failure,
-		micros(e.CreatedAt), micros(e.ReceivedAt), micros(e.EndedAt))
+		db.Micros(e.CreatedAt), db.Micros(e.ReceivedAt), db.Micros(e.EndedAt))
 	return stored == 1, err
 }
 
@@ -68,7 +69,7 @@ func (s *Inbox) Waiting(
 	ctx context.Context, org identity.OrgID, account string, c payment.CustomerID,
 ) ([]payment.Event, error) {
 	var rows []paymentEventRow
-	err := s.db.list(ctx, &rows, `
+	err := s.db.List(ctx, &rows, `
 		SELECT `+paymentEventColumns+` FROM payment_events t
 		WHERE t.org_id = ? AND t.account = ? AND t.customer = ? AND t.ended_at = 0 ORDER BY t.received_at, t.id
 		LIMIT 100`, org, account, c)
@@ -79,9 +80,9 @@ func (s *Inbox) Waiting(
 func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...payment.Event) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		for _, e := range events {
-			if _, err := tx.exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ?
+			if _, err := tx.Exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ?
 				WHERE org_id = ? AND account = ? AND id = ?`,
-				e.State, e.Attempts, e.Failure, micros(e.EndedAt), org, e.Account, e.ID); err != nil {
+				e.State, e.Attempts, e.Failure, db.Micros(e.EndedAt), org, e.Account, e.ID); err != nil {
 				return err
 			}
 		}
@@ -92,25 +93,25 @@ func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...payment.
 // List implements ports.Inbox.
 func (s *Inbox) List(ctx context.Context, org identity.OrgID, state payment.EventState,
 	q page.Query) (page.Of[payment.Event], error) {
-	where := newConditions(`t.org_id = ?`, org)
-	where.when(state != "", `t.state = ?`, state)
+	where := db.NewConditions(`t.org_id = ?`, org)
+	where.When(state != "", `t.state = ?`, state)
 	if at, which, ok := cutPosition(q.After); ok {
 		account, id, _ := strings.Cut(which, " ")
-		where.when(true, `t.received_at <= ?`, at) // which an index serves, unlike what follows
-		where.when(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
+		where.When(true, `t.received_at <= ?`, at) // which an index serves, unlike what follows
+		where.When(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
 			at, at, account, account, id)
 	}
 	var rows []paymentEventRow
-	err := s.db.list(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.sql()+
-		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	err := s.db.List(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.SQL()+
+		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.Args(q.Limit+1)...)
 	return page.Cut(paymentEvents(rows), q.Limit,
-		func(e payment.Event) string { return position(micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
+		func(e payment.Event) string { return position(db.Micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
 }
 
 // Get implements ports.Inbox.
 func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*payment.Event, error) {
 	var row paymentEventRow
-	found, err := s.db.get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ?
+	found, err := s.db.Get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ?
 		AND t.account = ? AND t.id = ?`, org, account, id)
 	if err == nil && !found {
 		err = payment.ErrEventNotFound
@@ -126,12 +127,12 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 		Dead    int   `db:"dead"`
 		Since   int64 `db:"since"`
 	}
-	_, err = s.db.get(ctx, &row, `
+	_, err = s.db.Get(ctx, &row, `
 		SELECT (SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND ended_at = 0) AS waiting,
 			(SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND state = ?) AS dead,
 			COALESCE((SELECT MIN(received_at) FROM payment_events WHERE org_id = ?
 			AND ended_at = 0), 0) AS since`, org, org, payment.Dead, org)
-	return row.Waiting, row.Dead, fromMicros(row.Since), err
+	return row.Waiting, row.Dead, db.FromMicros(row.Since), err
 }
 
 // SandboxAccounts stores the state of the sandbox gateway.
@@ -140,12 +141,12 @@ type SandboxAccounts struct{ db *DB }
 var _ ports.SandboxAccounts = (*SandboxAccounts)(nil)
 
 // NewSandboxAccounts returns the accounts in db.
-func NewSandboxAccounts(db *DB) *SandboxAccounts { return &SandboxAccounts{db} }
+func NewSandboxAccounts(store *DB) *SandboxAccounts { return &SandboxAccounts{store} }
 
 // Read implements ports.SandboxAccounts.
 func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
 	var book string
-	_, err := s.db.get(ctx, &book, `SELECT book FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
+	_, err := s.db.Get(ctx, &book, `SELECT book FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
 	return orNil(book), err
 }
 
@@ -153,26 +154,26 @@ func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id strin
 func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string,
 	change func([]byte) ([]byte, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '')
+		if _, err := tx.Exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '')
 			ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {
 			return err
 		}
 		var book string
-		if _, err := tx.get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+
-			tx.dialect.Lock, org, id); err != nil {
+		if _, err := tx.Get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+
+			tx.Dialect.Lock, org, id); err != nil {
 			return err
 		}
 		changed, err := change(orNil(book))
 		if err != nil {
 			return err
 		}
-		tx.changingAll() // the clock of the book can move, for any workspace
+		tx.DeclareWideChange() // the clock of the book can move, for any workspace
 		switch {
 		case changed != nil:
-			_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`,
+			_, err = tx.Exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`,
 				string(changed), org, id)
 		case book == "":
-			_, err = tx.exec(ctx, `DELETE FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
+			_, err = tx.Exec(ctx, `DELETE FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
 		}
 		return err
 	})
@@ -188,7 +189,7 @@ func orNil(book string) []byte {
 // List implements ports.SandboxAccounts.
 func (s *SandboxAccounts) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
 	var ids []string
-	err := s.db.list(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`,
+	err := s.db.List(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`,
 		org, after, n)
 	return ids, err
 }

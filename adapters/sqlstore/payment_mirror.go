@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -30,15 +31,15 @@ type methodRow struct {
 func (r *methodRow) method() payment.Method {
 	return payment.Method{
 		ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear,
-		Country: r.Country, Detaching: r.Leaving, CreatedAt: fromMicros(r.CreatedAt),
+		Country: r.Country, Detaching: r.Leaving, CreatedAt: db.FromMicros(r.CreatedAt),
 		Fingerprint: r.Fingerprint,
 	}
 }
 
 // methods reads the methods of a customer.
-func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.Method, error) {
+func (store *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.Method, error) {
 	var rows []methodRow
-	if err := db.list(ctx, &rows, `
+	if err := store.List(ctx, &rows, `
 		SELECT id, type, brand, last4, exp_month, exp_year, country, leaving, created_at, fingerprint
 		FROM payment_methods WHERE workspace_id = ? AND account = ?`, ws, account); err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account stri
 }
 
 // saveMethods replaces the stored methods by those of c. They are few, and rarely change.
-func (db *DB) saveMethods(ctx context.Context, c *payment.Customer) error {
-	stored, err := db.methods(ctx, c.Workspace, c.Account)
+func (store *DB) saveMethods(ctx context.Context, c *payment.Customer) error {
+	stored, err := store.methods(ctx, c.Workspace, c.Account)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (db *DB) saveMethods(ctx context.Context, c *payment.Customer) error {
 		if same {
 			continue
 		}
-		if _, err := db.exec(ctx, `
+		if _, err := store.Exec(ctx, `
 			INSERT INTO payment_methods (workspace_id, account, id, type, brand, last4, exp_month, exp_year, country,
 			leaving, created_at, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET type = excluded.type, brand = excluded.brand,
@@ -74,12 +75,12 @@ func (db *DB) saveMethods(ctx context.Context, c *payment.Customer) error {
 				exp_month = excluded.exp_month, exp_year = excluded.exp_year, country = excluded.country,
 				leaving = excluded.leaving, created_at = excluded.created_at, fingerprint = excluded.fingerprint`,
 			c.Workspace, c.Account, m.ID, m.Type, m.Brand, m.Last4, m.ExpMonth, m.ExpYear, m.Country, m.Detaching,
-			micros(m.CreatedAt), m.Fingerprint); err != nil {
+			db.Micros(m.CreatedAt), m.Fingerprint); err != nil {
 			return err
 		}
 	}
 	for id := range was {
-		if _, err := db.exec(ctx, `DELETE FROM payment_methods WHERE workspace_id = ? AND account = ? AND id = ?`,
+		if _, err := store.Exec(ctx, `DELETE FROM payment_methods WHERE workspace_id = ? AND account = ? AND id = ?`,
 			c.Workspace, c.Account, id); err != nil {
 			return err
 		}
@@ -120,14 +121,15 @@ func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 	}
 	s := &payment.Subscription{
 		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key,
-		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), TrialEnd: fromMicros(r.TrialEnd),
-		CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: fromMicros(r.CreatedAt),
-		PastDueSince: fromMicros(r.PastDueSince), Confirming: r.Confirming, Code: r.Code,
-		Paused: r.Paused, PaidUntil: fromMicros(r.PaidUntil), EndsAt: fromMicros(r.EndsAt),
+		PeriodStart: db.FromMicros(r.PeriodStart), PeriodEnd: db.FromMicros(r.PeriodEnd),
+		TrialEnd:          db.FromMicros(r.TrialEnd),
+		CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: db.FromMicros(r.CreatedAt),
+		PastDueSince: db.FromMicros(r.PastDueSince), Confirming: r.Confirming, Code: r.Code,
+		Paused: r.Paused, PaidUntil: db.FromMicros(r.PaidUntil), EndsAt: db.FromMicros(r.EndsAt),
 	}
 	if r.PendingAt != 0 {
 		s.Pending = &payment.PendingChange{
-			Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: fromMicros(r.PendingAt),
+			Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: db.FromMicros(r.PendingAt),
 			Elsewhere: r.PendingElsewhere,
 		}
 	}
@@ -136,7 +138,7 @@ func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
-func (db *DB) saveSubscriptions(ctx context.Context, c *payment.Customer) error {
+func (store *DB) saveSubscriptions(ctx context.Context, c *payment.Customer) error {
 	for _, s := range []*payment.Subscription{c.Ended, c.Subscription} {
 		if s == nil {
 			continue
@@ -151,7 +153,7 @@ func (db *DB) saveSubscriptions(ctx context.Context, c *payment.Customer) error 
 		if err := errors.Join(err, worse, worst); err != nil {
 			return err
 		}
-		if _, err := db.exec(ctx, `
+		if _, err := store.Exec(ctx, `
 			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key,
 			period_start, period_end, trial_end, cancel_at_period_end,
 				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming,
@@ -168,11 +170,11 @@ func (db *DB) saveSubscriptions(ctx context.Context, c *payment.Customer) error 
 				discount = excluded.discount, promotion_code = excluded.promotion_code, paused = excluded.paused,
 				paid_until = excluded.paid_until, cancellation = excluded.cancellation, item = excluded.item,
 				ends_at = excluded.ends_at, pending_elsewhere = excluded.pending_elsewhere`,
-			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, micros(s.PeriodStart),
-			micros(s.PeriodEnd), micros(s.TrialEnd), s.CancelAtPeriodEnd,
-			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt),
-			micros(s.PastDueSince), s.Confirming, discount, s.Code, s.Paused, micros(s.PaidUntil),
-			cancellation, item, micros(s.EndsAt), pending.Elsewhere); err != nil {
+			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, db.Micros(s.PeriodStart),
+			db.Micros(s.PeriodEnd), db.Micros(s.TrialEnd), s.CancelAtPeriodEnd,
+			pending.Plan, pending.Quantity, db.Micros(pending.At), db.Micros(s.CreatedAt), db.Micros(s.EndedAt),
+			db.Micros(s.PastDueSince), s.Confirming, discount, s.Code, s.Paused, db.Micros(s.PaidUntil),
+			cancellation, item, db.Micros(s.EndsAt), pending.Elsewhere); err != nil {
 			return err
 		}
 	}
@@ -211,9 +213,9 @@ type invoiceRow struct {
 }
 
 // deleteDrafts deletes the drafts that c does not have. Only drafts can be deleted at a gateway.
-func (db *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
+func (store *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
 	var stored []payment.InvoiceID
-	if err := db.list(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
+	if err := store.List(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
 		AND status = ?`,
 		c.Workspace, c.Account, payment.Draft); err != nil {
 		return err
@@ -222,7 +224,7 @@ func (db *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
 		if slices.ContainsFunc(c.Invoices, func(i payment.Invoice) bool { return i.ID == id }) {
 			continue
 		}
-		if _, err := db.exec(ctx, `DELETE FROM payment_invoices WHERE workspace_id = ? AND account = ? AND id = ?`,
+		if _, err := store.Exec(ctx, `DELETE FROM payment_invoices WHERE workspace_id = ? AND account = ? AND id = ?`,
 			c.Workspace, c.Account, id); err != nil {
 			return err
 		}
@@ -230,13 +232,13 @@ func (db *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
 	return nil
 }
 
-func (db *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
+func (store *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
 	if c.AllDrafts {
-		if err := db.deleteDrafts(ctx, c); err != nil {
+		if err := store.deleteDrafts(ctx, c); err != nil {
 			return err
 		}
 	}
-	stored, err := db.storedInvoices(ctx, c)
+	stored, err := store.storedInvoices(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -248,7 +250,7 @@ func (db *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
 		if r == stored[i.ID] { // most were read before, and an event must not write a hundred rows
 			continue
 		}
-		if _, err := db.exec(ctx, `
+		if _, err := store.Exec(ctx, `
 			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total,
 			amount_due, amount_paid,
 				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts,
@@ -271,7 +273,7 @@ func (db *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
 }
 
 // storedInvoices returns those of c's invoices that are stored, as they are.
-func (db *DB) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
+func (store *DB) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
 	stored := make(map[payment.InvoiceID]invoiceRow, len(c.Invoices))
 	if len(c.Invoices) == 0 {
 		return stored, nil
@@ -280,10 +282,10 @@ func (db *DB) storedInvoices(ctx context.Context, c *payment.Customer) (map[paym
 	for n, i := range c.Invoices {
 		ids[n] = i.ID
 	}
-	where := newConditions(`workspace_id = ? AND account = ?`, c.Workspace, c.Account)
-	oneOf(where, "id", ids)
+	where := db.NewConditions(`workspace_id = ? AND account = ?`, c.Workspace, c.Account)
+	db.OneOf(where, "id", ids)
 	var rows []invoiceRow
-	err := db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql(), where.args()...)
+	err := store.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.SQL(), where.Args()...)
 	for _, r := range rows {
 		stored[r.ID] = r
 	}
@@ -296,9 +298,10 @@ func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 	lines, worst := encodeList(i.Lines)
 	return invoiceRow{
 		ID: i.ID, Number: i.Number, Status: i.Status, Currency: i.Currency, Subtotal: i.Subtotal, Tax: i.Tax,
-		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: micros(i.PeriodStart),
-		PeriodEnd: micros(i.PeriodEnd), DueAt: micros(i.DueAt), PaidAt: micros(i.PaidAt), HostedURL: i.HostedURL,
-		PDFURL: i.PDFURL, CreatedAt: micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
+		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: db.Micros(i.PeriodStart),
+		PeriodEnd: db.Micros(i.PeriodEnd), DueAt: db.Micros(i.DueAt), PaidAt: db.Micros(i.PaidAt),
+		HostedURL: i.HostedURL,
+		PDFURL:    i.PDFURL, CreatedAt: db.Micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
 		Discounts: discounts, Lines: lines,
 	}, errors.Join(err, worse, worst)
 }
@@ -310,9 +313,9 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 	i := payment.Invoice{
 		ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency,
 		Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
-		PeriodStart: fromMicros(r.PeriodStart), PeriodEnd: fromMicros(r.PeriodEnd), DueAt: fromMicros(r.DueAt),
-		PaidAt:    fromMicros(r.PaidAt),
-		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: fromMicros(r.CreatedAt), Discount: r.Discount,
+		PeriodStart: db.FromMicros(r.PeriodStart), PeriodEnd: db.FromMicros(r.PeriodEnd), DueAt: db.FromMicros(r.DueAt),
+		PaidAt:    db.FromMicros(r.PaidAt),
+		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: db.FromMicros(r.CreatedAt), Discount: r.Discount,
 	}
 	return i, errors.Join(decodeColumn(r.BilledTo, &i.BilledTo), decodeColumn(r.Discounts, &i.Discounts),
 		decodeColumn(r.Lines, &i.Lines))
@@ -325,7 +328,7 @@ func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account
 		return nil, payment.ErrInvoiceNotFound
 	}
 	var row invoiceRow
-	found, err := s.db.get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ?
+	found, err := s.db.Get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ?
 		AND account = ? AND id = ?`, ws, account, id)
 	if err != nil {
 		return nil, err
@@ -340,15 +343,15 @@ func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account
 // Invoices implements ports.Payments. A position is a time and an identifier.
 func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
 	q page.Query) (payment.InvoicePage, error) {
-	where := newConditions(`workspace_id = ? AND account = ?`, ws, account)
-	where.when(status != "", `status = ?`, status)
+	where := db.NewConditions(`workspace_id = ? AND account = ?`, ws, account)
+	where.When(status != "", `status = ?`, status)
 	if at, id, ok := cutPosition(q.After); ok {
-		where.when(true, `created_at <= ?`, at) // which an index serves, unlike what follows
-		where.when(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
+		where.When(true, `created_at <= ?`, at) // which an index serves, unlike what follows
+		where.When(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
 	}
 	var rows []invoiceRow
-	if err := s.db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql()+
-		` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.SQL()+
+		` ORDER BY created_at DESC, id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return payment.InvoicePage{}, err
 	}
 	invoices := make([]payment.Invoice, len(rows))
@@ -359,7 +362,7 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 		}
 	}
 	return page.Cut(invoices, q.Limit,
-		func(i payment.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
+		func(i payment.Invoice) string { return position(db.Micros(i.CreatedAt), string(i.ID)) }), nil
 }
 
 // position is the position of an item in a list that is ordered by time, then by identifier.

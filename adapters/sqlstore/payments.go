@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -61,13 +62,13 @@ func (r *customerRow) customer() (*payment.Customer, error) {
 	c := &payment.Customer{
 		Org: r.Org, Workspace: r.Workspace, Gateway: r.Gateway, Account: r.Account, ID: r.ExternalID, Key: r.Key,
 		Details: payment.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
-		WalletAt: fromMicros(r.WalletAt), SubscriptionAt: fromMicros(r.SubscriptionAt),
-		InvoicesAt: fromMicros(r.InvoicesAt),
-		Revision:   r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
-		PausedAt: fromMicros(r.PausedAt), CheckoutUntil: fromMicros(r.CheckoutUntil),
+		WalletAt: db.FromMicros(r.WalletAt), SubscriptionAt: db.FromMicros(r.SubscriptionAt),
+		InvoicesAt: db.FromMicros(r.InvoicesAt),
+		Revision:   r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		PausedAt: db.FromMicros(r.PausedAt), CheckoutUntil: db.FromMicros(r.CheckoutUntil),
 		Credit: payment.Money{Amount: r.Credit, Currency: r.CreditCurrency},
-		Giving: r.Giving, CheckingOut: fromMicros(r.CheckingOut), CheckoutTrial: r.CheckoutTrial,
-		UsageSince: fromMicros(r.UsageSince),
+		Giving: r.Giving, CheckingOut: db.FromMicros(r.CheckingOut), CheckoutTrial: r.CheckoutTrial,
+		UsageSince: db.FromMicros(r.UsageSince),
 	}
 	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts),
 		decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices),
@@ -120,14 +121,14 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Cu
 		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO payment_customers (workspace_id, account, org_id, gateway, external_id, call_key, name, email,
 			default_method, had_trial, pending,
 				wallet_at, subscription_at, invoices_at, revision, created_at, updated_at)
 			VALUES (?, ?, ?, ?, '', ?, ?, ?, '', ?, '', 0, 0, 0, ?, ?, ?)
 			ON CONFLICT (workspace_id, account) DO NOTHING`,
 			by.Workspace, c.Account, by.Org, c.Gateway, c.Key, c.Details.Name, c.Details.Email, false, c.Revision,
-			micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			db.Micros(c.CreatedAt), db.Micros(c.UpdatedAt)); err != nil {
 			return err
 		}
 		var err error
@@ -161,8 +162,8 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 	return c, nil
 }
 
-func (db *DB) saveCustomer(ctx context.Context, c *payment.Customer) error {
-	db.changing(c.Workspace)
+func (store *DB) saveCustomer(ctx context.Context, c *payment.Customer) error {
+	store.DeclareChange(c.Workspace)
 	pending, err := encodeOptional(c.Pending)
 	if err != nil {
 		return err
@@ -187,37 +188,39 @@ func (db *DB) saveCustomer(ctx context.Context, c *payment.Customer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `
+	if _, err := store.Exec(ctx, `
 		UPDATE payment_customers SET external_id = ?, call_key = ?, default_method = ?, had_trial = ?, pending = ?,
 		wallet_at = ?, subscription_at = ?, invoices_at = ?,
 			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency =
 			?, notices = ?, details_entered = ?, details_given = ?, details_key = ?, checkout_until = ?,
 			checking_out = ?, checkout_trial = ?, done = ?, usage_since = ?
 		WHERE workspace_id = ? AND account = ?`,
-		c.ID, c.Key, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
-		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency,
-		notices, entered, given, c.Giving, micros(c.CheckoutUntil), micros(c.CheckingOut), c.CheckoutTrial,
-		done, micros(c.UsageSince),
+		c.ID, c.Key, c.Default, c.HadTrial, pending, db.Micros(c.WalletAt), db.Micros(c.SubscriptionAt),
+		db.Micros(c.InvoicesAt),
+		c.Revision, db.Micros(c.UpdatedAt), attempts, db.Micros(c.PausedAt), surplus, c.Credit.Amount,
+		c.Credit.Currency,
+		notices, entered, given, c.Giving, db.Micros(c.CheckoutUntil), db.Micros(c.CheckingOut), c.CheckoutTrial,
+		done, db.Micros(c.UsageSince),
 		c.Workspace, c.Account); err != nil {
 		return err
 	}
-	if err := db.saveMethods(ctx, c); err != nil {
+	if err := store.saveMethods(ctx, c); err != nil {
 		return err
 	}
-	if err := db.saveSubscriptions(ctx, c); err != nil {
+	if err := store.saveSubscriptions(ctx, c); err != nil {
 		return err
 	}
-	if err := db.saveInvoices(ctx, c); err != nil {
+	if err := store.saveInvoices(ctx, c); err != nil {
 		return err
 	}
-	return db.record(ctx, c.RecordedAt(c.Revision, string(c.ID)))
+	return store.Record(ctx, c.RecordedAt(c.Revision, string(c.ID)))
 }
 
 // Find implements ports.Payments.
 func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string,
 	c payment.CustomerID) (identity.WorkspaceID, error) {
 	var ws identity.WorkspaceID
-	found, err := s.db.get(ctx, &ws, `SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ?
+	found, err := s.db.Get(ctx, &ws, `SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ?
 		AND external_id = ? AND external_id <> ''`, org, account, c)
 	if err == nil && !found {
 		err = payment.ErrNoCustomer
@@ -227,7 +230,7 @@ func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string,
 
 // Live implements ports.Payments.
 func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID, account string) (n int, err error) {
-	_, err = s.db.get(ctx, &n, `
+	_, err = s.db.Get(ctx, &n, `
 		SELECT (SELECT COUNT(*) FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0)
 			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND account = ?
 			AND (pending <> '' OR checkout_until <> 0 AND external_id <> ''))`, ws, account, ws, account)
@@ -240,7 +243,7 @@ func (s *Payments) LiveElsewhere(ctx context.Context, org identity.OrgID, accoun
 		Account string `db:"account"`
 		Live    int    `db:"live"`
 	}
-	err := s.db.list(ctx, &rows, `
+	err := s.db.List(ctx, &rows, `
 		SELECT t.account, COUNT(*) AS live FROM payment_subscriptions t
 		JOIN payment_customers c ON c.workspace_id = t.workspace_id AND c.account = t.account
 		WHERE c.org_id = ? AND t.account <> ? AND t.ended_at = 0 GROUP BY t.account`, org, account)
@@ -258,7 +261,7 @@ func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID,
 		Workspace identity.WorkspaceID `db:"workspace_id"`
 		Surplus   string               `db:"surplus"`
 	}
-	err := s.db.list(ctx, &rows, `SELECT workspace_id, surplus FROM payment_customers WHERE org_id = ? AND account = ?
+	err := s.db.List(ctx, &rows, `SELECT workspace_id, surplus FROM payment_customers WHERE org_id = ? AND account = ?
 		AND surplus <> ''`, org, account)
 	found := map[identity.WorkspaceID][]payment.SubscriptionID{}
 	for _, r := range rows {
@@ -272,7 +275,7 @@ func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID,
 // Paused implements ports.Payments.
 func (s *Payments) Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error) {
 	var ids []identity.WorkspaceID
-	err := s.db.list(ctx, &ids, `
+	err := s.db.List(ctx, &ids, `
 		SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ? AND paused_at > 0
 		ORDER BY workspace_id`, org, account)
 	return ids, err
@@ -282,7 +285,7 @@ func (s *Payments) Paused(ctx context.Context, org identity.OrgID, account strin
 func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account string,
 	q page.Query) (page.Of[identity.WorkspaceID], error) {
 	var ids []identity.WorkspaceID
-	err := s.db.list(ctx, &ids, `
+	err := s.db.List(ctx, &ids, `
 		SELECT t.workspace_id FROM payment_customers t JOIN workspaces w ON w.id = t.workspace_id
 		WHERE t.org_id = ? AND t.account = ? AND t.external_id <> '' AND w.deleted_at = 0 AND t.workspace_id > ?
 		ORDER BY t.workspace_id LIMIT ?`,

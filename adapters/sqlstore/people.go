@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -15,36 +16,36 @@ const wordsAtOnce = 500
 
 // saveWords replaces the words by which a person is found, in the transaction that writes the user with its
 // words_revision. Words that stay are not written again.
-func (db *DB) saveWords(ctx context.Context, u *account.User) error {
+func (store *DB) saveWords(ctx context.Context, u *account.User) error {
 	if u.Service {
 		return nil
 	}
 	words := account.SearchWords(u.Name, u.Email)
 	if len(words) == 0 {
-		_, err := db.exec(ctx, `DELETE FROM people_words WHERE user_id = ?`, u.ID)
+		_, err := store.Exec(ctx, `DELETE FROM people_words WHERE user_id = ?`, u.ID)
 		return err
 	}
 	stay, rows := []any{u.ID}, make([]any, 0, 3*len(words))
 	for _, word := range words {
 		stay, rows = append(stay, word), append(rows, u.Org, word, u.ID)
 	}
-	if _, err := db.exec(ctx, `DELETE FROM people_words WHERE user_id = ? AND word NOT IN (`+
+	if _, err := store.Exec(ctx, `DELETE FROM people_words WHERE user_id = ? AND word NOT IN (`+
 		placeholders(len(words))+`)`, stay...); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `INSERT INTO people_words (org_id, word, user_id) VALUES (?, ?, ?)`+
+	_, err := store.Exec(ctx, `INSERT INTO people_words (org_id, word, user_id) VALUES (?, ?, ?)`+
 		strings.Repeat(`, (?, ?, ?)`, len(words)-1)+` ON CONFLICT DO NOTHING`, rows...)
 	return err
 }
 
 // IndexPeople writes the words of people that a release without them has written, at most limit.
-func (db *DB) IndexPeople(ctx context.Context, limit int) error {
+func (store *DB) IndexPeople(ctx context.Context, limit int) error {
 	for limit > 0 {
 		var rows []userRow
-		err := db.inTx(ctx, func(tx *DB) error {
+		err := store.inTx(ctx, func(tx *DB) error {
 			rows = nil
-			if err := tx.list(ctx, &rows, `SELECT `+userColumns+` FROM users t
-				WHERE t.words_revision <> t.revision AND NOT t.service ORDER BY t.id LIMIT ?`+tx.dialect.Lock,
+			if err := tx.List(ctx, &rows, `SELECT `+userColumns+` FROM users t
+				WHERE t.words_revision <> t.revision AND NOT t.service ORDER BY t.id LIMIT ?`+tx.Dialect.Lock,
 				min(limit, wordsAtOnce)); err != nil {
 				return err
 			}
@@ -53,7 +54,7 @@ func (db *DB) IndexPeople(ctx context.Context, limit int) error {
 				if err := tx.saveWords(ctx, &u); err != nil {
 					return err
 				}
-				if _, err := tx.exec(ctx, `UPDATE users SET words_revision = revision WHERE org_id = ? AND id = ?`,
+				if _, err := tx.Exec(ctx, `UPDATE users SET words_revision = revision WHERE org_id = ? AND id = ?`,
 					u.Org, u.ID); err != nil {
 					return err
 				}
@@ -80,13 +81,13 @@ func (s *People) Search(
 			return account.PersonPage{}, err
 		}
 	}
-	where := newConditions(`t.org_id = ? AND NOT t.service`, org)
-	where.when(f.Status == account.PersonActive, `t.disabled_at = 0`)
-	where.when(f.Status == account.PersonDisabled, `t.disabled_at > 0 AND t.erased_at = 0`)
-	where.when(f.Status == account.PersonErased, `t.disabled_at > 0 AND t.erased_at > 0`)
-	where.bounded(`t.id`, q.After, "")
+	where := db.NewConditions(`t.org_id = ? AND NOT t.service`, org)
+	where.When(f.Status == account.PersonActive, `t.disabled_at = 0`)
+	where.When(f.Status == account.PersonDisabled, `t.disabled_at > 0 AND t.erased_at = 0`)
+	where.When(f.Status == account.PersonErased, `t.disabled_at > 0 AND t.erased_at > 0`)
+	where.PageBounds(`t.id`, q.After, "")
 	for _, word := range f.Words {
-		where.when(true, `t.id IN (SELECT w.user_id FROM people_words w WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
+		where.When(true, `t.id IN (SELECT w.user_id FROM people_words w WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
 			org, word, word+lastWord)
 	}
 	return s.summaries(ctx, where, now, q)
@@ -96,7 +97,7 @@ func (s *People) Search(
 func (s *People) Person(
 	ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
 ) (*account.PersonSummary, error) {
-	where := newConditions(`t.org_id = ? AND NOT t.service AND t.id = ?`, org, id)
+	where := db.NewConditions(`t.org_id = ? AND NOT t.service AND t.id = ?`, org, id)
 	found, err := s.summaries(ctx, where, now, page.Query{Limit: 1})
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (s *People) Person(
 
 // summaries reads one page of people. What is counted is read for the people of the page only.
 func (s *People) summaries(
-	ctx context.Context, where *conditions, now time.Time, q page.Query,
+	ctx context.Context, where *db.Conditions, now time.Time, q page.Query,
 ) (account.PersonPage, error) {
 	var rows []struct {
 		userRow
@@ -120,9 +121,9 @@ func (s *People) summaries(
 		KeyAt      int64 `db:"key_at"`
 		TokenAt    int64 `db:"token_at"`
 	}
-	idle := micros(now.Add(-account.SessionIdle))
-	args := append([]any{micros(now), idle, micros(now)}, where.args(q.Limit+1)...)
-	if err := s.db.list(ctx, &rows, `SELECT `+userColumns+`,
+	idle := db.Micros(now.Add(-account.SessionIdle))
+	args := append([]any{db.Micros(now), idle, db.Micros(now)}, where.Args(q.Limit+1)...)
+	if err := s.db.List(ctx, &rows, `SELECT `+userColumns+`,
 		(SELECT COUNT(*) FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
 			WHERE m.user_id = t.id AND w.deleted_at = 0) AS workspaces,
 		(SELECT COUNT(*) FROM sessions s WHERE s.user_id = t.id AND s.ended_at = 0 AND s.expires_at > ?
@@ -132,14 +133,14 @@ func (s *People) summaries(
 		(SELECT COALESCE(MAX(s.last_seen_at), 0) FROM sessions s WHERE s.user_id = t.id) AS session_at,
 		(SELECT COALESCE(MAX(k.last_used_at), 0) FROM api_keys k WHERE k.user_id = t.id) AS key_at,
 		(SELECT COALESCE(MAX(i.issued_at), 0) FROM sign_ins i WHERE i.user_id = t.id) AS token_at
-		FROM users t WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
+		FROM users t WHERE `+where.SQL()+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
 		return account.PersonPage{}, err
 	}
 	people := make([]account.PersonSummary, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		people[i] = account.PersonSummary{
-			User: r.user(), LastSeenAt: fromMicros(max(r.SessionAt, r.KeyAt, r.TokenAt)),
+			User: r.user(), LastSeenAt: db.FromMicros(max(r.SessionAt, r.KeyAt, r.TokenAt)),
 			Workspaces: r.Workspaces, Sessions: r.Sessions, Keys: r.Keys,
 		}
 	}

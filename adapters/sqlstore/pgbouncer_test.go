@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -23,14 +24,15 @@ func TestPgBouncer(t *testing.T) {
 			t.Errorf("statement_timeout is %s", got)
 		}
 		contract.PresenceSignals(t, func() ports.PresenceSignals {
-			return sqlstore.NewPresenceSignals(open(t, url, keyring(t)), sqlstore.Config{URL: secret.New(url)})
+			return sqlstore.NewPresenceSignals(open(t, url, databases.Keyring(t)),
+				sqlstore.Config{URL: secret.New(url)})
 		})
 	})
 	for _, mode := range []string{"transaction", "statement"} {
 		t.Run("a pooler by "+mode+" is refused", func(t *testing.T) {
 			pooler := services.PgBouncer(t, services.Postgres(t), mode)
 			c := sqlstore.Config{URL: secret.New(pooler.URL), MaxConns: 4, StatementTimeout: 30 * time.Second}
-			if _, _, err := sqlstore.Open(t.Context(), c, keyring(t), sql.OpenDB); !errors.Is(err,
+			if _, _, err := sqlstore.Open(t.Context(), c, databases.Keyring(t), sql.OpenDB); !errors.Is(err,
 				engine.ErrPooledByTransaction) {
 				t.Errorf("Open: %v", err)
 			}
@@ -42,7 +44,7 @@ func TestPgBouncer(t *testing.T) {
 	}
 	t.Run("a database is not ready if its pooler begins to pool by transaction", func(t *testing.T) {
 		pooler := services.PgBouncer(t, services.Postgres(t), "session")
-		db := open(t, pooler.URL, keyring(t))
+		db := open(t, pooler.URL, databases.Keyring(t))
 		if err := db.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -5,19 +5,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // loadPowers reads what users made in w that acts without them.
-func (db *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
+func (store *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
 	w.Powers = map[identity.UserID]account.Powers{}
 	for _, user := range users {
 		if user == "" { // the system created keys too, and they end with no membership
 			continue
 		}
-		if w.Powers[user], err = db.powers(ctx, w.ID, user); err != nil {
+		if w.Powers[user], err = store.powers(ctx, w.ID, user); err != nil {
 			return err
 		}
 	}
@@ -26,7 +27,7 @@ func (db *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...ide
 
 // loadOwningPrograms reads the memberships of the programs among w.Powers that are owners: a transfer lowers those that
 // are kept.
-func (db *DB) loadOwningPrograms(ctx context.Context, w *account.Workspace) error {
+func (store *DB) loadOwningPrograms(ctx context.Context, w *account.Workspace) error {
 	var programs []identity.UserID
 	for _, p := range w.Powers {
 		for _, k := range p.Keys {
@@ -39,17 +40,17 @@ func (db *DB) loadOwningPrograms(ctx context.Context, w *account.Workspace) erro
 		return nil
 	}
 	slices.Sort(programs)
-	return db.loadMembers(ctx, w, slices.Compact(programs)...)
+	return store.loadMembers(ctx, w, slices.Compact(programs)...)
 }
 
 // responsible is account.Key.Responsible of the key r.
 const responsible = `COALESCE(NULLIF(r.kept_by, ''), r.created_by)`
 
 // powers reads what a user made in a workspace.
-func (db *DB) powers(
+func (store *DB) powers(
 	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
 ) (p account.Powers, err error) {
-	if p.Keys, err = db.keysMadeBy(ctx, ws, `(r.user_id = ? OR `+responsible+` = ? AND r.service)`, user,
+	if p.Keys, err = store.keysMadeBy(ctx, ws, `(r.user_id = ? OR `+responsible+` = ? AND r.service)`, user,
 		user); err != nil {
 		return p, err
 	}
@@ -58,7 +59,7 @@ func (db *DB) powers(
 		ID    string               `db:"id"`
 		Owner identity.UserID      `db:"owner"`
 	}
-	err = db.list(ctx, &rows, `
+	err = store.List(ctx, &rows, `
 		WITH RECURSIVE made (id, user_id) AS (
 			SELECT r.id, r.user_id FROM api_keys r WHERE r.workspace_id = ? AND `+responsible+` = ? AND r.service
 			UNION SELECT c.id, c.user_id FROM api_keys c JOIN made ON c.made_by_key = made.id
@@ -77,10 +78,10 @@ func (db *DB) powers(
 }
 
 // savePowers writes what changed of what loadPowers read.
-func (db *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
+func (store *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
 	for _, p := range powers {
 		for _, k := range p.Keys {
-			if err := db.saveKey(ctx, k); err != nil {
+			if err := store.saveKey(ctx, k); err != nil {
 				return err
 			}
 		}
@@ -89,8 +90,8 @@ func (db *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
 				continue
 			}
 			table := map[account.EndpointKind]string{account.Webhook: "webhooks", account.ReplyEndpoint: "connections"}
-			if _, err := db.exec(ctx, `UPDATE `+table[e.Kind]+` SET ownerless = TRUE, revision = revision + 1,
-				updated_at = ? WHERE id = ?`, micros(e.LostAt), e.ID); err != nil {
+			if _, err := store.Exec(ctx, `UPDATE `+table[e.Kind]+` SET ownerless = TRUE, revision = revision + 1,
+				updated_at = ? WHERE id = ?`, db.Micros(e.LostAt), e.ID); err != nil {
 				return err
 			}
 		}
@@ -99,11 +100,11 @@ func (db *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
 }
 
 // makersAmong returns those of users who made anything in w: a group has many people, and few of them make anything.
-func (db *DB) makersAmong(
+func (store *DB) makersAmong(
 	ctx context.Context, ws identity.WorkspaceID, users map[identity.UserID]account.Member,
 ) ([]identity.UserID, error) {
 	var makers []identity.UserID
-	if err := db.list(ctx, &makers, `
+	if err := store.List(ctx, &makers, `
 		SELECT `+responsible+` FROM api_keys r WHERE r.workspace_id = ? AND r.service
 		UNION SELECT COALESCE(NULLIF(owner_id, ''), created_by) FROM webhooks WHERE workspace_id = ? AND NOT ownerless
 		UNION SELECT COALESCE(NULLIF(owner_id, ''), created_by) FROM connections
@@ -116,9 +117,9 @@ func (db *DB) makersAmong(
 
 // loadMakers reads who created or kept the keys of a program, and the keys with which these were created. Revoked keys
 // count: a program can revoke its own.
-func (db *DB) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
+func (store *DB) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	var makers []identity.UserID
-	if err := db.list(ctx, &makers, `
+	if err := store.List(ctx, &makers, `
 		WITH RECURSIVE up (created_by, kept_by, made_by_key) AS (
 			SELECT k.created_by, k.kept_by, k.made_by_key FROM api_keys k
 			WHERE k.workspace_id = ? AND k.user_id = ?
@@ -132,33 +133,33 @@ func (db *DB) loadMakers(ctx context.Context, w *account.Workspace, program iden
 	}
 	w.Makers[program] = makers
 	var working int
-	_, err := db.get(ctx, &working, `SELECT COUNT(*) FROM api_keys WHERE workspace_id = ? AND user_id = ?
+	_, err := store.Get(ctx, &working, `SELECT COUNT(*) FROM api_keys WHERE workspace_id = ? AND user_id = ?
 		AND revoked_at = 0 AND suspended_at = 0`, w.ID, program)
 	w.Retired[program] = working == 0
 	return err
 }
 
 // loadMakersRoles reads the memberships of those who created or kept the keys of a program.
-func (db *DB) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
+func (store *DB) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	if len(w.Makers[program]) == 0 {
 		return nil
 	}
-	return db.loadMembers(ctx, w, w.Makers[program]...)
+	return store.loadMembers(ctx, w, w.Makers[program]...)
 }
 
 // KeysAbove returns the ids of service keys that work, or will, with a higher role than that of the person who is
 // responsible for them: at most limit, oldest first, and how many there are. Losses of roles have taken them along only
 // since release 0.3.0.
-func (db *DB) KeysAbove(ctx context.Context, now time.Time, limit int) (ids []identity.KeyID, count int, err error) {
+func (store *DB) KeysAbove(ctx context.Context, now time.Time, limit int) (ids []identity.KeyID, count int, err error) {
 	const above = `FROM api_keys r JOIN workspaces w ON w.id = r.workspace_id AND w.deleted_at = 0
 		JOIN users u ON u.id = ` + responsible + ` AND NOT u.service
 		LEFT JOIN memberships own ON own.workspace_id = r.workspace_id AND own.user_id = u.id
 		JOIN memberships p ON p.workspace_id = r.workspace_id AND p.user_id = r.user_id
 		WHERE r.service AND r.revoked_at = 0 AND (r.expires_at = 0 OR r.expires_at > ?)
 		AND COALESCE(own.role, 0) < r.ceiling AND COALESCE(own.role, 0) < p.role`
-	if _, err := db.get(ctx, &count, `SELECT COUNT(*) `+above, micros(now)); err != nil || count == 0 {
+	if _, err := store.Get(ctx, &count, `SELECT COUNT(*) `+above, db.Micros(now)); err != nil || count == 0 {
 		return nil, 0, err
 	}
-	err = db.list(ctx, &ids, `SELECT r.id `+above+` ORDER BY r.id LIMIT ?`, micros(now), limit)
+	err = store.List(ctx, &ids, `SELECT r.id `+above+` ORDER BY r.id LIMIT ?`, db.Micros(now), limit)
 	return ids, count, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
@@ -15,45 +16,45 @@ import (
 func (s *Presences) List(
 	ctx context.Context, by identity.Actor, f presence.Filter, q page.Query,
 ) (presence.Page, error) {
-	where := newConditions(`org_id = ? AND NOT deleted`, by.Org)
-	where.when(f.User != "", `user_id = ?`, f.User)
-	where.bounded(`id`, q.After, "")
+	where := db.NewConditions(`org_id = ? AND NOT deleted`, by.Org)
+	where.When(f.User != "", `user_id = ?`, f.User)
+	where.PageBounds(`id`, q.After, "")
 	floor := ""
 	if f.SinceSeq > 0 && f.User == "" {
 		var err error
-		if floor, err = s.db.floor(ctx, s.db.scans.presences, branch{`presences`, `id`, where}); err != nil {
+		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Presences, db.Branch{From: `presences`, ID: `id`, Where: where}); err != nil {
 			return presence.Page{}, err
 		}
-		where.bounded(`id`, "", floor)
+		where.PageBounds(`id`, "", floor)
 	}
-	where.when(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
-	listed, args := where.sql(), where.args()
+	where.When(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
+	listed, args := where.SQL(), where.Args()
 	if f.Status != "" {
 		listed = `id IN (
-			SELECT id FROM (SELECT id FROM presences WHERE shown = ? AND ` + where.sql() + ` ORDER BY id DESC LIMIT ?) a
+			SELECT id FROM (SELECT id FROM presences WHERE shown = ? AND ` + where.SQL() + ` ORDER BY id DESC LIMIT ?) a
 			UNION
-			SELECT id FROM presences WHERE user_id = ? AND ` + where.sql() + `)`
-		args = append([]any{f.Status}, where.args(q.Limit+1, by.User)...)
-		args = append(args, where.args()...)
+			SELECT id FROM presences WHERE user_id = ? AND ` + where.SQL() + `)`
+		args = append([]any{f.Status}, where.Args(q.Limit+1, by.User)...)
+		args = append(args, where.Args()...)
 	}
 	records, err := s.records(ctx, listed+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit+1)...)
 	if err != nil {
 		return presence.Page{}, err
 	}
-	return endingAt(page.Cut(records, q.Limit, func(r presence.Record) string { return string(r.ID) }), floor), nil
+	return db.ContinueAt(page.Cut(records, q.Limit, func(r presence.Record) string { return string(r.ID) }), floor), nil
 }
 
 // Counts implements ports.Presences.
 func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
 	var seq int64 // read first: concurrent changes have a higher one
-	if _, err := s.db.get(ctx, &seq, `SELECT seq FROM presence_seqs WHERE org_id = ?`, org); err != nil {
+	if _, err := s.db.Get(ctx, &seq, `SELECT seq FROM presence_seqs WHERE org_id = ?`, org); err != nil {
 		return nil, 0, err
 	}
 	var rows []struct {
 		Shown presence.Status `db:"shown"`
 		N     int             `db:"n"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT shown, count(*) AS n FROM presences WHERE org_id = ? AND NOT deleted
+	if err := s.db.List(ctx, &rows, `SELECT shown, count(*) AS n FROM presences WHERE org_id = ? AND NOT deleted
 		GROUP BY shown`, org); err != nil {
 		return nil, 0, err
 	}
@@ -71,12 +72,12 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 		User identity.UserID `db:"user_id"`
 		Due  int64           `db:"due_at"`
 	}
-	err := s.db.list(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ?
+	err := s.db.List(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ?
 		AND (due_at, user_id) > (?, ?)
-		ORDER BY due_at, user_id LIMIT ?`, org, micros(by), micros(after.Due), after.User, limit)
+		ORDER BY due_at, user_id LIMIT ?`, org, db.Micros(by), db.Micros(after.Due), after.User, limit)
 	out := make([]presence.DueEntry, len(rows))
 	for i, row := range rows {
-		out[i] = presence.DueEntry{User: row.User, Due: fromMicros(row.Due)}
+		out[i] = presence.DueEntry{User: row.User, Due: db.FromMicros(row.Due)}
 	}
 	return out, err
 }
@@ -84,14 +85,14 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 // Changes implements ports.Presences.
 func (s *Presences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
 	limit int) ([]presence.Record, error) {
-	where := newConditions(`org_id = ? AND seq > ?`, org, above)
-	oneOf(where, `user_id`, users)
-	return s.records(ctx, where.sql()+` ORDER BY seq LIMIT ?`, where.args(limit)...)
+	where := db.NewConditions(`org_id = ? AND seq > ?`, org, above)
+	db.OneOf(where, `user_id`, users)
+	return s.records(ctx, where.SQL()+` ORDER BY seq LIMIT ?`, where.Args(limit)...)
 }
 
 func (s *Presences) records(ctx context.Context, where string, args ...any) ([]presence.Record, error) {
 	var rows []presenceRow
-	if err := s.db.list(ctx, &rows, selectPresence+where, args...); err != nil {
+	if err := s.db.List(ctx, &rows, selectPresence+where, args...); err != nil {
 		return nil, err
 	}
 	records := make([]presence.Record, len(rows))
@@ -113,15 +114,15 @@ func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID,
 	users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
 	out := map[identity.UserID][]identity.WorkspaceID{}
 	for some := range slices.Chunk(users, workspacesAtOnce) {
-		where := newConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
-		oneOf(where, `m.user_id`, some)
+		where := db.NewConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
+		db.OneOf(where, `m.user_id`, some)
 		var rows []struct {
 			User      identity.UserID      `db:"user_id"`
 			Workspace identity.WorkspaceID `db:"workspace_id"`
 		}
-		if err := s.db.list(ctx, &rows, `SELECT m.user_id, m.workspace_id FROM memberships m
+		if err := s.db.List(ctx, &rows, `SELECT m.user_id, m.workspace_id FROM memberships m
 			JOIN workspaces w ON w.id = m.workspace_id
-			WHERE `+where.sql()+` ORDER BY m.user_id, m.workspace_id`, where.args()...); err != nil {
+			WHERE `+where.SQL()+` ORDER BY m.user_id, m.workspace_id`, where.Args()...); err != nil {
 			return nil, err
 		}
 		for _, row := range rows {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -26,14 +27,14 @@ var _ ports.PresenceSignals = (*PresenceSignals)(nil)
 
 // NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
 // has none.
-func NewPresenceSignals(db *DB, c Config) *PresenceSignals {
-	return &PresenceSignals{db: db, url: engine.PrimaryURL(c.URL.Reveal())}
+func NewPresenceSignals(store *DB, c db.Config) *PresenceSignals {
+	return &PresenceSignals{db: store, url: engine.PrimaryURL(c.URL.Reveal())}
 }
 
 // Announce implements ports.PresenceSignals.
 func (s *PresenceSignals) Announce(ctx context.Context, org identity.OrgID) error {
 	var void string
-	_, err := s.db.get(ctx, &void, `SELECT pg_notify(?, ?)::text`, presenceChannel, string(org))
+	_, err := s.db.Get(ctx, &void, `SELECT pg_notify(?, ?)::text`, presenceChannel, string(org))
 	return err
 }
 
@@ -71,7 +72,7 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 			return nil
 		case err := <-listening:
 			if err != nil {
-				return s.db.wrapErr(ctx, err)
+				return s.db.WrapErr(ctx, err)
 			}
 			heard("")
 		case n, open := <-l.NotificationChannel():

@@ -12,14 +12,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func TestPresenceSignals(t *testing.T) {
-	url := engines["postgres"](t)
+	url := databases.Engines["postgres"](t)
 	node := func() ports.PresenceSignals {
-		return sqlstore.NewPresenceSignals(open(t, url, keyring(t)), sqlstore.Config{URL: secret.New(url)})
+		return sqlstore.NewPresenceSignals(open(t, url, databases.Keyring(t)), sqlstore.Config{URL: secret.New(url)})
 	}
 	contract.PresenceSignals(t, node)
 
@@ -38,7 +39,7 @@ func TestPresenceSignals(t *testing.T) {
 			}
 		}
 		await()
-		if _, err := raw(t, url).ExecContext(t.Context(),
+		if _, err := databases.Raw(t, url).ExecContext(t.Context(),
 			`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'
 				AND datname = current_database()`); err != nil {
 			t.Fatal(err)
@@ -53,7 +54,7 @@ func TestPresenceSignals(t *testing.T) {
 		ends := func(host string, silence func(heard <-chan identity.OrgID)) {
 			t.Helper()
 			u.Host = host
-			signals := sqlstore.NewPresenceSignals(open(t, url, keyring(t)),
+			signals := sqlstore.NewPresenceSignals(open(t, url, databases.Keyring(t)),
 				sqlstore.Config{URL: secret.New(u.String())})
 			ctx, stop := context.WithCancel(t.Context())
 			heard, ended := make(chan identity.OrgID, 10), make(chan error, 1)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
@@ -68,22 +69,22 @@ func (row *presenceRow) record() (*presence.Record, error) {
 	r := &presence.Record{
 		ID: row.ID, Org: row.Org, User: row.User,
 		Default: presence.Claim{Status: row.LastingStatus, Text: row.LastingText, Emoji: row.LastingEmoji},
-		Since:   fromMicros(row.Since), ActiveAt: fromMicros(row.ActiveAt), SeenAt: fromMicros(row.SeenAt),
-		Shown: row.Shown, Due: fromMicros(row.Due), Seq: row.Seq, Generation: row.Life, Deleted: row.Deleted,
+		Since:   db.FromMicros(row.Since), ActiveAt: db.FromMicros(row.ActiveAt), SeenAt: db.FromMicros(row.SeenAt),
+		Shown: row.Shown, Due: db.FromMicros(row.Due), Seq: row.Seq, Generation: row.Life, Deleted: row.Deleted,
 	}
 	if row.Until != 0 {
 		r.Temporary = &presence.Temporary{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText,
-			Emoji: row.PassingEmoji}, Until: fromMicros(row.Until)}
+			Emoji: row.PassingEmoji}, Until: db.FromMicros(row.Until)}
 	}
 	if row.HiddenSeq != 0 {
 		r.Mask = &presence.Mask{
 			Text: row.HiddenText, Emoji: row.HiddenEmoji, Seq: row.HiddenSeq,
-			ActiveAt: fromMicros(row.HiddenActiveAt), SeenAt: fromMicros(row.HiddenSeenAt),
+			ActiveAt: db.FromMicros(row.HiddenActiveAt), SeenAt: db.FromMicros(row.HiddenSeenAt),
 		}
 	}
 	for _, d := range devices {
 		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle,
-			SeenAt: fromMicros(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
+			SeenAt: db.FromMicros(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
 	}
 	return r, nil
 }
@@ -98,9 +99,9 @@ func (s *Presences) ByUser(ctx context.Context, org identity.OrgID, user identit
 	return s.db.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
 }
 
-func (db *DB) presence(ctx context.Context, where string, args ...any) (*presence.Record, error) {
+func (store *DB) presence(ctx context.Context, where string, args ...any) (*presence.Record, error) {
 	var row presenceRow
-	found, err := db.get(ctx, &row, selectPresence+where, args...)
+	found, err := store.Get(ctx, &row, selectPresence+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +140,13 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 					return err
 				}
 			}
-			if err := tx.record(ctx, r.Recorded()); err != nil {
+			if err := tx.Record(ctx, r.Recorded()); err != nil {
 				return err
 			}
 			records = append(records, r)
 		}
 		if given > seq {
-			_, err = tx.exec(ctx, `UPDATE presence_seqs SET seq = ? WHERE org_id = ?`, given, org)
+			_, err = tx.Exec(ctx, `UPDATE presence_seqs SET seq = ? WHERE org_id = ?`, given, org)
 		}
 		return err
 	})
@@ -156,24 +157,24 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 }
 
 // lockPresences locks the org's counter and returns the last number that was assigned.
-func (db *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
-	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + db.dialect.Lock
-	found, err := db.get(ctx, &seq, take, org)
+func (store *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
+	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + store.Dialect.Lock
+	found, err := store.Get(ctx, &seq, take, org)
 	if err != nil || found {
 		return seq, err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO presence_seqs (org_id, seq) VALUES (?, 0) ON CONFLICT (org_id) DO NOTHING`,
+	if _, err := store.Exec(ctx, `INSERT INTO presence_seqs (org_id, seq) VALUES (?, 0) ON CONFLICT (org_id) DO NOTHING`,
 		org); err != nil {
 		return 0, err
 	}
-	_, err = db.get(ctx, &seq, take, org)
+	_, err = store.Get(ctx, &seq, take, org)
 	return seq, err
 }
 
-func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
+func (store *DB) savePresence(ctx context.Context, r *presence.Record) error {
 	devices := make([]deviceJSON, len(r.Devices))
 	for i, d := range r.Devices {
-		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: micros(d.SeenAt),
+		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: db.Micros(d.SeenAt),
 			TTL: int(d.TTL / time.Second)}
 	}
 	encoded, err := json.Marshal(devices)
@@ -188,7 +189,7 @@ func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
 	if r.Mask != nil {
 		mask = *r.Mask
 	}
-	_, err = db.exec(ctx, `
+	_, err = store.Exec(ctx, `
 		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji,
 			passing_status, passing_text, passing_emoji, passing_until, claimed_at, devices, active_at, seen_at,
 			shown, due_at, seq, life, deleted, hidden_seq, hidden_text, hidden_emoji, hidden_active_at, hidden_seen_at)
@@ -204,8 +205,9 @@ func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
 			hidden_emoji = excluded.hidden_emoji, hidden_active_at = excluded.hidden_active_at,
 			hidden_seen_at = excluded.hidden_seen_at`,
 		r.ID, r.Org, r.User, r.Default.Status, r.Default.Text, r.Default.Emoji,
-		temporary.Status, temporary.Text, temporary.Emoji, micros(temporary.Until), micros(r.Since), string(encoded),
-		micros(r.ActiveAt), micros(r.SeenAt), r.Shown, micros(r.Due), r.Seq, r.Generation, r.Deleted,
-		mask.Seq, mask.Text, mask.Emoji, micros(mask.ActiveAt), micros(mask.SeenAt))
+		temporary.Status, temporary.Text, temporary.Emoji, db.Micros(temporary.Until), db.Micros(r.Since),
+		string(encoded),
+		db.Micros(r.ActiveAt), db.Micros(r.SeenAt), r.Shown, db.Micros(r.Due), r.Seq, r.Generation, r.Deleted,
+		mask.Seq, mask.Text, mask.Emoji, db.Micros(mask.ActiveAt), db.Micros(mask.SeenAt))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -45,21 +46,22 @@ func (row *principalRow) principal(org identity.OrgID) *account.Principal {
 // Principal implements ports.Keys. A transaction does not use the cache: its changes may be rolled back, and
 // other requests must not see them yet.
 func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
-	if s.db.isTransaction() {
+	if s.db.IsTransaction() {
 		return s.db.principal(ctx, org, h)
 	}
-	return s.db.principals.get(ctx, principalKey{org: org, hash: h}, func() (*account.Principal, error) {
+	return s.db.Principals.Get(ctx, db.CredentialKey{Org: org, Hash: h}, func() (*account.Principal, error) {
 		return s.db.principal(ctx, org, h)
 	})
 }
 
-func (db *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
+func (store *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	var row principalRow
-	found, err := principalQuery.get(ctx, db.forCredentials(), &row, h[:], org)
+	found, err := principalQuery.Get(ctx, store.forCredentials().DB, &row, h[:], org)
 	return row.found(org, found, err)
 }
 
-var principalQuery = packQuery[principalRow](principalKeyColumns, principalTable, ofPrincipal, principalJoins...)
+var principalQuery = db.NewPackedQuery[principalRow](principalKeyColumns, principalTable, ofPrincipal,
+	principalJoins...)
 
 const (
 	principalTable = ` FROM api_keys k`
@@ -67,17 +69,17 @@ const (
 )
 
 // principalKeyColumns and principalJoins are without the org, by which a key is found, and without ids that it has.
-var principalKeyColumns = columnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name",
+var principalKeyColumns = db.ColumnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name",
 	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "suspended_at",
 	"created_by", "made_by_key", "revision", "created_at", "updated_at"})
 
-var principalJoins = []packedJoin{
-	{table: `users u`, on: `u.id = k.user_id`, columns: columnsOf(`u.%`, `u.`, userDetails)},
-	{table: `workspaces w`, on: `w.id = k.workspace_id AND w.deleted_at = 0`, columns: columnsOf(`w.%`, `w.`,
+var principalJoins = []db.PackedJoin{
+	{Table: `users u`, On: `u.id = k.user_id`, Columns: db.ColumnsOf(`u.%`, `u.`, userDetails)},
+	{Table: `workspaces w`, On: `w.id = k.workspace_id AND w.deleted_at = 0`, Columns: db.ColumnsOf(`w.%`, `w.`,
 		[]string{"slug", "name", "created_by", "revision", "created_at", "updated_at"})},
-	{table: `memberships m`, on: `m.workspace_id = k.workspace_id AND m.user_id = k.user_id`, isLeft: true,
-		columns: columnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"}),
-		index:   `memberships_user`}, // it has these columns, and users differ where their workspaces do not
+	{Table: `memberships m`, On: `m.workspace_id = k.workspace_id AND m.user_id = k.user_id`, IsLeft: true,
+		Columns: db.ColumnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"}),
+		Index:   `memberships_user`}, // it has these columns, and users differ where their workspaces do not
 }
 
 var (

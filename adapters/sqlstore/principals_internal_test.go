@@ -6,20 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 func TestSQLiteLooksUpAKeyWithoutTheRowOfItsMembership(t *testing.T) {
-	db, closeDB, err := Open(t.Context(), Config{URL: secret.New("sqlite:" + filepath.Join(t.TempDir(), "a.db"))}, nil,
+	store, closeDB, err := db.Open(t.Context(), db.Config{URL: secret.New("sqlite:" + filepath.Join(t.TempDir(),
+		"a.db"))}, nil,
 		sql.OpenDB)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeDB)
-	statement := principalQuery.statement(engine.SQLite)
-	rows, err := db.rows(t.Context(), `EXPLAIN QUERY PLAN `+statement, make([]byte, 32),
+	statement := principalQuery.Statement(engine.SQLite)
+	rows, err := store.Rows(t.Context(), `EXPLAIN QUERY PLAN `+statement, make([]byte, 32),
 		identity.OrgID("o"))
 	if err != nil {
 		t.Fatal(err)

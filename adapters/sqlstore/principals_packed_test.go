@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/statements"
 )
@@ -24,7 +25,7 @@ type watchedKey struct {
 
 func newWatchedKey(t *testing.T, url string) *watchedKey {
 	t.Helper()
-	db, sent := watched(t, url)
+	db, sent := databases.Watched(t, url)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func (f *watchedKey) set(t *testing.T, query string, args ...any) {
 }
 
 func TestACallerWhoseNameHasTheSeparatorOfPackedRowsIsReadByColumns(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		f := newWatchedKey(t, url)
 		const name = "a\x1fb"
 		f.set(t, `UPDATE users SET name = ? WHERE id = ?`, name, f.Member.User)
@@ -55,7 +56,7 @@ func TestACallerWhoseNameHasTheSeparatorOfPackedRowsIsReadByColumns(t *testing.T
 }
 
 func TestAKeyOfADeletedWorkspaceIsRefusedWhateverSeparatorsANameHas(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		f := newWatchedKey(t, url)
 		f.set(t, `UPDATE workspaces SET deleted_at = 1 WHERE id = ?`, f.Workspace.ID)
 		for n := range 12 { // more than a workspace has columns
@@ -69,7 +70,7 @@ func TestAKeyOfADeletedWorkspaceIsRefusedWhateverSeparatorsANameHas(t *testing.T
 }
 
 func TestAKeyOfAFormerMemberIsFoundByOneStatement(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		f := newWatchedKey(t, url)
 		f.set(t, `DELETE FROM memberships WHERE user_id = ?`, f.Member.User)
 		f.sent.Take()

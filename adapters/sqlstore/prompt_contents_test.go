@@ -7,11 +7,12 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		a, ctx := adapter(t, url), t.Context()
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member

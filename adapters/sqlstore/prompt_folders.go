@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -22,7 +23,7 @@ const folderSharesOfCaller = `prompt_folder_shares f WHERE f.workspace_id = ? AN
 	AND (f.expires_at = 0 OR f.expires_at > ?)`
 
 func folderArgs(by identity.Actor) []any {
-	return []any{by.Workspace, by.User, by.Workspace, by.User, micros(by.At)}
+	return []any{by.Workspace, by.User, by.Workspace, by.User, db.Micros(by.At)}
 }
 
 // reaches is the condition that the share f of a folder reaches a template whose name key is name.
@@ -50,7 +51,7 @@ func (s *PromptFolders) Folder(ctx context.Context, by identity.Actor, path stri
 		Shares int    `db:"shares"`
 		Best   string `db:"best"`
 	}
-	_, err := s.db.get(ctx, &row, `SELECT (SELECT COUNT(*) FROM prompt_folder_shares WHERE workspace_id = ?) AS shares, `+
+	_, err := s.db.Get(ctx, &row, `SELECT (SELECT COUNT(*) FROM prompt_folder_shares WHERE workspace_id = ?) AS shares, `+
 		bestFolder(`CAST(? AS TEXT)`)+` AS best`,
 		append(append([]any{by.Workspace}, folderArgs(by)...), prompt.NameKey(path)+"/")...)
 	if err != nil {
@@ -132,10 +133,10 @@ func (s *PromptFolders) Share(ctx context.Context, by identity.Actor, id prompt.
 // Shares implements ports.PromptFolders.
 func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, path string,
 	q page.Query) (prompt.FolderSharePage, error) {
-	where := newConditions(`s.workspace_id = ? AND s.id > ?`, ws, q.After)
-	where.when(path != "", `substr(CAST(? AS TEXT), 1, length(s.folder_key) + 1) = s.folder_key || '/'`,
+	where := db.NewConditions(`s.workspace_id = ? AND s.id > ?`, ws, q.After)
+	where.When(path != "", `substr(CAST(? AS TEXT), 1, length(s.folder_key) + 1) = s.folder_key || '/'`,
 		prompt.NameKey(path)+"/")
-	found, err := s.db.folderShares(ctx, where.sql()+` ORDER BY s.id LIMIT ?`, where.args(q.Limit+1)...)
+	found, err := s.db.folderShares(ctx, where.SQL()+` ORDER BY s.id LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
 		return prompt.FolderSharePage{}, err
 	}
@@ -145,10 +146,10 @@ func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, pat
 // Reshares implements ports.PromptFolders.
 func (s *PromptFolders) Reshares(ctx context.Context, by identity.Actor, before, after string) (bool, error) {
 	var one int
-	return s.db.get(ctx, &one, `SELECT 1 FROM prompt_folder_shares f WHERE f.workspace_id = ?
+	return s.db.Get(ctx, &one, `SELECT 1 FROM prompt_folder_shares f WHERE f.workspace_id = ?
 		AND (f.expires_at = 0 OR f.expires_at > ?) AND (`+reaches(`CAST(? AS TEXT)`)+`) <> (`+
 		reaches(`CAST(? AS TEXT)`)+`) LIMIT 1`,
-		by.Workspace, micros(by.At), prompt.NameKey(before), prompt.NameKey(after))
+		by.Workspace, db.Micros(by.At), prompt.NameKey(before), prompt.NameKey(after))
 }
 
 type folderShareRow struct {
@@ -157,9 +158,9 @@ type folderShareRow struct {
 	shareRow
 }
 
-func (db *DB) folderShares(ctx context.Context, where string, args ...any) ([]prompt.FolderShare, error) {
+func (store *DB) folderShares(ctx context.Context, where string, args ...any) ([]prompt.FolderShare, error) {
 	var rows []folderShareRow
-	err := db.list(ctx, &rows, `SELECT s.id, s.folder, `+shareColumns+` FROM prompt_folder_shares s
+	err := store.List(ctx, &rows, `SELECT s.id, s.folder, `+shareColumns+` FROM prompt_folder_shares s
 		LEFT JOIN users u ON u.id = s.user_id LEFT JOIN user_groups g ON g.id = s.user_id WHERE `+where, args...)
 	found := make([]prompt.FolderShare, len(rows))
 	for i := range rows {
@@ -169,53 +170,53 @@ func (db *DB) folderShares(ctx context.Context, where string, args ...any) ([]pr
 }
 
 // saveFolder writes the shares of a folder that changed. What callers remember of memberships.grouped is forgotten.
-func (db *DB) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
+func (store *DB) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
 	for _, s := range f.Changed {
-		if err := db.saveFolderShare(ctx, f.Workspace, s); err != nil {
+		if err := store.saveFolderShare(ctx, f.Workspace, s); err != nil {
 			return err
 		}
-		if err := db.record(ctx, f.RecordedAt(s.Revision, string(s.ID))); err != nil {
+		if err := store.Record(ctx, f.RecordedAt(s.Revision, string(s.ID))); err != nil {
 			return err
 		}
 	}
 	if len(f.Changed) > 0 {
-		db.forget()
+		store.Forget()
 	}
 	return nil
 }
 
-func (db *DB) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s prompt.FolderShare) error {
+func (store *DB) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s prompt.FolderShare) error {
 	if s.Role == access.None {
-		if _, err := db.exec(ctx, `DELETE FROM prompt_folder_shares WHERE id = ?`, s.ID); err != nil {
+		if _, err := store.Exec(ctx, `DELETE FROM prompt_folder_shares WHERE id = ?`, s.ID); err != nil {
 			return err
 		}
-		return db.ungroup(ctx, ws, s.User)
+		return store.ungroup(ctx, ws, s.User)
 	}
-	if _, err := db.exec(ctx, `
+	if _, err := store.Exec(ctx, `
 		INSERT INTO prompt_folder_shares (id, workspace_id, folder, folder_key, user_id, access, expires_at, granted_by,
 		revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (workspace_id, user_id, folder_key) DO UPDATE SET id = excluded.id, access = excluded.access,
 			expires_at = excluded.expires_at, granted_by = excluded.granted_by, revision = excluded.revision,
 			created_at = excluded.created_at, updated_at = excluded.updated_at`,
-		s.ID, ws, s.Folder, prompt.NameKey(s.Folder), s.User, s.Role, micros(s.ExpiresAt), s.GrantedBy, s.Revision,
-		micros(s.CreatedAt), micros(s.UpdatedAt)); err != nil {
+		s.ID, ws, s.Folder, prompt.NameKey(s.Folder), s.User, s.Role, db.Micros(s.ExpiresAt), s.GrantedBy, s.Revision,
+		db.Micros(s.CreatedAt), db.Micros(s.UpdatedAt)); err != nil {
 		return err
 	}
-	_, err := db.exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, ws, s.User)
+	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, ws, s.User)
 	return err
 }
 
 // ungroup ends the look-up of groups and folders for a user who has none any more.
-func (db *DB) ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
-	_, err := db.exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
+func (store *DB) ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
+	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
 		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id
 		AND p.user_id = memberships.user_id) AND NOT EXISTS (SELECT 1 FROM prompt_folder_shares f
 		WHERE f.workspace_id = memberships.workspace_id AND f.user_id = memberships.user_id)`, ws, user)
 	return err
 }
 
-func (db *DB) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
+func (store *DB) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
 	var one int
-	_, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.Lock, ws)
+	_, err := store.Get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+store.Dialect.Lock, ws)
 	return err
 }

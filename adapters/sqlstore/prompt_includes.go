@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -18,23 +19,23 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	if err != nil {
 		return err
 	}
-	if _, err := p.db.exec(ctx, `DELETE FROM prompt_includes WHERE version_id = ?`, v.ID); err != nil {
+	if _, err := p.db.Exec(ctx, `DELETE FROM prompt_includes WHERE version_id = ?`, v.ID); err != nil {
 		return err // not joined with the rows that take their place
 	}
-	writes := []write{
-		{`UPDATE prompt_versions SET includes = ?, pinned = ? WHERE id = ? AND template_id =
+	writes := []db.Write{
+		{Query: `UPDATE prompt_versions SET includes = ?, pinned = ? WHERE id = ? AND template_id =
 			(SELECT t.id FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?)`,
-			[]any{includes, pinned, v.ID, v.Template, by.Workspace}},
+			Args: []any{includes, pinned, v.ID, v.Template, by.Workspace}},
 	}
 	for _, i := range v.Includes {
-		writes = append(writes, write{`INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
-			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, []any{v.ID, v.Template, i.Template, i.Ref}})
+		writes = append(writes, db.Write{Query: `INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
+			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, Args: []any{v.ID, v.Template, i.Template, i.Ref}})
 		if v.Frozen {
 			writes = append(writes, referenceWrite(by.Workspace,
 				prompt.Reference{Holder: string(v.Template), Template: i.Template, Ref: i.Ref}))
 		}
 	}
-	return p.db.run(ctx, writes...)
+	return p.db.Run(ctx, writes...)
 }
 
 // pinned has the parts of a prompt.Expansion other than the content of its version.
@@ -72,13 +73,13 @@ func readPinned(text string, of prompt.Content) (*prompt.Expansion, error) {
 // Includers implements ports.PromptLists.
 func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool,
 	limit int) ([]prompt.Use, error) {
-	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 	of, args := `i.target_id = ?`, []any{id}
 	if len(refs) > 0 {
 		of += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
 		args = append(args, refArgs(refs)...)
 	}
-	where.when(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
+	where.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
 		WHERE `+of+` AND (i.version_id = o.active_version_id OR EXISTS (SELECT 1 FROM prompt_labels p
 		WHERE p.version_id = i.version_id)))`, args...)
 	if seen {
@@ -93,9 +94,9 @@ func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id promp
 		Owner     identity.UserID `db:"owner_id"`
 		OwnerName string          `db:"owner_name"`
 	}
-	err := l.db.list(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
-		FROM prompt_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+where.sql()+` ORDER BY t.id LIMIT ?`,
-		where.args(limit)...)
+	err := l.db.List(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
+		FROM prompt_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+where.SQL()+` ORDER BY t.id LIMIT ?`,
+		where.Args(limit)...)
 	uses := make([]prompt.Use, len(rows))
 	for i, row := range rows {
 		uses[i] = prompt.Use(row)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -19,13 +20,13 @@ var _ ports.PromptLists = (*PromptLists)(nil)
 // Versions implements ports.PromptLists.
 func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool,
 	q page.Query) (prompt.VersionPage, error) {
-	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
-	where.when(!drafts, `v.frozen`)
-	where.when(q.After != "", `v.number < ?`, numberAt(q.After))
+	where := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	where.When(!drafts, `v.frozen`)
+	where.When(q.After != "", `v.number < ?`, numberAt(q.After))
 	var rows []versionSummaryRow
-	err := l.db.list(ctx, &rows, `
+	err := l.db.List(ctx, &rows, `
 		SELECT `+summaryColumns+` FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
-		WHERE `+where.sql()+` ORDER BY v.number DESC LIMIT ?`, where.args(q.Limit+1)...)
+		WHERE `+where.SQL()+` ORDER BY v.number DESC LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
 		return prompt.VersionPage{}, err
 	}
@@ -59,7 +60,7 @@ func listed(rows []versionSummaryRow) int {
 func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	q page.Query) (prompt.SharePage, error) {
 	var rows []shareRow
-	err := l.db.list(ctx, &rows, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.workspace_id = ?
+	err := l.db.List(ctx, &rows, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.workspace_id = ?
 		AND s.user_id > ? ORDER BY s.user_id LIMIT ?`,
 		id, ws, q.After, q.Limit+1)
 	if err != nil {
@@ -76,7 +77,7 @@ func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id pr
 func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	user identity.UserID) (prompt.Share, error) {
 	var row shareRow
-	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ?
+	found, err := l.db.Get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ?
 		AND s.workspace_id = ? AND s.user_id = ?`, id, ws, user)
 	if err == nil && !found {
 		err = prompt.ErrShareNotFound
@@ -92,14 +93,14 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	q page.Query) (page.Of[prompt.Activation], error) {
 	ledger := `activated_by, a.activated_at, a.reason, a.request_id, '' AS weights
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`
-	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	where := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	if label != "" {
 		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, '' AS request_id,
 			a.weights
 		FROM prompt_templates t JOIN prompt_label_moves a ON a.template_id = t.id`
-		where.when(true, `a.label = ?`, label)
+		where.When(true, `a.label = ?`, label)
 	}
-	where.when(q.After != "", `a.number < ?`, numberAt(q.After))
+	where.When(q.After != "", `a.number < ?`, numberAt(q.After))
 	var rows []struct {
 		Number     int              `db:"number"`
 		From       prompt.VersionID `db:"from_version_id"`
@@ -112,9 +113,9 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 		Request    prompt.RequestID `db:"request_id"`
 		Weights    string           `db:"weights"`
 	}
-	err := l.db.list(ctx, &rows, `
+	err := l.db.List(ctx, &rows, `
 		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.`+ledger+`
-		WHERE `+where.sql()+` ORDER BY a.number DESC LIMIT ?`, where.args(q.Limit+1)...)
+		WHERE `+where.SQL()+` ORDER BY a.number DESC LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
 		return page.Of[prompt.Activation]{}, err
 	}
@@ -125,7 +126,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	}
 	for _, r := range rows {
 		a := prompt.Activation{Label: label, From: r.From, FromNumber: r.FromNumber, To: r.To,
-			ToNumber: r.ToNumber, By: r.By, At: fromMicros(r.At), Reason: r.Reason, Request: r.Request}
+			ToNumber: r.ToNumber, By: r.By, At: db.FromMicros(r.At), Reason: r.Reason, Request: r.Request}
 		if err := fromJSON(r.Weights, &a.Weights); err != nil {
 			return page.Of[prompt.Activation]{}, err
 		}
@@ -161,26 +162,26 @@ type shareRow struct {
 
 func (r *shareRow) share() prompt.Share {
 	return prompt.Share{
-		User: r.User, Name: r.Name, Email: r.Email, Role: r.Access, ExpiresAt: fromMicros(r.ExpiresAt),
+		User: r.User, Name: r.Name, Email: r.Email, Role: r.Access, ExpiresAt: db.FromMicros(r.ExpiresAt),
 		GrantedBy: r.GrantedBy, Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
 // saveShare writes one share; one that gives no access is removed.
-func (db *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
+func (store *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
 	if s.Role == access.None {
-		_, err := db.exec(ctx, `DELETE FROM prompt_shares WHERE template_id = ? AND user_id = ?`, t.ID, s.User)
+		_, err := store.Exec(ctx, `DELETE FROM prompt_shares WHERE template_id = ? AND user_id = ?`, t.ID, s.User)
 		return err
 	}
-	_, err := db.exec(ctx, `
+	_, err := store.Exec(ctx, `
 		INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision,
 		created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (template_id, user_id) DO UPDATE SET access = excluded.access, expires_at = excluded.expires_at,
 			granted_by = excluded.granted_by, revision = excluded.revision, created_at = excluded.created_at, updated_at
 			= excluded.updated_at`,
-		t.ID, t.Workspace, s.User, s.Role, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt),
-		micros(s.UpdatedAt))
+		t.ID, t.Workspace, s.User, s.Role, db.Micros(s.ExpiresAt), s.GrantedBy, s.Revision, db.Micros(s.CreatedAt),
+		db.Micros(s.UpdatedAt))
 	return err
 }

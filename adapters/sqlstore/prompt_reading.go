@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -13,10 +14,10 @@ import (
 
 // readingColumns are those of a readingRow, without what by has by groups and folders.
 var readingColumns = slices.Concat(
-	columnsOf(`t.%`, ``, []string{"id", "workspace_id", "owner_id", "name", "type", "visibility", "active_version_id",
+	db.ColumnsOf(`t.%`, ``, []string{"id", "workspace_id", "owner_id", "name", "type", "visibility", "active_version_id",
 		"deleted_at", "include_mode"}),
-	[]packedColumn{
-		{`COALESCE(s.access, 0)`, `share_access`}, {`COALESCE(s.expires_at, 0)`, `share_expires_at`},
+	[]db.PackedColumn{
+		{Expression: `COALESCE(s.access, 0)`, Path: `share_access`}, {Expression: `COALESCE(s.expires_at, 0)`, Path: `share_expires_at`},
 	},
 )
 
@@ -40,15 +41,16 @@ type readingRow struct {
 func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
 	return &prompt.Reading{
 		Subject: r.subject(by),
-		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion, DeletedAt: fromMicros(r.DeletedAt),
-		Floating: r.IncludeMode == prompt.Floating,
+		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion,
+		DeletedAt: db.FromMicros(r.DeletedAt),
+		Floating:  r.IncludeMode == prompt.Floating,
 	}
 }
 
 func (r *readingRow) subject(by identity.Actor) access.Subject {
 	s := access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility}
 	if r.ShareAccess != access.None {
-		s.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: fromMicros(r.ShareExpiresAt)}}
+		s.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: db.FromMicros(r.ShareExpiresAt)}}
 	}
 	if r.GroupAccess != access.None {
 		s.Grants = append(s.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupAccess})
@@ -88,7 +90,7 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	var row readVersionRow
 	match, arg := versionMatch(ref)
 	query := versionQueries()[versionQuery{match, where, by.Grouped}]
-	found, err := query.get(ctx, p.db, &row, append(append(templatesArgs(by), arg...), named...)...)
+	found, err := query.Get(ctx, p.db.DB, &row, append(append(templatesArgs(by), arg...), named...)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,14 +107,14 @@ type readVersionRow struct {
 }
 
 // readVersion returns the version of a row that has been found, if by may see the template.
-func (db *DB) readVersion(
+func (store *DB) readVersion(
 	ctx context.Context, by identity.Actor, row *readVersionRow,
 ) (*prompt.Reading, *prompt.Version, error) {
 	reading := row.reading(by)
 	if row.Version.ID == "" || !reading.CanView(by) {
 		return reading, nil, nil
 	}
-	v, err := db.version(ctx, by.Workspace, reading.ID, row.Version)
+	v, err := store.version(ctx, by.Workspace, reading.ID, row.Version)
 	return reading, v, err
 }
 
@@ -131,8 +133,8 @@ type versionQuery struct {
 
 // versionQueries are getVersion's statements. They are built once, since each is long, and when a version is first
 // read: most processes read none.
-var versionQueries = sync.OnceValue(func() map[versionQuery]*packedQuery[readVersionRow] {
-	queries := map[versionQuery]*packedQuery[readVersionRow]{}
+var versionQueries = sync.OnceValue(func() map[versionQuery]*db.PackedQuery[readVersionRow] {
+	queries := map[versionQuery]*db.PackedQuery[readVersionRow]{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
 		for _, where := range []string{templateByID, templateByName} {
 			match, _ := versionMatch(ref)
@@ -141,7 +143,7 @@ var versionQueries = sync.OnceValue(func() map[versionQuery]*packedQuery[readVer
 				if grouped {
 					columns = slices.Concat(sharedColumns, columns)
 				}
-				query := packQuery[readVersionRow](columns, templateTables+
+				query := db.NewPackedQuery[readVersionRow](columns, templateTables+
 					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match, ` WHERE `+where)
 				queries[versionQuery{match, where, grouped}] = &query
 			}
@@ -150,30 +152,32 @@ var versionQueries = sync.OnceValue(func() map[versionQuery]*packedQuery[readVer
 	return queries
 })
 
-var readVersionColumns = slices.Concat(readingColumns, []packedColumn{
-	{`COALESCE(v.id, '')`, `v.id`}, {`COALESCE(v.revision, 0)`, `v.revision`}, {labelsColumn, `v.labels`},
+var readVersionColumns = slices.Concat(readingColumns, []db.PackedColumn{
+	{Expression: `COALESCE(v.id, '')`, Path: `v.id`}, {Expression: `COALESCE(v.revision, 0)`, Path: `v.revision`}, {Expression: labelsColumn, Path: `v.labels`},
 })
 
 // version returns a version with a known head, from the cache or the database; nil if it has just been deleted. A
 // transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may
 // then be used for other content.
-func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
+func (store *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
 	head versionHead) (*prompt.Version, error) {
-	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}, time.Now()); known != nil {
+	if known := store.Contents.Recall(db.ContentKey{Workspace: ws, Version: head.ID, Revision: head.Revision},
+		time.Now()); known != nil {
 		v := *known
 		v.Labels = labelList(head.Labels)
 		return &v, nil
 	}
 	var row versionRow
-	found, err := db.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?
+	found, err := store.Get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?
 		AND v.template_id = ?`, head.ID, template)
 	if err != nil || !found {
 		return nil, err
 	}
 	v, err := row.version()
-	if err == nil && !db.isTransaction() {
+	if err == nil && !store.IsTransaction() {
 		kept := *v
-		db.contents.remember(contentKey{ws, v.ID, v.Revision}, &kept, row.size(), time.Now())
+		store.Contents.Remember(db.ContentKey{Workspace: ws, Version: v.ID, Revision: v.Revision}, &kept, row.size(),
+			time.Now())
 	}
 	return v, err
 }

@@ -26,7 +26,7 @@ func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, rea
 		some := ordered[:min(len(ordered), usesAtOnce)]
 		if err := s.db.inTx(ctx, func(tx *DB) error {
 			for _, r := range some {
-				if _, err := tx.exec(ctx, `
+				if _, err := tx.Exec(ctx, `
 					INSERT INTO version_reads (template_id, day, version_id, number, reads)
 					SELECT v.template_id, CAST(? AS INTEGER), v.id, v.number, CAST(? AS BIGINT)
 					FROM prompt_versions v JOIN prompt_templates t ON t.id = v.template_id
@@ -58,7 +58,7 @@ func (l *PromptLists) Reads(
 		Day     prompt.Day       `db:"day"`
 		Reads   int64            `db:"reads"`
 	}
-	err := l.db.list(ctx, &rows, `SELECT r.version_id, r.number, r.day, r.reads FROM prompt_templates t
+	err := l.db.List(ctx, &rows, `SELECT r.version_id, r.number, r.day, r.reads FROM prompt_templates t
 		JOIN version_reads r ON r.template_id = t.id WHERE t.id = ? AND t.workspace_id = ? AND r.day >= ?
 		ORDER BY r.day DESC, r.number DESC LIMIT ?`, id, ws, since, limit)
 	found := make([]prompt.Reads, len(rows))

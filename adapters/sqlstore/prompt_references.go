@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -31,7 +32,7 @@ func roleOn(user string) string {
 		WHERE m.workspace_id = p.workspace_id AND m.user_id = ` + user + ` AND m.role > 0 AND u.disabled_at = 0), 0)`
 }
 
-func roleArgs(at time.Time) []any { return []any{micros(at), micros(at)} }
+func roleArgs(at time.Time) []any { return []any{db.Micros(at), db.Micros(at)} }
 
 // referred is the id of the version of the prompt template p that ref names in a reference; empty if there is none.
 func referred(ref string) string {
@@ -60,12 +61,12 @@ var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND
 
 // loadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
 // longer than all of the rest of a change.
-func (db *DB) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
+func (store *DB) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
 	t.PromptLost = false
 	if t.Prompt == (chat.Prompt{}) && (t.Published == nil || t.Published.Prompt == (chat.Prompt{})) {
 		return nil
 	}
-	_, err := db.get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
+	_, err := store.Get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
 		append(roleArgs(by.At), t.ID)...)
 	return err
 }
@@ -95,7 +96,7 @@ func (p *Prompts) Referenced(
 		Kept     prompt.VersionID `db:"kept"`
 		Readable bool             `db:"readable"`
 	}
-	found, err := p.db.get(ctx, &row, referenceQuery[r.InPrompt()],
+	found, err := p.db.Get(ctx, &row, referenceQuery[r.InPrompt()],
 		append(roleArgs(by.At), r.Ref, r.Holder, r.Template, by.Workspace)...)
 	if err == nil && !found {
 		err = prompt.ErrNotFound
@@ -116,25 +117,25 @@ func (p *Prompts) Referenced(
 
 // referenceWrite stores the version that a reference of a holder names now, for the time when the holder's owner may
 // not read the prompt.
-func referenceWrite(ws identity.WorkspaceID, r prompt.Reference) write {
-	return write{`INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
+func referenceWrite(ws identity.WorkspaceID, r prompt.Reference) db.Write {
+	return db.Write{Query: `INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
 		SELECT n.holder, p.id, n.ref, p.workspace_id, ` + referred(`n.ref`) + `, 0
 		FROM (SELECT CAST(? AS TEXT) AS holder, CAST(? AS TEXT) AS ref) n JOIN prompt_templates p ON p.id = ?
 		WHERE p.workspace_id = ?
 		ON CONFLICT (holder_id, prompt_id, ref) DO UPDATE SET version_id = excluded.version_id`,
-		[]any{r.Holder, r.Ref, r.Template, ws}}
+		Args: []any{r.Holder, r.Ref, r.Template, ws}}
 }
 
 // moveReferences stores what the references to t name after a change of it, unless the owner of their holder may not
 // read t.
-func (db *DB) moveReferences(ctx context.Context, before, t *prompt.Template) error {
+func (store *DB) moveReferences(ctx context.Context, before, t *prompt.Template) error {
 	moved := before.Active.Version != t.Active.Version || before.FrozenVersions.Latest != t.FrozenVersions.Latest ||
 		len(t.Activated) > 0
 	if !moved || !t.Referenced {
 		return nil
 	}
 	named := referred(`prompt_references.ref`)
-	_, err := db.exec(ctx, `UPDATE prompt_references SET version_id = COALESCE((SELECT `+named+`
+	_, err := store.Exec(ctx, `UPDATE prompt_references SET version_id = COALESCE((SELECT `+named+`
 			FROM prompt_templates p WHERE p.id = prompt_references.prompt_id), '')
 		WHERE prompt_id = ? AND EXISTS (SELECT 1 FROM prompt_templates p JOIN `+holders+` h
 			ON h.id = prompt_references.holder_id WHERE p.id = prompt_references.prompt_id
@@ -158,7 +159,7 @@ var lostReferences = `prompt_references r JOIN prompt_templates p ON p.id = r.pr
 
 // NoteReferences records which references lost their prompt since the last call, and which got it back. An error with
 // one does not keep the others.
-func (db *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
+func (store *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 	const batch = 100
 	var failed []error
 	var last prompt.Reference
@@ -172,7 +173,7 @@ func (db *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 			Ref       string               `db:"ref"`
 			Lost      bool                 `db:"lost"`
 		}
-		if err := db.list(ctx, &rows, `SELECT (SELECT w.org_id FROM workspaces w WHERE w.id = r.workspace_id) AS org_id,
+		if err := store.List(ctx, &rows, `SELECT (SELECT w.org_id FROM workspaces w WHERE w.id = r.workspace_id) AS org_id,
 			r.workspace_id, r.holder_id, h.owner_id, r.prompt_id, r.ref, r.lost_at = 0 AS lost
 			FROM `+lostReferences+` AND (r.holder_id, r.prompt_id, r.ref) > (?, ?, ?)
 			ORDER BY r.holder_id, r.prompt_id, r.ref LIMIT ?`,
@@ -182,7 +183,7 @@ func (db *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 		for _, row := range rows {
 			by := identity.System(row.Org, row.Workspace, by.Request.ID, by.At)
 			last = prompt.Reference{Holder: row.Holder, Template: row.Prompt, Ref: row.Ref}
-			if err := db.inTx(ctx, func(tx *DB) error {
+			if err := store.inTx(ctx, func(tx *DB) error {
 				return tx.noteReference(ctx, by, last, row.Owner, row.Lost)
 			}); err != nil {
 				failed = append(failed, err)
@@ -195,19 +196,19 @@ func (db *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 }
 
 // noteReference notes that a reference lost its prompt, or got it back. Another node may have done so meanwhile.
-func (db *DB) noteReference(
+func (store *DB) noteReference(
 	ctx context.Context, by identity.Actor, r prompt.Reference, owner identity.UserID, lost bool,
 ) error {
 	if !lost {
-		_, err := db.exec(ctx, `UPDATE prompt_references SET lost_at = 0, version_id = COALESCE((SELECT `+
+		_, err := store.Exec(ctx, `UPDATE prompt_references SET lost_at = 0, version_id = COALESCE((SELECT `+
 			referred(`prompt_references.ref`)+` FROM prompt_templates p WHERE p.id = prompt_references.prompt_id), '')
 			WHERE holder_id = ? AND prompt_id = ? AND ref = ? AND lost_at <> 0`, r.Holder, r.Template, r.Ref)
 		return err
 	}
-	noted, err := db.exec(ctx, `UPDATE prompt_references SET lost_at = ?
-		WHERE holder_id = ? AND prompt_id = ? AND ref = ? AND lost_at = 0`, micros(by.At), r.Holder, r.Template, r.Ref)
+	noted, err := store.Exec(ctx, `UPDATE prompt_references SET lost_at = ?
+		WHERE holder_id = ? AND prompt_id = ? AND ref = ? AND lost_at = 0`, db.Micros(by.At), r.Holder, r.Template, r.Ref)
 	if err != nil || noted == 0 {
 		return err
 	}
-	return db.record(ctx, r.Lost(by, owner))
+	return store.Record(ctx, r.Lost(by, owner))
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db := open(t, url, keyring(t))
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -141,9 +142,9 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 // TestTheMigrationKeepsWhatReferencesName runs the insert of the migration 0192 on chats and prompts without
 // references.
 func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, rows := adapter(t, url), raw(t, url)
+		a, rows := adapter(t, url), databases.Raw(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
 		target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -48,9 +49,9 @@ func (r *requestRow) request() (prompt.ActivationRequest, error) {
 		ID: r.ID, Template: r.Template, Workspace: r.Workspace, Version: r.Version, Number: r.Number,
 		ContentHash: r.ContentHash, Base: r.Base, BaseNumber: r.BaseNumber, By: r.By, Key: r.Key, Ceiling: r.Ceiling,
 		Reason: r.Reason, Acknowledged: r.Acknowledged, BypassChecks: r.BypassChecks,
-		NotBefore: fromMicros(r.NotBefore), State: r.State, Cause: r.Cause, EndedAt: fromMicros(r.EndedAt),
+		NotBefore: db.FromMicros(r.NotBefore), State: r.State, Cause: r.Cause, EndedAt: db.FromMicros(r.EndedAt),
 		EndedBy: r.EndedBy, Approvals: r.Approvals, Missing: nameList(r.Missing), Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 	return out, fromJSON(r.Decisions, &out.Decisions)
 }
@@ -66,8 +67,8 @@ func nameList(text string) []string {
 // Request implements ports.PromptRequests.
 func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	request prompt.RequestID) (*prompt.ActivationRequest, error) {
-	where := newConditions(`r.id = ? AND r.workspace_id = ?`, request, ws)
-	where.when(id != "", `r.template_id = ?`, id)
+	where := db.NewConditions(`r.id = ? AND r.workspace_id = ?`, request, ws)
+	where.When(id != "", `r.template_id = ?`, id)
 	found, err := l.requests(ctx, where, `r.id`, 1)
 	if err != nil {
 		return nil, err
@@ -82,26 +83,26 @@ func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id p
 func (l *PromptLists) OpenRequests(
 	ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 ) ([]prompt.ActivationRequest, error) {
-	where := newConditions(`r.template_id = ? AND r.workspace_id = ? AND r.state = 'waiting'`, id, ws)
+	where := db.NewConditions(`r.template_id = ? AND r.workspace_id = ? AND r.state = 'waiting'`, id, ws)
 	return l.requests(ctx, where, `r.id`, prompt.MaxRequests)
 }
 
 // Requests implements ports.PromptRequests.
 func (l *PromptLists) Requests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, state prompt.RequestState,
 	q page.Query) (prompt.RequestPage, error) {
-	where := newConditions(`r.template_id = ? AND r.workspace_id = ?`, id, ws)
-	where.when(state != "", `r.state = ?`, state)
-	where.when(q.After != "", `r.id < ?`, q.After)
+	where := db.NewConditions(`r.template_id = ? AND r.workspace_id = ?`, id, ws)
+	where.When(state != "", `r.state = ?`, state)
+	where.When(q.After != "", `r.id < ?`, q.After)
 	found, err := l.requests(ctx, where, `r.id DESC`, q.Limit+1)
 	return page.Cut(found, q.Limit, func(r prompt.ActivationRequest) string { return string(r.ID) }), err
 }
 
 func (l *PromptLists) requests(
-	ctx context.Context, where *conditions, order string, limit int,
+	ctx context.Context, where *db.Conditions, order string, limit int,
 ) ([]prompt.ActivationRequest, error) {
 	var rows []requestRow
-	if err := l.db.list(ctx, &rows, `SELECT `+columns(`r.%`, requestColumns)+` FROM prompt_requests r WHERE `+
-		where.sql()+` ORDER BY `+order+` LIMIT ?`, where.args(limit)...); err != nil {
+	if err := l.db.List(ctx, &rows, `SELECT `+columns(`r.%`, requestColumns)+` FROM prompt_requests r WHERE `+
+		where.SQL()+` ORDER BY `+order+` LIMIT ?`, where.Args(limit)...); err != nil {
 		return nil, err
 	}
 	found := make([]prompt.ActivationRequest, len(rows))
@@ -127,66 +128,67 @@ func (l *PromptLists) Checks(
 		By          identity.UserID   `db:"reported_by"`
 		At          int64             `db:"reported_at"`
 	}
-	err := l.db.list(ctx, &rows, `SELECT c.name, c.conclusion, c.url, c.summary, c.content_hash, c.reported_by,
+	err := l.db.List(ctx, &rows, `SELECT c.name, c.conclusion, c.url, c.summary, c.content_hash, c.reported_by,
 		c.reported_at FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
 		JOIN prompt_checks c ON c.version_id = v.id WHERE t.id = ? AND t.workspace_id = ? AND v.id = ? ORDER BY c.name`,
 		id, ws, v)
 	found := make([]prompt.Check, len(rows))
 	for i, r := range rows {
 		found[i] = prompt.Check{Version: v, Name: r.Name, Conclusion: r.Conclusion, URL: r.URL, Summary: r.Summary,
-			ContentHash: r.ContentHash, By: r.By, At: fromMicros(r.At)}
+			ContentHash: r.ContentHash, By: r.By, At: db.FromMicros(r.At)}
 	}
 	return found, err
 }
 
 // saveRequest writes a request that is new or has changed.
-func (db *DB) saveRequest(ctx context.Context, r prompt.ActivationRequest) error {
+func (store *DB) saveRequest(ctx context.Context, r prompt.ActivationRequest) error {
 	decisions, err := json.Marshal(r.Decisions)
 	if err != nil {
 		return err
 	}
-	_, err = db.exec(ctx, `INSERT INTO prompt_requests (`+strings.Join(requestColumns, ", ")+`)
+	_, err = store.Exec(ctx, `INSERT INTO prompt_requests (`+strings.Join(requestColumns, ", ")+`)
 		VALUES (?`+strings.Repeat(`, ?`, len(requestColumns)-1)+`)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, cause = excluded.cause, ended_at = excluded.ended_at,
 			ended_by = excluded.ended_by, approvals = excluded.approvals, missing_checks = excluded.missing_checks,
 			decisions = excluded.decisions, revision = excluded.revision, updated_at = excluded.updated_at`,
 		r.ID, r.Template, r.Workspace, r.Version, r.Number, r.ContentHash, r.Base, r.BaseNumber, r.By, r.Key, r.Ceiling,
-		r.Reason, r.Acknowledged, r.BypassChecks, micros(r.NotBefore), r.State, r.Cause, micros(r.EndedAt), r.EndedBy,
-		r.Approvals, strings.Join(r.Missing, ","), string(decisions), r.Revision, micros(r.CreatedAt),
-		micros(r.UpdatedAt))
+		r.Reason, r.Acknowledged, r.BypassChecks, db.Micros(r.NotBefore), r.State, r.Cause, db.Micros(r.EndedAt),
+		r.EndedBy,
+		r.Approvals, strings.Join(r.Missing, ","), string(decisions), r.Revision, db.Micros(r.CreatedAt),
+		db.Micros(r.UpdatedAt))
 	return err
 }
 
 // saveCheck writes a check, instead of an earlier one with its name.
-func (db *DB) saveCheck(ctx context.Context, c prompt.Check) error {
-	_, err := db.exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, content_hash,
+func (store *DB) saveCheck(ctx context.Context, c prompt.Check) error {
+	_, err := store.Exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, content_hash,
 			reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (version_id, name) DO UPDATE SET conclusion = excluded.conclusion, url = excluded.url,
 			summary = excluded.summary, content_hash = excluded.content_hash, reported_by = excluded.reported_by,
 			reported_at = excluded.reported_at`,
-		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.ContentHash, c.By, micros(c.At))
+		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.ContentHash, c.By, db.Micros(c.At))
 	return err
 }
 
 // saveBelongings writes the changed rollouts, requests, checks and shares of t.
-func (db *DB) saveBelongings(ctx context.Context, t *prompt.Template) error {
+func (store *DB) saveBelongings(ctx context.Context, t *prompt.Template) error {
 	for _, r := range t.ChangedRollouts {
-		if err := db.saveRollout(ctx, t.ID, r); err != nil {
+		if err := store.saveRollout(ctx, t.ID, r); err != nil {
 			return err
 		}
 	}
 	for _, r := range t.ChangedRequests {
-		if err := db.saveRequest(ctx, r); err != nil {
+		if err := store.saveRequest(ctx, r); err != nil {
 			return err
 		}
 	}
 	for _, c := range t.Reported {
-		if err := db.saveCheck(ctx, c); err != nil {
+		if err := store.saveCheck(ctx, c); err != nil {
 			return err
 		}
 	}
 	for _, s := range t.ChangedShares {
-		if err := db.saveShare(ctx, t, s); err != nil {
+		if err := store.saveShare(ctx, t, s); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -13,7 +14,7 @@ func (p *Prompts) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID)
 	return p.db.rollouts(ctx, by.Workspace, id)
 }
 
-func (db *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.Rollout, error) {
+func (store *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.Rollout, error) {
 	var rows []struct {
 		Label   string           `db:"label"`
 		Seed    string           `db:"seed"`
@@ -21,7 +22,7 @@ func (db *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.I
 		Number  int              `db:"number"`
 		Slots   string           `db:"slots"`
 	}
-	if err := db.list(ctx, &rows, `SELECT r.label, r.seed, r.version_id, v.number, r.slots
+	if err := store.List(ctx, &rows, `SELECT r.label, r.seed, r.version_id, v.number, r.slots
 		FROM prompt_templates t JOIN prompt_rollouts r ON r.template_id = t.id
 		JOIN prompt_versions v ON v.id = r.version_id
 		JOIN prompt_labels l ON l.template_id = t.id AND l.label = r.label
@@ -47,15 +48,15 @@ func (db *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.I
 
 // saveRollout replaces the stored rollout of a template. Deletions are not joined with the inserts that replace them:
 // joined writes do not see each other's effects.
-func (db *DB) saveRollout(ctx context.Context, id prompt.ID, r prompt.Rollout) error {
-	if _, err := db.exec(ctx, `DELETE FROM prompt_rollouts WHERE template_id = ? AND label = ?`, id,
+func (store *DB) saveRollout(ctx context.Context, id prompt.ID, r prompt.Rollout) error {
+	if _, err := store.Exec(ctx, `DELETE FROM prompt_rollouts WHERE template_id = ? AND label = ?`, id,
 		r.Label); err != nil {
 		return err
 	}
-	var writes []write
+	var writes []db.Write
 	for i, p := range r.Parts {
-		writes = append(writes, write{`INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
-			VALUES (?, ?, ?, ?, ?, ?)`, []any{id, r.Label, i, p.Version, r.Seed, hex.EncodeToString(p.Slots)}})
+		writes = append(writes, db.Write{Query: `INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
+			VALUES (?, ?, ?, ?, ?, ?)`, Args: []any{id, r.Label, i, p.Version, r.Seed, hex.EncodeToString(p.Slots)}})
 	}
-	return db.run(ctx, writes...)
+	return store.Run(ctx, writes...)
 }

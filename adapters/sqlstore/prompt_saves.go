@@ -5,18 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // saveTemplate writes the differences between a locked template as it was read and as it is now, if it recorded
 // anything. also are writes of objects that belong to it.
-func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...write) error {
+func (store *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...db.Write) error {
 	if len(t.Recorded()) == 0 {
-		return db.saveBelongings(ctx, t)
+		return store.saveBelongings(ctx, t)
 	}
 	if live := t.DeletedAt.IsZero(); live && (t.Name != before.Name || !before.DeletedAt.IsZero()) {
-		if err := db.nameIsFree(ctx, t); err != nil {
+		if err := store.nameIsFree(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -32,40 +33,40 @@ func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also
 			writes = append(writes, move)
 		}
 	}
-	events, err := db.eventWrites(t.RecordedAt(t.Revision, string(t.ID)))
+	events, err := store.EventWrites(t.RecordedAt(t.Revision, string(t.ID)))
 	if err != nil {
 		return err
 	}
-	if err := db.run(ctx, slices.Concat(writes, events)...); err != nil {
-		return db.nameTaken(err)
+	if err := store.Run(ctx, slices.Concat(writes, events)...); err != nil {
+		return store.nameTaken(err)
 	}
-	if err := db.moveReferences(ctx, before, t); err != nil {
+	if err := store.moveReferences(ctx, before, t); err != nil {
 		return err
 	}
-	return db.saveBelongings(ctx, t)
+	return store.saveBelongings(ctx, t)
 }
 
 // templateWrites returns the write of a template's row. The wide columns are written only if one of them changed.
-func templateWrites(before, t *prompt.Template) []write {
+func templateWrites(before, t *prompt.Template) []db.Write {
 	fields, state := templateFields(t), templateState(t)
 	key := []any{t.ID, t.Workspace}
 	switch {
 	case !slices.Equal(fields, templateFields(before)):
-		return []write{{`
+		return []db.Write{{Query: `
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
 			visibility = ?, protected = ?, search = ?, compatibility = ?, include_mode = ?, approvals = ?,
 				required_checks = ?, active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
 				last_number = ?, version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?,
 				latest_frozen_id = ?, latest_frozen_number = ?, open_requests = ?, revision = ?,
 				updated_at = ?, deleted_at = ?
-			WHERE id = ? AND workspace_id = ?`, slices.Concat(fields, state, key)}}
+			WHERE id = ? AND workspace_id = ?`, Args: slices.Concat(fields, state, key)}}
 	case !slices.Equal(state, templateState(before)):
-		return []write{{`
+		return []db.Write{{Query: `
 			UPDATE prompt_templates SET active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
 			last_number = ?,
 				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?,
 				latest_frozen_number = ?, open_requests = ?, revision = ?, updated_at = ?, deleted_at = ?
-			WHERE id = ? AND workspace_id = ?`, slices.Concat(state, key)}}
+			WHERE id = ? AND workspace_id = ?`, Args: slices.Concat(state, key)}}
 	}
 	return nil
 }
@@ -81,33 +82,33 @@ func templateFields(t *prompt.Template) []any {
 func templateState(t *prompt.Template) []any {
 	all, frozen := t.AllVersions, t.FrozenVersions
 	return []any{
-		t.Active.Version, t.Active.Number, micros(t.Active.At), t.Active.By, t.LastNumber,
+		t.Active.Version, t.Active.Number, db.Micros(t.Active.At), t.Active.By, t.LastNumber,
 		all.Count, all.Latest, all.LatestNumber, frozen.Count, frozen.Latest, frozen.LatestNumber,
-		t.OpenRequests, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
+		t.OpenRequests, t.Revision, db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt),
 	}
 }
 
 // activationWrite adds an entry to the ledger. The template's row is locked, so that numbers have no gaps.
-func activationWrite(id prompt.ID, a prompt.Activation) write {
-	return write{`
+func activationWrite(id prompt.ID, a prompt.Activation) db.Write {
+	return db.Write{Query: `
 		INSERT INTO prompt_activations (template_id, number, from_version_id, from_number, to_version_id, to_number,
 		activated_by, activated_at, reason, request_id)
 		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT),
 		CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
 		FROM prompt_activations WHERE template_id = ?`,
-		[]any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, a.Request, id}}
+		Args: []any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, db.Micros(a.At), a.Reason, a.Request, id}}
 }
 
 // labelMoveWrite is activationWrite for the move of a label. Each label has numbers of its own.
-func labelMoveWrite(id prompt.ID, a prompt.Activation) (write, error) {
+func labelMoveWrite(id prompt.ID, a prompt.Activation) (db.Write, error) {
 	weights, err := jsonText(a.Weights, len(a.Weights) == 0)
-	return write{`
+	return db.Write{Query: `
 		INSERT INTO prompt_label_moves (template_id, label, number, from_version_id, from_number, to_version_id,
 		to_number, moved_by, moved_at, reason, weights)
 		SELECT CAST(? AS TEXT), CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER),
 		CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
 		FROM prompt_label_moves WHERE template_id = ? AND label = ?`,
-		[]any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, micros(a.At), a.Reason, weights, id,
+		Args: []any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, db.Micros(a.At), a.Reason, weights, id,
 			a.Label}}, err
 }
 
@@ -115,9 +116,9 @@ const nameIndex = "prompt_templates_name"
 
 // nameIsFree detects a duplicate name before the write. After a violation PostgreSQL aborts the
 // transaction, and SQLite does not say which index was violated.
-func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
+func (store *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
 	var other string
-	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ?
+	found, err := store.Get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ?
 		AND deleted_at = 0 AND id <> ?`,
 		t.Workspace, prompt.NameKey(t.Name), t.ID)
 	if found {
@@ -127,29 +128,29 @@ func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
 }
 
 // nameTaken is for the race that nameIsFree cannot see.
-func (db *DB) nameTaken(err error) error {
-	if db.dialect.Duplicate(err, nameIndex) {
+func (store *DB) nameTaken(err error) error {
+	if store.Dialect.Duplicate(err, nameIndex) {
 		return prompt.ErrNameTaken
 	}
 	return err
 }
 
 // recipient reads the data of a user that a template needs.
-func (db *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
+func (store *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
 	r := prompt.Recipient{User: user}
 	var now struct {
 		Shares int    `db:"shares"`
 		Name   string `db:"name"`
 		Email  string `db:"email"`
 	}
-	if _, err := db.get(ctx, &now, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
+	if _, err := store.Get(ctx, &now, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
 		COALESCE((SELECT name FROM user_groups WHERE id = ?), (SELECT name FROM users WHERE id = ?), '') AS name,
 		COALESCE((SELECT email FROM users WHERE id = ?), '') AS email`, id, user, user, user); err != nil {
 		return r, err
 	}
 	r.Shares, r.Name, r.Email = now.Shares, now.Name, now.Email
 	var row shareRow
-	found, err := db.get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.user_id = ?`,
+	found, err := store.Get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.user_id = ?`,
 		id, user)
 	if found {
 		s := row.share()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -66,8 +67,8 @@ func (r *versionInfoRow) info() (prompt.VersionInfo, error) {
 	info := prompt.VersionInfo{
 		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels),
 		CommitMessage: r.CommitMessage, Frozen: r.Frozen,
-		FirstActivatedAt: fromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		FirstActivatedAt: db.FromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy,
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 	return info, fromJSON(r.Includes, &info.Includes)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -48,14 +49,14 @@ func (p *Prompts) Lock(
 }
 
 // lockedVersion locks a template, and reads it with the version that ref names, nil if there is none.
-func (db *DB) lockedVersion(
+func (store *DB) lockedVersion(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) (*prompt.Template, *prompt.VersionInfo, error) {
-	if err := db.lockTemplate(ctx, by, id); err != nil {
+	if err := store.lockTemplate(ctx, by, id); err != nil {
 		return nil, nil, err
 	}
 	if ref.Latest { // which one that is depends on what by may see
-		t, err := db.template(ctx, by, templateByID, id, by.Workspace)
+		t, err := store.template(ctx, by, templateByID, id, by.Workspace)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -66,7 +67,7 @@ func (db *DB) lockedVersion(
 		Version versionInfoRow `db:"v"`
 	}
 	match, args := versionMatch(ref)
-	found, err := db.get(ctx, &row, `SELECT `+templateColumns+`, `+versionInfoColumns+templateTables+
+	found, err := store.Get(ctx, &row, `SELECT `+templateColumns+`, `+versionInfoColumns+templateTables+
 		` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+` WHERE `+templateByID,
 		append(append([]any{by.User}, args...), id, by.Workspace)...)
 	switch {
@@ -100,7 +101,7 @@ func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id promp
 		if err := change(t, v); err != nil {
 			return err
 		}
-		var writes []write
+		var writes []db.Write
 		switch {
 		case v == nil:
 		case v.Deleted:
@@ -136,7 +137,7 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 			return change(t, nil, used)
 		}
 		var row versionRow
-		if _, err := tx.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?`,
+		if _, err := tx.Get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?`,
 			info.ID); err != nil {
 			return err
 		}
@@ -183,13 +184,13 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 			return err
 		}
 		args := append([]any{v.ID, v.Template, v.Number}, content...)
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO prompt_versions (id, template_id, number, text, messages, format, variables, model_config,
 			tools, response_format, search,
 				content_hash, commit_message, frozen, first_activated_at, revision, created_by, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			append(args, v.Content.Searched(), v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt),
-				v.Revision, v.CreatedBy, micros(v.CreatedAt), micros(v.UpdatedAt))...); err != nil {
+			append(args, v.Content.Searched(), v.ContentHash, v.CommitMessage, v.Frozen, db.Micros(v.FirstActivatedAt),
+				v.Revision, v.CreatedBy, db.Micros(v.CreatedAt), db.Micros(v.UpdatedAt))...); err != nil {
 			return err
 		}
 		if len(v.Labels) > 0 {
@@ -202,7 +203,7 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 }
 
 // saveVersion writes what differs between a version as it was read and as it is now.
-func (db *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error {
+func (store *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error {
 	old, err := contentArgs(before.Content)
 	if err != nil {
 		return err
@@ -213,29 +214,30 @@ func (db *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error 
 	}
 	save := versionInfoWrite(&v.VersionInfo)
 	if !slices.Equal(old, content) {
-		save = write{`
+		save = db.Write{Query: `
 			UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?,
 			response_format = ?, search = ?, content_hash = ?,
 				commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ?
-			WHERE id = ? AND template_id = ?`, slices.Concat(content, []any{v.Content.Searched(), v.ContentHash},
-			save.args)}
+			WHERE id = ? AND template_id = ?`, Args: slices.Concat(content, []any{v.Content.Searched(), v.ContentHash},
+			save.Args)}
 	}
-	if err := db.run(ctx, save); err != nil || slices.Equal(before.Labels, v.Labels) {
+	if err := store.Run(ctx, save); err != nil || slices.Equal(before.Labels, v.Labels) {
 		return err
 	}
-	return db.saveLabels(ctx, &v.VersionInfo)
+	return store.saveLabels(ctx, &v.VersionInfo)
 }
 
 // versionInfoWrite writes what may change in a version except its content.
-func versionInfoWrite(v *prompt.VersionInfo) write {
-	return write{`UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?,
+func versionInfoWrite(v *prompt.VersionInfo) db.Write {
+	return db.Write{Query: `UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?,
 		updated_at = ? WHERE id = ? AND template_id = ?`,
-		[]any{v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, micros(v.UpdatedAt), v.ID, v.Template}}
+		Args: []any{v.CommitMessage, v.Frozen, db.Micros(v.FirstActivatedAt), v.Revision, db.Micros(v.UpdatedAt), v.ID,
+			v.Template}}
 }
 
 // deleteVersion deletes a version of t, and counts the others.
-func (db *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
-	if _, err := db.exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID,
+func (store *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
+	if _, err := store.Exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID,
 		v.Template); err != nil {
 		return err
 	}
@@ -243,7 +245,7 @@ func (db *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.V
 		All    summaryRow `db:"a"`
 		Frozen summaryRow `db:"f"`
 	}
-	_, err := db.get(ctx, &row, `
+	_, err := store.Get(ctx, &row, `
 		SELECT COUNT(*) AS "a.count", COALESCE(MAX(number), 0) AS "a.latest_number",
 			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? ORDER BY number DESC
 			LIMIT 1), '') AS "a.latest",
@@ -263,14 +265,14 @@ type summaryRow struct {
 }
 
 // labels reads the labels of a template.
-func (db *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) (prompt.Labels, error) {
+func (store *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) (prompt.Labels, error) {
 	var rows []struct {
 		Label   string           `db:"label"`
 		Version prompt.VersionID `db:"id"`
 		Number  int              `db:"number"`
 		By      identity.UserID  `db:"moved_by"`
 	}
-	if err := db.list(ctx, &rows, `SELECT l.label, v.id, v.number, COALESCE((SELECT m.moved_by FROM prompt_label_moves m
+	if err := store.List(ctx, &rows, `SELECT l.label, v.id, v.number, COALESCE((SELECT m.moved_by FROM prompt_label_moves m
 		WHERE m.template_id = l.template_id AND m.label = l.label ORDER BY m.number DESC LIMIT 1), '') AS moved_by
 		FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id); err != nil {
 		return nil, err
@@ -279,7 +281,7 @@ func (db *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID)
 	for _, row := range rows {
 		labels[row.Label] = prompt.Labelled{Version: row.Version, Number: row.Number, By: row.By}
 	}
-	rollouts, err := db.rollouts(ctx, ws, id)
+	rollouts, err := store.rollouts(ctx, ws, id)
 	for _, r := range rollouts {
 		of := labels[r.Label]
 		of.Rollout = &r
@@ -290,24 +292,24 @@ func (db *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID)
 
 // saveLabels makes v's labels exactly v.Labels and removes them from other versions. Each version that loses a label
 // gets a new revision.
-func (db *DB) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
+func (store *DB) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
 	if n := len(v.Labels); n > 0 {
-		args := []any{micros(v.UpdatedAt), v.Template, v.ID}
+		args := []any{db.Micros(v.UpdatedAt), v.Template, v.ID}
 		for _, label := range v.Labels {
 			args = append(args, label)
 		}
-		if _, err := db.exec(ctx, `
+		if _, err := store.Exec(ctx, `
 			UPDATE prompt_versions SET revision = revision + 1, updated_at = ? WHERE id IN
 				(SELECT version_id FROM prompt_labels WHERE template_id = ? AND version_id <> ?
 				AND label IN (?`+strings.Repeat(`, ?`, n-1)+`))`, args...); err != nil {
 			return err
 		}
 	}
-	if _, err := db.exec(ctx, `DELETE FROM prompt_labels WHERE version_id = ?`, v.ID); err != nil {
+	if _, err := store.Exec(ctx, `DELETE FROM prompt_labels WHERE version_id = ?`, v.ID); err != nil {
 		return err
 	}
 	for _, label := range v.Labels {
-		if _, err := db.exec(ctx, `
+		if _, err := store.Exec(ctx, `
 			INSERT INTO prompt_labels (template_id, label, version_id) VALUES (?, ?, ?)
 			ON CONFLICT (template_id, label) DO UPDATE
 			SET version_id = excluded.version_id`, v.Template, label, v.ID); err != nil {

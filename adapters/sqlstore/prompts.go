@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -24,7 +25,7 @@ const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace
 
 // A template is read together with the share of the caller that the first ? names.
 var (
-	templateColumns = columnList(readingColumns) + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
+	templateColumns = db.ColumnList(readingColumns) + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
 		t.compatibility, t.approvals, t.required_checks, t.open_requests,
 		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
@@ -72,14 +73,14 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 	*t = prompt.Template{
 		Resource: access.Resource{
-			Subject: r.subject(by), OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-			CreatedBy: r.CreatedBy, UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
+			Subject: r.subject(by), OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
+			CreatedBy: r.CreatedBy, UpdatedAt: db.FromMicros(r.UpdatedAt), DeletedAt: db.FromMicros(r.DeletedAt),
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
 		Compatibility: r.Compatibility, IncludeMode: r.IncludeMode, LastNumber: r.LastNumber, Approvals: r.Approvals,
 		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
 		Referenced: r.Referenced,
-		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: fromMicros(r.ActivatedAt),
+		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: db.FromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},
 		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
 		FrozenVersions: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen,
@@ -88,7 +89,7 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
-	t.Tags, err = textList(r.Tags)
+	t.Tags, err = db.TextList(r.Tags)
 	return err
 }
 
@@ -98,7 +99,7 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 		if err := tx.nameIsFree(ctx, t); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `
+		_, err := tx.Exec(ctx, `
 			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
 			visibility, protected, search, compatibility, include_mode, approvals, required_checks,
 				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at,
@@ -106,10 +107,10 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
 			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags),
 			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode,
-			t.Approvals, strings.Join(t.RequiredChecks, ","), t.Revision, micros(t.CreatedAt), t.CreatedBy,
-			micros(t.UpdatedAt))
+			t.Approvals, strings.Join(t.RequiredChecks, ","), t.Revision, db.Micros(t.CreatedAt), t.CreatedBy,
+			db.Micros(t.UpdatedAt))
 		if err == nil {
-			err = tx.record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
+			err = tx.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 		}
 		return tx.nameTaken(err)
 	})
@@ -176,13 +177,13 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 
 // membersOf returns which of users are members of a workspace, or groups in it. It locks the workspace, as every
 // change of a membership does, so that memberships do not change until the transaction ends.
-func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
+func (store *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 	users []identity.UserID) (map[identity.UserID]bool, error) {
 	members := map[identity.UserID]bool{}
 	if len(users) == 0 {
 		return members, nil
 	}
-	if err := db.lockWorkspace(ctx, ws); err != nil {
+	if err := store.lockWorkspace(ctx, ws); err != nil {
 		return nil, err
 	}
 	var one int
@@ -191,7 +192,7 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 		if user.IsGroup() {
 			query = `SELECT 1 FROM user_groups WHERE workspace_id = ? AND id = ?`
 		}
-		found, err := db.get(ctx, &one, query, ws, user)
+		found, err := store.Get(ctx, &one, query, ws, user)
 		if err != nil {
 			return nil, err
 		}
@@ -203,10 +204,10 @@ func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 }
 
 // template reads one template.
-func (db *DB) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template, error) {
+func (store *DB) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template, error) {
 	var row templateRow
 	begin, first := templatesFor(by, templateColumns)
-	found, err := db.get(ctx, &row, begin+` WHERE `+where, append(first, args...)...)
+	found, err := store.Get(ctx, &row, begin+` WHERE `+where, append(first, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -218,14 +219,14 @@ func (db *DB) template(ctx context.Context, by identity.Actor, where string, arg
 
 // lockTemplate locks a template until the transaction ends. A later statement then reads what other transactions have
 // committed: the locking statement itself would read the other tables as they were before it waited.
-func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
-	db.changing(by.Workspace)
-	if db.dialect.Lock == "" {
+func (store *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
+	store.DeclareChange(by.Workspace)
+	if store.Dialect.Lock == "" {
 		return nil // the transaction already has SQLite's only lock
 	}
 	var one int
-	found, err := db.get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+
-		db.dialect.Lock, id, by.Workspace)
+	found, err := store.Get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+
+		store.Dialect.Lock, id, by.Workspace)
 	if err == nil && !found {
 		err = prompt.ErrNotFound
 	}
@@ -233,11 +234,11 @@ func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID)
 }
 
 // lockedTemplate locks a template that is about to change, and reads it.
-func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	if err := db.lockTemplate(ctx, by, id); err != nil {
+func (store *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
+	if err := store.lockTemplate(ctx, by, id); err != nil {
 		return nil, err
 	}
-	return db.template(ctx, by, templateByID, id, by.Workspace)
+	return store.template(ctx, by, templateByID, id, by.Workspace)
 }
 
 // tagList returns tags as a JSON array: [] for none, never null.

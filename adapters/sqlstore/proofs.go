@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -16,7 +17,7 @@ const provenAtOnce = 4096
 func (s *Tickets) Proven(
 	ctx context.Context, org identity.OrgID, proofs []account.Proof,
 ) ([]*account.Principal, error) {
-	byKey, bySubject := map[account.Hash]*account.Principal{}, map[signInKey]*account.Principal{}
+	byKey, bySubject := map[account.Hash]*account.Principal{}, map[db.SignInKey]*account.Principal{}
 	bySession := map[account.Hash]*account.Principal{}
 	var keys, cookies [][]byte
 	subjects := map[string][]string{} // by issuer, of which there are few
@@ -51,7 +52,7 @@ func (s *Tickets) Proven(
 	for i, p := range proofs {
 		switch {
 		case p.Issuer != "":
-			out[i] = bySubject[signInKey{org, p.Issuer, p.Subject}]
+			out[i] = bySubject[db.SignInKey{Org: org, Issuer: p.Issuer, Subject: p.Subject}]
 		case p.Session != account.Hash{}:
 			out[i] = bySession[p.Session]
 		default:
@@ -86,15 +87,15 @@ func (s *Tickets) joinMemberships(
 	}
 	slices.Sort(users)
 	for some := range slices.Chunk(slices.Compact(users), provenAtOnce) {
-		where := newConditions(`t.org_id = ? AND t.deleted_at = 0`, org)
-		oneOf(where, `m.user_id`, some)
+		where := db.NewConditions(`t.org_id = ? AND t.deleted_at = 0`, org)
+		db.OneOf(where, `m.user_id`, some)
 		var rows []struct {
 			User identity.UserID `db:"user_id"`
 			membershipRow
 		}
-		if err := s.db.forCredentials().list(ctx, &rows, `SELECT m.user_id, `+membershipColumns+
-			` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id WHERE `+where.sql(),
-			where.args()...); err != nil {
+		if err := s.db.forCredentials().List(ctx, &rows, `SELECT m.user_id, `+membershipColumns+
+			` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id WHERE `+where.SQL(),
+			where.Args()...); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -108,14 +109,14 @@ func (s *Tickets) joinMemberships(
 
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
 	found map[account.Hash]*account.Principal) error {
-	where := newConditions(`k.org_id = ?`, org)
-	oneOf(where, `k.hash`, hashes)
+	where := db.NewConditions(`k.org_id = ?`, org)
+	db.OneOf(where, `k.hash`, hashes)
 	var rows []struct {
 		Hash []byte `db:"hash"`
 		principalRow
 	}
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT k.hash, `+principalQuery.columns+principalTable+
-		principalQuery.joins+` WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().List(ctx, &rows, `SELECT k.hash, `+principalQuery.Columns+principalTable+
+		principalQuery.Joins+` WHERE `+where.SQL(), where.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -125,19 +126,20 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 }
 
 func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string,
-	found map[signInKey]*account.Principal) error {
-	where := newConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
-	oneOf(where, `l.subject`, subjects)
+	found map[db.SignInKey]*account.Principal) error {
+	where := db.NewConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
+	db.OneOf(where, `l.subject`, subjects)
 	var rows []struct {
 		Subject string `db:"subject"`
 		userRow
 	}
-	if err := s.db.forCredentials().list(ctx, &rows, `SELECT l.subject, `+userColumns+
-		` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().List(ctx, &rows, `SELECT l.subject, `+userColumns+
+		` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.SQL(), where.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {
-		found[signInKey{org, issuer, rows[i].Subject}] = &account.Principal{User: rows[i].user()}
+		found[db.SignInKey{Org: org, Issuer: issuer,
+			Subject: rows[i].Subject}] = &account.Principal{User: rows[i].user()}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -21,21 +22,21 @@ func (s *ProviderSessions) End(
 	change func(*account.Person, []*account.Session) error,
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		opened := newConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
-		opened.when(from.Subject != "", `t.subject = ?`, from.Subject)
-		opened.when(from.ID != "", `t.provider_session = ?`, from.ID)
-		if _, err := tx.exec(ctx, `DELETE FROM sign_in_links AS t WHERE `+opened.sql(), opened.args()...); err != nil {
+		opened := db.NewConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
+		opened.When(from.Subject != "", `t.subject = ?`, from.Subject)
+		opened.When(from.ID != "", `t.provider_session = ?`, from.ID)
+		if _, err := tx.Exec(ctx, `DELETE FROM sign_in_links AS t WHERE `+opened.SQL(), opened.Args()...); err != nil {
 			return err
 		}
-		opened.when(true, `t.ended_at = 0`)
+		opened.When(true, `t.ended_at = 0`)
 		var users []identity.UserID
-		if err := tx.list(ctx, &users, `SELECT DISTINCT t.user_id FROM sessions t WHERE `+opened.sql()+
-			` ORDER BY t.user_id`, opened.args()...); err != nil {
+		if err := tx.List(ctx, &users, `SELECT DISTINCT t.user_id FROM sessions t WHERE `+opened.SQL()+
+			` ORDER BY t.user_id`, opened.Args()...); err != nil {
 			return err
 		}
 		for _, user := range users {
 			where := liveSessions(by.Org, user, by.At)
-			where.when(true, opened.sql(), opened.args()...)
+			where.When(true, opened.SQL(), opened.Args()...)
 			if _, err := tx.changeSessions(ctx, by.Org, user, where,
 				func(p *account.Person, live []*account.Session) (*account.Session, error) {
 					return nil, change(p, live)
@@ -51,8 +52,8 @@ func (s *ProviderSessions) End(
 func (s *ProviderSessions) Receive(
 	ctx context.Context, org identity.OrgID, token account.Hash, until time.Time,
 ) error {
-	noted, err := s.db.exec(ctx, `INSERT INTO logout_tokens (org_id, hash, expires_at) VALUES (?, ?, ?)
-		ON CONFLICT (org_id, hash) DO NOTHING`, org, token[:], micros(until))
+	noted, err := s.db.Exec(ctx, `INSERT INTO logout_tokens (org_id, hash, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (org_id, hash) DO NOTHING`, org, token[:], db.Micros(until))
 	if err == nil && noted == 0 {
 		err = account.ErrLogoutToken
 	}
@@ -70,15 +71,15 @@ func (s *Captures) Capture(
 ) (captured bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		captured = false
-		w, err := tx.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+tx.dialect.Lock, by.Org, slug)
+		w, err := tx.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+tx.Dialect.Lock, by.Org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		noted, err := tx.exec(ctx, `INSERT INTO captured_members (workspace_id, user_id, created_at) VALUES (?, ?, ?)
-			ON CONFLICT (workspace_id, user_id) DO NOTHING`, w.ID, user, micros(by.At))
+		noted, err := tx.Exec(ctx, `INSERT INTO captured_members (workspace_id, user_id, created_at) VALUES (?, ?, ?)
+			ON CONFLICT (workspace_id, user_id) DO NOTHING`, w.ID, user, db.Micros(by.At))
 		if err != nil || noted == 0 {
 			return err
 		}
@@ -95,7 +96,7 @@ func (s *Captures) Capture(
 }
 
 // sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.
-func (db *DB) sweepSessions(ctx context.Context, now time.Time) error {
+func (store *DB) sweepSessions(ctx context.Context, now time.Time) error {
 	idle := now.Add(-account.SessionIdle - 5*time.Minute)
 	const over = `t.ended_at = 0 AND (t.expires_at <= ? OR t.last_seen_at <= ?)`
 	for {
@@ -103,16 +104,16 @@ func (db *DB) sweepSessions(ctx context.Context, now time.Time) error {
 			Org  identity.OrgID  `db:"org_id"`
 			User identity.UserID `db:"user_id"`
 		}
-		if err := db.list(ctx, &owners, `SELECT org_id, user_id FROM sessions WHERE ended_at = 0
+		if err := store.List(ctx, &owners, `SELECT org_id, user_id FROM sessions WHERE ended_at = 0
 			AND expires_at <= ? UNION SELECT org_id, user_id FROM sessions WHERE ended_at = 0 AND last_seen_at <= ? LIMIT ?`,
-			micros(now), micros(idle), sweptUsers); err != nil || len(owners) == 0 {
+			db.Micros(now), db.Micros(idle), sweptUsers); err != nil || len(owners) == 0 {
 			return err
 		}
 		var failed []error
 		for _, o := range owners {
 			by := identity.System(o.Org, "", "sweep", now)
-			where := newConditions(`t.user_id = ? AND `+over, o.User, micros(now), micros(idle))
-			if err := db.inTx(ctx, func(tx *DB) error {
+			where := db.NewConditions(`t.user_id = ? AND `+over, o.User, db.Micros(now), db.Micros(idle))
+			if err := store.inTx(ctx, func(tx *DB) error {
 				_, err := tx.changeSessions(ctx, o.Org, o.User, where,
 					func(p *account.Person, over []*account.Session) (*account.Session, error) {
 						return nil, p.EndSessionsBecause(by, account.EndedByTime, over)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -100,9 +101,9 @@ var peopleRows = []owned{
 
 // inBatches runs a statement until it changes nothing. The last argument of the statement is the most rows that it
 // changes.
-func (db *DB) inBatches(ctx context.Context, query string, args ...any) error {
+func (store *DB) inBatches(ctx context.Context, query string, args ...any) error {
 	for {
-		if changed, err := db.exec(ctx, query, append(args, sweepBatch)...); changed == 0 || err != nil {
+		if changed, err := store.Exec(ctx, query, append(args, sweepBatch)...); changed == 0 || err != nil {
 			return err
 		}
 	}
@@ -110,27 +111,27 @@ func (db *DB) inBatches(ctx context.Context, query string, args ...any) error {
 
 // remove removes the rows of o.table that meet a condition, in batches, and before each of them the rows that belong to
 // it. It ignores o.owner.
-func (db *DB) remove(ctx context.Context, o owned, condition string, args ...any) error {
+func (store *DB) remove(ctx context.Context, o owned, condition string, args ...any) error {
 	if len(o.rows) == 0 {
-		return db.inBatches(ctx, `DELETE FROM `+o.table+` WHERE (`+o.key+`) IN (SELECT `+o.key+` FROM `+o.table+
+		return store.inBatches(ctx, `DELETE FROM `+o.table+` WHERE (`+o.key+`) IN (SELECT `+o.key+` FROM `+o.table+
 			` WHERE `+condition+` LIMIT ?)`, args...)
 	}
 	for {
 		var ids []string
-		if err := db.list(ctx, &ids, `SELECT `+o.key+` FROM `+o.table+` WHERE `+condition+` LIMIT ?`,
+		if err := store.List(ctx, &ids, `SELECT `+o.key+` FROM `+o.table+` WHERE `+condition+` LIMIT ?`,
 			append(args, sweepBatch)...); err != nil || len(ids) == 0 {
 			return err
 		}
 		for _, rows := range o.rows {
-			within := &conditions{}
-			oneOf(within, rows.owner, ids)
-			if err := db.remove(ctx, rows, within.sql(), within.args()...); err != nil {
+			within := &db.Conditions{}
+			db.OneOf(within, rows.owner, ids)
+			if err := store.remove(ctx, rows, within.SQL(), within.Args()...); err != nil {
 				return err
 			}
 		}
-		ended := newConditions(condition, args...)
-		oneOf(ended, o.key, ids)
-		if removed, err := db.exec(ctx, `DELETE FROM `+o.table+` WHERE `+ended.sql(), ended.args()...); removed == 0 ||
+		ended := db.NewConditions(condition, args...)
+		db.OneOf(ended, o.key, ids)
+		if removed, err := store.Exec(ctx, `DELETE FROM `+o.table+` WHERE `+ended.SQL(), ended.Args()...); removed == 0 ||
 			err != nil {
 			return err
 		}
@@ -145,30 +146,30 @@ const restoreMargin = time.Hour
 // purgeWorkspaces removes workspaces that were deleted before a time, with all their content, and the programs that
 // were members only there. Their events stay as long as all events do. An error in one workspace does not keep the
 // others.
-func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
+func (store *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	var ids []identity.WorkspaceID
-	if err := db.list(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`,
-		micros(before)); err != nil {
+	if err := store.List(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`,
+		db.Micros(before)); err != nil {
 		return err
 	}
 	var failed []error
 	for _, id := range ids {
-		if err := db.purgeWorkspace(ctx, id); err != nil {
+		if err := store.purgeWorkspace(ctx, id); err != nil {
 			failed = append(failed, fmt.Errorf("workspace %s: %w", id, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (db *DB) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) error {
+func (store *DB) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) error {
 	for _, rows := range workspaceRows {
-		if err := db.remove(ctx, rows, rows.owner+` = ?`, id); err != nil {
+		if err := store.remove(ctx, rows, rows.owner+` = ?`, id); err != nil {
 			return err
 		}
 	}
 	// Programs that have left the workspace still have keys there.
 	var programs []identity.UserID
-	if err := db.list(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
+	if err := store.List(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
 		(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys
 		WHERE workspace_id = ? UNION SELECT id FROM user_groups WHERE workspace_id = ?)`, id, id, id); err != nil {
 		return err
@@ -176,33 +177,33 @@ func (db *DB) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) error
 	for _, program := range programs {
 		for left := true; left; {
 			var err error
-			if left, err = db.removeProgram(ctx, id, program); err != nil {
+			if left, err = store.removeProgram(ctx, id, program); err != nil {
 				return err
 			}
 		}
 	}
 	for _, rows := range peopleRows {
-		if err := db.remove(ctx, rows, rows.owner+` = ?`, id); err != nil {
+		if err := store.remove(ctx, rows, rows.owner+` = ?`, id); err != nil {
 			return err
 		}
 	}
-	_, err := db.exec(ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+	_, err := store.Exec(ctx, `DELETE FROM workspaces WHERE id = ?`, id)
 	return err
 }
 
 // removeProgram removes some keys of a program or group in a workspace, and reports whether it has more. With the last
 // one it removes the program, unless another workspace has it too: nothing would lead to it without a key.
-func (db *DB) removeProgram(
+func (store *DB) removeProgram(
 	ctx context.Context, ws identity.WorkspaceID, program identity.UserID,
 ) (left bool, err error) {
 	const atOnce = 10 // a key has up to a row for each of account.RequestDays
-	err = db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE workspace_id = ?
+	err = store.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE workspace_id = ?
 			AND user_id = ? LIMIT ?)`, ws, program, atOnce); err != nil {
 			return err
 		}
 		var one int
-		if left, err = tx.get(ctx, &one, `SELECT 1 FROM api_keys WHERE workspace_id = ? AND user_id = ? LIMIT 1`, ws,
+		if left, err = tx.Get(ctx, &one, `SELECT 1 FROM api_keys WHERE workspace_id = ? AND user_id = ? LIMIT 1`, ws,
 			program); left || err != nil {
 			return err
 		}
@@ -210,11 +211,11 @@ func (db *DB) removeProgram(
 			`DELETE FROM user_groups WHERE workspace_id = ? AND id = ?`,
 			`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
 		} {
-			if _, err := tx.exec(ctx, query, ws, program); err != nil {
+			if _, err := tx.Exec(ctx, query, ws, program); err != nil {
 				return err
 			}
 		}
-		_, err := tx.exec(ctx, `DELETE FROM users WHERE id = ?
+		_, err := tx.Exec(ctx, `DELETE FROM users WHERE id = ?
 			AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = users.id)
 			AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.user_id = users.id)
 			AND NOT EXISTS (SELECT 1 FROM prompt_templates p WHERE p.owner_id = users.id)
@@ -232,10 +233,11 @@ type Overdue struct {
 }
 
 // Overdue returns how many deleted workspaces and templates are kept a day longer than they can be restored.
-func (db *DB) Overdue(ctx context.Context, now time.Time) (o Overdue, err error) {
+func (store *DB) Overdue(ctx context.Context, now time.Time) (o Overdue, err error) {
 	const day = 24 * time.Hour
-	before, templatesBefore := micros(now.Add(-account.RestoreWithin-day)), micros(now.Add(-access.RestoreWithin-day))
-	_, err = db.get(ctx, &o, `SELECT
+	before, templatesBefore := db.Micros(now.Add(-account.RestoreWithin-day)),
+		db.Micros(now.Add(-access.RestoreWithin-day))
+	_, err = store.Get(ctx, &o, `SELECT
 		(SELECT COUNT(*) FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?) AS workspaces,
 		(SELECT COUNT(*) FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ?) AS prompts,
 		(SELECT COUNT(*) FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ?) AS chats`,
@@ -244,9 +246,9 @@ func (db *DB) Overdue(ctx context.Context, now time.Time) (o Overdue, err error)
 }
 
 // ClaimSweep reports whether the caller is the one to sweep now: no node has begun to within the interval.
-func (db *DB) ClaimSweep(ctx context.Context, now time.Time, interval time.Duration) (bool, error) {
+func (store *DB) ClaimSweep(ctx context.Context, now time.Time, interval time.Duration) (bool, error) {
 	// a time in the future is that of a clock that was wrong
-	claimed, err := db.exec(ctx, `UPDATE keyring SET swept_at = ? WHERE one = 1 AND (swept_at <= ? OR swept_at > ?)`,
-		micros(now), micros(now.Add(-interval)), micros(now))
+	claimed, err := store.Exec(ctx, `UPDATE keyring SET swept_at = ? WHERE one = 1 AND (swept_at <= ? OR swept_at > ?)`,
+		db.Micros(now), db.Micros(now.Add(-interval)), db.Micros(now))
 	return claimed > 0, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/statements"
@@ -27,7 +28,7 @@ const purgeDay = 24 * time.Hour
 func openWatched(t *testing.T, url string, timeout time.Duration, before statements.Hook) *sqlstore.DB {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
-		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: timeout}, keyring(t),
+		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: timeout}, databases.Keyring(t),
 		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, before)) })
 	if err != nil {
 		t.Fatal(err)
@@ -146,8 +147,8 @@ func (w *purgeWatch) hook(query string, _ []driver.NamedValue) error {
 // TestALargeDeletedWorkspaceIsPurgedInSmallTransactions removes 10 versions of each of many templates, which belong to
 // one workspace. make prove removes 100,000 versions.
 func TestALargeDeletedWorkspaceIsPurgedInSmallTransactions(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		watch := &purgeWatch{t: t, rows: raw(t, url)}
+	databases.OnEach(t, func(t *testing.T, url string) {
+		watch := &purgeWatch{t: t, rows: databases.Raw(t, url)}
 		db := openWatched(t, url, 10*time.Second, func(query string, args []driver.NamedValue) error {
 			return watch.hook(query, args)
 		})
@@ -179,7 +180,7 @@ func TestALargeDeletedWorkspaceIsPurgedInSmallTransactions(t *testing.T) {
 }
 
 func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		var stuck identity.WorkspaceID
 		broken := errors.New("broken")
 		db := openWatched(t, url, proof.Patience, func(query string, args []driver.NamedValue) error {
@@ -237,15 +238,15 @@ func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
 
 // TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved compares the sweep with the foreign keys.
 func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db := open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db := open(t, url, databases.Keyring(t))
 		query := `SELECT m.name, f."table" FROM sqlite_master m, pragma_foreign_key_list(m.name) f
 			WHERE m.type = 'table' AND f.on_delete = 'CASCADE'`
 		if db.Engine() == "postgres" {
 			query = `SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint
 				WHERE contype = 'f' AND confdeltype = 'c'`
 		}
-		rows, err := raw(t, url).QueryContext(t.Context(), query)
+		rows, err := databases.Raw(t, url).QueryContext(t.Context(), query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +279,7 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 
 // TestTheSweepReadsIndexes asks SQLite how it runs the statements of a sweep.
 func TestTheSweepReadsIndexes(t *testing.T) {
-	url := engines["sqlite"](t)
+	url := databases.Engines["sqlite"](t)
 	var sent statements.Log
 	db := openWatched(t, url, proof.Patience, statements.WithoutLooks(sent.Add))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
@@ -291,7 +292,7 @@ func TestTheSweepReadsIndexes(t *testing.T) {
 	if err := db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay); err != nil {
 		t.Fatal(err)
 	}
-	rows, explained := raw(t, url), 0
+	rows, explained := databases.Raw(t, url), 0
 	for _, s := range sent.Take() {
 		if len(s.Args) == 0 || strings.Contains(s.Query, "FROM webhooks w") { // all webhooks, which are few
 			continue
@@ -307,8 +308,8 @@ func TestTheSweepReadsIndexes(t *testing.T) {
 }
 
 func TestNodesTakeTurnsToSweep(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		first, second := open(t, url, keyring(t)), open(t, url, keyring(t))
+	databases.OnEach(t, func(t *testing.T, url string) {
+		first, second := open(t, url, databases.Keyring(t)), open(t, url, databases.Keyring(t))
 		if _, err := first.KeyringCheck(t.Context(), []byte("check")); err != nil {
 			t.Fatal(err)
 		}

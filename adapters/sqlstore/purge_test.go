@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -139,10 +140,10 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 
 func TestSweepPurgesWorkspaces(t *testing.T) {
 	const day = 24 * time.Hour
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, rows := adapter(t, url), raw(t, url)
-		db := open(t, url, keyring(t))
+		a, rows := adapter(t, url), databases.Raw(t, url)
+		db := open(t, url, databases.Keyring(t))
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		system := identity.System(team.Org, "", "test", fixture.At)
 		claims := account.Claims{Issuer: "https://issuer.example", Subject: "s", Email: "owner@" + team.Workspace.Slug +

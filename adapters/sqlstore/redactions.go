@@ -33,15 +33,15 @@ func (s *Erasures) CompleteErasure(
 	if err := s.db.endErasure(ctx, e, now); err != nil {
 		return err
 	}
-	return s.db.eraseFreePages(ctx)
+	return s.db.EraseFreePages(ctx)
 }
 
 // redactEvents redacts the events of an org, in the order of their ids, and returns how many it changed.
-func (db *DB) redactEvents(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
+func (store *DB) redactEvents(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
 	for after, more := "", true; more; {
 		var last string
 		var n int
-		if err = db.inTx(ctx, func(tx *DB) error {
+		if err = store.inTx(ctx, func(tx *DB) error {
 			last, n, more, err = tx.redactSome(ctx, org, r, after)
 			return err
 		}); err != nil {
@@ -58,11 +58,11 @@ type redactedRow struct {
 	Redaction []byte `db:"redaction"`
 }
 
-func (db *DB) redactSome(
+func (store *DB) redactSome(
 	ctx context.Context, org identity.OrgID, r *event.Redactor, after string,
 ) (last string, changed int, more bool, err error) {
 	var rows []redactedRow
-	if err := db.list(ctx, &rows, `
+	if err := store.List(ctx, &rows, `
 		SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
 			address, signature, redaction
 		FROM events WHERE id > ? ORDER BY id LIMIT ?`, after, redactedAtOnce); err != nil {
@@ -73,7 +73,7 @@ func (db *DB) redactSome(
 		if rows[i].Org != org {
 			continue
 		}
-		done, err := db.redact(ctx, r, &rows[i])
+		done, err := store.redact(ctx, r, &rows[i])
 		if err != nil {
 			return "", 0, false, err
 		}
@@ -85,14 +85,14 @@ func (db *DB) redactSome(
 }
 
 // redact redacts one event. An event that was tampered with gets no new signature: it still fails the verification.
-func (db *DB) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (changed bool, err error) {
+func (store *DB) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (changed bool, err error) {
 	e := row.event()
 	data, changed, err := r.Redact(&e, row.Data)
 	if err != nil || !changed {
 		return false, err
 	}
 	redaction := row.Redaction
-	if d := db.digester(); d != nil && len(row.Signature) > 0 {
+	if d := store.Digester(); d != nil && len(row.Signature) > 0 {
 		before := row.event()
 		stored, want := row.Signature, event.Sign(d, &before, row.Data)
 		if len(redaction) > 0 {
@@ -102,20 +102,20 @@ func (db *DB) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (
 			redaction = event.SignRedaction(d, &e, data, row.Signature)
 		}
 	}
-	_, err = db.exec(ctx, `UPDATE events SET data = ?, address = ?, request_id = ?, redaction = ? WHERE id = ?`,
+	_, err = store.Exec(ctx, `UPDATE events SET data = ?, address = ?, request_id = ?, redaction = ? WHERE id = ?`,
 		string(data), e.Request.Address, e.Request.ID, redaction, e.ID)
 	return true, err
 }
 
 // eraseResponses removes the stored responses that name the person. A repeated request with the same Idempotency-Key is
 // told that its response was erased.
-func (db *DB) eraseResponses(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
+func (store *DB) eraseResponses(ctx context.Context, org identity.OrgID, r *event.Redactor) (changed int, err error) {
 	for after := []byte{}; ; {
 		var rows []struct {
 			Scope []byte `db:"scope"`
 			Body  []byte `db:"body"`
 		}
-		if err := db.list(ctx, &rows, `SELECT scope, body FROM idempotency_keys WHERE scope > ? AND org_id = ?
+		if err := store.List(ctx, &rows, `SELECT scope, body FROM idempotency_keys WHERE scope > ? AND org_id = ?
 			AND reveals = '' AND until = 0 ORDER BY scope LIMIT ?`, after, org, redactedAtOnce); err != nil {
 			return changed, err
 		}
@@ -125,7 +125,7 @@ func (db *DB) eraseResponses(ctx context.Context, org identity.OrgID, r *event.R
 				continue
 			}
 			changed++
-			if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ? WHERE scope = ? AND org_id = ?`,
+			if _, err := store.Exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ? WHERE scope = ? AND org_id = ?`,
 				[]byte{}, []byte{}, row.Scope, org); err != nil {
 				return changed, err
 			}

@@ -11,27 +11,28 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestIdempotencyBesideTheReleasedVersion plays two stores on a database of v0.1.0, before and after derived keys
 // are used: each finds what the other stored, and what v0.1.0 did.
 func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
+	databases.OnEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		a := adapter(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		check := open(t, url, keyring(t))
+		check := open(t, url, databases.Keyring(t))
 		if _, err := check.KeyringCheck(ctx, []byte("check")); err != nil {
 			t.Fatal(err)
 		}
 		since := fixture.At.Add(24 * time.Hour)
 		at := func(since time.Time) *sqlstore.Idempotency {
-			if _, err := raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+
+			if _, err := databases.Raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+
 				itoa(since.UnixMicro())); err != nil {
 				t.Fatal(err)
 			}
-			db := open(t, url, keyring(t))
+			db := open(t, url, databases.Keyring(t))
 			if got, err := db.DerivedSince(ctx); err != nil || !got.Equal(since) {
 				t.Fatalf("DerivedSince = %v, %v", got, err)
 			}
@@ -53,7 +54,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			return ports.IdempotencyKey{Org: k.Org, At: k.At, Scope: k.Plain.Scope, Request: k.Plain.Request}
 		}
 		secret := func(k ports.IdempotencyKey) ports.IdempotencyKey { k.Secret = true; return k }
-		released := sqlstore.NewIdempotency(open(t, url, keyring(t))) // it was told of no day to wait for
+		released := sqlstore.NewIdempotency(open(t, url, databases.Keyring(t))) // it was told of no day to wait for
 		once := func(t *testing.T, s *sqlstore.Idempotency, k ports.IdempotencyKey) (replayed bool, err error) {
 			t.Helper()
 			_, replayed, err = s.Once(ctx, k, nil,
@@ -113,7 +114,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 				query = `SELECT COUNT(*) FROM idempotency_keys WHERE request = '\x` + hexOf(digest) +
 					`' OR scope = '\x` + hexOf(digest) + `'`
 			}
-			if err := raw(t, url).QueryRowContext(ctx, query).Scan(&n); err != nil {
+			if err := databases.Raw(t, url).QueryRowContext(ctx, query).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/statements"
@@ -22,10 +23,10 @@ import (
 // it takes for a shorter one, and reads a small part of them.
 func TestListsReadIndexes(t *testing.T) {
 	const rows, bound, limit = 20_000, 100, 20
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		var sent statements.Log
 		db, closeDB, err := sqlstore.Open(t.Context(),
-			sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, keyring(t),
+			sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, databases.Keyring(t),
 			func(c driver.Connector) *sql.DB {
 				return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
 			})
@@ -38,7 +39,7 @@ func TestListsReadIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
-		inspect := raw(t, url)
+		inspect := databases.Raw(t, url)
 		addMembers(t, inspect, other, rows/4) // more than a statement may examine
 		seed(t, inspect, team, other, rows)
 		sqlstore.BoundScans(db, bound)

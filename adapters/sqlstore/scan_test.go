@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -260,15 +261,15 @@ func walk(t *testing.T, s ports.Stores, l listing, limit int) (all []string, pag
 
 // TestBoundedScans reads every filtered list with a bound that is reached all the time, and without.
 func TestBoundedScans(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		sealer := keyring(t)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		sealer := databases.Keyring(t)
 		db, bounded := open(t, url, sealer), open(t, url, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
-		seed(t, raw(t, url), team, other, 600)
+		seed(t, databases.Raw(t, url), team, other, 600)
 		sqlstore.BoundScans(bounded, 20)
 		short := 0
 		for _, l := range listings(team) {

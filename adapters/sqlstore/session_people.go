@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -23,20 +24,20 @@ type sessionPersonRow struct {
 }
 
 // sessionPersonPacked has the columns that are packed: all but the hashes, whose bytes are no text.
-var sessionPersonPacked = pack[sessionPersonRow](
+var sessionPersonPacked = db.Pack[sessionPersonRow](
 	slices.Concat(
-		columnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
+		db.ColumnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
 			return name == "cookie_hash" || name == "proof_hash"
 		})),
-		columnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
-		columnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
+		db.ColumnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
+		db.ColumnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
 	),
-	packedJoin{table: `users u`, on: `u.id = s.user_id`, columns: columnsOf(`u.%`, `u.`, userNames)},
-	packedJoin{table: `api_keys k`, on: `k.id = NULLIF(s.key_id, '')`, isLeft: true,
-		columns: columnsOf(`k.%`, `k.`, []string{"id", "scopes", "networks", "ceiling", "expires_at", "last_used_at",
+	db.PackedJoin{Table: `users u`, On: `u.id = s.user_id`, Columns: db.ColumnsOf(`u.%`, `u.`, userNames)},
+	db.PackedJoin{Table: `api_keys k`, On: `k.id = NULLIF(s.key_id, '')`, IsLeft: true,
+		Columns: db.ColumnsOf(`k.%`, `k.`, []string{"id", "scopes", "networks", "ceiling", "expires_at", "last_used_at",
 			"revoked_at", "suspended_at", "service"})},
-	packedJoin{table: `workspaces w`, on: `w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`,
-		isLeft: true, columns: columnsOf(`w.%`, `w.`, []string{"id", "slug", "name", "created_by", "revision",
+	db.PackedJoin{Table: `workspaces w`, On: `w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`,
+		IsLeft: true, Columns: db.ColumnsOf(`w.%`, `w.`, []string{"id", "slug", "name", "created_by", "revision",
 			"created_at", "updated_at"})},
 )
 
@@ -46,12 +47,12 @@ const (
 )
 
 var (
-	sessionPersonColumns = `SELECT ` + sessionPersonPacked.columns + `,
+	sessionPersonColumns = `SELECT ` + sessionPersonPacked.Columns + `,
 		s.cookie_hash AS "s.cookie_hash", s.proof_hash AS "s.proof_hash"` + sessionMemberships
-	personByColumns = sessionPersonColumns + sessionPersonPacked.joins + ofCookie
-	personByText    = `SELECT ` + sessionPersonPacked.text + ` AS text, s.proof_hash AS proof` + sessionMemberships +
+	personByColumns = sessionPersonColumns + sessionPersonPacked.Joins + ofCookie
+	personByText    = `SELECT ` + sessionPersonPacked.Text + ` AS text, s.proof_hash AS proof` + sessionMemberships +
 		ofCookie
-	personsProven = sessionPersonColumns + ` AND m.workspace_id = s.workspace_id` + sessionPersonPacked.joins
+	personsProven = sessionPersonColumns + ` AND m.workspace_id = s.workspace_id` + sessionPersonPacked.Joins
 )
 
 // Person implements ports.Sessions. It runs one statement, as Keys.Principal does.
@@ -59,28 +60,28 @@ func (s *Sessions) Person(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*account.SessionPerson, error) {
 	read := func() (*account.SessionPerson, error) { return s.db.sessionPerson(ctx, org, cookie) }
-	if s.db.isTransaction() {
+	if s.db.IsTransaction() {
 		return read()
 	}
-	return s.db.sessions.get(ctx, principalKey{org: org, hash: cookie}, read)
+	return s.db.Sessions.Get(ctx, db.CredentialKey{Org: org, Hash: cookie}, read)
 }
 
-func (db *DB) sessionPerson(
+func (store *DB) sessionPerson(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*account.SessionPerson, error) {
 	var texts []struct {
 		Text  string `db:"text"`
 		Proof []byte `db:"proof"`
 	}
-	from := db.forCredentials()
-	if err := from.list(ctx, &texts, personByText, cookie[:], org); err != nil {
+	from := store.forCredentials()
+	if err := from.List(ctx, &texts, personByText, cookie[:], org); err != nil {
 		return nil, err
 	}
 	rows := make([]sessionPersonRow, len(texts))
 	for i := range texts {
-		if !sessionPersonPacked.unpack(texts[i].Text, &rows[i]) {
+		if !sessionPersonPacked.Unpack(texts[i].Text, &rows[i]) {
 			rows = nil
-			if err := from.list(ctx, &rows, personByColumns, cookie[:], org); err != nil {
+			if err := from.List(ctx, &rows, personByColumns, cookie[:], org); err != nil {
 				return nil, err
 			}
 			break
@@ -127,10 +128,10 @@ func sessionPerson(rows []sessionPersonRow) *account.SessionPerson {
 func (s *Tickets) provenBySession(
 	ctx context.Context, org identity.OrgID, cookies [][]byte, found map[account.Hash]*account.Principal,
 ) error {
-	where := newConditions(`s.org_id = ?`, org)
-	oneOf(where, `s.cookie_hash`, cookies)
+	where := db.NewConditions(`s.org_id = ?`, org)
+	db.OneOf(where, `s.cookie_hash`, cookies)
 	var rows []sessionPersonRow
-	if err := s.db.forCredentials().list(ctx, &rows, personsProven+` WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().List(ctx, &rows, personsProven+` WHERE `+where.SQL(), where.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {

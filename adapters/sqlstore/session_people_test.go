@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -11,15 +10,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestASessionIsTheSameByTextAndByColumns reads sessions of somebody in three workspaces as texts. Then it reads them
 // by columns, because the name of the browser has a separator.
 func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db := open(t, url, keyring(t))
+		db := open(t, url, databases.Keyring(t))
 		orgs, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
 					opened.ID); err != nil {
 					t.Fatal(err)
 				}
-				sqlstore.AgeCredentials(db, time.Hour)
+				db.Forget()
 				byColumns, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
 				if err != nil {
 					t.Fatal(err)

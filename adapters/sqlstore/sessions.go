@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -46,9 +47,10 @@ type sessionRow struct {
 func (r *sessionRow) session() account.Session {
 	s := account.Session{
 		ID: r.ID, Org: r.Org, User: r.User, Source: r.Source, Key: r.Key, Workspace: r.Workspace, Agent: r.Agent,
-		Address: r.Address, CreatedAt: fromMicros(r.CreatedAt), LastSeenAt: fromMicros(r.LastSeenAt),
-		ExpiresAt: fromMicros(r.ExpiresAt), EndedAt: fromMicros(r.EndedAt), ConfirmedAt: fromMicros(r.ConfirmedAt),
-		From: account.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
+		Address: r.Address, CreatedAt: db.FromMicros(r.CreatedAt), LastSeenAt: db.FromMicros(r.LastSeenAt),
+		ExpiresAt: db.FromMicros(r.ExpiresAt), EndedAt: db.FromMicros(r.EndedAt),
+		ConfirmedAt: db.FromMicros(r.ConfirmedAt),
+		From:        account.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
 	}
 	copy(s.Cookie[:], r.Cookie)
 	copy(s.Proof[:], r.Proof)
@@ -56,10 +58,10 @@ func (r *sessionRow) session() account.Session {
 }
 
 // liveSessions returns the condition that a session of t is live at a time, as account.Session.Live decides it.
-func liveSessions(org identity.OrgID, user identity.UserID, now time.Time) *conditions {
-	return newConditions(
+func liveSessions(org identity.OrgID, user identity.UserID, now time.Time) *db.Conditions {
+	return db.NewConditions(
 		`t.org_id = ? AND t.user_id = ? AND t.ended_at = 0 AND t.expires_at > ? AND t.last_seen_at > ?`,
-		org, user, micros(now), micros(now.Add(-account.SessionIdle)),
+		org, user, db.Micros(now), db.Micros(now.Add(-account.SessionIdle)),
 	)
 }
 
@@ -79,17 +81,17 @@ func (s *Sessions) Update(
 
 // changeSessions locks a user, calls change with the sessions that meet a condition, oldest first, and saves those that
 // change ended or confirmed. It returns the session that change opened, which is not stored yet.
-func (db *DB) changeSessions(
-	ctx context.Context, org identity.OrgID, user identity.UserID, where *conditions,
+func (store *DB) changeSessions(
+	ctx context.Context, org identity.OrgID, user identity.UserID, where *db.Conditions,
 	change func(*account.Person, []*account.Session) (*account.Session, error),
 ) (*account.Session, error) {
-	u, memberships, err := db.user(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.Lock, org, user)
+	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, user)
 	if err != nil {
 		return nil, err
 	}
 	var rows []sessionRow
-	if err := db.list(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.sql()+
-		` ORDER BY t.id`, where.args()...); err != nil {
+	if err := store.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.SQL()+
+		` ORDER BY t.id`, where.Args()...); err != nil {
 		return nil, err
 	}
 	live := make([]*account.Session, len(rows))
@@ -102,7 +104,7 @@ func (db *DB) changeSessions(
 		return nil, err
 	}
 	for _, one := range live {
-		if err := db.saveSession(ctx, one); err != nil {
+		if err := store.saveSession(ctx, one); err != nil {
 			return nil, err
 		}
 	}
@@ -110,29 +112,29 @@ func (db *DB) changeSessions(
 }
 
 // saveSession writes a session that ended or was confirmed.
-func (db *DB) saveSession(ctx context.Context, s *account.Session) error {
+func (store *DB) saveSession(ctx context.Context, s *account.Session) error {
 	if len(s.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `UPDATE sessions SET ended_at = ?, confirmed_at = ? WHERE id = ? AND org_id = ?`,
-		micros(s.EndedAt), micros(s.ConfirmedAt), s.ID, s.Org); err != nil {
+	if _, err := store.Exec(ctx, `UPDATE sessions SET ended_at = ?, confirmed_at = ? WHERE id = ? AND org_id = ?`,
+		db.Micros(s.EndedAt), db.Micros(s.ConfirmedAt), s.ID, s.Org); err != nil {
 		return err
 	}
-	db.forget()
-	return db.record(ctx, s.Recorded())
+	store.Forget()
+	return store.Record(ctx, s.Recorded())
 }
 
-func (db *DB) addSession(ctx context.Context, s *account.Session) error {
-	if _, err := db.exec(ctx, `
+func (store *DB) addSession(ctx context.Context, s *account.Session) error {
+	if _, err := store.Exec(ctx, `
 		INSERT INTO sessions (id, org_id, user_id, cookie_hash, proof_hash, source, key_id, workspace_id, agent,
 			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
 		s.ID, s.Org, s.User, s.Cookie[:], s.Proof[:], s.Source, s.Key, s.Workspace, s.Agent, s.Address,
-		micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt), s.From.Issuer, s.From.Subject,
+		db.Micros(s.CreatedAt), db.Micros(s.LastSeenAt), db.Micros(s.ExpiresAt), s.From.Issuer, s.From.Subject,
 		s.From.ID); err != nil {
 		return err
 	}
-	return db.record(ctx, s.Recorded())
+	return store.Record(ctx, s.Recorded())
 }
 
 // List implements ports.Sessions.
@@ -140,11 +142,11 @@ func (s *Sessions) List(
 	ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query,
 ) (account.SessionPage, error) {
 	where := liveSessions(org, user, now)
-	where.when(key != "", `t.key_id = ?`, key)
-	where.bounded(`t.id`, q.After, "")
+	where.When(key != "", `t.key_id = ?`, key)
+	where.PageBounds(`t.id`, q.After, "")
 	var rows []sessionRow
-	if err := s.db.list(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return account.SessionPage{}, err
 	}
 	sessions := make([]account.Session, len(rows))
@@ -158,12 +160,12 @@ func (s *Sessions) List(
 func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error {
 	err := recordUses(ctx, s.db, uses, func(id identity.SessionID, at time.Time) (string, []any) {
 		return `UPDATE sessions SET last_seen_at = ? WHERE id = ? AND org_id = ? AND last_seen_at < ?`,
-			[]any{micros(at), id, org, micros(at.Add(-time.Minute))}
+			[]any{db.Micros(at), id, org, db.Micros(at.Add(-time.Minute))}
 	})
 	if err != nil || len(uses) == 0 {
 		return err
 	}
-	s.db.sessions.replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
+	s.db.Sessions.Replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
 		at, used := uses[p.Session.ID]
 		if used {
 			p = new(*p)

@@ -5,16 +5,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // AddLink implements ports.Sessions.
 func (s *Sessions) AddLink(ctx context.Context, l *account.SignInLink) error {
-	_, err := s.db.exec(ctx,
+	_, err := s.db.Exec(ctx,
 		`INSERT INTO sign_in_links (hash, org_id, user_id, created_at, expires_at, issuer, subject, provider_session,
 			bound_hash, mailed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		l.Hash[:], l.Org, l.User, micros(l.CreatedAt), micros(l.ExpiresAt), l.From.Issuer, l.From.Subject, l.From.ID,
+		l.Hash[:], l.Org, l.User, db.Micros(l.CreatedAt), db.Micros(l.ExpiresAt), l.From.Issuer, l.From.Subject,
+		l.From.ID,
 		boundHash(l), l.Mailed)
 	return err
 }
@@ -35,24 +37,25 @@ func (s *Sessions) TakeLink(
 	}
 	var found bool
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		found, err = tx.get(ctx, &row, `DELETE FROM sign_in_links WHERE hash = ? AND org_id = ?
+		found, err = tx.Get(ctx, &row, `DELETE FROM sign_in_links WHERE hash = ? AND org_id = ?
 			RETURNING user_id, created_at, expires_at, issuer, subject, provider_session, bound_hash, mailed`, h[:], org)
 		if err != nil || !row.Mailed {
 			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM sign_in_links WHERE user_id = ? AND mailed`, row.User)
+		_, err = tx.Exec(ctx, `DELETE FROM sign_in_links WHERE user_id = ? AND mailed`, row.User)
 		return err
 	})
-	if err == nil && (!found || !now.Before(fromMicros(row.ExpiresAt))) {
+	if err == nil && (!found || !now.Before(db.FromMicros(row.ExpiresAt))) {
 		err = account.ErrLinkInvalid
 	}
 	if err != nil {
 		return nil, err
 	}
 	l := &account.SignInLink{
-		Org: org, User: row.User, Hash: h, CreatedAt: fromMicros(row.CreatedAt), ExpiresAt: fromMicros(row.ExpiresAt),
-		From:   account.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
-		Mailed: row.Mailed,
+		Org: org, User: row.User, Hash: h, CreatedAt: db.FromMicros(row.CreatedAt),
+		ExpiresAt: db.FromMicros(row.ExpiresAt),
+		From:      account.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
+		Mailed:    row.Mailed,
 	}
 	copy(l.Bound[:], row.Bound)
 	return l, nil
@@ -82,13 +85,13 @@ func (s *Sessions) MailLink(
 		if err := tx.lockMailed(ctx, scope, by.At, &mails); err != nil {
 			return err
 		}
-		mails = slices.DeleteFunc(mails, func(m linkMail) bool { return by.At.Sub(fromMicros(m.At)) >= mailsKept })
+		mails = slices.DeleteFunc(mails, func(m linkMail) bool { return by.At.Sub(db.FromMicros(m.At)) >= mailsKept })
 		var mailed account.LinkMails
 		for _, m := range mails {
-			mailed.Sent = append(mailed.Sent, account.LinkMail{At: fromMicros(m.At), From: m.From})
+			mailed.Sent = append(mailed.Sent, account.LinkMail{At: db.FromMicros(m.At), From: m.From})
 		}
-		if _, err := tx.get(ctx, &mailed.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
-			WHERE user_id = ? AND mailed AND expires_at > ?)`, u.ID, micros(by.At)); err != nil {
+		if _, err := tx.Get(ctx, &mailed.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
+			WHERE user_id = ? AND mailed AND expires_at > ?)`, u.ID, db.Micros(by.At)); err != nil {
 			return err
 		}
 		l, err := change(u, mailed)
@@ -101,7 +104,7 @@ func (s *Sessions) MailLink(
 		return tx.saveMailed(
 			ctx,
 			scope,
-			append(mails, linkMail{micros(by.At), identity.AddressGroup(by.Request.Address)}),
+			append(mails, linkMail{db.Micros(by.At), identity.AddressGroup(by.Request.Address)}),
 		)
 	})
 }

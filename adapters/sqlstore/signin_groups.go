@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -12,7 +13,7 @@ import (
 // followingGroups returns the groups with an external id that a sign-in may change, by workspace, and adds the slugs of
 // these workspaces to named. It looks at the workspaces of the accounts that the claims match, and at those of named,
 // which the person may join by a rule.
-func (db *DB) followingGroups(
+func (store *DB) followingGroups(
 	ctx context.Context, org identity.OrgID, s *account.SignIn, named map[string]bool,
 ) (map[identity.WorkspaceID][]identity.UserID, error) {
 	listed, ok := s.Claims.Groups(s.Org)
@@ -21,9 +22,9 @@ func (db *DB) followingGroups(
 	}
 	var workspaces []identity.WorkspaceID
 	if len(named) > 0 {
-		where := newConditions(`org_id = ? AND deleted_at = 0`, org)
-		oneOf(where, `slug`, slices.Sorted(maps.Keys(named)))
-		if err := db.list(ctx, &workspaces, `SELECT id FROM workspaces WHERE `+where.sql(), where.args()...); err != nil {
+		where := db.NewConditions(`org_id = ? AND deleted_at = 0`, org)
+		db.OneOf(where, `slug`, slices.Sorted(maps.Keys(named)))
+		if err := store.List(ctx, &workspaces, `SELECT id FROM workspaces WHERE `+where.SQL(), where.Args()...); err != nil {
 			return nil, err
 		}
 	}
@@ -47,12 +48,12 @@ func (db *DB) followingGroups(
 			External  string               `db:"external_id"`
 			IsIn      bool                 `db:"is_in"`
 		}
-		where := newConditions(`t.external_id <> '' AND w.deleted_at = 0`)
-		oneOf(where, `t.workspace_id`, some)
-		if err := db.list(ctx, &rows, `SELECT t.id, t.workspace_id, w.slug, t.external_id, EXISTS (SELECT 1
+		where := db.NewConditions(`t.external_id <> '' AND w.deleted_at = 0`)
+		db.OneOf(where, `t.workspace_id`, some)
+		if err := store.List(ctx, &rows, `SELECT t.id, t.workspace_id, w.slug, t.external_id, EXISTS (SELECT 1
 			FROM group_people p WHERE p.group_id = t.id AND p.user_id = ?) AS is_in FROM user_groups t
-			JOIN workspaces w ON w.id = t.workspace_id WHERE `+where.sql()+` ORDER BY t.id`,
-			append([]any{user}, where.args()...)...); err != nil {
+			JOIN workspaces w ON w.id = t.workspace_id WHERE `+where.SQL()+` ORDER BY t.id`,
+			append([]any{user}, where.Args()...)...); err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
@@ -68,7 +69,7 @@ func (db *DB) followingGroups(
 }
 
 // saveFollowing writes the groups that a sign-in has changed, after the workspaces.
-func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
+func (store *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 	for _, g := range s.Groups {
 		if len(g.Recorded()) == 0 {
 			continue
@@ -78,8 +79,8 @@ func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 			if w.ID != g.Workspace {
 				continue
 			}
-			if m := w.Members[s.User.ID]; !db.memberIsStored(w, m) { // a group can change access without a new role
-				if err := db.saveMember(ctx, w, m); err != nil {
+			if m := w.Members[s.User.ID]; !store.IsMemberStored(w, m) { // a group can change access without a new role
+				if err := store.saveMember(ctx, w, m); err != nil {
 					return err
 				}
 			}
@@ -89,13 +90,13 @@ func (db *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 		} else {
 			before[s.User.ID] = struct{}{}
 		}
-		if err := db.saveGroup(ctx, g, before); err != nil {
+		if err := store.saveGroup(ctx, g, before); err != nil {
 			return err
 		}
-		if err := db.record(ctx, g.RecordedAt(g.Revision, string(g.ID))); err != nil {
+		if err := store.Record(ctx, g.RecordedAt(g.Revision, string(g.ID))); err != nil {
 			return err
 		}
-		db.forget()
+		store.Forget()
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -14,18 +15,18 @@ import (
 // SignedIn implements ports.Users.
 func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
 	read := func() (*account.Person, error) { return s.db.forCredentials().signedIn(ctx, org, issuer, subject) }
-	if s.db.isTransaction() {
+	if s.db.IsTransaction() {
 		return read()
 	}
-	return s.db.signIns.get(ctx, signInKey{org, issuer, subject}, read)
+	return s.db.SignIns.Get(ctx, db.SignInKey{Org: org, Issuer: issuer, Subject: subject}, read)
 }
 
-func (db *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
-	who, issuedAt, err := db.linked(ctx, org, issuer, subject, "")
+func (store *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
+	who, issuedAt, err := store.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	u, memberships, err := db.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
+	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
 	if err != nil {
 		return nil, err
 	}
@@ -35,26 +36,26 @@ func (db *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subject 
 // linked returns the user that a subject is linked to, and when the newest token that was settled for it was
 // issued. For a change the link is locked first, before any user, so that no other transaction moves it or
 // settles a newer token.
-func (db *DB) linked(
+func (store *DB) linked(
 	ctx context.Context, org identity.OrgID, issuer, subject, lock string,
 ) (identity.UserID, time.Time, error) {
 	var row struct {
 		User     identity.UserID `db:"user_id"`
 		IssuedAt int64           `db:"issued_at"`
 	}
-	found, err := db.get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ?
+	found, err := store.Get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ?
 		AND t.subject = ?`+lock, org, issuer, subject)
 	if err == nil && !found {
 		err = account.ErrUserNotFound
 	}
-	return row.User, fromMicros(row.IssuedAt), err
+	return row.User, db.FromMicros(row.IssuedAt), err
 }
 
 // SignIn implements ports.Users.
 func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn,
 	settle func(*account.SignIn) error) (*account.Person, error) {
-	cacheKey := signInKey{org, in.Claims.Issuer, in.Claims.Subject}
-	_, _, era := s.db.signIns.recall(cacheKey)
+	cacheKey := db.SignInKey{Org: org, Issuer: in.Claims.Issuer, Subject: in.Claims.Subject}
+	_, _, era := s.db.SignIns.Recall(cacheKey)
 	begun := time.Now()
 	var p *account.Person
 	err := s.db.inTx(ctx, func(tx *DB) error {
@@ -75,80 +76,80 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		p = &account.Person{User: *u, Memberships: memberships, IssuedAt: try.IssuedAt}
 		return nil
 	})
-	if err == nil && !s.db.isTransaction() {
+	if err == nil && !s.db.IsTransaction() {
 		settled := *p
 		settled.LastSettled = &in.Claims
 		// It is ignored if the sign-in changed anything: that starts a new era.
-		s.db.signIns.remember(cacheKey, &settled, era, begun)
+		s.db.SignIns.Remember(cacheKey, &settled, era, begun)
 	}
 	return p, err
 }
 
-func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
+func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.MemberOf = map[identity.UserID][]identity.WorkspaceID{}
 	named := map[string]bool{}
 	for _, r := range s.Org.ClaimRules {
 		named[r.Workspace] = true
 	}
-	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.Lock)
+	who, issuedAt, err := store.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, store.Dialect.Lock)
 	if err == nil {
 		s.IssuedAt = issuedAt
-		s.Linked, err = db.matchingUser(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
+		s.Linked, err = store.matchingUser(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
 	}
 	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
 	}
 	if s.Linked == nil {
-		if s.ErasedAt, err = db.erasedSignIn(ctx, org, s.Claims.Issuer, s.Claims.Subject); err != nil {
+		if s.ErasedAt, err = store.erasedSignIn(ctx, org, s.Claims.Issuer, s.Claims.Subject); err != nil {
 			return err
 		}
 	}
 	if email := s.Email(); email != "" {
-		if s.ByEmail, err = db.matchingUser(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org,
+		if s.ByEmail, err = store.matchingUser(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org,
 			account.EmailKey(email)); err != nil {
 			return err
 		}
 		if s.Linked == nil {
-			if s.Invitations, err = db.pending(ctx, org, email); err != nil {
+			if s.Invitations, err = store.pending(ctx, org, email); err != nil {
 				return err
 			}
 		}
 	}
 	if s.ByEmail != nil { // it is locked, so no other transaction links it
 		var subject string
-		if s.HasSubject, err = db.get(ctx, &subject,
+		if s.HasSubject, err = store.Get(ctx, &subject,
 			`SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
 			org, s.Claims.Issuer, s.ByEmail.ID, s.Claims.Subject); err != nil {
 			return err
 		}
 	}
-	following, err := db.followingGroups(ctx, org, s, named)
+	following, err := store.followingGroups(ctx, org, s, named)
 	if err != nil {
 		return err
 	}
 	users := slices.Sorted(maps.Keys(s.MemberOf))
 	s.Workspaces = map[string]*account.Workspace{}
 	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
-		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.Lock, org, slug)
+		w, err := store.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+store.Dialect.Lock, org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := db.loadMembers(ctx, w, users...); err != nil {
+		if err := store.loadMembers(ctx, w, users...); err != nil {
 			return err
 		}
-		if err := db.loadPowers(ctx, w, users...); err != nil {
+		if err := store.loadPowers(ctx, w, users...); err != nil {
 			return err
 		}
 		s.Workspaces[slug] = w
 		for _, id := range following[w.ID] {
-			g, err := db.group(ctx, w.ID, id)
+			g, err := store.group(ctx, w.ID, id)
 			if err != nil {
 				return err
 			}
-			if err := db.loadGroupPeople(ctx, w, g, users); err != nil {
+			if err := store.loadGroupPeople(ctx, w, g, users); err != nil {
 				return err
 			}
 			s.Groups = append(s.Groups, g)
@@ -159,9 +160,9 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 
 // matchingUser reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled
 // the slugs of workspaces where a rule has raised its role.
-func (db *DB) matchingUser(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string,
+func (store *DB) matchingUser(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string,
 	args ...any) (*account.User, error) {
-	u, memberships, err := db.user(ctx, where+db.dialect.Lock, args...)
+	u, memberships, err := store.user(ctx, where+store.Dialect.Lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
 	}
@@ -178,42 +179,42 @@ func (db *DB) matchingUser(ctx context.Context, s *account.SignIn, ruled map[str
 	return u, nil
 }
 
-func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
-	save := db.saveUser
+func (store *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
+	save := store.saveUser
 	if s.IsNew {
-		save = db.addUser
+		save = store.addUser
 	}
 	if err := save(ctx, s.User); err != nil {
-		if errors.Is(err, account.ErrEmailTaken) || db.dialect.Duplicate(err, "users_email") {
-			return errRaced
+		if errors.Is(err, account.ErrEmailTaken) || store.Dialect.Duplicate(err, "users_email") {
+			return db.ErrRaced
 		}
 		return err
 	}
 	if s.Link {
-		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at)
+		linked, err := store.Exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
-			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.IssuedAt), micros(s.User.UpdatedAt))
+			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, db.Micros(s.IssuedAt), db.Micros(s.User.UpdatedAt))
 		if err != nil {
 			return err
 		}
 		if linked == 0 {
-			return errRaced
+			return db.ErrRaced
 		}
-	} else if _, err := db.exec(ctx,
+	} else if _, err := store.Exec(ctx,
 		`UPDATE sign_ins SET issued_at = ? WHERE org_id = ? AND issuer = ? AND subject = ? AND issued_at < ?`,
-		micros(s.IssuedAt), org, s.Claims.Issuer, s.Claims.Subject, micros(s.IssuedAt)); err != nil {
+		db.Micros(s.IssuedAt), org, s.Claims.Issuer, s.Claims.Subject, db.Micros(s.IssuedAt)); err != nil {
 		return err
 	}
 	for _, w := range s.Workspaces {
-		if err := db.saveWorkspace(ctx, w); err != nil {
+		if err := store.saveWorkspace(ctx, w); err != nil {
 			return err
 		}
 	}
-	if err := db.saveFollowing(ctx, s); err != nil {
+	if err := store.saveFollowing(ctx, s); err != nil {
 		return err
 	}
 	if s.PersonalWorkspace != nil {
-		return db.addWorkspace(ctx, s.PersonalWorkspace)
+		return store.addWorkspace(ctx, s.PersonalWorkspace)
 	}
 	return nil
 }
@@ -223,7 +224,7 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 	change func(to, from *account.Person) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var from *account.Person
-		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.dialect.Lock)
+		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.Dialect.Lock)
 		if err == nil {
 			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, who)
 		}
@@ -238,10 +239,10 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 		if err := change(to, from); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, 0, ?)
 			ON CONFLICT (org_id, issuer, subject) DO UPDATE
-			SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, micros(by.At)); err != nil {
+			SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, db.Micros(by.At)); err != nil {
 			return err
 		}
 		if from != nil {
@@ -254,8 +255,8 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 }
 
 // person reads the person that is about to change.
-func (db *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
-	u, memberships, err := db.user(ctx, where+db.dialect.Lock, args...)
+func (store *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
+	u, memberships, err := store.user(ctx, where+store.Dialect.Lock, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -41,7 +42,7 @@ func (s *SourceChanges) Tracked(
 	return s.db.tracked(ctx, id)
 }
 
-func (db *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
+func (store *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
 	var r struct {
 		Mapped  string `db:"mapped"`
 		Number  uint32 `db:"number"`
@@ -49,7 +50,7 @@ func (db *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error
 		Hashes  []byte `db:"hashes"`
 		Removed []byte `db:"removed"`
 	}
-	found, err := db.get(ctx, &r, `SELECT mapped, number, first_number, hashes, removed FROM source_tracked
+	found, err := store.Get(ctx, &r, `SELECT mapped, number, first_number, hashes, removed FROM source_tracked
 		WHERE source_id = ?`, id)
 	if err != nil || !found {
 		return new(source.Tracked), err
@@ -106,7 +107,7 @@ func compareKeys(a, b source.KeyHash) int { return bytes.Compare(a[:], b[:]) }
 func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Source, *source.Tracked) (*source.Changes, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		src, err := tx.source(ctx, ws, id, tx.dialect.Lock)
+		src, err := tx.source(ctx, ws, id, tx.Dialect.Lock)
 		if err != nil {
 			return err
 		}
@@ -124,23 +125,23 @@ func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID
 			hashes = append(append(hashes, key[:]...), row.Hash[:]...)
 			hashes = binary.BigEndian.AppendUint32(hashes, row.Changed)
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO source_tracked (source_id, mapped, number, first_number, hashes, removed)
+		if _, err := tx.Exec(ctx, `INSERT INTO source_tracked (source_id, mapped, number, first_number, hashes, removed)
 			VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (source_id) DO UPDATE SET mapped = excluded.mapped, number = excluded.number,
 				first_number = excluded.first_number, hashes = excluded.hashes, removed = excluded.removed`,
 			id, t.Of, int64(t.Number), int64(t.Since), hashes, encodeRemoved(t)); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO source_changes (source_id, number, at, first, row_count, added, changed,
-			removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, id, int64(c.Number), micros(c.At), c.First, c.Rows, c.Added,
+		if _, err := tx.Exec(ctx, `INSERT INTO source_changes (source_id, number, at, first, row_count, added, changed,
+			removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, id, int64(c.Number), db.Micros(c.At), c.First, c.Rows, c.Added,
 			c.Changed, c.Removed); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `DELETE FROM source_changes WHERE source_id = ? AND number <= ?`, id,
+		if _, err := tx.Exec(ctx, `DELETE FROM source_changes WHERE source_id = ? AND number <= ?`, id,
 			int64(c.Number)-keptChanges); err != nil {
 			return err
 		}
-		return tx.record(ctx, src.RecordedAt(src.Revision, string(id)))
+		return tx.Record(ctx, src.RecordedAt(src.Revision, string(id)))
 	})
 }
 
@@ -151,13 +152,13 @@ func (s *SourceChanges) Changes(
 	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
 		return page.Of[source.Changes]{}, err
 	}
-	where := newConditions(`source_id = ?`, id)
+	where := db.NewConditions(`source_id = ?`, id)
 	if q.After != "" {
 		before, err := strconv.ParseInt(q.After, 10, 64)
 		if err != nil {
 			return page.Of[source.Changes]{}, err
 		}
-		where.when(true, `number < ?`, before)
+		where.When(true, `number < ?`, before)
 	}
 	var rows []struct {
 		Number  uint32 `db:"number"`
@@ -168,13 +169,14 @@ func (s *SourceChanges) Changes(
 		Changed int    `db:"changed"`
 		Removed int    `db:"removed"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT number, at, first, row_count, added, changed, removed FROM source_changes
-		WHERE `+where.sql()+` ORDER BY number DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT number, at, first, row_count, added, changed, removed FROM source_changes
+		WHERE `+where.SQL()+` ORDER BY number DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return page.Of[source.Changes]{}, err
 	}
 	found := make([]source.Changes, len(rows))
 	for i, r := range rows {
-		found[i] = source.Changes{Number: r.Number, At: fromMicros(r.At), First: r.First, Rows: r.Rows, Added: r.Added,
+		found[i] = source.Changes{Number: r.Number, At: db.FromMicros(r.At), First: r.First, Rows: r.Rows,
+			Added:   r.Added,
 			Changed: r.Changed, Removed: r.Removed}
 	}
 	return page.Cut(found, q.Limit, func(c source.Changes) string { return strconv.Itoa(int(c.Number)) }), nil

@@ -5,17 +5,18 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion fails if rows count as never removed that a version without
 // the column no longer found: during an upgrade, both versions run.
 func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			db := open(t, url(t), keyring(t))
+			db := open(t, url(t), databases.Keyring(t))
 			orgs, err := db.EnsureOrgs(ctx, []string{"one"})
 			if err != nil {
 				t.Fatal(err)

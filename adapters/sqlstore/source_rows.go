@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -109,14 +110,14 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 		},
 		ChangeKey: r.ChangeKey,
 		Paused:    r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
-		RowEstimate: r.RowEstimate, LastRefreshedAt: fromMicros(r.LastRefreshedAt),
-		NextRefreshAt: fromMicros(r.NextRefreshAt),
-		Owner:         r.Owner, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-		UpdatedAt: fromMicros(r.UpdatedAt),
+		RowEstimate: r.RowEstimate, LastRefreshedAt: db.FromMicros(r.LastRefreshedAt),
+		NextRefreshAt: db.FromMicros(r.NextRefreshAt),
+		Owner:         r.Owner, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
+		UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 	if r.Failed != "" {
 		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint,
-			At: fromMicros(r.FailedAt)}
+			At: db.FromMicros(r.FailedAt)}
 	}
 	if s.Columns, err = headers(r.Columns); err != nil {
 		return err
@@ -136,20 +137,20 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 // headers reads the columns of a source.
 func headers(array string) ([]column.Header, error) {
 	const begin = `{"name":`
-	list, s := make([]column.Header, 0, strings.Count(array, begin)), storedJSON{rest: array}
-	for s.next(begin) {
-		h := column.Header{Name: s.text()}
-		if s.skip(`,"column":`) {
-			h.Column = s.text()
+	list, s := make([]column.Header, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
+	for s.Next(begin) {
+		h := column.Header{Name: s.Text()}
+		if s.Skip(`,"column":`) {
+			h.Column = s.Text()
 		}
-		s.must(`,"type":`)
-		h.Type = column.Type(s.text())
-		h.Empty = s.skip(`,"empty":true`)
-		h.Unordered = s.skip(`,"unordered":true`)
-		s.must(`}`)
+		s.Must(`,"type":`)
+		h.Type = column.Type(s.Text())
+		h.Empty = s.Skip(`,"empty":true`)
+		h.Unordered = s.Skip(`,"unordered":true`)
+		s.Must(`}`)
 		list = append(list, h)
 	}
-	if len(list) == 0 || !s.hasEnded() {
+	if len(list) == 0 || !s.HasEnded() {
 		return decoded(array, func(h headerRow) column.Header { return column.Header(h) })
 	}
 	return list, nil
@@ -158,15 +159,15 @@ func headers(array string) ([]column.Header, error) {
 // pairs reads the mapping of a source.
 func pairs(array string) ([]source.Pair, error) {
 	const begin = `{"field":`
-	list, s := make([]source.Pair, 0, strings.Count(array, begin)), storedJSON{rest: array}
-	for s.next(begin) {
-		p := source.Pair{Field: s.text()}
-		s.must(`,"column":`)
-		p.Column = s.text()
-		s.must(`}`)
+	list, s := make([]source.Pair, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
+	for s.Next(begin) {
+		p := source.Pair{Field: s.Text()}
+		s.Must(`,"column":`)
+		p.Column = s.Text()
+		s.Must(`}`)
 		list = append(list, p)
 	}
-	if len(list) == 0 || !s.hasEnded() {
+	if len(list) == 0 || !s.HasEnded() {
 		return decoded(array, func(p pairRow) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
 	}
 	return list, nil
@@ -199,8 +200,8 @@ func sourceValues(s *source.Source) ([]any, error) {
 		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Sheet.Charset, at.Sheet.Delimiter,
 		at.Sheet.Locale, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
 		columns, s.Total, mapping, transforms, s.ChangeKey,
-		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
-		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),
+		s.Paused, f.Code, db.Micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
+		s.RowEstimate, db.Micros(s.LastRefreshedAt), db.Micros(s.NextRefreshAt), s.Revision, db.Micros(s.UpdatedAt),
 	}, nil
 }
 

@@ -55,6 +55,6 @@ func summaries(rows []sourceSummaryRow) []source.Summary {
 func (s *Sources) ListThrough(
 	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
 ) ([]source.Summary, error) {
-	rows, err := packedSummaries.list(ctx, s.db, `id DESC`, readThrough+` AND t.connection_id = ?`, ws, through)
+	rows, err := packedSummaries.List(ctx, s.db.DB, `id DESC`, readThrough+` AND t.connection_id = ?`, ws, through)
 	return summaries(rows), err
 }

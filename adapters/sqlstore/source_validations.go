@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -59,7 +60,7 @@ func (s *SourceValidations) Validation(
 func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Validation) error) (v *source.Validation, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		src, err := tx.source(ctx, ws, id, tx.dialect.Lock)
+		src, err := tx.source(ctx, ws, id, tx.Dialect.Lock)
 		if err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.Wo
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO source_validations (source_id, state, of_revision, requested_at,
+		if _, err := tx.Exec(ctx, `INSERT INTO source_validations (source_id, state, of_revision, requested_at,
 				updated_at, started_at, ended_at, rows_read, rows_failing, complete, failure, fields)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (source_id) DO UPDATE SET state = excluded.state, of_revision = excluded.of_revision,
@@ -87,11 +88,12 @@ func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.Wo
 				started_at = excluded.started_at, ended_at = excluded.ended_at, rows_read = excluded.rows_read,
 				rows_failing = excluded.rows_failing, complete = excluded.complete, failure = excluded.failure,
 				fields = excluded.fields`,
-			id, v.State, v.Of, micros(v.RequestedAt), micros(v.UpdatedAt), micros(v.StartedAt), micros(v.EndedAt),
+			id, v.State, v.Of, db.Micros(v.RequestedAt), db.Micros(v.UpdatedAt), db.Micros(v.StartedAt),
+			db.Micros(v.EndedAt),
 			v.Rows, v.Failing, v.Complete, v.Failure, fields); err != nil {
 			return err
 		}
-		return tx.record(ctx, v.RecordedAt(src.Revision, string(id)))
+		return tx.Record(ctx, v.RecordedAt(src.Revision, string(id)))
 	})
 	if err != nil {
 		return nil, err
@@ -100,16 +102,16 @@ func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.Wo
 }
 
 // validation returns the last validation of a source; a zero one if there is none.
-func (db *DB) validation(ctx context.Context, id source.ID) (*source.Validation, error) {
+func (store *DB) validation(ctx context.Context, id source.ID) (*source.Validation, error) {
 	var r validationRow
-	found, err := db.get(ctx, &r, `SELECT state, of_revision, requested_at, updated_at, started_at, ended_at, rows_read,
+	found, err := store.Get(ctx, &r, `SELECT state, of_revision, requested_at, updated_at, started_at, ended_at, rows_read,
 		rows_failing, complete, failure, fields FROM source_validations WHERE source_id = ?`, id)
 	if err != nil || !found {
 		return new(source.Validation), err
 	}
 	v := &source.Validation{
-		State: r.State, Of: r.Of, RequestedAt: fromMicros(r.RequestedAt), UpdatedAt: fromMicros(r.UpdatedAt),
-		StartedAt: fromMicros(r.StartedAt), EndedAt: fromMicros(r.EndedAt), Rows: r.Rows, Failing: r.Failing,
+		State: r.State, Of: r.Of, RequestedAt: db.FromMicros(r.RequestedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		StartedAt: db.FromMicros(r.StartedAt), EndedAt: db.FromMicros(r.EndedAt), Rows: r.Rows, Failing: r.Failing,
 		Complete: r.Complete, Failure: r.Failure,
 	}
 	var rows []fieldReportRow

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -31,7 +32,7 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 			return err
 		}
 		var others int
-		if _, err := tx.get(ctx, &others, `SELECT COUNT(*) FROM sources WHERE workspace_id = ?`,
+		if _, err := tx.Get(ctx, &others, `SELECT COUNT(*) FROM sources WHERE workspace_id = ?`,
 			by.Workspace); err != nil {
 			return err
 		}
@@ -43,9 +44,9 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, insertSource,
-			append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, micros(made.CreatedAt)}, v...)...)
-		if tx.dialect.Duplicate(err, sourcesPlace) {
+		_, err = tx.Exec(ctx, insertSource,
+			append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, db.Micros(made.CreatedAt)}, v...)...)
+		if tx.Dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached
 		}
 		if err != nil {
@@ -56,18 +57,18 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 }
 
 // keepLearnt adds the names that s has learnt to the memory of its workspace, and stores its events.
-func (db *DB) keepLearnt(ctx context.Context, s *source.Source) error {
+func (store *DB) keepLearnt(ctx context.Context, s *source.Source) error {
 	// In the same order everywhere, to prevent deadlocks.
 	for _, name := range slices.Sorted(maps.Keys(s.Learnt)) {
-		if _, err := db.exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at)
+		if _, err := store.Exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at)
 			VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, type, column_name) DO UPDATE
 			SET field = excluded.field, taught_at = excluded.taught_at`,
-			s.Workspace, s.Type, name, s.Learnt[name], micros(s.UpdatedAt)); err != nil {
+			s.Workspace, s.Type, name, s.Learnt[name], db.Micros(s.UpdatedAt)); err != nil {
 			return err
 		}
 	}
-	return db.record(ctx, s.RecordedAt(s.Revision, string(s.ID)))
+	return store.Record(ctx, s.RecordedAt(s.Revision, string(s.ID)))
 }
 
 // Get implements ports.Sources.
@@ -75,9 +76,10 @@ func (s *Sources) Get(ctx context.Context, ws identity.WorkspaceID, id source.ID
 	return s.db.source(ctx, ws, id, "")
 }
 
-func (db *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source, error) {
+func (store *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source,
+	error) {
 	var row sourceRow
-	found, err := db.get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+
+	found, err := store.Get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+
 		lock, ws, id)
 	if err != nil {
 		return nil, err
@@ -90,10 +92,10 @@ func (db *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 
 // List implements ports.Sources.
 func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error) {
-	where := newConditions(`t.workspace_id = ?`, ws)
-	where.when(q.After != "", `t.id < ?`, q.After)
-	rows, err := packedSources.list(ctx, s.db, `id DESC`, `SELECT `+sourceColumns+` FROM sources t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	where := db.NewConditions(`t.workspace_id = ?`, ws)
+	where.When(q.After != "", `t.id < ?`, q.After)
+	rows, err := packedSources.List(ctx, s.db.DB, `id DESC`, `SELECT `+sourceColumns+` FROM sources t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
 		return page.Of[source.Source]{}, err
 	}
@@ -104,12 +106,12 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 	return page.Cut(found, q.Limit, func(s source.Source) string { return string(s.ID) }), nil
 }
 
-var packedSources = newPackedList[sourceRow]()
+var packedSources = db.NewPackedList[sourceRow]()
 
 // sources lists the sources that meet a condition.
-func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
+func (store *DB) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
 	var rows []sourceRow
-	if err := db.list(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
+	if err := store.List(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
 		return nil, err
 	}
 	return sourcesOf(rows)
@@ -127,7 +129,7 @@ func sourcesOf(rows []sourceRow) ([]source.Source, error) {
 
 // Lock implements ports.Sources.
 func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
-	return s.db.source(ctx, ws, id, s.db.dialect.Lock)
+	return s.db.source(ctx, ws, id, s.db.Dialect.Lock)
 }
 
 // Update implements ports.Sources.
@@ -135,7 +137,7 @@ func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source
 	change func(*source.Source) error) (*source.Source, error) {
 	var changed *source.Source
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if changed, err = tx.source(ctx, ws, id, tx.dialect.Lock); err != nil {
+		if changed, err = tx.source(ctx, ws, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
 		return tx.changeSource(ctx, changed, change)
@@ -152,7 +154,7 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 	change func(*source.Source) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ?
-			ORDER BY t.id`+tx.dialect.Lock, ws, through)
+			ORDER BY t.id`+tx.Dialect.Lock, ws, through)
 		if err != nil {
 			return err
 		}
@@ -166,8 +168,8 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 }
 
 // changeSource changes a source that is locked, and saves what changed.
-func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
-	db.changing(s.Workspace) // a refresh without a difference records no event
+func (store *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
+	store.DeclareChange(s.Workspace) // a refresh without a difference records no event
 	before, err := sourceValues(s)
 	if err != nil {
 		return err
@@ -176,26 +178,26 @@ func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*s
 		return err
 	}
 	if s.Detached {
-		if _, err := db.exec(ctx, `DELETE FROM sources WHERE workspace_id = ? AND id = ?`, s.Workspace,
+		if _, err := store.Exec(ctx, `DELETE FROM sources WHERE workspace_id = ? AND id = ?`, s.Workspace,
 			s.ID); err != nil {
 			return err
 		}
-		return db.record(ctx, s.RecordedAt(s.Revision, string(s.ID)))
+		return store.Record(ctx, s.RecordedAt(s.Revision, string(s.ID)))
 	}
 	v, err := sourceValues(s)
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(v, before) {
-		_, err = db.exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
-		if db.dialect.Duplicate(err, sourcesPlace) {
+		_, err = store.Exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
+		if store.Dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return db.keepLearnt(ctx, s)
+	return store.keepLearnt(ctx, s)
 }
 
 // Memory implements ports.Sources.
@@ -204,7 +206,7 @@ func (s *Sources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.
 		Column string `db:"column_name"`
 		Field  string `db:"field"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT column_name, field FROM source_memory WHERE workspace_id = ? AND type = ?
+	if err := s.db.List(ctx, &rows, `SELECT column_name, field FROM source_memory WHERE workspace_id = ? AND type = ?
 		ORDER BY taught_at DESC, column_name LIMIT ?`, ws, t, maxMemory); err != nil {
 		return nil, err
 	}

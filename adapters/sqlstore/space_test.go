@@ -10,11 +10,12 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 )
 
 func TestSQLiteGivesSpaceBack(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "atrium.db")
-	db, rows := open(t, url, keyring(t)), raw(t, url)
+	db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
 	size := func() int64 {
 		t.Helper()
 		n, err := db.Size(t.Context())

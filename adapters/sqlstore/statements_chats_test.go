@@ -2,40 +2,20 @@ package sqlstore_test
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
-	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/migrated"
-	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/statements"
 )
-
-// watched opens a database whose statements a log keeps.
-func watched(t *testing.T, url string) (*sqlstore.DB, *statements.Log) {
-	t.Helper()
-	sent := new(statements.Log)
-	db, closeDB, err := sqlstore.Open(t.Context(),
-		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, keyring(t),
-		func(c driver.Connector) *sql.DB {
-			return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(closeDB)
-	return db, sent
-}
 
 // atMost returns the statements that were sent, and fails t if they are more than most, BEGIN and COMMIT included.
 func atMost(t *testing.T, sent *statements.Log, most int) (all []string) {
@@ -50,8 +30,8 @@ func atMost(t *testing.T, sent *statements.Log, most int) (all []string) {
 }
 
 func TestAChangeOfAChatTakesFewStatements(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -77,8 +57,8 @@ func TestAChangeOfAChatTakesFewStatements(t *testing.T) {
 }
 
 func TestEventsAreLinkedInFewStatementsOnPostgres(t *testing.T) {
-	db, sent := watched(t, migrated.Postgres(t))
-	db.SignEvents(digester("key"))
+	db, sent := databases.Watched(t, migrated.Postgres(t))
+	db.SignEvents(databases.Digester("key"))
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)

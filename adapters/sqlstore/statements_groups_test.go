@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -19,8 +20,8 @@ import (
 // more rows than they need.
 func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 	const people = 2000
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +55,7 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 			}
 			return id
 		}
-		inspect := raw(t, url)
+		inspect := databases.Raw(t, url)
 		addMembers(t, inspect, other, people)
 		if _, err := inspect.ExecContext(t.Context(), fmt.Sprintf(`
 			INSERT INTO group_people (group_id, workspace_id, user_id, created_at)

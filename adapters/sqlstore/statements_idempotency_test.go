@@ -7,15 +7,16 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestAnIdempotencyKeyCostsTwoStatements compares a request with a key, and the same one without: the key is reserved
 // and its answer is recorded in the transaction of the effect, so there is no other commit.
 func TestAnIdempotencyKeyCostsTwoStatements(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db, sent := watched(t, url)
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)

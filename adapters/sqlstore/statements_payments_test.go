@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestACustomerIsReadInOneStatement(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // TestTheCallersOfAllStreamsAreOneStatement counts the statements that the check of open streams sends.
 func TestTheCallersOfAllStreamsAreOneStatement(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)

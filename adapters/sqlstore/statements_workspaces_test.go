@@ -6,12 +6,13 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestAChangeOfAWorkspaceWritesOnlyTheMembershipsThatChanged(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		db, sent := watched(t, url)
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)

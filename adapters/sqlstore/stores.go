@@ -7,29 +7,29 @@ import (
 )
 
 // Stores returns every store on db.
-func (db *DB) Stores() ports.Stores {
+func (store *DB) Stores() ports.Stores {
 	return ports.Stores{
-		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, PromptReads: &PromptReads{db},
-		PromptFolders: &PromptFolders{db},
-		Chats:         &Chats{db}, ChatLists: &ChatLists{db},
-		ChatVersions: &ChatVersions{db},
-		Embeds:       &Embeds{db}, Replies: &EmbedReplies{db}, EmbedUses: &EmbedUses{db},
-		Users: &Users{db}, People: &People{db}, Erasures: &Erasures{db},
-		Workspaces: &Workspaces{db}, Invitations: &Invitations{db},
-		Keys: &Keys{db}, KeyRequests: &KeyRequests{db}, Events: &Events{db}, Webhooks: &Webhooks{db},
-		Connections: &Connections{db}, Sources: &Sources{db},
-		SourceValidations: &SourceValidations{db}, SourceChanges: &SourceChanges{db}, Jobs: &Jobs{db},
-		Payments: &Payments{db},
-		Inbox:    &Inbox{db}, Presences: &Presences{db}, Tickets: &Tickets{db}, Sessions: &Sessions{db},
-		Passkeys: &Passkeys{db}, DirectoryUsers: &DirectoryUsers{db}, DirectoryGroups: &DirectoryGroups{db},
-		Usage: &Usage{db}, Meters: &Meters{db}, Trials: &Trials{db},
-		StreamSeats: &StreamSeats{db}, Groups: &Groups{db},
-		ProviderSessions: &ProviderSessions{db}, Captures: &Captures{db},
-		ConsentStates: &ConsentStates{db},
+		Atomic: store, Prompts: &Prompts{store}, PromptLists: &PromptLists{store}, PromptReads: &PromptReads{store},
+		PromptFolders: &PromptFolders{store},
+		Chats:         &Chats{store}, ChatLists: &ChatLists{store},
+		ChatVersions: &ChatVersions{store},
+		Embeds:       &Embeds{store}, Replies: &EmbedReplies{store}, EmbedUses: &EmbedUses{store},
+		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store},
+		Workspaces: &Workspaces{store}, Invitations: &Invitations{store},
+		Keys: &Keys{store}, KeyRequests: &KeyRequests{store}, Events: &Events{store}, Webhooks: &Webhooks{store},
+		Connections: &Connections{store}, Sources: &Sources{store},
+		SourceValidations: &SourceValidations{store}, SourceChanges: &SourceChanges{store}, Jobs: &Jobs{store},
+		Payments: &Payments{store},
+		Inbox:    &Inbox{store}, Presences: &Presences{store}, Tickets: &Tickets{store}, Sessions: &Sessions{store},
+		Passkeys: &Passkeys{store}, DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
+		Usage: &Usage{store}, Meters: &Meters{store}, Trials: &Trials{store},
+		StreamSeats: &StreamSeats{store}, Groups: &Groups{store},
+		ProviderSessions: &ProviderSessions{store}, Captures: &Captures{store},
+		ConsentStates: &ConsentStates{store},
 	}
 }
 
 // Atomically implements ports.Atomic.
-func (db *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
-	return db.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
+func (store *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
+	return store.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
@@ -19,15 +20,15 @@ func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node st
 	check func(used quota.Amounts) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var id identity.WorkspaceID
-		found, err := tx.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
-			tx.dialect.Lock, ws)
+		found, err := tx.Get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
+			tx.Dialect.Lock, ws)
 		if err == nil && !found {
 			err = identity.ErrWorkspaceNotFound
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO stream_counts (workspace_id, node, streams) VALUES (?, ?, 1)
 			ON CONFLICT (workspace_id, node) DO UPDATE SET streams = stream_counts.streams + 1`, ws, node); err != nil {
 			return err
@@ -42,7 +43,7 @@ func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node st
 
 // Free implements ports.StreamSeats.
 func (s *StreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node string) error {
-	_, err := s.db.exec(ctx, `UPDATE stream_counts SET streams = streams - 1 WHERE workspace_id = ? AND node = ?
+	_, err := s.db.Exec(ctx, `UPDATE stream_counts SET streams = streams - 1 WHERE workspace_id = ? AND node = ?
 		AND streams > 0`, ws, node)
 	return err
 }
@@ -50,12 +51,12 @@ func (s *StreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node st
 // Keep implements ports.StreamSeats.
 func (s *StreamSeats) Keep(ctx context.Context, node string, at, until time.Time) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO stream_nodes (node, alive_until) VALUES (?, ?)
-			ON CONFLICT (node) DO UPDATE SET alive_until = excluded.alive_until`, node, micros(until)); err != nil {
+			ON CONFLICT (node) DO UPDATE SET alive_until = excluded.alive_until`, node, db.Micros(until)); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `DELETE FROM stream_nodes WHERE alive_until < ? AND node <> ?`, micros(at), node)
+		_, err := tx.Exec(ctx, `DELETE FROM stream_nodes WHERE alive_until < ? AND node <> ?`, db.Micros(at), node)
 		return err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -15,9 +16,9 @@ import (
 // of the moment at which each is removed.
 func TestSweepRemovesEndedCredentials(t *testing.T) {
 	const day, moment = 24 * time.Hour, time.Microsecond
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db, rows := open(t, url, keyring(t)), raw(t, url)
+		db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -15,9 +16,9 @@ import (
 // that is in use, and one that was ended before.
 func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 	const day = 24 * time.Hour
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		db := open(t, url, keyring(t))
+		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -16,11 +17,11 @@ var _ ports.Tickets = (*Tickets)(nil)
 
 // Add implements ports.Tickets.
 func (s *Tickets) Add(ctx context.Context, t account.Ticket) error {
-	_, err := s.db.exec(ctx, `INSERT INTO stream_tickets (hash, org_id, key_hash, session_hash, issuer, subject, until,
+	_, err := s.db.Exec(ctx, `INSERT INTO stream_tickets (hash, org_id, key_hash, session_hash, issuer, subject, until,
 			expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Hash[:], t.Org, t.Proof.Key[:], t.Proof.Session[:], t.Proof.Issuer, t.Proof.Subject, micros(t.Proof.Until),
-		micros(t.ExpiresAt))
+		t.Hash[:], t.Org, t.Proof.Key[:], t.Proof.Session[:], t.Proof.Issuer, t.Proof.Subject, db.Micros(t.Proof.Until),
+		db.Micros(t.ExpiresAt))
 	return err
 }
 
@@ -37,10 +38,10 @@ type proofRow struct {
 const proofColumns = `key_hash, session_hash, issuer, subject, until, expires_at`
 
 func (r *proofRow) ticket(org identity.OrgID, h account.Hash) *account.Ticket {
-	p := account.Proof{Issuer: r.Issuer, Subject: r.Subject, Until: fromMicros(r.Until)}
+	p := account.Proof{Issuer: r.Issuer, Subject: r.Subject, Until: db.FromMicros(r.Until)}
 	copy(p.Key[:], r.Key)
 	copy(p.Session[:], r.Session) // empty if an older node issued the ticket
-	return &account.Ticket{Org: org, Hash: h, ExpiresAt: fromMicros(r.ExpiresAt), Proof: p}
+	return &account.Ticket{Org: org, Hash: h, ExpiresAt: db.FromMicros(r.ExpiresAt), Proof: p}
 }
 
 // Take implements ports.Tickets.
@@ -49,17 +50,18 @@ func (s *Tickets) Take(
 ) (*account.Ticket, error) {
 	var row proofRow
 	err := s.db.inTx(ctx, func(tx *DB) error {
-		found, err := tx.get(ctx, &row,
+		found, err := tx.Get(ctx, &row,
 			`DELETE FROM stream_tickets WHERE hash = ? AND org_id = ? RETURNING `+proofColumns, h[:], org)
 		if err != nil {
 			return err
 		}
-		if !found || !now.Before(fromMicros(row.ExpiresAt)) {
+		if !found || !now.Before(db.FromMicros(row.ExpiresAt)) {
 			return identity.ErrUnauthenticated
 		}
-		_, err = tx.exec(ctx,
+		_, err = tx.Exec(ctx,
 			`INSERT INTO stream_resumptions (hash, org_id, `+proofColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			h[:], org, row.Key, row.Session, row.Issuer, row.Subject, row.Until, micros(now.Add(account.ResumeWithin)))
+			h[:], org, row.Key, row.Session, row.Issuer, row.Subject, row.Until,
+			db.Micros(now.Add(account.ResumeWithin)))
 		return err
 	})
 	if err != nil {
@@ -75,9 +77,9 @@ func (s *Tickets) Resume(
 	var row proofRow
 	var found bool
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		found, err = tx.get(ctx, &row, `
+		found, err = tx.Get(ctx, &row, `
 			UPDATE stream_resumptions SET expires_at = ? WHERE hash = ? AND org_id = ? AND expires_at > ?
-			RETURNING `+proofColumns, micros(now.Add(account.ResumeWithin)), h[:], org, micros(now))
+			RETURNING `+proofColumns, db.Micros(now.Add(account.ResumeWithin)), h[:], org, db.Micros(now))
 		return err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
@@ -25,15 +26,15 @@ func (s *Trials) Claim(
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		taken = nil
 		for _, m := range marks {
-			if _, err := tx.exec(ctx, `
+			if _, err := tx.Exec(ctx, `
 				INSERT INTO payment_trials (org_id, account, kind, digest, workspace_id, created_at)
 				VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (org_id, account, kind, digest) DO NOTHING`,
-				by.Org, account, m.Kind, m.Digest, by.Workspace, micros(by.At)); err != nil {
+				by.Org, account, m.Kind, m.Digest, by.Workspace, db.Micros(by.At)); err != nil {
 				return err
 			}
 			var claimed identity.WorkspaceID
-			if _, err := tx.get(ctx, &claimed, `
+			if _, err := tx.Get(ctx, &claimed, `
 				SELECT workspace_id FROM payment_trials WHERE org_id = ? AND account = ? AND kind = ? AND digest = ?`,
 				by.Org, account, m.Kind, m.Digest); err != nil {
 				return err
@@ -49,7 +50,7 @@ func (s *Trials) Claim(
 
 // Release implements ports.Trials.
 func (s *Trials) Release(ctx context.Context, by identity.Actor, account string) error {
-	_, err := s.db.exec(ctx, `DELETE FROM payment_trials WHERE org_id = ? AND account = ? AND workspace_id = ?`,
+	_, err := s.db.Exec(ctx, `DELETE FROM payment_trials WHERE org_id = ? AND account = ? AND workspace_id = ?`,
 		by.Org, account, by.Workspace)
 	return err
 }

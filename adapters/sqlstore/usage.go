@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
@@ -27,7 +28,7 @@ func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Ti
 		Sources         int64 `db:"sources"`
 		Streams         int64 `db:"streams"`
 	}
-	_, err := s.db.get(ctx, &row, `
+	_, err := s.db.Get(ctx, &row, `
 		SELECT u.prompt_templates + p.prompt_templates AS prompt_templates,
 			u.prompt_versions + p.prompt_versions AS prompt_versions,
 			u.chat_templates + p.chat_templates AS chat_templates,
@@ -44,17 +45,17 @@ func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Ti
 				CAST(COALESCE(SUM(storage_bytes), 0) AS BIGINT) AS storage_bytes
 			FROM workspace_usage_parts WHERE workspace_id = ?
 		) p
-		WHERE u.workspace_id = ?`, micros(at), micros(at), ws, ws)
+		WHERE u.workspace_id = ?`, db.Micros(at), db.Micros(at), ws, ws)
 	return quota.Amounts(row), err
 }
 
 // Lock implements ports.Usage. SQLite has one writer at a time, which needs no lock.
 func (s *Usage) Lock(ctx context.Context, ws identity.WorkspaceID) error {
-	if s.db.dialect.Lock == "" {
+	if s.db.Dialect.Lock == "" {
 		return nil
 	}
 	var id identity.WorkspaceID
-	_, err := s.db.get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
-		s.db.dialect.Lock, ws)
+	_, err := s.db.Get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
+		s.db.Dialect.Lock, ws)
 	return err
 }

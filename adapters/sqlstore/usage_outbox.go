@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
@@ -13,18 +14,18 @@ func (s *Meters) QueueUsage(
 	ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time,
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		added, err := tx.exec(ctx, `
+		added, err := tx.Exec(ctx, `
 			UPDATE usage_events SET quantity = quantity + ? WHERE workspace_id = ? AND tried_at = 0 AND id = (
 				SELECT MIN(id) FROM usage_events WHERE workspace_id = ? AND account = ? AND customer = ? AND feature = ?
 				AND price_ref = ? AND tried_at = 0 AND at >= ?)`,
-			e.Quantity, by.Workspace, by.Workspace, e.Account, e.Customer, e.Feature, e.PriceRef, micros(since))
+			e.Quantity, by.Workspace, by.Workspace, e.Account, e.Customer, e.Feature, e.PriceRef, db.Micros(since))
 		if err != nil || added > 0 {
 			return err
 		}
-		_, err = tx.exec(ctx, `
+		_, err = tx.Exec(ctx, `
 			INSERT INTO usage_events (workspace_id, id, account, customer, feature, price_ref, quantity, at, tried_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
-			by.Workspace, e.ID, e.Account, e.Customer, e.Feature, e.PriceRef, e.Quantity, micros(e.At))
+			by.Workspace, e.ID, e.Account, e.Customer, e.Feature, e.PriceRef, e.Quantity, db.Micros(e.At))
 		return err
 	})
 }
@@ -42,7 +43,7 @@ func (s *Meters) QueuedUsage(
 		At       int64              `db:"at"`
 		TriedAt  int64              `db:"tried_at"`
 	}
-	if err := s.db.list(ctx, &rows, `
+	if err := s.db.List(ctx, &rows, `
 		SELECT id, customer, feature, price_ref, quantity, at, tried_at FROM usage_events
 		WHERE workspace_id = ? AND account = ? ORDER BY at, id LIMIT ?`, ws, account, n); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (s *Meters) QueuedUsage(
 	for i, r := range rows {
 		events[i] = payment.UsageEvent{
 			ID: r.ID, Account: account, Customer: r.Customer, Feature: r.Feature, PriceRef: r.PriceRef,
-			Quantity: r.Quantity, At: fromMicros(r.At), TriedAt: fromMicros(r.TriedAt),
+			Quantity: r.Quantity, At: db.FromMicros(r.At), TriedAt: db.FromMicros(r.TriedAt),
 		}
 	}
 	return events, nil
@@ -62,8 +63,8 @@ func (s *Meters) TryUsage(
 	ctx context.Context, ws identity.WorkspaceID, id string, at time.Time,
 ) (quantity int64, tried bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		tried, err = tx.get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
-			AND tried_at = 0 RETURNING quantity`, micros(at), ws, id)
+		tried, err = tx.Get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
+			AND tried_at = 0 RETURNING quantity`, db.Micros(at), ws, id)
 		return err
 	})
 	return quantity, tried, err
@@ -71,12 +72,12 @@ func (s *Meters) TryUsage(
 
 // RestoreUsage implements ports.UsageOutbox.
 func (s *Meters) RestoreUsage(ctx context.Context, ws identity.WorkspaceID, id string) error {
-	_, err := s.db.exec(ctx, `UPDATE usage_events SET tried_at = 0 WHERE workspace_id = ? AND id = ?`, ws, id)
+	_, err := s.db.Exec(ctx, `UPDATE usage_events SET tried_at = 0 WHERE workspace_id = ? AND id = ?`, ws, id)
 	return err
 }
 
 // SentUsage implements ports.UsageOutbox.
 func (s *Meters) SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error {
-	_, err := s.db.exec(ctx, `DELETE FROM usage_events WHERE workspace_id = ? AND id = ?`, ws, id)
+	_, err := s.db.Exec(ctx, `DELETE FROM usage_events WHERE workspace_id = ? AND id = ?`, ws, id)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -92,9 +93,9 @@ func undoLater(t testing.TB, url string) (statements []string) {
 }
 
 func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
-	onEmpty(t, func(t *testing.T, url string) {
-		sealer := keyring(t)
-		db, rows := open(t, url, sealer), raw(t, url)
+	databases.OnEmpty(t, func(t *testing.T, url string) {
+		sealer := databases.Keyring(t)
+		db, rows := open(t, url, sealer), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		if err != nil {
 			t.Fatal(err)

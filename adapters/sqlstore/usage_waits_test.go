@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -18,7 +19,7 @@ import (
 
 // SQLite has one writer at a time.
 func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
-	db := open(t, migrated.Postgres(t), keyring(t))
+	db := open(t, migrated.Postgres(t), databases.Keyring(t))
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	if err != nil {
 		t.Fatal(err)

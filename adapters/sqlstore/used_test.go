@@ -7,16 +7,17 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/databases"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	databases.OnEach(t, func(t *testing.T, url string) {
 		a := adapter(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		used, _ := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "used"})
 		_, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "other"})
-		db := raw(t, url)
+		db := databases.Raw(t, url)
 		// For a moment the cache still returns the old value, although the row was changed behind the store's back.
 		// On a busy machine, the store may notice that change first. If it does each time, the use discarded the value.
 		for try := range 50 {

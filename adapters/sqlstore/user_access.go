@@ -19,7 +19,7 @@ var _ ports.People = (*People)(nil)
 // List implements ports.People.
 func (s *People) List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error) {
 	var rows []userRow
-	err := s.db.list(ctx, &rows, `
+	err := s.db.List(ctx, &rows, `
 		SELECT `+userColumns+` FROM users t
 		WHERE t.org_id = ? AND t.email_key <> '' AND t.email_key > ? ORDER BY t.email_key LIMIT ?`,
 		org, q.After, q.Limit+1)
@@ -52,15 +52,15 @@ func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identit
 }
 
 // access reads and locks a user, the operators of the org, and what the user made in each workspace.
-func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
+func (store *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
 	a := &account.Access{Powers: map[identity.WorkspaceID]account.Powers{}}
 	var locked []struct {
 		ID       identity.UserID `db:"id"`
 		Operates bool            `db:"operates"`
 	}
-	if err := db.list(ctx, &locked, `
+	if err := store.List(ctx, &locked, `
 		SELECT t.id, t.operator AND NOT t.service AND t.disabled_at = 0 AS operates FROM users t
-		WHERE t.org_id = ? AND (t.id = ? OR t.operator) ORDER BY t.id`+db.dialect.Lock, org, id); err != nil {
+		WHERE t.org_id = ? AND (t.id = ? OR t.operator) ORDER BY t.id`+store.Dialect.Lock, org, id); err != nil {
 		return nil, err
 	}
 	for _, u := range locked {
@@ -69,16 +69,16 @@ func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID
 		}
 	}
 	var err error
-	if a.User, _, err = db.user(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
+	if a.User, _, err = store.user(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
 		return nil, err
 	}
-	if err := db.list(ctx, &a.MemberOf, `
+	if err := store.List(ctx, &a.MemberOf, `
 		SELECT t.id FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
-		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+db.dialect.Lock, id, org); err != nil {
+		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+store.Dialect.Lock, id, org); err != nil {
 		return nil, err
 	}
 	for _, ws := range a.MemberOf {
-		if a.Powers[ws], err = db.powers(ctx, ws, id); err != nil {
+		if a.Powers[ws], err = store.powers(ctx, ws, id); err != nil {
 			return nil, err
 		}
 	}

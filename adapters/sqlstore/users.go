@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -28,7 +29,7 @@ type userRow struct {
 	Service          bool                 `db:"service"`
 	Operator         bool                 `db:"operator"`
 	OperatorByHand   bool                 `db:"operator_by_hand"`
-	OperatorBy       granters             `db:"operator_by"`
+	OperatorBy       db.Granters          `db:"operator_by"`
 	DisabledAt       int64                `db:"disabled_at"`
 	ErasedAt         int64                `db:"erased_at"`
 	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
@@ -42,8 +43,9 @@ func (r *userRow) user() account.User {
 		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy,
 		Name: r.Name, Service: r.Service,
 		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy,
-		DisabledAt: fromMicros(r.DisabledAt), ErasedAt: fromMicros(r.ErasedAt), DefaultWorkspace: r.DefaultWorkspace,
-		Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		DisabledAt: db.FromMicros(r.DisabledAt), ErasedAt: db.FromMicros(r.ErasedAt),
+		DefaultWorkspace: r.DefaultWorkspace,
+		Revision:         r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
@@ -52,56 +54,56 @@ func (s *Users) Add(ctx context.Context, u *account.User) error {
 	return s.db.inTx(ctx, func(tx *DB) error { return tx.addUser(ctx, u) })
 }
 
-func (db *DB) addUser(ctx context.Context, u *account.User) error {
+func (store *DB) addUser(ctx context.Context, u *account.User) error {
 	key := account.EmailKey(u.Email)
 	var other string
-	if found, err := db.get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`,
+	if found, err := store.Get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`,
 		u.Org, key); err != nil || found {
 		if found {
 			return account.ErrEmailTaken
 		}
 		return err
 	}
-	_, err := db.exec(ctx, `
+	_, err := store.Exec(ctx, `
 		INSERT INTO users (id, org_id, email, email_key, email_verified, email_verified_by, name, service, operator,
 		operator_by_hand, operator_by, default_workspace_id,
 			revision, words_revision, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		u.ID, u.Org, u.Email, key, u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Service, u.Operator, u.OperatorByHand,
-		granters(u.OperatorBy), u.DefaultWorkspace,
-		u.Revision, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
-	if db.dialect.Duplicate(err, "users_email") {
+		db.Granters(u.OperatorBy), u.DefaultWorkspace,
+		u.Revision, u.Revision, db.Micros(u.CreatedAt), db.Micros(u.UpdatedAt))
+	if store.Dialect.Duplicate(err, "users_email") {
 		return account.ErrEmailTaken
 	}
 	if err != nil {
 		return err
 	}
-	db.forget() // SignIn must not cache that its claims were settled without a change
-	if err := db.saveWords(ctx, u); err != nil {
+	store.Forget() // SignIn must not cache that its claims were settled without a change
+	if err := store.saveWords(ctx, u); err != nil {
 		return err
 	}
-	return db.record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
+	return store.Record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
 }
 
 // saveUser writes a user that recorded anything.
-func (db *DB) saveUser(ctx context.Context, u *account.User) error {
+func (store *DB) saveUser(ctx context.Context, u *account.User) error {
 	if len(u.Recorded()) == 0 {
 		return nil
 	}
-	if _, err := db.exec(ctx, `
+	if _, err := store.Exec(ctx, `
 		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?,
 		operator_by_hand = ?, operator_by = ?, disabled_at = ?, erased_at = ?,
 			default_workspace_id = ?, revision = ?, words_revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
 		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand,
-		granters(u.OperatorBy), micros(u.DisabledAt), micros(u.ErasedAt), u.DefaultWorkspace, u.Revision,
-		u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		db.Granters(u.OperatorBy), db.Micros(u.DisabledAt), db.Micros(u.ErasedAt), u.DefaultWorkspace, u.Revision,
+		u.Revision, db.Micros(u.UpdatedAt), u.Org, u.ID); err != nil {
 		return err
 	}
-	db.forget()
-	if err := db.saveWords(ctx, u); err != nil {
+	store.Forget()
+	if err := store.saveWords(ctx, u); err != nil {
 		return err
 	}
-	return db.record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
+	return store.Record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
 }
 
 // Get implements ports.Users.
@@ -127,7 +129,7 @@ func (s *Users) Member(
 		where, arg = `u.email_key = ? AND u.email_key <> ''`, account.EmailKey(email)
 	}
 	var found identity.UserID
-	_, err := s.db.get(ctx, &found, `SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id
+	_, err := s.db.Get(ctx, &found, `SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id
 		WHERE m.workspace_id = ? AND `+where, ws, arg)
 	return found, err
 }
@@ -139,7 +141,7 @@ func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.User
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		var memberships []account.Membership
 		var err error
-		if u, memberships, err = tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.dialect.Lock, org, id); err != nil {
+		if u, memberships, err = tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, org, id); err != nil {
 			return err
 		}
 		if err := change(u, memberships); err != nil {
@@ -153,9 +155,9 @@ func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.User
 	return u, nil
 }
 
-func (db *DB) user(ctx context.Context, where string, args ...any) (*account.User, []account.Membership, error) {
+func (store *DB) user(ctx context.Context, where string, args ...any) (*account.User, []account.Membership, error) {
 	var row userRow
-	found, err := db.get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+where, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+where, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +165,7 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 		return nil, nil, account.ErrUserNotFound
 	}
 	var rows []membershipRow
-	if err := db.list(ctx, &rows, `
+	if err := store.List(ctx, &rows, `
 		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
 		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
 		return nil, nil, err
@@ -177,11 +179,11 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 }
 
 // EnsureOrgs gives every configured org a permanent identifier, and returns the identifiers by slug.
-func (db *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
+func (store *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
 	ids := map[string]identity.OrgID{}
-	return ids, db.inTx(ctx, func(tx *DB) error {
+	return ids, store.inTx(ctx, func(tx *DB) error {
 		for _, slug := range slugs {
-			if _, err := tx.exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`,
+			if _, err := tx.Exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`,
 				id.New(identity.OrgPrefix), slug); err != nil {
 				return err
 			}

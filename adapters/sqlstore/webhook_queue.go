@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -19,30 +20,30 @@ type WebhookQueue struct{ db *DB }
 var _ ports.WebhookQueue = (*WebhookQueue)(nil)
 
 // NewWebhookQueue returns the queue of a pool.
-func NewWebhookQueue(db *DB) *WebhookQueue { return &WebhookQueue{db} }
+func NewWebhookQueue(store *DB) *WebhookQueue { return &WebhookQueue{store} }
 
 // Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed. While an
 // endpoint is leased, due_at is the end of the lease, unless something has made it due.
 func (s *WebhookQueue) Take(ctx context.Context, now time.Time, lease time.Duration, n int,
 	without []identity.OrgID) (taken []webhook.Endpoint, err error) {
-	free := `enabled AND due_at <= ? AND leased_until < ` + s.db.dialect.Now
-	where := newConditions(free, micros(now))
+	free := `enabled AND due_at <= ? AND leased_until < ` + s.db.Dialect.Now
+	where := db.NewConditions(free, db.Micros(now))
 	if len(without) > 0 {
 		args := make([]any, len(without))
 		for i, org := range without {
 			args[i] = org
 		}
-		where.when(true, `t.org_id NOT IN (?`+strings.Repeat(`, ?`, len(without)-1)+`)`, args...)
+		where.When(true, `t.org_id NOT IN (?`+strings.Repeat(`, ?`, len(without)-1)+`)`, args...)
 	}
 	var ids []webhook.ID
-	if err := s.db.list(ctx, &ids, `SELECT t.id FROM webhooks t WHERE `+where.sql()+` ORDER BY t.due_at LIMIT ?`,
-		where.args(n)...); err != nil {
+	if err := s.db.List(ctx, &ids, `SELECT t.id FROM webhooks t WHERE `+where.SQL()+` ORDER BY t.due_at LIMIT ?`,
+		where.Args(n)...); err != nil {
 		return nil, err
 	}
-	until := s.db.dialect.Now + ` + ?`
+	until := s.db.Dialect.Now + ` + ?`
 	for _, id := range ids {
-		leased, err := s.db.exec(ctx, `UPDATE webhooks SET leased_until = `+until+`, due_at = `+until+`
-			WHERE id = ? AND `+free, lease.Microseconds(), lease.Microseconds(), id, micros(now))
+		leased, err := s.db.Exec(ctx, `UPDATE webhooks SET leased_until = `+until+`, due_at = `+until+`
+			WHERE id = ? AND `+free, lease.Microseconds(), lease.Microseconds(), id, db.Micros(now))
 		if err != nil {
 			return taken, err
 		}
@@ -65,10 +66,10 @@ func (s *WebhookQueue) Take(ctx context.Context, now time.Time, lease time.Durat
 func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
 	lease time.Duration) (until time.Time, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		end := tx.dialect.Now + ` + ?`
-		held, err := tx.exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
+		end := tx.Dialect.Now + ` + ?`
+		held, err := tx.Exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
 			due_at = CASE WHEN due_at = leased_until THEN `+end+` ELSE due_at END
-			WHERE id = ? AND leased_until = ?`, lease.Microseconds(), lease.Microseconds(), e.ID, micros(e.LeasedUntil))
+			WHERE id = ? AND leased_until = ?`, lease.Microseconds(), lease.Microseconds(), e.ID, db.Micros(e.LeasedUntil))
 		if err != nil {
 			return err
 		}
@@ -76,8 +77,8 @@ func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
 			return webhook.ErrLeaseLost
 		}
 		var us int64
-		_, err = tx.get(ctx, &us, `SELECT leased_until FROM webhooks WHERE id = ?`, e.ID)
-		until = fromMicros(us)
+		_, err = tx.Get(ctx, &us, `SELECT leased_until FROM webhooks WHERE id = ?`, e.ID)
+		until = db.FromMicros(us)
 		return err
 	})
 	return until, err
@@ -86,13 +87,13 @@ func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
 // Queue implements ports.WebhookQueue.
 func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		moved, err := tx.exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
-			AND leased_until = ?`, place, e.ID, e.Place, micros(e.LeasedUntil))
+		moved, err := tx.Exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
+			AND leased_until = ?`, place, e.ID, e.Place, db.Micros(e.LeasedUntil))
 		if err != nil || moved == 0 { // leased by another node, or enabled again meanwhile, which has set the place
 			return err
 		}
 		for i := range all {
-			if err := tx.run(ctx, insertDelivery(e.ID, &all[i], ` DO NOTHING`)); err != nil {
+			if err := tx.Run(ctx, insertDelivery(e.ID, &all[i], ` DO NOTHING`)); err != nil {
 				return err
 			}
 		}
@@ -102,7 +103,7 @@ func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []web
 
 // Pending implements ports.WebhookQueue.
 func (s *WebhookQueue) Pending(ctx context.Context, of webhook.ID) (n int, err error) {
-	_, err = s.db.get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'
+	_, err = s.db.Get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'
 		AND due_at < ?`, of, int64(never))
 	return n, err
 }
@@ -122,12 +123,12 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 		At        int64                `db:"event_at"`
 		Revision  int64                `db:"event_revision"`
 	}
-	if err := s.db.list(ctx, &rows, `SELECT `+deliveryColumns+`, e.org_id, COALESCE(e.workspace_id, '') AS workspace_id,
+	if err := s.db.List(ctx, &rows, `SELECT `+deliveryColumns+`, e.org_id, COALESCE(e.workspace_id, '') AS workspace_id,
 			COALESCE(e.actor_id, '') AS actor_id, e.data, COALESCE(e.created_at, 0) AS event_at,
 			COALESCE(e.revision, 0) AS event_revision
 		FROM webhook_deliveries t LEFT JOIN events e ON e.id = t.event_id
 		WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at <= ? AND `+isFirst+` ORDER BY t.seq LIMIT ?`,
-		of, micros(now), n); err != nil {
+		of, db.Micros(now), n); err != nil {
 		return nil, err
 	}
 	found := make([]webhook.Delivery, len(rows))
@@ -148,31 +149,31 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 }
 
 // wakeNext returns the write that makes the first pending delivery about a subject due, if it waited for another one.
-func wakeNext(of webhook.ID, subject string, now time.Time) write {
-	return write{`UPDATE webhook_deliveries SET due_at = ? WHERE due_at = ? AND id = (SELECT o.id
+func wakeNext(of webhook.ID, subject string, now time.Time) db.Write {
+	return db.Write{Query: `UPDATE webhook_deliveries SET due_at = ? WHERE due_at = ? AND id = (SELECT o.id
 		FROM webhook_deliveries o WHERE o.webhook_id = ? AND o.subject = ? AND o.state = 'pending'
-		ORDER BY o.seq LIMIT 1)`, []any{micros(now), int64(never), of, subject}}
+		ORDER BY o.seq LIMIT 1)`, Args: []any{db.Micros(now), int64(never), of, subject}}
 }
 
 // wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
 // and deliveries are removed when they are older than webhook.KeptFor.
-func (db *DB) wakeWaiting(ctx context.Context, now time.Time) error {
-	if err := db.inBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
+func (store *DB) wakeWaiting(ctx context.Context, now time.Time) error {
+	if err := store.inBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
 		FROM webhooks w CROSS JOIN webhook_deliveries t
-		WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ? AND `+isFirst+` LIMIT ?)`, micros(now),
+		WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ? AND `+isFirst+` LIMIT ?)`, db.Micros(now),
 		int64(never)); err != nil {
 		return err
 	}
-	return db.inBatches(ctx, `UPDATE webhooks SET due_at = ? WHERE id IN (SELECT w.id FROM webhooks w WHERE w.enabled
+	return store.inBatches(ctx, `UPDATE webhooks SET due_at = ? WHERE id IN (SELECT w.id FROM webhooks w WHERE w.enabled
 		AND w.due_at > ? AND EXISTS (SELECT 1 FROM webhook_deliveries t WHERE t.webhook_id = w.id
-		AND t.state = 'pending' AND t.due_at = ?) LIMIT ?)`, micros(now), micros(now), micros(now))
+		AND t.state = 'pending' AND t.due_at = ?) LIMIT ?)`, db.Micros(now), db.Micros(now), db.Micros(now))
 }
 
 // Settle implements ports.WebhookQueue.
 func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint,
 	attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.dialect.Lock, of.ID, by.Org); err != nil {
+		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.Dialect.Lock, of.ID, by.Org); err != nil {
 			return err
 		}
 		if !e.LeasedUntil.Equal(of.LeasedUntil) {
@@ -185,7 +186,7 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhoo
 			if attempted[i].State == webhook.Pending {
 				continue
 			}
-			if err := tx.run(ctx, wakeNext(of.ID, attempted[i].Event.Subject, by.At)); err != nil {
+			if err := tx.Run(ctx, wakeNext(of.ID, attempted[i].Event.Subject, by.At)); err != nil {
 				return err
 			}
 		}
@@ -206,15 +207,15 @@ func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due tim
 			Due   int64 `db:"due_at"`
 			Lease int64 `db:"leased_until"`
 		}
-		held, err := tx.get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?
-			AND t.leased_until = ?`+tx.dialect.Lock, e.ID, micros(e.LeasedUntil))
+		held, err := tx.Get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?
+			AND t.leased_until = ?`+tx.Dialect.Lock, e.ID, db.Micros(e.LeasedUntil))
 		if err != nil || !held {
 			return err
 		}
-		next := micros(due)
+		next := db.Micros(due)
 		if due.IsZero() {
 			next = never
-			if _, err := tx.get(ctx, &next, `SELECT COALESCE(MIN(t.due_at), ?) FROM webhook_deliveries t
+			if _, err := tx.Get(ctx, &next, `SELECT COALESCE(MIN(t.due_at), ?) FROM webhook_deliveries t
 				WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at < ? AND `+isFirst,
 				int64(never), e.ID, int64(never)); err != nil {
 				return err
@@ -223,15 +224,15 @@ func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due tim
 		if row.Due != row.Lease { // made due while it was leased
 			next = min(next, row.Due)
 		}
-		_, err = tx.exec(ctx, `UPDATE webhooks SET leased_until = 0, due_at = ? WHERE id = ?`, next, e.ID)
+		_, err = tx.Exec(ctx, `UPDATE webhooks SET leased_until = 0, due_at = ? WHERE id = ?`, next, e.ID)
 		return err
 	})
 }
 
 // wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Failing
 // endpoints are tried at their scheduled time, if they have one.
-func wakeWebhooks(ws identity.WorkspaceID, now time.Time) write {
-	return write{`UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled
+func wakeWebhooks(ws identity.WorkspaceID, now time.Time) db.Write {
+	return db.Write{Query: `UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled
 		AND (due_at > ? OR due_at = leased_until) AND (failures < ? OR due_at = ?)`,
-		[]any{micros(now), ws, micros(now), webhook.SoloFailures, int64(never)}}
+		Args: []any{db.Micros(now), ws, db.Micros(now), webhook.SoloFailures, int64(never)}}
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/test/databases"
 )
 
 func TestLinkingEventsWakesEndpoints(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			db, by, _ := signing(t, url(t))
 			by.Workspace, by.User, by.Role = happen(t, db, by, "woken", 1), "usr_a", identity.Admin
@@ -103,7 +104,7 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 }
 
 func TestTheSweepWakesDeliveriesThatWaitForNothing(t *testing.T) {
-	for engine, url := range engines {
+	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
 			db, by, tamper := signing(t, url(t))
 			by.Workspace, by.User, by.Role = happen(t, db, by, "swept", 1), "usr_a", identity.Admin

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -55,11 +56,11 @@ type webhookRow struct {
 func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
 	e := &webhook.Endpoint{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, URL: r.URL, Description: r.Description, Sealed: r.Sealed,
-		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: fromMicros(r.FailingSince),
-		Told: r.Told, SucceededAt: fromMicros(r.SucceededAt), Secret: r.Secret,
-		PreviousUntil: fromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Owner: r.Owner,
-		Ownerless: r.Ownerless, Revision: r.Revision, CreatedAt: fromMicros(r.CreatedAt),
-		UpdatedAt: fromMicros(r.UpdatedAt), LeasedUntil: fromMicros(r.LeasedUntil),
+		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: db.FromMicros(r.FailingSince),
+		Told: r.Told, SucceededAt: db.FromMicros(r.SucceededAt), Secret: r.Secret,
+		PreviousUntil: db.FromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Owner: r.Owner,
+		Ownerless: r.Ownerless, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
+		UpdatedAt: db.FromMicros(r.UpdatedAt), LeasedUntil: db.FromMicros(r.LeasedUntil),
 	}
 	if err := json.Unmarshal([]byte(r.Events), &e.Events); err != nil {
 		return nil, err
@@ -90,14 +91,15 @@ func webhookArgs(e *webhook.Endpoint) ([]any, error) {
 		return nil, err
 	}
 	return []any{e.URL, e.Description, string(events), string(headers), e.Sealed, e.Enabled, e.Reason, e.Failures,
-		micros(e.FailingSince), e.Told, micros(e.SucceededAt), e.Secret, micros(e.PreviousUntil), e.Place, e.Owner,
-		e.Ownerless, e.Revision, micros(e.UpdatedAt)}, nil
+		db.Micros(e.FailingSince), e.Told, db.Micros(e.SucceededAt), e.Secret, db.Micros(e.PreviousUntil), e.Place,
+		e.Owner,
+		e.Ownerless, e.Revision, db.Micros(e.UpdatedAt)}, nil
 }
 
 // List implements ports.Webhooks.
 func (s *Webhooks) List(ctx context.Context, ws identity.WorkspaceID) ([]webhook.Endpoint, error) {
 	var rows []webhookRow
-	if err := s.db.list(ctx, &rows, `SELECT `+webhookColumns+` FROM webhooks t WHERE t.workspace_id = ?
+	if err := s.db.List(ctx, &rows, `SELECT `+webhookColumns+` FROM webhooks t WHERE t.workspace_id = ?
 		ORDER BY t.id DESC LIMIT ?`, ws, webhook.MaxEndpoints); err != nil {
 		return nil, err
 	}
@@ -109,9 +111,9 @@ func (s *Webhooks) Get(ctx context.Context, ws identity.WorkspaceID, id webhook.
 	return s.db.webhook(ctx, `t.id = ? AND t.workspace_id = ?`, id, ws)
 }
 
-func (db *DB) webhook(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
+func (store *DB) webhook(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
 	var row webhookRow
-	found, err := db.get(ctx, &row, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+condition, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+condition, args...)
 	if err == nil && !found {
 		err = webhook.ErrNotFound
 	}
@@ -122,8 +124,8 @@ func (db *DB) webhook(ctx context.Context, condition string, args ...any) (*webh
 }
 
 // lastPlace returns the place of the last event of a workspace.
-func (db *DB) lastPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (int64, error) {
-	_, last, err := (&Events{db}).ends(ctx, org, ws)
+func (store *DB) lastPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (int64, error) {
+	_, last, err := (&Events{store}).ends(ctx, org, ws)
 	return last, err
 }
 
@@ -136,7 +138,7 @@ func (s *Webhooks) Add(
 			return err
 		}
 		var count int
-		if _, err := tx.get(ctx, &count, `SELECT COUNT(*) FROM webhooks WHERE workspace_id = ?`,
+		if _, err := tx.Get(ctx, &count, `SELECT COUNT(*) FROM webhooks WHERE workspace_id = ?`,
 			by.Workspace); err != nil {
 			return err
 		}
@@ -152,14 +154,14 @@ func (s *Webhooks) Add(
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO webhooks (url, description, events, headers, sealed, enabled, reason,
+		if _, err := tx.Exec(ctx, `INSERT INTO webhooks (url, description, events, headers, sealed, enabled, reason,
 			failures, failing_since, told, succeeded_at, secret, previous_until, place, owner_id, ownerless, revision,
 			updated_at, id, org_id, workspace_id, due_at, leased_until, created_by, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
-			append(args, e.ID, e.Org, e.Workspace, int64(never), e.CreatedBy, micros(e.CreatedAt))...); err != nil {
+			append(args, e.ID, e.Org, e.Workspace, int64(never), e.CreatedBy, db.Micros(e.CreatedAt))...); err != nil {
 			return err
 		}
-		return tx.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
+		return tx.Record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 	})
 }
 
@@ -167,7 +169,7 @@ func (s *Webhooks) Add(
 func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 	change func(e *webhook.Endpoint, place int64) error) (e *webhook.Endpoint, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		if e, err = tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.dialect.Lock, id, by.Workspace); err != nil {
+		if e, err = tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, id, by.Workspace); err != nil {
 			return err
 		}
 		place, err := tx.lastPlace(ctx, by.Org, by.Workspace)
@@ -179,10 +181,10 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 			return err
 		}
 		if e.Deleted {
-			if _, err := tx.exec(ctx, `DELETE FROM webhooks WHERE id = ?`, e.ID); err != nil {
+			if _, err := tx.Exec(ctx, `DELETE FROM webhooks WHERE id = ?`, e.ID); err != nil {
 				return err
 			}
-			return tx.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
+			return tx.Record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 		}
 		if e.Enabled && !wasEnabled { // pending deliveries continue
 			if err := tx.makeDue(ctx, e.ID, e.UpdatedAt); err != nil {
@@ -194,24 +196,24 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 	return e, err
 }
 
-func (db *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
+func (store *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 	args, err := webhookArgs(e)
 	if err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `UPDATE webhooks SET url = ?, description = ?, events = ?, headers = ?, sealed = ?,
+	if _, err := store.Exec(ctx, `UPDATE webhooks SET url = ?, description = ?, events = ?, headers = ?, sealed = ?,
 		enabled = ?, reason = ?, failures = ?, failing_since = ?, told = ?, succeeded_at = ?, secret = ?,
 		previous_until = ?, place = ?, owner_id = ?, ownerless = ?, revision = ?, updated_at = ? WHERE id = ?`,
 		append(args, e.ID)...); err != nil {
 		return err
 	}
-	return db.record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
+	return store.Record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 }
 
 // makeDue makes an endpoint due at a time, unless it is already due earlier.
-func (db *DB) makeDue(ctx context.Context, id webhook.ID, at time.Time) error {
-	_, err := db.exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
-		micros(at), id, micros(at))
+func (store *DB) makeDue(ctx context.Context, id webhook.ID, at time.Time) error {
+	_, err := store.Exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
+		db.Micros(at), id, db.Micros(at))
 	return err
 }
 
@@ -238,10 +240,10 @@ type deliveryRow struct {
 
 func (r *deliveryRow) delivery() webhook.Delivery {
 	d := webhook.Delivery{
-		ID: r.ID, Endpoint: r.Endpoint, State: r.State, Attempts: r.Attempts, Due: fromMicros(r.Due),
+		ID: r.ID, Endpoint: r.Endpoint, State: r.State, Attempts: r.Attempts, Due: db.FromMicros(r.Due),
 		Last: webhook.Outcome{Status: r.Status, Failure: r.Failure, Answer: r.Answer,
 			Took: time.Duration(r.Took) * time.Microsecond},
-		CreatedAt: fromMicros(r.CreatedAt), AttemptedAt: fromMicros(r.AttemptedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), AttemptedAt: db.FromMicros(r.AttemptedAt),
 	}
 	if r.Due == never {
 		d.Due = time.Time{}
@@ -258,13 +260,13 @@ func (s *Webhooks) Deliveries(
 	ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter, q page.Query,
 ) (webhook.DeliveryPage, error) {
 	// Deliveries are at most those of 30 days of one endpoint: filters need no index.
-	where := newConditions(`t.webhook_id = ? AND `+ofWorkspace, of, ws)
-	where.bounded(`t.id`, q.After, "")
-	where.when(f.State != "", `t.state = ?`, f.State)
-	where.when(f.Type != "", `t.type = ?`, f.Type)
+	where := db.NewConditions(`t.webhook_id = ? AND `+ofWorkspace, of, ws)
+	where.PageBounds(`t.id`, q.After, "")
+	where.When(f.State != "", `t.state = ?`, f.State)
+	where.When(f.Type != "", `t.type = ?`, f.Type)
 	var rows []deliveryRow
-	if err := s.db.list(ctx, &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries t WHERE `+where.sql()+
-		` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries t WHERE `+where.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
 		return webhook.DeliveryPage{}, err
 	}
 	found := make([]webhook.Delivery, len(rows))
@@ -280,8 +282,8 @@ func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhoo
 	var d webhook.Delivery
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		var row deliveryRow
-		found, err := tx.get(ctx, &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries t
-			WHERE t.id = ? AND t.webhook_id = ? AND `+ofWorkspace+tx.dialect.Lock, id, of, ws)
+		found, err := tx.Get(ctx, &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries t
+			WHERE t.id = ? AND t.webhook_id = ? AND `+ofWorkspace+tx.Dialect.Lock, id, of, ws)
 		if err == nil && !found {
 			err = webhook.ErrDeliveryNotFound
 		}
@@ -300,10 +302,10 @@ func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhoo
 	return &d, err
 }
 
-func (db *DB) saveDelivery(ctx context.Context, d *webhook.Delivery) error {
-	_, err := db.exec(ctx, `UPDATE webhook_deliveries SET state = ?, attempts = ?, due_at = ?, status = ?, failure = ?,
-		answer = ?, took = ?, attempted_at = ? WHERE id = ?`, d.State, d.Attempts, micros(d.Due), d.Last.Status,
-		d.Last.Failure, d.Last.Answer, d.Last.Took.Microseconds(), micros(d.AttemptedAt), d.ID)
+func (store *DB) saveDelivery(ctx context.Context, d *webhook.Delivery) error {
+	_, err := store.Exec(ctx, `UPDATE webhook_deliveries SET state = ?, attempts = ?, due_at = ?, status = ?, failure = ?,
+		answer = ?, took = ?, attempted_at = ? WHERE id = ?`, d.State, d.Attempts, db.Micros(d.Due), d.Last.Status,
+		d.Last.Failure, d.Last.Answer, d.Last.Took.Microseconds(), db.Micros(d.AttemptedAt), d.ID)
 	return err
 }
 
@@ -312,18 +314,18 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webho
 	onlyFailed bool, now time.Time) (queued int, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		queued = 0
-		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.dialect.Lock, of, ws); err != nil {
+		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, of, ws); err != nil {
 			return err
 		}
 		for i := range all {
 			w := insertDelivery(of, &all[i], ` DO UPDATE SET state = 'pending', attempts = 0, due_at = excluded.due_at,
 				created_at = excluded.created_at WHERE webhook_deliveries.state <> 'pending'`)
 			if onlyFailed {
-				w = write{`UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?,
+				w = db.Write{Query: `UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?,
 					created_at = ? WHERE webhook_id = ? AND event_id = ? AND state = 'failed'`,
-					[]any{micros(now), micros(now), of, all[i].Event.ID}}
+					Args: []any{db.Micros(now), db.Micros(now), of, all[i].Event.ID}}
 			}
-			n, err := tx.exec(ctx, w.query, w.args...)
+			n, err := tx.Exec(ctx, w.Query, w.Args...)
 			if err != nil {
 				return err
 			}
@@ -335,12 +337,12 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webho
 }
 
 // insertDelivery returns the write of a delivery, which waits while there is an earlier one about the same subject.
-func insertDelivery(of webhook.ID, d *webhook.Delivery, conflict string) write {
-	return write{`INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts, due_at,
+func insertDelivery(of webhook.ID, d *webhook.Delivery, conflict string) db.Write {
+	return db.Write{Query: `INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts, due_at,
 		status, failure, answer, took, created_at, attempted_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, CASE WHEN EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = ?
 			AND o.subject = ? AND o.state = 'pending' AND o.seq < ?) THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 			0, '', '', 0, ?, 0) ON CONFLICT (webhook_id, event_id)` + conflict,
-		[]any{d.ID, of, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, of, d.Event.Subject,
-			d.Event.Seq, int64(never), micros(d.Due), micros(d.CreatedAt)}}
+		Args: []any{d.ID, of, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, of, d.Event.Subject,
+			d.Event.Seq, int64(never), db.Micros(d.Due), db.Micros(d.CreatedAt)}}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -35,7 +36,8 @@ type workspaceRow struct {
 func (r *workspaceRow) workspace() account.Workspace {
 	return account.Workspace{
 		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, CreatedBy: r.CreatedBy, Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), DeletedAt: fromMicros(r.DeletedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		DeletedAt: db.FromMicros(r.DeletedAt),
 	}
 }
 
@@ -49,7 +51,7 @@ type memberRow struct {
 	Service   bool            `db:"service"`
 	Role      identity.Role   `db:"role"`
 	ByHand    identity.Role   `db:"by_hand"`
-	Granted   granted         `db:"granted"`
+	Granted   db.Granted      `db:"granted"`
 	Revision  int64           `db:"revision"`
 	CreatedAt int64           `db:"created_at"`
 	UpdatedAt int64           `db:"updated_at"`
@@ -59,7 +61,7 @@ func (r *memberRow) member() account.Member {
 	return account.Member{
 		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand,
 		Granted: account.Granted(r.Granted), Revision: r.Revision,
-		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
@@ -71,7 +73,7 @@ func (s *Workspaces) Add(ctx context.Context, w *account.Workspace) error {
 // List implements ports.Workspaces.
 func (s *Workspaces) List(ctx context.Context, org identity.OrgID, q page.Query) (account.WorkspacePage, error) {
 	var rows []workspaceRow
-	err := s.db.list(ctx, &rows, `
+	err := s.db.List(ctx, &rows, `
 		SELECT `+workspaceColumns+` FROM workspaces t
 		WHERE t.org_id = ? AND t.slug > ? ORDER BY t.slug LIMIT ?`, org, q.After, q.Limit+1)
 	if err != nil {
@@ -106,7 +108,7 @@ func (s *Workspaces) Get(ctx context.Context, by identity.Actor, id identity.Wor
 func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
 	q page.Query) (account.MemberPage, error) {
 	var rows []memberRow
-	err := s.db.list(ctx, &rows, `
+	err := s.db.List(ctx, &rows, `
 		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
 		JOIN users u ON u.id = m.user_id
 		WHERE t.org_id = ? AND t.id = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?`, org, id, q.After, q.Limit+1)
@@ -124,7 +126,7 @@ func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identit
 func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
 	user identity.UserID) (account.Member, error) {
 	var row memberRow
-	found, err := s.db.get(ctx, &row, `
+	found, err := s.db.Get(ctx, &row, `
 		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
 		JOIN users u ON u.id = m.user_id
 		WHERE t.org_id = ? AND t.id = ? AND m.user_id = ?`, org, id, user)
@@ -140,7 +142,7 @@ func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity
 // Lock implements ports.Workspaces.
 func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error {
 	var one int
-	found, err := s.db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.dialect.Lock,
+	found, err := s.db.Get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.Dialect.Lock,
 		org, id)
 	if err == nil && !found {
 		err = identity.ErrWorkspaceNotFound
@@ -173,9 +175,9 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 	return w, nil
 }
 
-func (db *DB) workspace(ctx context.Context, where string, args ...any) (*account.Workspace, error) {
+func (store *DB) workspace(ctx context.Context, where string, args ...any) (*account.Workspace, error) {
 	var row workspaceRow
-	found, err := db.get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+where, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -188,72 +190,73 @@ func (db *DB) workspace(ctx context.Context, where string, args ...any) (*accoun
 }
 
 // lockedWorkspace reads a workspace that is about to change, with the memberships of users.
-func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
+func (store *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
 	users ...identity.UserID) (*account.Workspace, error) {
-	w, err := db.workspace(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.Lock, org, id)
+	w, err := store.workspace(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, id)
 	if err != nil {
 		return nil, err
 	}
-	return w, db.loadMembers(ctx, w, users...)
+	return w, store.loadMembers(ctx, w, users...)
 }
 
 // loadMembers reads the memberships of users, and counts the people who are owners.
-func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
+func (store *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
 	for _, user := range users {
 		var row memberRow
-		found, err := db.get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
+		found, err := store.Get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
 			WHERE m.workspace_id = ? AND m.user_id = ?`, w.ID, user)
 		if err != nil {
 			return err
 		}
 		if found {
 			w.Members[user] = row.member()
-			db.storesMember(w, row.member())
+			store.RememberMember(w, row.member())
 			if row.member().Service {
-				if err := db.loadMakers(ctx, w, user); err != nil {
+				if err := store.loadMakers(ctx, w, user); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id
+	_, err := store.Get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id
 		WHERE m.workspace_id = ? AND m.role = ? AND NOT u.service`, w.ID, identity.Owner)
 	return err
 }
 
-func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
-	if err := db.mayMakeWorkspace(ctx, w); err != nil {
+func (store *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
+	if err := store.mayMakeWorkspace(ctx, w); err != nil {
 		return err
 	}
-	if err := db.slugIsFree(ctx, w); err != nil {
+	if err := store.slugIsFree(ctx, w); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at,
+	if _, err := store.Exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at,
 		updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
-		w.ID, w.Org, w.Slug, w.Name, w.CreatedBy, w.Revision, micros(w.CreatedAt), micros(w.UpdatedAt)); err != nil {
-		return db.slugTaken(err)
+		w.ID, w.Org, w.Slug, w.Name, w.CreatedBy, w.Revision, db.Micros(w.CreatedAt),
+		db.Micros(w.UpdatedAt)); err != nil {
+		return store.slugTaken(err)
 	}
 	for _, m := range w.Members {
-		if err := db.saveMember(ctx, w, m); err != nil {
+		if err := store.saveMember(ctx, w, m); err != nil {
 			return err
 		}
 	}
-	db.forget()
-	return db.record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
+	store.Forget()
+	return store.Record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
 }
 
 // mayMakeWorkspace counts the workspaces of w's creator. Concurrent calls of one creator wait for each other.
-func (db *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
+func (store *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
 	if w.CreatedBy == "" {
 		return nil
 	}
 	var maker identity.UserID
-	if _, err := db.get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+db.dialect.Lock, w.Org,
+	if _, err := store.Get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+store.Dialect.Lock, w.Org,
 		w.CreatedBy); err != nil {
 		return err
 	}
 	var made int
-	_, err := db.get(ctx, &made, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
+	_, err := store.Get(ctx, &made, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
 		w.CreatedBy)
 	if err == nil && made >= account.MaxWorkspaces {
 		err = account.ErrTooManyWorkspaces
@@ -263,43 +266,44 @@ func (db *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error 
 
 // saveWorkspace writes a workspace that lockedWorkspace read, if it recorded anything, and the memberships that
 // changed.
-func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
+func (store *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 	if len(w.Recorded()) == 0 {
 		return nil
 	}
-	if err := db.slugIsFree(ctx, w); err != nil {
+	if err := store.slugIsFree(ctx, w); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `UPDATE workspaces SET slug = ?, name = ?, revision = ?, updated_at = ?, deleted_at = ?
+	if _, err := store.Exec(ctx, `UPDATE workspaces SET slug = ?, name = ?, revision = ?, updated_at = ?, deleted_at = ?
 		WHERE org_id = ? AND id = ?`,
-		w.Slug, w.Name, w.Revision, micros(w.UpdatedAt), micros(w.DeletedAt), w.Org, w.ID); err != nil {
-		return db.slugTaken(err)
+		w.Slug, w.Name, w.Revision, db.Micros(w.UpdatedAt), db.Micros(w.DeletedAt), w.Org, w.ID); err != nil {
+		return store.slugTaken(err)
 	}
 	for _, m := range w.Members {
-		if db.memberIsStored(w, m) {
+		if store.IsMemberStored(w, m) {
 			continue
 		}
-		if err := db.saveMember(ctx, w, m); err != nil {
+		if err := store.saveMember(ctx, w, m); err != nil {
 			return err
 		}
 	}
-	if err := db.savePowers(ctx, slices.Collect(maps.Values(w.Powers))...); err != nil {
+	if err := store.savePowers(ctx, slices.Collect(maps.Values(w.Powers))...); err != nil {
 		return err
 	}
-	db.forget()
-	return db.record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
+	store.Forget()
+	return store.Record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
 }
 
 // saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
-func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
-	db.storesMember(w, m)
+func (store *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
+	store.RememberMember(w, m)
 	if m.Role != identity.NoRole {
-		_, err := db.exec(ctx, `
+		_, err := store.Exec(ctx, `
 			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand,
 			granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`,
-			w.ID, m.User, m.Role, m.ByHand, granted(m.Granted), m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
+			w.ID, m.User, m.Role, m.ByHand, db.Granted(m.Granted), m.Revision, db.Micros(m.CreatedAt),
+			db.Micros(m.UpdatedAt))
 		return err
 	}
 	for _, query := range []string{
@@ -308,7 +312,7 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 		`DELETE FROM prompt_folder_shares WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`,
 	} {
-		if _, err := db.exec(ctx, query, w.ID, m.User); err != nil {
+		if _, err := store.Exec(ctx, query, w.ID, m.User); err != nil {
 			return err
 		}
 	}
@@ -317,9 +321,9 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 
 // slugIsFree detects a duplicate slug before the write. It cannot see a concurrent transaction: in that case slugTaken
 // makes the transaction run again, since PostgreSQL has aborted it.
-func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
+func (store *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	var other string
-	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org,
+	found, err := store.Get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org,
 		w.Slug, w.ID)
 	if found {
 		return account.ErrSlugTaken
@@ -327,9 +331,9 @@ func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	return err
 }
 
-func (db *DB) slugTaken(err error) error {
-	if db.dialect.Duplicate(err, "workspaces_slug") {
-		return errRaced
+func (store *DB) slugTaken(err error) error {
+	if store.Dialect.Duplicate(err, "workspaces_slug") {
+		return db.ErrRaced
 	}
 	return err
 }

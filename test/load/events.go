@@ -44,14 +44,14 @@ func events(ctx context.Context, m *machine) error {
 // buildSilent builds an Atrium that records no events, which nothing but this comparison has: the function that makes
 // their writes returns none.
 func (m *machine) buildSilent(ctx context.Context) (binary string, err error) {
-	const path, function = "adapters/sqlstore/events.go", "([]write, error) {\n\td := db.digester()\n"
+	const path, function = "adapters/sqlstore/db/event_record.go", "([]Write, error) {\n\td := db.Digester()\n"
 	source, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
 	changed := bytes.Replace(source, []byte(function),
-		[]byte("([]write, error) {\n\tfor _, e := range events {\n\t\tdb.changing(e.Workspace)\n\t}\n"+
-			"\tif db != nil {\n\t\treturn nil, nil\n\t}\n\td := db.digester()\n"), 1)
+		[]byte("([]Write, error) {\n\tfor _, e := range events {\n\t\tdb.DeclareChange(e.Workspace)\n\t}\n"+
+			"\tif db != nil {\n\t\treturn nil, nil\n\t}\n\td := db.Digester()\n"), 1)
 	if bytes.Equal(changed, source) {
 		return "", errors.New(path + " has changed: say here how no events are written")
 	}

@@ -1,0 +1,24 @@
+package db
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// Config configures the database and the limits of its use.
+type Config struct {
+	// URL selects the engine by its scheme: sqlite:path or postgres://…. It may contain a password.
+	URL secret.String
+
+	// MaxConns is the most connections that one process opens to PostgreSQL. Some of them only look up
+	// credentials. SQLite has one writer and ignores it.
+	MaxConns int
+
+	// StatementTimeout ends a statement that runs longer. PostgreSQL itself enforces it, too.
+	StatementTimeout time.Duration
+
+	// Synchronous is SQLite's pragma of that name, full or normal. Under normal, transactions
+	// that were acknowledged may be lost when the power fails; nothing is corrupted.
+	Synchronous string
+}

@@ -1,0 +1,147 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+const (
+	maxGroupAge  = 2 * time.Millisecond // since the work of its first transaction; no transaction joins an older group
+	maxGroupSize = 64                   // transactions
+)
+
+// errGroupLost means that SQLite has rolled back a whole group, for example because the disk was full. Its transactions
+// run again.
+var errGroupLost = fmt.Errorf("%w: the transactions that were to be committed together were rolled back", ErrRaced)
+
+// groupCommit runs transactions on SQLite's only writer. It commits transactions together that would otherwise wait for
+// each other's commits, which mostly wait for the disk. Each is a savepoint in one transaction of SQLite, so that its
+// failure undoes nothing of the others. run returns when the group is committed.
+type groupCommit struct {
+	db      *sqlx.DB
+	slot    chan struct{} // held by the goroutine that uses the connection; the first to wait gets it first
+	waiting atomic.Int64  // transactions that have not begun and wait for the slot
+	open    *group        // not committed yet; guarded by slot
+	others  *otherProcesses
+	maxAge  time.Duration // maxGroupAge, except in tests
+}
+
+// group is the transactions that are committed together.
+type group struct {
+	tx      *sqlx.Tx
+	since   time.Time     // when the first one had done its work
+	members int           // how many have done their work
+	done    chan struct{} // closed at the end
+	err     error         // of the commit; set before done is closed
+}
+
+// newGroupCommit returns a groupCommit on the connection of db, which others counts.
+func newGroupCommit(db *sqlx.DB, others *otherProcesses) *groupCommit {
+	others.groups = &groupCommit{db: db, slot: make(chan struct{}, 1), maxAge: maxGroupAge, others: others}
+	return others.groups
+}
+
+// run runs fn in a transaction, and returns when it is committed. ctx can only end the wait for its turn, not the
+// transaction.
+func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	c.waiting.Add(1)
+	select {
+	case c.slot <- struct{}{}:
+		c.waiting.Add(-1)
+	case <-ctx.Done():
+		c.waiting.Add(-1)
+		return ctx.Err()
+	}
+	g, err := c.work(context.WithoutCancel(ctx), fn)
+	if err == nil && c.waiting.Load() == 0 {
+		c.commit()
+	}
+	<-c.slot
+	if err != nil {
+		return err
+	}
+	select {
+	case <-g.done:
+	case c.slot <- struct{}{}: // those that waited have done their work, or have given up
+		if c.open == g {
+			c.commit()
+		}
+		<-c.slot
+	}
+	return g.err
+}
+
+// work runs fn as a member of the open group, or of a new one. The caller holds the slot. A panic of fn frees it.
+func (c *groupCommit) work(ctx context.Context, fn func(*sqlx.Tx) error) (g *group, err error) {
+	worked := false
+	defer func() {
+		if !worked && err == nil { // fn has panicked
+			c.undo(ctx)
+			<-c.slot
+		}
+	}()
+	if err := c.join(ctx); err != nil {
+		worked = true
+		return nil, err
+	}
+	err = fn(c.open.tx)
+	if err == nil && c.open.members > 0 {
+		_, err = c.open.tx.ExecContext(ctx, `RELEASE member`)
+	}
+	worked = true
+	if err != nil {
+		c.undo(ctx)
+		return nil, err
+	}
+	if c.open.members++; c.open.members == 1 {
+		c.open.since = time.Now()
+	}
+	return c.open, nil
+}
+
+// join begins a group, or a savepoint in the open group.
+func (c *groupCommit) join(ctx context.Context) error {
+	if c.open != nil && (time.Since(c.open.since) > c.maxAge || c.open.members >= maxGroupSize) {
+		c.commit()
+	}
+	if c.open != nil {
+		_, err := c.open.tx.ExecContext(ctx, `SAVEPOINT member`)
+		return err
+	}
+	tx, err := c.db.BeginTxx(ctx, nil)
+	if err == nil {
+		c.open = &group{tx: tx, done: make(chan struct{})}
+	}
+	return err
+}
+
+// undo undoes the work of the member that holds the slot.
+func (c *groupCommit) undo(ctx context.Context) {
+	if c.open.members > 0 {
+		_, err := c.open.tx.ExecContext(ctx, `ROLLBACK TO member`)
+		if err == nil {
+			_, err = c.open.tx.ExecContext(ctx, `RELEASE member`)
+		}
+		if err == nil {
+			return
+		}
+	}
+	c.end(errors.Join(errGroupLost, c.open.tx.Rollback()))
+}
+
+// commit commits the open group. The caller holds the slot.
+func (c *groupCommit) commit() { c.end(c.open.tx.Commit()) }
+
+func (c *groupCommit) end(err error) {
+	c.open.err = err
+	close(c.open.done)
+	c.open = nil
+	if c.others.wanted.Load() {
+		c.others.look()
+	}
+}

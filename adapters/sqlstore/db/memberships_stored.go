@@ -1,0 +1,40 @@
+package db
+
+import (
+	"maps"
+	"reflect"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// memberKey identifies a membership.
+type memberKey struct {
+	workspace identity.WorkspaceID
+	user      identity.UserID
+}
+
+// RememberMember remembers what the database has of a membership, until the transaction ends.
+func (db *DB) RememberMember(w *account.Workspace, m account.Member) {
+	t := db.Tx
+	if t == nil {
+		return
+	}
+	if t.members == nil {
+		t.members = map[memberKey]account.Member{}
+	}
+	m.Granted = maps.Clone(m.Granted) // which a change may write to
+	m.Groups = 0                      // which is not stored with it
+	t.members[memberKey{w.ID, m.User}] = m
+}
+
+// IsMemberStored reports whether the database has the membership as m is.
+func (db *DB) IsMemberStored(w *account.Workspace, m account.Member) bool {
+	t := db.Tx
+	if t == nil {
+		return false
+	}
+	stored, known := t.members[memberKey{w.ID, m.User}]
+	m.Groups = 0
+	return known && reflect.DeepEqual(stored, m)
+}

@@ -1,0 +1,269 @@
+package db_test
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	core "github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/databases"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/statements"
+)
+
+// looker is a node on PostgreSQL that looks for the changes of another one.
+type looker struct {
+	there *sqlstore.DB
+	owned
+	here *sqlstore.DB
+	sent *statements.Log // by here
+	url  string
+}
+
+func newLooker(t *testing.T) *looker {
+	t.Helper()
+	url := databases.Engines["postgres"](t)
+	there, _ := databases.Watched(t, url)
+	here, sent := databases.Watched(t, url)
+	orgs, err := there.EnsureOrgs(t.Context(), []string{"one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := there.Stores()
+	team := fixture.NewTeam(t, s, orgs["one"])
+	cred, key, session := newCredentials(t, s, team)
+	l := &looker{there: there, here: here, sent: sent, url: url,
+		owned: owned{Stores: s, team: team, credentials: cred, key: key, session: session}}
+	l.look(t, time.Now())
+	return l
+}
+
+// look looks for changes at a time, and returns the generation of a workspace.
+func (l *looker) look(t *testing.T, at time.Time) uint64 {
+	t.Helper()
+	if err := l.here.LookForChanges(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	generation, _ := l.here.ObservedGeneration(l.team.Workspace.ID)
+	return generation
+}
+
+// notedTables are the tables of which changes are noted, with the statements that count.
+var notedTables = map[string]string{
+	"prompt_templates": "DELETE INSERT UPDATE", "prompt_shares": "DELETE INSERT UPDATE",
+	"prompt_folder_shares": "DELETE INSERT UPDATE", "user_groups": "DELETE INSERT UPDATE",
+	"group_people": "DELETE INSERT UPDATE", "chat_templates": "DELETE INSERT UPDATE",
+	"chat_members": "DELETE INSERT UPDATE", "chat_versions": "DELETE INSERT UPDATE",
+	"prompt_versions": "DELETE UPDATE", "prompt_labels": "DELETE INSERT UPDATE",
+	"prompt_rollouts": "DELETE INSERT UPDATE", "prompt_includes": "DELETE INSERT UPDATE",
+	"prompt_references": "DELETE INSERT UPDATE",
+	"memberships":       "DELETE INSERT UPDATE", "workspaces": "DELETE UPDATE", "users": "DELETE UPDATE",
+	"sign_ins": "DELETE UPDATE", "api_keys": "DELETE UPDATE", "sessions": "DELETE UPDATE",
+}
+
+// anyChange is an assignment of a column of each of them. That of a credential has to change something.
+var anyChange = map[string]string{
+	"prompt_templates": "name = name", "prompt_shares": "access = access", "prompt_folder_shares": "access = access",
+	"user_groups": "name = name", "group_people": "user_id = user_id", "chat_templates": "name = name",
+	"chat_members": "role = role", "chat_versions": "name = name", "prompt_versions": "text = text",
+	"prompt_labels": "label = label", "prompt_rollouts": "slots = slots", "prompt_includes": "ref = ref",
+	"prompt_references": "ref = ref",
+	"memberships":       "role = role", "workspaces": "name = name", "users": "name = name",
+	"sign_ins": "subject = subject || '2'",
+	"api_keys": "revoked_at = revoked_at + 1", "sessions": "ended_at = ended_at + 1",
+}
+
+func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
+	l := newLooker(t)
+	by := l.team.Member
+	l.signIn(t, l.Stores)
+	made := fixture.Template(t, l.Stores, by, prompt.Draft{})
+	version := fixture.Version(t, l.Stores, by, made.ID, "one", "live")
+	fixture.Share(t, l.Stores, by, made.ID, prompt.Grant{User: l.team.Peer.User, Role: access.Viewer})
+	talk := fixture.Chat(t, l.Stores, by, chat.Draft{})
+	fixture.ChatMember(t, l.Stores, by, talk.ID, l.team.Peer.User, access.Viewer)
+	newGroup(t, l.Stores, l.team.Admin, "")
+	run := func(t *testing.T, statement string, args ...any) {
+		t.Helper()
+		if err := core.Exec(t.Context(), l.there.DB, statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Groups.Update(t.Context(), l.team.Admin, groupOf(t, l.Stores, l.team),
+		[]identity.UserID{by.User}, func(w *account.Workspace, g *account.Group) error {
+			return w.AddToGroup(l.team.Admin, g, by.User)
+		}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, `INSERT INTO prompt_folder_shares (id, workspace_id, folder, folder_key, user_id, access, expires_at,
+		granted_by, revision, created_at, updated_at) VALUES ('pfs_1', ?, 'a', 'a', ?, 1, 0, '', 1, 0, 0)`,
+		l.team.Workspace.ID, l.team.Peer.User)
+	run(t, `INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
+		VALUES (?, 'live', 0, ?, '', 1)`, made.ID, version.ID)
+	run(t, `INSERT INTO prompt_includes (version_id, template_id, target_id, ref) VALUES (?, ?, ?, 'active')`,
+		version.ID, made.ID, made.ID)
+	run(t, `INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
+		VALUES (?, ?, 'active', ?, ?, 0)`, talk.ID, made.ID, l.team.Workspace.ID, version.ID)
+	const content = `name, description, avatar_url, instructions, prompt_id, prompt_ref,
+		agents, tools, capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
+	run(t, `INSERT INTO chat_versions (id, template_id, workspace_id, number, created_by, created_at, `+content+`)
+		SELECT 'cver_1', id, workspace_id, 1, '', 0, `+content+` FROM chat_templates WHERE id = ?`, talk.ID)
+	for table := range notedTables {
+		t.Run(table, func(t *testing.T) {
+			before := l.look(t, time.Now())
+			run(t, "UPDATE "+table+" SET "+anyChange[table])
+			after := l.look(t, time.Now())
+			if after <= before {
+				t.Error("a look has not found the change")
+			}
+			if again := l.look(t, time.Now()); again != after {
+				t.Error("the next look counted the change again")
+			}
+		})
+	}
+	t.Run("and each of these statements has a trigger", func(t *testing.T) {
+		declared := map[string][]string{}
+		rows, err := databases.Raw(t, l.url).QueryContext(t.Context(), `SELECT event_object_table, event_manipulation
+			FROM information_schema.triggers WHERE action_statement LIKE '%note\_%' ORDER BY 1, 2`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var table, event string
+			if err := rows.Scan(&table, &event); err != nil {
+				t.Fatal(err)
+			}
+			declared[table] = append(declared[table], event)
+		}
+		got := map[string]string{}
+		for table, events := range declared {
+			got[table] = strings.Join(events, " ")
+		}
+		if err := rows.Err(); err != nil || !maps.Equal(got, notedTables) {
+			t.Errorf("%v, triggers of %v", err, got)
+		}
+	})
+}
+
+// statementsOf returns how many statements this node runs for f.
+func (l *looker) statementsOf(f func()) int {
+	l.sent.Take()
+	f()
+	return len(l.sent.Take())
+}
+
+func TestACredentialIsNotReadAgainWhileLooksFindNoChange(t *testing.T) {
+	l := newLooker(t)
+	stores := l.here.Stores()
+	read := func(looks bool) int { // what is two seconds old
+		core.AgeCredentials(l.here.DB, 2*time.Second)
+		if looks {
+			l.look(t, time.Now())
+			core.MoveLastLook(l.here.DB, proof.Patience) // however slow this machine is
+		} else {
+			core.MoveLastLook(l.here.DB, -2*proof.Patience)
+		}
+		return l.statementsOf(func() { l.read(t, stores) })
+	}
+	l.signIn(t, l.Stores)
+	all := read(true)
+	if all < 3 {
+		t.Error("the first read has to read the database")
+	}
+	if n := read(true); n != 0 {
+		t.Errorf("%d statements, although nothing has changed", n)
+	}
+	use := account.KeyUse{At: time.Now(), Address: "127.0.0.1"}
+	if err := errors.Join(
+		stores.Keys.Used(t.Context(), l.org, map[identity.KeyID]account.KeyUse{l.key.ID: use}),
+		stores.Sessions.Used(t.Context(), l.org, map[identity.SessionID]time.Time{l.session.ID: use.At}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if n := read(true); n != 0 {
+		t.Errorf("%d statements after a use, which changes nothing", n)
+	}
+	key, err1 := stores.Keys.Principal(t.Context(), l.org, l.token)
+	session, err2 := stores.Sessions.Person(t.Context(), l.org, l.cookie)
+	if err := errors.Join(err1, err2); err != nil || !key.Key.LastUsedAt.Equal(use.At) ||
+		!session.Session.LastSeenAt.Equal(use.At) {
+		t.Errorf("%v: the last uses are not known, so that each request would store one", err)
+	}
+	if err := renamePerson(t, l.Stores, l.team.Member); err != nil {
+		t.Fatal(err)
+	}
+	if n := read(true); n != all {
+		t.Errorf("%d statements after a change on another node, want %d", n, all)
+	}
+	if n := read(false); n != all {
+		t.Errorf("%d statements without a look in the last second, want %d", n, all)
+	}
+	if n := read(true); n != all {
+		t.Errorf("%d statements for what was read without a look, want %d", n, all)
+	}
+	core.AgeCredentials(l.here.DB, 10*time.Minute)
+	if n := read(true); n != all {
+		t.Errorf("%d statements after ten minutes, want %d", n, all)
+	}
+}
+
+func TestAShareThatEndsCountsAsAChange(t *testing.T) {
+	l := newLooker(t)
+	ends := time.Now().Add(time.Hour).UTC()
+	grant := prompt.Grant{User: l.team.Peer.User, Role: access.Viewer, ExpiresAt: ends}
+	fixture.Share(t, l.Stores, l.team.Member, fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{}).ID, grant)
+	before := l.look(t, ends.Add(-time.Second))
+	if again := l.look(t, ends.Add(-time.Microsecond)); again != before {
+		t.Error("it counts before its end")
+	}
+	for _, after := range []time.Duration{0, time.Second, 4 * time.Second} { // a read that began before may end later
+		now := l.look(t, ends.Add(after))
+		if now <= before {
+			t.Errorf("it does not count %v after its end", after)
+		}
+		before = now
+	}
+	if again := l.look(t, ends.Add(6*time.Second)); again != before {
+		t.Error("it still counts seconds after its end")
+	}
+}
+
+func TestRowsThatSayWhatHasChangedAreRemoved(t *testing.T) {
+	l := newLooker(t)
+	db := databases.Raw(t, l.url)
+	left := func() (n int) {
+		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM workspace_changes`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{})
+	l.look(t, time.Now())
+	if left() == 0 {
+		t.Error("they are removed while other nodes may not have read them")
+	}
+	old := func() { core.AgeChanges(l.here.DB); l.look(t, time.Now()) }
+	// A transaction of another test, in another database of the same server, delays it.
+	for began := time.Now(); left() > 0; old() {
+		if time.Since(began) > proof.Patience {
+			t.Fatalf("%d rows are left", left())
+		}
+	}
+	for range 2 {
+		old()
+	}
+	core.AgeChanges(l.here.DB)
+	if n := l.statementsOf(func() { l.look(t, time.Now()) }); n != 1 {
+		t.Errorf("a look at nothing takes %d statements", n)
+	}
+}

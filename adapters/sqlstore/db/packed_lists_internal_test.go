@@ -1,0 +1,81 @@
+package db
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+type packedPart struct {
+	Name string `db:"name"`
+}
+
+type packedRow struct {
+	packedPart
+	Count  int    `db:"count"`
+	IsGone bool   `db:"is_gone"`
+	Data   []byte `db:"data"`
+	Left   string `db:"left_out"`
+}
+
+func TestAPackedTextIsReadInTheOrderOfTheRows(t *testing.T) {
+	p := NewPackedList[packedRow]("left_out")
+	const want = `concat(octet_length(name) || ':' || name, count || ' ', is_gone || ' ', ` +
+		`octet_length(data) || ':' || data)`
+	if p.columns != want {
+		t.Fatalf("%s, want %s", p.columns, want)
+	}
+	rows, err := p.Unpack("2 4:a:1 -12 x0:2:éx7 false 3:{}\n")
+	if err == nil {
+		t.Fatalf("a boolean that is neither true nor false: %+v", rows)
+	}
+	rows, err = p.Unpack("2 4:a:1 -12 1 0:0:7 false 3:{}\n")
+	if err != nil || len(rows) != 2 || rows[0].Name != "a:1 " || rows[0].Count != -12 || !rows[0].IsGone ||
+		len(rows[0].Data) != 0 || rows[1].Name != "" || rows[1].IsGone || string(rows[1].Data) != "{}\n" {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	if rows, err = p.Unpack("0 "); err != nil || len(rows) != 0 {
+		t.Errorf("no rows: %+v, %v", rows, err)
+	}
+}
+
+func TestAPackedTextThatIsDamagedIsAnError(t *testing.T) {
+	p := NewPackedList[packedRow]("left_out")
+	for _, text := range []string{
+		"", "x ", "-1 ", "99 ", "1 ", "1 1:a1 1 0:rest", "1 1:a 1 0:", "1 1:a1 x 0:", "1 9:a1 1 0:", "1 -1:a1 1 0:",
+		"1 1:a1 1 ", "1 1:a1 1 1:",
+	} {
+		if rows, err := p.Unpack(text); err == nil {
+			t.Errorf("%q: %+v", text, rows)
+		}
+	}
+}
+
+func TestAListOfTextsIsReadAsByEncodingJSON(t *testing.T) {
+	for _, list := range [][]string{{"a"}, {""}, {"", ""}, {"a,b", `","`, "é🍵"}, {`"`}, {`\`, "x"},
+		{"<&>\u2028", "\n"}, {`[`, `]`}, {`a","b`}} {
+		array, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := TextList(string(array)); err != nil || !slices.Equal(got, list) {
+			t.Errorf("%s: %q, %v", array, got, err)
+		}
+	}
+	for _, array := range []string{"", "[]", "null", ` [ "a" , "b" ] `} {
+		var want []string
+		if array != "" {
+			if err := json.Unmarshal([]byte(array), &want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := TextList(array); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", array, got, err)
+		}
+	}
+	for _, array := range []string{"x", `["a"`, `["a","b]`, `["a""b"]`, `["a",1]`, `{"a":1}`} {
+		if got, err := TextList(array); err == nil {
+			t.Errorf("%s: %q", array, got)
+		}
+	}
+}
