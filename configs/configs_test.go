@@ -187,7 +187,7 @@ func TestDirectory(t *testing.T) {
 	} {
 		t.Run(host+" leads to "+string(want), func(t *testing.T) {
 			o, err := d.ByHost(host)
-			if (err != nil) != (want == "") || err == nil && o.ID != want {
+			if (err != nil) != (want == "") || (err == nil && o.ID != want) {
 				t.Errorf("got %+v, %v", o, err)
 			}
 		})

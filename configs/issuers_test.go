@@ -115,8 +115,9 @@ func TestWhatIsLeftOpenBetweenIssuersIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inOrg(t, tt.settings...)
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) ||
-				strings.Contains(err.Error(), "\n")) {
+			if (tt.want == "" && err != nil) || (tt.want != "" && (err == nil || !strings.Contains(err.Error(),
+				tt.want) ||
+				strings.Contains(err.Error(), "\n"))) {
 				t.Errorf("error = %v\nwant … %s …, and nothing else", err, tt.want)
 			}
 		})

@@ -68,7 +68,7 @@ func snakeCase(name string) string {
 	letters := []rune(name)
 	for i, r := range letters {
 		begins := i > 0 && unicode.IsUpper(r) &&
-			(unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+			(unicode.IsLower(letters[i-1]) || (i+1 < len(letters) && unicode.IsLower(letters[i+1])))
 		if begins {
 			b.WriteByte('_')
 		}

@@ -125,7 +125,7 @@ func (c *Config) baseURL(o Org) string {
 		return "https://" + o.Slug + "." + c.BaseDomain
 	}
 	host, port, _ := net.SplitHostPort(c.Server.Addr) // it was validated
-	if a, err := netip.ParseAddr(host); host == "" || err == nil && a.IsUnspecified() {
+	if a, err := netip.ParseAddr(host); host == "" || (err == nil && a.IsUnspecified()) {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port)

@@ -191,7 +191,7 @@ func (p Payments) validate(found *problems, key string) {
 		found.add(key+".stripe.publishable_key", "is a secret key: browsers would see it")
 	}
 	if u, err := url.Parse(p.Stripe.BaseURL); p.Stripe.BaseURL != "" &&
-		(err != nil || !isBaseURL(p.Stripe.BaseURL) || u.Scheme != "https" && !isLoopback(u.Hostname())) {
+		(err != nil || !isBaseURL(p.Stripe.BaseURL) || (u.Scheme != "https" && !isLoopback(u.Hostname()))) {
 		found.add(key+".stripe.base_url",
 			"must be an https URL; http is only for loopback, since the key is sent there")
 	}

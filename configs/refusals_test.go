@@ -218,8 +218,8 @@ func TestCORSOrigins(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{File: inFile(t, "orgs: [{slug: a, cors_origins: ['"+origin+"']}]")})
-			if ok != (err == nil) || err != nil &&
-				!strings.Contains(err.Error(), "orgs[0].cors_origins[0]: must be exactly") {
+			if ok != (err == nil) ||
+				(err != nil && !strings.Contains(err.Error(), "orgs[0].cors_origins[0]: must be exactly")) {
 				t.Errorf("error = %v", err)
 			}
 		})

@@ -121,8 +121,8 @@ func isIssuer(s string) bool {
 		return false
 	}
 	a, err := netip.ParseAddr(u.Hostname())
-	loopback := u.Hostname() == "localhost" || err == nil && a.IsLoopback()
-	return u.Scheme == "https" || u.Scheme == "http" && loopback
+	loopback := u.Hostname() == "localhost" || (err == nil && a.IsLoopback())
+	return u.Scheme == "https" || (u.Scheme == "http" && loopback)
 }
 
 // isAcceptURL reports whether s is a URL with a placeholder for the token. A host has no braces, so the token is after

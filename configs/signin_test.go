@@ -33,8 +33,8 @@ func TestIssuers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{
 				File: inFile(t, "orgs: [{slug: a, issuers: [{url: '"+issuer+"', audiences: [atrium]}]}]")})
-			if ok != (err == nil) || err != nil &&
-				!strings.Contains(err.Error(), "orgs[0].issuers[0].url: must be an https URL") {
+			if ok != (err == nil) ||
+				(err != nil && !strings.Contains(err.Error(), "orgs[0].issuers[0].url: must be an https URL")) {
 				t.Errorf("error = %v", err)
 			}
 		})
@@ -81,8 +81,8 @@ func TestClaimRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{
 				File: inFile(t, "orgs: [{slug: a, claim_rules: [{claim: groups, value: x, "+grant+"}]}]")})
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
-				strings.Contains(err.Error(), "\n")) {
+			if (want == "" && err != nil) || (want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
+				strings.Contains(err.Error(), "\n"))) {
 				t.Errorf("error = %v\nwant … %s …, and no other line", err, want)
 			}
 		})
@@ -107,8 +107,8 @@ func TestAcceptURL(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{File: inFile(t, `orgs: [{slug: a, accept_url: "`+url+`"}]`)})
-			if ok != (err == nil) || err != nil &&
-				!strings.Contains(err.Error(), "orgs[0].accept_url: must be an absolute") {
+			if ok != (err == nil) ||
+				(err != nil && !strings.Contains(err.Error(), "orgs[0].accept_url: must be an absolute")) {
 				t.Errorf("error = %v", err)
 			}
 		})

@@ -40,8 +40,8 @@ func TestSourceOffers(t *testing.T) {
 			"{client_id: a.apps.googleusercontent.com, client_secret: secret}": "",
 		} {
 			_, err := configs.Load(configs.Source{File: inFile(t, "orgs: [{slug: acme, google_consent: "+text+"}]")})
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) ||
-				err != nil && strings.Contains(err.Error(), canary) {
+			if (want == "" && err != nil) || (want != "" && (err == nil || !strings.Contains(err.Error(), want))) ||
+				(err != nil && strings.Contains(err.Error(), canary)) {
 				t.Errorf("%s: error %v", text, err)
 			}
 		}

@@ -293,7 +293,7 @@ func TestRun(t *testing.T) {
 		defer stop()
 		second := one.Run(short, "wsp_2", "wait", time.Hour, 1, new(any))
 		cancel()
-		if err := <-first; !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
+		if err := <-first; (!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)) ||
 			!errors.Is(second, context.DeadlineExceeded) {
 			t.Errorf("errors = %v, %v", err, second)
 		}

@@ -168,14 +168,14 @@ func (s *tenantLimiter) evictFor(p *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running := count(s.running, isTenant(p.tenant))
-	if running >= s.perTenant || !slices.Contains(s.waiting, p) || p.victim != nil && slices.Contains(s.running,
-		p.victim) {
+	if running >= s.perTenant || !slices.Contains(s.waiting, p) || (p.victim != nil && slices.Contains(s.running,
+		p.victim)) {
 		return
 	}
 	orgFull := count(s.running, isOrg(p.tenant)) >= s.perOrg
 	var victim *slot
 	for _, r := range s.running { // the oldest first
-		if r.evicted || time.Since(r.begun) < evictAfter || orgFull && r.tenant.Org != p.tenant.Org ||
+		if r.evicted || time.Since(r.begun) < evictAfter || (orgFull && r.tenant.Org != p.tenant.Org) ||
 			count(s.running, isTenant(r.tenant)) <= running {
 			continue
 		}

@@ -65,7 +65,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	if err != nil {
 		return nil, err
 	}
-	if !d.rules.Port(port) || h.internal && len(d.rules.Allow) == 0 {
+	if !d.rules.Port(port) || (h.internal && len(d.rules.Allow) == 0) {
 		return nil, connection.NetworkNotAllowed
 	}
 	if h.literal.IsValid() {
@@ -90,7 +90,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	var addresses []netip.AddrPort
 	for _, a := range found {
 		a = a.Unmap()
-		if d.allowsNetwork(a) || isPublic(a) && !h.internal {
+		if d.allowsNetwork(a) || (isPublic(a) && !h.internal) {
 			addresses = append(addresses, netip.AddrPortFrom(a, port))
 		}
 	}
@@ -140,8 +140,10 @@ func (d *Dialer) dial(ctx context.Context, a netip.AddrPort, timeout time.Durati
 // control is called with the address that the socket is about to connect to.
 func (d *Dialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp4" && network != "tcp6" || !d.rules.Port(a.Port()) || !d.allowsNetwork(a.Addr()) &&
-		!isPublic(a.Addr()) {
+	if err != nil || (network != "tcp4" && network != "tcp6") || !d.rules.Port(a.Port()) {
+		return connection.NetworkNotAllowed
+	}
+	if !d.allowsNetwork(a.Addr()) && !isPublic(a.Addr()) {
 		return connection.NetworkNotAllowed
 	}
 	if d.dialed != nil {

@@ -275,8 +275,8 @@ func TestLookup(t *testing.T) {
 				func(r *Rules) { r.Resolve = resolves(netip.MustParseAddr("192.168.1.1")) }, false},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if _, err := lookup(t, own(tt.change), tt.name, 5432); (err == nil) != tt.ok || err != nil &&
-					!errors.Is(err, connection.NetworkNotAllowed) {
+				if _, err := lookup(t, own(tt.change), tt.name, 5432); (err == nil) != tt.ok ||
+					(err != nil && !errors.Is(err, connection.NetworkNotAllowed)) {
 					t.Errorf("error = %v", err)
 				}
 			})

@@ -73,5 +73,5 @@ func (c Config) Check(report func(key, reason string)) {
 
 func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
+	return host == "localhost" || (err == nil && a.IsLoopback())
 }

@@ -193,7 +193,7 @@ func (d *document) checkFlow() error {
 		"authorization_endpoint": d.flow.Authorization, "token_endpoint": d.flow.Token,
 	} {
 		u, err := url.Parse(endpoint)
-		if err != nil || !safe(u) || u.Scheme == "http" && !loopback(d.Issuer) || u.Fragment != "" {
+		if err != nil || !safe(u) || (u.Scheme == "http" && !loopback(d.Issuer)) || u.Fragment != "" {
 			return fmt.Errorf("%s is not an https URL", name)
 		}
 	}

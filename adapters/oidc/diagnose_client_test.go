@@ -75,7 +75,7 @@ func TestDiagnoseSaysWhetherPeopleCanSignInByAClient(t *testing.T) {
 				}
 			}
 			if got == nil || got.OK == tt.fails || !strings.Contains(got.Note, tt.want) ||
-				tt.not != "" && strings.Contains(got.Note, tt.not) {
+				(tt.not != "" && strings.Contains(got.Note, tt.not)) {
 				t.Errorf("the finding is %+v, want OK %v and %q", got, !tt.fails, tt.want)
 			}
 		})

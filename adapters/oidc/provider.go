@@ -61,7 +61,7 @@ func (p provider) discover(ctx context.Context, issuer string) (*document, error
 			"included", address)
 	}
 	u, err := url.Parse(d.JWKSURI)
-	if err != nil || !safe(u) || u.Scheme == "http" && !loopback(issuer) {
+	if err != nil || !safe(u) || (u.Scheme == "http" && !loopback(issuer)) {
 		return nil, fmt.Errorf("%s: jwks_uri is not an https URL", address)
 	}
 	d.flawed = json.Unmarshal(body, &d.flow) != nil // tokens can be verified all the same
@@ -118,7 +118,7 @@ func checkIssuer(issuer string) error {
 // safe reports whether a response from u is authentic: it comes over TLS, or from this machine.
 func safe(u *url.URL) bool {
 	return u.Hostname() != "" && u.User == nil &&
-		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+		(u.Scheme == "https" || (u.Scheme == "http" && isLoopback(u.Hostname())))
 }
 
 func loopback(issuer string) bool {
@@ -128,5 +128,5 @@ func loopback(issuer string) bool {
 
 func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
+	return host == "localhost" || (err == nil && a.IsLoopback())
 }

@@ -20,7 +20,7 @@ func (c *Client) complete(ctx context.Context, d *document, accessToken string, 
 		return nil
 	}
 	u, err := url.Parse(d.flow.UserInfo)
-	if err != nil || !safe(u) || u.Scheme == "http" && !loopback(d.Issuer) {
+	if err != nil || !safe(u) || (u.Scheme == "http" && !loopback(d.Issuer)) {
 		return errors.New("its address is not an https URL")
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)

@@ -289,8 +289,8 @@ func TestProbes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			to, other := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if body, _ := io.ReadAll(r.Body); r.Method == "POST" && !bytes.Contains(body, []byte(`"type":"ping"`)) ||
-					r.Method == "GET" && r.URL.Path != "/v1/models" {
+				if body, _ := io.ReadAll(r.Body); (r.Method == "POST" && !bytes.Contains(body, []byte(`"type":"ping"`))) ||
+					(r.Method == "GET" && r.URL.Path != "/v1/models") {
 					t.Errorf("%s %s: %s", r.Method, r.URL, body)
 				}
 				w.WriteHeader(tt.status)
@@ -301,7 +301,7 @@ func TestProbes(t *testing.T) {
 				t.Errorf("endpoint: %+v", got)
 			}
 			got := replier.NewCompatible(guard, limits).Probe(t.Context(), other)
-			if got.Failure() != tt.compared || tt.compared == "" && got.Server.Version != "small, large" {
+			if got.Failure() != tt.compared || (tt.compared == "" && got.Server.Version != "small, large") {
 				t.Errorf("compatible: %+v", got)
 			}
 		})

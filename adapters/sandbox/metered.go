@@ -78,7 +78,7 @@ func (s *subscription) usageCost(now time.Time) int64 {
 // billUsage charges the usage in the current period of a subscription that ends.
 func (b *account) billUsage(s *subscription, now time.Time) {
 	line := b.used(s, s.PeriodStart, now)
-	if line == nil || s.Status != payment.Active && s.Status != payment.PastDue {
+	if line == nil || (s.Status != payment.Active && s.Status != payment.PastDue) {
 		return
 	}
 	i := b.bill(s, line.Amount, b.charge(b.due(b.taxed(s, line.Amount)), false, now).paid, now)

@@ -281,7 +281,7 @@ func (g *Gateway) checkOut(b *account, n *session, card payment.Card, now time.T
 	}
 	o := payment.Order{Plan: *n.Plan, Quantity: n.Quantity, AutomaticTax: n.Tax}
 	s := b.newSubscription(n.Key, o, now)
-	if m.Behaviour == declined || m.Behaviour == noFunds || m.Behaviour == failsLater && n.TrialDays == 0 {
+	if m.Behaviour == declined || m.Behaviour == noFunds || (m.Behaviour == failsLater && n.TrialDays == 0) {
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), n.ID), now)
 		code := string(m.Behaviour)
 		if m.Behaviour == failsLater {

@@ -63,8 +63,8 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 // askPayer returns the intent by which the payer authenticates the payment of an invoice.
 func (b *account) askPayer(i *invoice, now time.Time) payment.IntentID {
 	for _, n := range b.Intents {
-		if n.Status == wantsAction && (n.Invoice == i.ID || n.Invoice == "" && n.Subscription == i.Subscription &&
-			n.Subscription != "") {
+		if n.Status == wantsAction && (n.Invoice == i.ID || (n.Invoice == "" && n.Subscription == i.Subscription &&
+			n.Subscription != "")) {
 			return n.ID
 		}
 	}

@@ -91,7 +91,7 @@ func (b *account) attach(n *intent, m *method, now time.Time) {
 // cancelIntents ends the setup intents that are not confirmed.
 func (b *account) cancelIntents(now time.Time) {
 	for _, n := range b.Intents {
-		if n.Subscription != "" || n.Status != wantsMethod && n.Status != wantsAction {
+		if n.Subscription != "" || (n.Status != wantsMethod && n.Status != wantsAction) {
 			continue
 		}
 		n.Status, n.Card = canceled, nil

@@ -45,7 +45,7 @@ func (b *account) promotion(code string, sale payment.Sale) (payment.Promotion, 
 	code = strings.ToUpper(code)
 	p, isKnown := promotions[code]
 	foreign := p.Amount.Amount > 0 && p.Amount.Currency != sale.Plan.Price.Currency
-	if !isKnown || p.unusable || foreign || p.firstTime && b.hasPaid() {
+	if !isKnown || p.unusable || foreign || (p.firstTime && b.hasPaid()) {
 		return payment.Promotion{}, payment.ErrPromotionInvalid
 	}
 	return payment.Promotion{ID: payment.PromotionID("promo_sandbox_" + code), Code: code, Discount: p.Discount}, nil

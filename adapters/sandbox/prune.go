@@ -51,9 +51,9 @@ func (b *account) invoiceCount() int { return max(b.InvoiceCount, len(b.Invoices
 
 // awaited reports whether a subscription or the payment of an invoice waits for an intent.
 func (b *account) awaited(n *intent) bool {
-	return n.Status == wantsAction && n.Subscription != "" ||
+	return (n.Status == wantsAction && n.Subscription != "") ||
 		slices.ContainsFunc(b.Subscriptions, func(s *subscription) bool {
-			return s.Intent == n.ID || s.Change != nil && s.Change.Intent == n.ID
+			return s.Intent == n.ID || (s.Change != nil && s.Change.Intent == n.ID)
 		})
 }
 

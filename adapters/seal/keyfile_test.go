@@ -133,8 +133,8 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := seal.Open(seal.Config{KeyFile: path})
-			if err == nil || !strings.Contains(err.Error(), path) || broken != "" &&
-				strings.Contains(err.Error(), broken) {
+			if err == nil || !strings.Contains(err.Error(), path) || (broken != "" &&
+				strings.Contains(err.Error(), broken)) {
 				t.Fatalf("error = %v; want one with the path and without the content", err)
 			}
 		})

@@ -187,7 +187,7 @@ func neededKey(ciphertext []byte) string {
 
 // sealingKey returns the id of the key that sealed data, which is at its beginning.
 func sealingKey(ciphertext []byte) (id uint32, ok bool) {
-	if len(ciphertext) < headerSize || ciphertext[0] != versionTink && ciphertext[0] != versionDerived {
+	if len(ciphertext) < headerSize || (ciphertext[0] != versionTink && ciphertext[0] != versionDerived) {
 		return 0, false
 	}
 	return binary.BigEndian.Uint32(ciphertext[1:]), true

@@ -148,7 +148,7 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || payment.OutcomeUnknown(err) != tt.unknown {
+			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || payment.OutcomeUnknown(err) != tt.unknown {
 				t.Fatalf("error = %v, want %v; unknown: %v", err, tt.want, payment.OutcomeUnknown(err))
 			}
 			if d, declined := errors.AsType[*payment.DeclinedError](err); declined && d.DeclineCode != tt.decline {
@@ -321,8 +321,8 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 			`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`,
 		))
 		if d, is := errors.AsType[*payment.DeclinedError](err); !is || d.DeclineCode != "lost_card" ||
-			s.received()[len(s.received())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
-				!strings.HasPrefix(s.received()[len(s.received())-1], "DELETE /v1/subscriptions/sub_1") {
+			(s.received()[len(s.received())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
+				!strings.HasPrefix(s.received()[len(s.received())-1], "DELETE /v1/subscriptions/sub_1")) {
 			t.Errorf("error = %v, calls %v", err, s.received())
 		}
 	})

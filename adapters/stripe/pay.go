@@ -39,7 +39,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 		return toPayment(invoice), nil
 	}
 	refusal := translate(err)
-	if errors.Is(refusal, payment.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
+	if (errors.Is(refusal, payment.ErrCardDeclined) && !wantsPayer(err)) || ctx.Err() != nil {
 		return payment.InvoicePayment{}, refusal
 	}
 	current, lookupErr := g.invoice(ctx, id)

@@ -49,11 +49,12 @@ func (g *Gateway) Promotion(
 func (g *Gateway) isUsable(
 	ctx context.Context, p *stripe.PromotionCode, c payment.CustomerID, sale payment.Sale,
 ) (bool, error) {
-	if !p.Active || p.Customer != nil && p.Customer.ID != string(c) || p.Promotion == nil || p.Promotion.Coupon == nil {
+	if !p.Active || (p.Customer != nil && p.Customer.ID != string(c)) || p.Promotion == nil ||
+		p.Promotion.Coupon == nil {
 		return false, nil
 	}
 	coupon := p.Promotion.Coupon
-	if !coupon.Valid || coupon.AmountOff > 0 && string(coupon.Currency) != sale.Plan.Price.Currency {
+	if !coupon.Valid || (coupon.AmountOff > 0 && string(coupon.Currency) != sale.Plan.Price.Currency) {
 		return false, nil
 	}
 	if r := p.Restrictions; r != nil {
@@ -128,7 +129,7 @@ func saleFailure(p *payment.Promotion, err error) error {
 	code, param := string(failure.Code), failure.Param
 	if strings.Contains(param, "discounts") || strings.Contains(code, "coupon") || strings.Contains(code,
 		"promotion") ||
-		code == "" && param == "" {
+		(code == "" && param == "") {
 		return payment.ErrPromotionInvalid
 	}
 	return translate(err)

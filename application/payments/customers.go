@@ -223,7 +223,7 @@ func (s *Service) actAsPayer(ctx context.Context, by identity.Actor,
 		return nil, payment.ErrGatewayNotFound
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, payment.ErrNoCustomer) || err == nil && c.ID == "" {
+	if errors.Is(err, payment.ErrNoCustomer) || (err == nil && c.ID == "") {
 		return nil, payment.ErrIntentNotFound
 	}
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *Service) ownInvoice(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, id payment.InvoiceID,
 ) (*payment.Customer, *payment.Invoice, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, payment.ErrNoCustomer) || err == nil && c.ID == "" {
+	if errors.Is(err, payment.ErrNoCustomer) || (err == nil && c.ID == "") {
 		return nil, nil, payment.ErrInvoiceNotFound
 	}
 	if err != nil {

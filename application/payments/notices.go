@@ -94,7 +94,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 		return nil
 	}
 	m, err := s.workspaces.Member(ctx, by.Org, by.Workspace, user)
-	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role != identity.Owner || m.Email == "") {
+	if errors.Is(err, account.ErrMemberNotFound) || (err == nil && (m.Role != identity.Owner || m.Email == "")) {
 		return nil
 	}
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *Service) settle(
 	ctx, callCtx, cancel := outlast(ctx, callCtx)
 	defer cancel()
 	out, err := s.outcome(callCtx, by, t, c, op)
-	if payment.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
+	if payment.OutcomeUnknown(err) || (err != nil && ctx.Err() != nil) {
 		return nil, result{}, err
 	}
 	var current *payment.Customer
@@ -87,7 +87,7 @@ func (s *Service) outcome(
 	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, op *payment.Operation,
 ) (result, error) {
 	plan, err := op.Bought(t.Plans)
-	if op.Kind != payment.Cancel && err != nil || by.At.Sub(op.At) > repeatable {
+	if (op.Kind != payment.Cancel && err != nil) || by.At.Sub(op.At) > repeatable {
 		return s.lookUpOutcome(callCtx, by, t, c, op, &payment.Rejection{Reason: "expired"})
 	}
 	out, err := s.perform(callCtx, t, c, op, plan)
@@ -104,7 +104,7 @@ func (s *Service) outcome(
 		return out, err
 	}
 	_, isUnsettled := errors.AsType[*payment.UnsettledError](err)
-	if isUnsettled || op.Repeated && !payment.OutcomeUnknown(err) {
+	if isUnsettled || (op.Repeated && !payment.OutcomeUnknown(err)) {
 		return s.lookUpOutcome(callCtx, by, t, c, op, err)
 	}
 	return out, err

@@ -148,7 +148,7 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 		}
 		isLimited := payment.NoEffect(err)
 		_, wasKept := errors.AsType[*payment.KeptFailure](err)
-		if wasKept || err != nil && !isLimited && !payment.OutcomeUnknown(err) {
+		if wasKept || (err != nil && !isLimited && !payment.OutcomeUnknown(err)) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		waits.least = 0
@@ -158,7 +158,7 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 		if isLimited && open {
 			err = &payment.UnsettledError{Refusal: err.Error()}
 		}
-		open = open || err != nil && !isLimited
+		open = open || (err != nil && !isLimited)
 		return struct{}{}, err
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(timeLeft(ctx)))
 	return out, err

@@ -33,7 +33,7 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payme
 		return nil, err
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, payment.ErrNoCustomer) || err == nil && c.ID == "" {
+	if errors.Is(err, payment.ErrNoCustomer) || (err == nil && c.ID == "") {
 		return nil, payment.ErrNoSubscription
 	}
 	if err != nil {

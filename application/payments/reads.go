@@ -52,7 +52,7 @@ func (s *Service) refreshWithinPatience(
 		return tolerant(s.refresh(ctx, callCtx, by, t, c, p))
 	})
 	if errors.Is(err, errSlow) || errors.Is(err, payment.ErrGateway) ||
-		(payment.OutcomeUnknown(err) || payment.NoEffect(err)) && ctx.Err() == nil {
+		((payment.OutcomeUnknown(err) || payment.NoEffect(err)) && ctx.Err() == nil) {
 		return reading{customer: c}, true, nil
 	}
 	return r, false, err

@@ -60,8 +60,8 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 			}
 			wantErr(t, s.Receive(s.ctx, "org", tt.kind, []byte(tt.body), payment.Sign(key, []byte(tt.body), tt.at),
 				now), tt.want)
-			if j, queued := s.queued[payment.EventsJob]; queued != tt.queued || queued &&
-				(j.Subject != "cus_1" || j.Workspace != "acme") {
+			if j, queued := s.queued[payment.EventsJob]; queued != tt.queued ||
+				(queued && (j.Subject != "cus_1" || j.Workspace != "acme")) {
 				t.Errorf("queued %+v", s.queued)
 			}
 		})

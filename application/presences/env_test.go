@@ -96,7 +96,7 @@ func newEnv(t *testing.T) *env {
 				return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User))
 			}) {
 				if o := (presence.DueEntry{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) &&
-					(r.Due.After(after.Due) || r.Due.Equal(after.Due) && r.User > after.User) && len(out) < limit {
+					(r.Due.After(after.Due) || (r.Due.Equal(after.Due) && r.User > after.User)) && len(out) < limit {
 					out = append(out, o)
 				}
 			}

@@ -29,7 +29,7 @@ func TestAResumedWatchDoesNotHearOfWhoIsInvisible(t *testing.T) {
 				told := r.told
 				time.Sleep(100 * time.Millisecond)
 				b, err := r.watch.Next(t.Context())
-				if must(t, err); b != nil && len(b.Views)+len(b.Gone) > 0 || r.told != told {
+				if must(t, err); (b != nil && len(b.Views)+len(b.Gone) > 0) || r.told != told {
 					t.Errorf("%s hears %+v", r.by.User, b)
 				}
 			}

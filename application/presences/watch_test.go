@@ -159,7 +159,7 @@ func TestWhoIsInvisibleIsNotHeardOf(t *testing.T) {
 				send(t, n, bob, beat(fmt.Sprint("device", i)))
 				send(t, n, bob, saying(fmt.Sprint(i)))
 				time.Sleep(100 * time.Millisecond)
-				if b, err := r.watch.Next(t.Context()); err != nil || b != nil && len(b.Views)+len(b.Gone) > 0 {
+				if b, err := r.watch.Next(t.Context()); err != nil || (b != nil && len(b.Views)+len(b.Gone) > 0) {
 					t.Errorf("%s hears %+v, %v", r.by.User, b, err)
 				}
 			}

@@ -393,5 +393,5 @@ func (s *Service) findWanted(
 // isRefusal reports whether err is a response to the caller, and not an outage.
 func isRefusal(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Kind == fault.NotFound || isIncludeError(err)
+	return (ok && f.Kind == fault.NotFound) || isIncludeError(err)
 }

@@ -232,7 +232,7 @@ func authorOf(
 ) (identity.Actor, error) {
 	author := identity.Deputy(by, r.By, r.Key, r.Ceiling)
 	u, memberships, err := tx.Users.Get(ctx, by.Org, r.By)
-	if errors.Is(err, account.ErrUserNotFound) || err == nil && !u.DisabledAt.IsZero() {
+	if errors.Is(err, account.ErrUserNotFound) || (err == nil && !u.DisabledAt.IsZero()) {
 		return author, nil
 	}
 	if err != nil {
@@ -240,7 +240,7 @@ func authorOf(
 	}
 	if r.Key != "" {
 		k, err := tx.Keys.Get(ctx, r.Workspace, r.Key)
-		if errors.Is(err, account.ErrKeyNotFound) || err == nil && !k.Live(by.At) {
+		if errors.Is(err, account.ErrKeyNotFound) || (err == nil && !k.Live(by.At)) {
 			return author, nil
 		}
 		if err != nil {

@@ -135,7 +135,7 @@ func TestWhatARequestActsWith(t *testing.T) {
 			}
 			_, err := s.Decide(s.ctx, manager, "tpl", r.ID, prompt.Decision{Approves: true})
 			wantErr(t, err, nil)
-			if v.Frozen != tt.activated || !tt.activated && cause != prompt.AccessLost {
+			if v.Frozen != tt.activated || (!tt.activated && cause != prompt.AccessLost) {
 				t.Errorf("activated: %v, cause %q", v.Frozen, cause)
 			}
 		})

@@ -64,7 +64,7 @@ func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.I
 		return err
 	}
 	others, err := tx.PromptLists.Includers(ctx, by, id, refs, false, maxCounted)
-	if err != nil || len(chats) == 0 && len(others) == 0 {
+	if err != nil || (len(chats) == 0 && len(others) == 0) {
 		return err
 	}
 	uses := slices.Concat(chats, others)

@@ -101,7 +101,7 @@ func TestVersion(t *testing.T) {
 			s.expectGetVersion(tt.by, ref, tt.v)
 			of, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (of.ID != "tpl" || v != tt.v) || tt.want != nil && (of != nil || v != nil) {
+			if (tt.want == nil && (of.ID != "tpl" || v != tt.v)) || (tt.want != nil && (of != nil || v != nil)) {
 				t.Errorf("Version = %+v, %+v", of, v)
 			}
 		})

@@ -70,7 +70,7 @@ func (s *Service) trackedOf(src *source.Source) string { return s.shapeOf(src) +
 // were added, changed and removed. by is the system. It does nothing for a source that is gone, paused or not compared.
 func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) error {
 	src, err := s.get(ctx, by, id, source.Use)
-	if errors.Is(err, source.ErrNotFound) || err == nil && (src.Paused != "" || src.ChangeKey == "") {
+	if errors.Is(err, source.ErrNotFound) || (err == nil && (src.Paused != "" || src.ChangeKey == "")) {
 		return nil
 	}
 	if err != nil {

@@ -107,7 +107,7 @@ func newEnv(t *testing.T) *env {
 		})
 	withCredential := func(ctx context.Context, by identity.Actor, id connection.ID,
 		do func(context.Context, ports.Warehouse, ports.Target) error) error {
-		if by.Workspace != acme || id != "con" && id != "con_google" {
+		if by.Workspace != acme || (id != "con" && id != "con_google") {
 			t.Errorf("%s of %s was to be lent", id, by.Workspace)
 		}
 		s.sessions++

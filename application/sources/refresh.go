@@ -161,7 +161,7 @@ func (s *Service) whileUnchanged(
 			case <-tick.C:
 			}
 			latest, err := s.sources.Get(ctx, by.Workspace, src.ID)
-			if errors.Is(err, source.ErrNotFound) || err == nil && latest.Revision != src.Revision {
+			if errors.Is(err, source.ErrNotFound) || (err == nil && latest.Revision != src.Revision) {
 				cancel(errOvertaken)
 			}
 		}

@@ -276,7 +276,7 @@ func (r *rowReader) take(b column.Batch) error {
 				r.bytes -= len(*c)
 			}
 		}
-		if r.read == r.maxRows || r.bytes < 0 && r.read > 0 || r.query.Limit > 0 && r.emitted == r.query.Limit {
+		if r.read == r.maxRows || (r.bytes < 0 && r.read > 0) || (r.query.Limit > 0 && r.emitted == r.query.Limit) {
 			r.more, r.cut = true, r.query.Limit == 0 || r.emitted < r.query.Limit
 			r.repeated = r.key != "" && equal(cells[len(r.names)], r.last.Place)
 			return errEnough
@@ -311,7 +311,7 @@ func (r *rowReader) emit(number int, cells []*string) error {
 		if f.Unique && r.distinct != nil && !value.IsNull() && !r.distinct.add(f.Key, value) {
 			value, reason = column.Value{}, column.Duplicate
 		}
-		if want, ok := r.filters[i]; ok && (reason != "" && reason != column.Missing || value != want) {
+		if want, ok := r.filters[i]; ok && ((reason != "" && reason != column.Missing) || value != want) {
 			return nil
 		}
 		if r.fullRow.Values[i] = value; reason == "" {
@@ -376,7 +376,7 @@ func (r *rowReader) end() (RowsEnd, error) {
 	return out, err
 }
 
-func equal(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+func equal(a, b *string) bool { return (a == nil && b == nil) || (a != nil && b != nil && *a == *b) }
 
 // clone returns a copy of a text that may change.
 func clone(text *string) *string {

@@ -67,7 +67,7 @@ func (s *Service) Validation(
 // by is the system. It returns nil for a source that is gone.
 func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id source.ID) error {
 	v, err := s.validations.Validation(ctx, by.Workspace, id)
-	if errors.Is(err, source.ErrNotFound) || err == nil && (v.State == "" || v.HasEnded()) {
+	if errors.Is(err, source.ErrNotFound) || (err == nil && (v.State == "" || v.HasEnded())) {
 		return nil
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, endpoint we
 		return nil // it has recovered, or a user disabled it
 	}
 	m, err := s.workspaces.Member(ctx, e.Org, e.Workspace, e.Owner)
-	if errors.Is(err, account.ErrMemberNotFound) || err == nil && (m.Role < identity.Admin || m.Email == "") {
+	if errors.Is(err, account.ErrMemberNotFound) || (err == nil && (m.Role < identity.Admin || m.Email == "")) {
 		return nil
 	}
 	if err != nil {

@@ -135,7 +135,7 @@ func (c *call) url(base *url.URL) (string, error) {
 
 // safe reports whether the call can be repeated although an attempt may have taken effect.
 func (c *call) safe() bool {
-	return c.keyed || c.repeatable || c.method != http.MethodPost && c.method != http.MethodPatch
+	return c.keyed || c.repeatable || (c.method != http.MethodPost && c.method != http.MethodPatch)
 }
 
 // send makes a call, and decodes the body of its response.

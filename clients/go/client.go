@@ -88,7 +88,7 @@ type Outcome struct {
 // it are ignored. New returns ErrSecret for a token that cannot be one.
 func New(base, token string, options ...ClientOption) (*Client, error) {
 	parsed, err := url.Parse(base)
-	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" {
 		return nil, fmt.Errorf("atrium: the address of the server must be an http or https URL, such as " +
 			"https://atrium.example.com")
 	}

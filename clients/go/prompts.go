@@ -190,7 +190,7 @@ func (p *Prompts) refresh(ctx context.Context, key promptKey, entry *promptEntry
 		entry.confirmed = p.now()
 		return
 	}
-	if failed, ok := errors.AsType[*Error](err); entry.prepared == nil || ok && isRevoked(failed.Status) {
+	if failed, ok := errors.AsType[*Error](err); entry.prepared == nil || (ok && isRevoked(failed.Status)) {
 		if p.entries[key] == entry {
 			delete(p.entries, key)
 		}

@@ -330,7 +330,7 @@ func (p *preparedPrompt) unused(given, bound map[string]any) []string {
 	delete(used, "")
 	names := []string{}
 	for name, value := range given {
-		if _, ok := bound[name]; !used[name] || value != nil && !ok {
+		if _, ok := bound[name]; !used[name] || (value != nil && !ok) {
 			names = append(names, name)
 		}
 	}

@@ -94,7 +94,7 @@ func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlst
 	for _, folder := range foldersInBackup() {
 		root := filepath.Join(c.Data, folder)
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) || err == nil && !entry.Type().IsRegular() {
+			if errors.Is(err, fs.ErrNotExist) || (err == nil && !entry.Type().IsRegular()) {
 				return nil
 			}
 			if err != nil {
@@ -228,7 +228,7 @@ func readBackup(file, folder string) error {
 		}
 		top, _, _ := strings.Cut(header.Name, "/")
 		database := header.Name == databaseInBackup
-		if header.Typeflag != tar.TypeReg || !database && !slices.Contains(foldersInBackup(), top) {
+		if header.Typeflag != tar.TypeReg || (!database && !slices.Contains(foldersInBackup(), top)) {
 			return fmt.Errorf("it contains %q, which is never in a backup", header.Name)
 		}
 		isComplete = isComplete || database

@@ -110,7 +110,7 @@ func (h *healthcheckCommand) Run(p *process) error {
 		if err != nil {
 			return fmt.Errorf("server.addr: %w", err)
 		}
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
 			host = "127.0.0.1"
 		}
 		url = "http://" + net.JoinHostPort(host, port)

@@ -39,7 +39,7 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 	}
 	directory := c.Directory(func(string) identity.OrgID { return "" })
 	all := directory.All()
-	i := slices.IndexFunc(all, func(o identity.Org) bool { return o.Slug == d.Org || d.Org == "" && len(all) == 1 })
+	i := slices.IndexFunc(all, func(o identity.Org) bool { return o.Slug == d.Org || (d.Org == "" && len(all) == 1) })
 	if i < 0 {
 		return usageError{errors.New("name a configured org with --org")}
 	}

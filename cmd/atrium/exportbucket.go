@@ -41,7 +41,7 @@ func (c *eventsExportCommand) bucket(location, workspace string) (*exportBucket,
 	if c.Endpoint == "" {
 		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 	}
-	if bucket == "" || err != nil || endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http" {
+	if bucket == "" || err != nil || endpoint.Host == "" || (endpoint.Scheme != "https" && endpoint.Scheme != "http") {
 		return nil, usageError{errors.New("name s3://bucket/prefix, and for --endpoint a URL with https")}
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{

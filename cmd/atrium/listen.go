@@ -45,7 +45,7 @@ const forwardFor = 15 * time.Second
 // Run implements the command.
 func (c *listenCommand) Run(p *process) error {
 	target, err := url.Parse(c.Forward)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
 		return usageError{errors.New("--forward must be a URL: http://localhost:3000/hook")}
 	}
 	key, err := c.signingKey(p)

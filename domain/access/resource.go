@@ -90,7 +90,7 @@ func (r *Resource) Delete(by identity.Actor, o Object, match revision.Match) err
 // workspace. Restoring a live one changes nothing.
 func (r *Resource) Restore(by identity.Actor, o Object) error {
 	role := r.Access(by)
-	isAllowed := role >= Owner || role >= Manager && by.Role >= identity.Admin
+	isAllowed := role >= Owner || (role >= Manager && by.Role >= identity.Admin)
 	switch {
 	case role == None, !isAllowed && !r.DeletedAt.IsZero(): // for everyone else a deleted resource does not exist
 		return o.NotFound

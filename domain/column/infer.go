@@ -117,7 +117,7 @@ func isBoolean(v string) bool { return booleans[strings.ToLower(v)] }
 func isEmail(v string) bool {
 	local, domain, _ := strings.Cut(strings.TrimPrefix(v, "mailto:"), "@")
 	if local == "" || strings.ContainsAny(local, " \t\n\f\r<>()[],;:\"\\") || len(v) > 254 ||
-		len(local) > 64 && utf8.RuneCountInString(local) > 64 {
+		(len(local) > 64 && utf8.RuneCountInString(local) > 64) {
 		return false
 	}
 	labels, length := 1, 0 // of the last label
@@ -200,8 +200,8 @@ func number(v string) (ok, isWhole bool) {
 		return true, !amount
 	}
 	if m := groupedForm().FindStringSubmatch(bare); m != nil {
-		fraction := m[1] != "" && strings.Contains(bare, ".") || m[2] != "" && strings.Contains(bare, ",") ||
-			m[3] != "" && strings.ContainsAny(bare, ".,")
+		fraction := (m[1] != "" && strings.Contains(bare, ".")) || (m[2] != "" && strings.Contains(bare, ",")) ||
+			(m[3] != "" && strings.ContainsAny(bare, ".,"))
 		// 1.234 is more often a fraction than a thousand; 1,234 and 1.234.567 are not.
 		unclear := m[2] != "" && strings.Count(bare, ".") == 1
 		return true, !amount && !fraction && !unclear

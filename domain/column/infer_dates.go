@@ -54,7 +54,7 @@ func isDay(year, month, day string) bool {
 	if err != nil {
 		m = monthByName(month)
 	}
-	if m == 0 || d == 0 || y == 0 && len(year) == 4 {
+	if m == 0 || d == 0 || (y == 0 && len(year) == 4) {
 		return false
 	}
 	if d <= 28 && m <= 12 { // most days, quickly
@@ -70,7 +70,7 @@ func monthByName(s string) int {
 	s = strings.ToLower(s)
 	for m := time.January; m <= time.December; m++ {
 		name := strings.ToLower(m.String())
-		if s == name || s == name[:3] || s == "sept" && m == time.September {
+		if s == name || s == name[:3] || (s == "sept" && m == time.September) {
 			return int(m)
 		}
 	}

@@ -99,7 +99,7 @@ func nameIndex(rows [][]*string) [][]*string {
 				break
 			}
 			n, err := strconv.Atoi(*next[0])
-			if err != nil || counts > 0 && n != first+counts {
+			if err != nil || (counts > 0 && n != first+counts) {
 				counts = 0
 				break
 			}
@@ -145,7 +145,7 @@ func evidence(rows [][]*string, header int) float64 {
 			}
 		case slices.ContainsFunc(values, func(v *string) bool { return v != nil && strings.EqualFold(*v, *c) }):
 			sum += evidenceRepeated
-		case hasValues && (kind != String && kind != Text || allCodes(values)):
+		case hasValues && ((kind != String && kind != Text) || allCodes(values)):
 			sum += evidenceContrast
 		case utf8.RuneCountInString(*c) > maxName:
 			sum += evidenceLong
@@ -253,8 +253,8 @@ func headerScore(rows [][]*string, header, width int) float64 {
 		if isKnown(*c) {
 			knownScore++
 		}
-		if values := columnOf(rows[header+1:], column); Infer(values) != String || filled(values) > 0 &&
-			allCodes(values) {
+		if values := columnOf(rows[header+1:], column); Infer(values) != String ||
+			(filled(values) > 0 && allCodes(values)) {
 			valueScore++
 			if isWord {
 				contrast++
@@ -284,8 +284,8 @@ func isKnown(cell string) bool {
 			found++
 		}
 	}
-	return found*2 > len(all) || found > 0 && usual[all[len(all)-1]] && len(all) <= 3 ||
-		found > 0 && usual[all[0]] && len(all) <= 2
+	return found*2 > len(all) || (found > 0 && usual[all[len(all)-1]] && len(all) <= 3) ||
+		(found > 0 && usual[all[0]] && len(all) <= 2)
 }
 
 // usual are words of names of columns, as Normalise writes them, that are rare as values.

@@ -19,7 +19,7 @@ func isoMoment(text string, withTime bool) (out string, ok bool) {
 		return date, true
 	}
 	const clock = len("T10:00:00")
-	if len(rest) < clock || rest[0] != 'T' && rest[0] != ' ' || !hasForm(rest[1:clock], "00:00:00") ||
+	if len(rest) < clock || (rest[0] != 'T' && rest[0] != ' ') || !hasForm(rest[1:clock], "00:00:00") ||
 		rest[1:3] > "23" || rest[4:6] > "59" || rest[7:9] > "59" {
 		return "", false
 	}
@@ -64,7 +64,7 @@ func hasForm(text, form string) bool {
 		return false
 	}
 	for i := range len(text) {
-		if isDigit(form[i]) != isDigit(text[i]) || !isDigit(form[i]) && text[i] != form[i] {
+		if isDigit(form[i]) != isDigit(text[i]) || (!isDigit(form[i]) && text[i] != form[i]) {
 			return false
 		}
 	}

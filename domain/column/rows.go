@@ -84,7 +84,7 @@ func (r *Rows) All() iter.Seq[[]*string] {
 
 // isWhole reports whether packed has exactly the cells that count and width promise.
 func (r *Rows) isWhole() bool {
-	if r.count < 0 || r.width < 0 || r.count > 0 && (r.width == 0 || r.width > len(r.packed)/r.count) {
+	if r.count < 0 || r.width < 0 || (r.count > 0 && (r.width == 0 || r.width > len(r.packed)/r.count)) {
 		return false // each cell has a byte at least
 	}
 	offset := 0

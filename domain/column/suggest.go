@@ -68,7 +68,7 @@ func preferFilled(worth [][]float64, headers []Header) {
 	for _, scores := range worth {
 		isFilled := false
 		for c, h := range headers {
-			isFilled = isFilled || !h.Empty && scores[c] > 0
+			isFilled = isFilled || (!h.Empty && scores[c] > 0)
 		}
 		for c, h := range headers {
 			if isFilled && h.Empty && scores[c] < scoreChosen {
@@ -160,7 +160,7 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 	for _, h := range headers {
 		c := m.column(h.Name, fieldWords)
 		for i, w := range c.words {
-			if !isNoise(w) && (i == 0 || !generics[w] && !qualifiers[w]) {
+			if !isNoise(w) && (i == 0 || (!generics[w] && !qualifiers[w])) {
 				c.head = c.ids[i]
 			}
 		}

@@ -49,7 +49,7 @@ func TestATransformChangesATextInOneOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.t.Text(&c.text, c.joined)
-			if (got == nil) != (c.want == "") || got != nil && *got != c.want {
+			if (got == nil) != (c.want == "") || (got != nil && *got != c.want) {
 				t.Errorf("%v", got)
 				if got != nil {
 					t.Errorf("%q, want %q", *got, c.want)

@@ -50,8 +50,8 @@ func StyleOf(cells []*string) Style {
 		}
 		v := strings.TrimSpace(*c)
 		if m := numericDate.FindStringSubmatch(v); m != nil {
-			days = days || isDay(m[3], m[2], m[1]) && !isDay(m[3], m[1], m[2])
-			months = months || isDay(m[3], m[1], m[2]) && !isDay(m[3], m[2], m[1])
+			days = days || (isDay(m[3], m[2], m[1]) && !isDay(m[3], m[1], m[2]))
+			months = months || (isDay(m[3], m[1], m[2]) && !isDay(m[3], m[2], m[1]))
 			continue
 		}
 		bare, _, _ := amount(v)
@@ -79,7 +79,7 @@ func StyleOf(cells []*string) Style {
 func decimalOf(bare string) string {
 	point, comma := strings.LastIndex(bare, "."), strings.LastIndex(bare, ",")
 	separator := max(point, comma)
-	if separator < 0 || !plainForm.MatchString(bare) && !groupedForm().MatchString(bare) {
+	if separator < 0 || (!plainForm.MatchString(bare) && !groupedForm().MatchString(bare)) {
 		return ""
 	}
 	last, other := bare[separator:separator+1], ","
@@ -92,7 +92,7 @@ func decimalOf(bare string) string {
 	case strings.Count(bare, last) > 1: // it separates thousands
 		return other
 	case len(bare)-separator-1 != 3 || strings.HasPrefix(strings.TrimLeft(bare, "+-"), "0"+last) ||
-		separator > 3 && !strings.ContainsAny(bare[:1], "+-"):
+		(separator > 3 && !strings.ContainsAny(bare[:1], "+-")):
 		return last
 	}
 	return ""

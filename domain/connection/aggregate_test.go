@@ -256,11 +256,11 @@ func TestVerify(t *testing.T) {
 			if tt.want != nil {
 				return
 			}
-			if f := c.Failure(); (f == nil) != (tt.code == "") || f != nil &&
-				(f.Code != tt.code || f.At != start.Add(time.Minute)) {
+			if f := c.Failure(); (f == nil) != (tt.code == "") ||
+				(f != nil && (f.Code != tt.code || f.At != start.Add(time.Minute))) {
 				t.Errorf("failure %+v", f)
 			}
-			if !c.RevokedAt.IsZero() || c.Status == connection.Active && c.Failures != 0 {
+			if !c.RevokedAt.IsZero() || (c.Status == connection.Active && c.Failures != 0) {
 				t.Errorf("%+v", c)
 			}
 		})

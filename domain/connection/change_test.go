@@ -34,7 +34,7 @@ func TestAConnectionIsRenamedByWhoManagesIt(t *testing.T) {
 				t.Fatalf("error = %v, want %v", err, tt.wrong)
 			}
 			got := recorded(c)
-			if got != tt.recorded || tt.recorded != "" && (c.Name != "The shop" || c.Revision != 2) {
+			if got != tt.recorded || (tt.recorded != "" && (c.Name != "The shop" || c.Revision != 2)) {
 				t.Errorf("recorded %q, name %q, revision %d", got, c.Name, c.Revision)
 			}
 		})

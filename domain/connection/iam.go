@@ -105,7 +105,7 @@ func (c Credential) checkTokens() (errs []fault.Field) {
 		return nil
 	}
 	for _, field := range awsFields {
-		isKnown := isSet(field) || field == FieldAWSRegion && c.RedshiftDatabase().Region != ""
+		isKnown := isSet(field) || (field == FieldAWSRegion && c.RedshiftDatabase().Region != "")
 		if withAWS && !isKnown {
 			note(field, "required", "Give all fields of the AWS key, or none.")
 		}

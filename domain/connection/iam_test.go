@@ -40,7 +40,7 @@ func wantWrong(t *testing.T, err error, want []string) {
 			got = append(got, field.Pointer[len("/credential/"):])
 		}
 	}
-	if !slices.Equal(got, want) || err != nil && got == nil {
+	if !slices.Equal(got, want) || (err != nil && got == nil) {
 		t.Errorf("wrong fields %q, want %q: %v", got, want, err)
 	}
 }

@@ -56,7 +56,7 @@ func TestPrivateKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := connection.ParseRSAKey(tt.text)
-			if (err == nil) != tt.ok || tt.ok && !got.Equal(key) {
+			if (err == nil) != tt.ok || (tt.ok && !got.Equal(key)) {
 				t.Errorf("error = %v", err)
 			}
 			if err != nil && strings.Contains(err.Error(), "secret") {

@@ -82,7 +82,7 @@ func Describe(k Kind) (*Descriptor, bool) {
 // AllowsPort reports whether servers of this kind may use a port. Below 1024 only the usual ones, so
 // that connections cannot be used to reach mail servers and similar services.
 func (d *Descriptor) AllowsPort(port uint16) bool {
-	return slices.Contains(d.Ports, port) || d.OtherPorts && port >= 1024
+	return slices.Contains(d.Ports, port) || (d.OtherPorts && port >= 1024)
 }
 
 func (d *Descriptor) hasSecret(field string) bool { return slices.Contains(d.secrets, field) }

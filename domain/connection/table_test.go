@@ -33,8 +33,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, c := range r.Checks {
-		if (c.Step == connection.TLS) != (c.Result == connection.Failed) || c.Step != connection.TLS &&
-			c.Result != connection.Skipped {
+		if (c.Step == connection.TLS) != (c.Result == connection.Failed) ||
+			(c.Step != connection.TLS && c.Result != connection.Skipped) {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -13,7 +13,7 @@ type Timeouts struct {
 // columns, and SampleError says why. It returns any other error, and all errors if there are no columns either.
 func (p Preview) Sampled(err error) (Preview, error) {
 	code, ok := err.(Code) //nolint:errorlint // kinds return these as they are
-	if !ok || len(p.Columns) == 0 || code != QueryTimeout && code != ResponseTooLarge {
+	if !ok || len(p.Columns) == 0 || (code != QueryTimeout && code != ResponseTooLarge) {
 		return p, err
 	}
 	p.Rows, p.SampleError = nil, code

@@ -43,7 +43,7 @@ func NewRedactor(user identity.UserID, terms []string) *Redactor {
 // if neither named the person.
 func (r *Redactor) Redact(e *Event, data []byte) (result []byte, isChanged bool, err error) {
 	patterns := r.everywhere
-	if e.Actor == r.user || e.Subject == string(r.user) || r.user != "" && bytes.Contains(data, []byte(r.user)) {
+	if e.Actor == r.user || e.Subject == string(r.user) || (r.user != "" && bytes.Contains(data, []byte(r.user))) {
 		patterns = append(patterns[:len(patterns):len(patterns)], r.own...)
 	}
 	if e.Actor == r.user && e.Request.Address != "" {

@@ -32,7 +32,7 @@ func Refused(by identity.Actor, operation string, deletes bool, err error) Note 
 		return Note{}
 	}
 	onlyDeletes, isKnown := refusals[f.Code]
-	if !isKnown || onlyDeletes && !deletes || by.Workspace == "" {
+	if !isKnown || (onlyDeletes && !deletes) || by.Workspace == "" {
 		return Note{}
 	}
 	return Note{

@@ -15,7 +15,7 @@ func TestParseRole(t *testing.T) {
 	} {
 		t.Run("a "+name, func(t *testing.T) {
 			got := identity.ParseRole(name)
-			if got != want || got != identity.NoRole && got.String() != name {
+			if got != want || (got != identity.NoRole && got.String() != name) {
 				t.Errorf("ParseRole = %d", got)
 			}
 		})

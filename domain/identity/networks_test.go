@@ -28,8 +28,8 @@ func TestNetworksContain(t *testing.T) {
 				t.Errorf("Contain = %v", got)
 			}
 			by := identity.Actor{Networks: office, Request: identity.Request{Address: address}}
-			if err := by.CheckAddress(); want != (err == nil) || !want &&
-				!errors.Is(err, identity.ErrAddressNotAllowed) {
+			if err := by.CheckAddress(); want != (err == nil) ||
+				(!want && !errors.Is(err, identity.ErrAddressNotAllowed)) {
 				t.Errorf("CheckAddress = %v", err)
 			}
 			if !identity.Networks("").Contain(address) {

@@ -44,7 +44,7 @@ func TestScopesAllow(t *testing.T) {
 				t.Errorf("Allow = %v", got)
 			}
 			err := identity.Actor{Scopes: s}.RequireScope(tt.need)
-			if tt.want != (err == nil) || !tt.want && !errors.Is(err, identity.ErrScopeRequired) {
+			if tt.want != (err == nil) || (!tt.want && !errors.Is(err, identity.ErrScopeRequired)) {
 				t.Errorf("RequireScope = %v", err)
 			}
 			if !tt.want && !strings.Contains(err.Error(), string(tt.need)) {

@@ -62,7 +62,7 @@ func TestChanged(t *testing.T) {
 		"the composed form of what it is": {"A\u0308nn", text("Änn"), text("Änn")},
 	} {
 		got := naming.Changed(tt.old, tt.next)
-		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
+		if (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -22,7 +22,7 @@ func TestCut(t *testing.T) {
 				read = append(read, i)
 			}
 			cut := page.Cut(read, q.Limit, strconv.Itoa)
-			if len(cut.Items) > limit || cut.Next != "" && len(cut.Items) < limit {
+			if len(cut.Items) > limit || (cut.Next != "" && len(cut.Items) < limit) {
 				t.Fatalf("a page of %d, next %q", len(cut.Items), cut.Next)
 			}
 			all = append(all, cut.Items...)

@@ -135,6 +135,6 @@ func (c *Customer) unpaused() error {
 // few times within weeks, which never reaches the limit.
 func (e *Event) TellsOfDecline() bool {
 	object, outcome, _ := strings.Cut(e.Type, ".")
-	return object == "setup_intent" && outcome == "setup_failed" || object == "payment_intent" &&
-		outcome == "payment_failed"
+	return (object == "setup_intent" && outcome == "setup_failed") || (object == "payment_intent" &&
+		outcome == "payment_failed")
 }

@@ -104,8 +104,8 @@ func TestNewUsageReport(t *testing.T) {
 	} {
 		by := identity.Actor{Org: "org", Workspace: "acme", User: "ann", Role: tt.role, Ceiling: identity.Owner}
 		got, err := payment.NewUsageReport(by, metered, tt.feature, tt.quantity, "k", payment.Period{})
-		if !errors.Is(err, tt.want) || tt.want == nil &&
-			got != (payment.UsageReport{Feature: tt.feature, Quantity: tt.quantity, Key: "k"}) {
+		if !errors.Is(err, tt.want) ||
+			(tt.want == nil && got != (payment.UsageReport{Feature: tt.feature, Quantity: tt.quantity, Key: "k"})) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

@@ -217,7 +217,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 	if err != nil || op == nil {
 		return err == nil, err
 	}
-	if op.Resell && !op.AtRenewal || op.Pause != nil && !*op.Pause {
+	if (op.Resell && !op.AtRenewal) || (op.Pause != nil && !*op.Pause) {
 		if err := c.unpaused(); err != nil {
 			return false, err
 		}

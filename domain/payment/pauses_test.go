@@ -59,7 +59,7 @@ func TestPauses(t *testing.T) {
 			}
 			if op := tt.c.Pending; op != nil && tt.ch.Pause != nil {
 				a := op.Amendment(payment.Plan{})
-				if *a.Pause != *tt.ch.Pause || a.Resell || !*a.Pause && a.PaidUntil.IsZero() {
+				if *a.Pause != *tt.ch.Pause || a.Resell || (!*a.Pause && a.PaidUntil.IsZero()) {
 					t.Errorf("%+v", a)
 				}
 			}

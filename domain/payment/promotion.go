@@ -99,7 +99,7 @@ func (p *Promotion) deduction(amount int64) int64 {
 func sameCode(a, b string) bool { return strings.EqualFold(a, b) }
 
 // sameDiscount compares two discounts, either of which may be nil.
-func sameDiscount(a, b *Discount) bool { return a == b || a != nil && b != nil && *a == *b }
+func sameDiscount(a, b *Discount) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
 // promotionsWithin is how long an invalid promotion code counts.
 const promotionsWithin = time.Hour
@@ -148,7 +148,7 @@ func (c *Customer) UsesCode(key string, w SubscribeRequest) bool {
 		return false
 	}
 	s := c.Subscription
-	return s == nil || s.Status == Incomplete && s.Key != key && !c.waitsFor(w)
+	return s == nil || (s.Status == Incomplete && s.Key != key && !c.waitsFor(w))
 }
 
 // waitsFor reports whether the subscription is an incomplete one that a request asks for.

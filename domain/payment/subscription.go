@@ -152,7 +152,7 @@ func (c *Customer) applySubscriptions(by identity.Actor, subscriptions []Gateway
 	for _, h := range slices.SortedFunc(slices.Values(subscriptions), oldestFirst) {
 		if h.Status.Live() {
 			live = append(live, h.ID)
-			if current == nil || current.Status == Incomplete && h.Status != Incomplete {
+			if current == nil || (current.Status == Incomplete && h.Status != Incomplete) {
 				current = h.subscription(plans, c.Subscription)
 			}
 		}

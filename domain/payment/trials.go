@@ -11,7 +11,7 @@ type TrialRules struct {
 
 // Exclusive reports whether only one workspace can have a trial with marks of a kind.
 func (r TrialRules) Exclusive(k TrialMarkKind) bool {
-	return k == EmailMark && r.OncePerEmail || k == CardMark && r.OncePerCard
+	return (k == EmailMark && r.OncePerEmail) || (k == CardMark && r.OncePerCard)
 }
 
 // TrialMarkKind is a kind of TrialMark.

@@ -143,7 +143,7 @@ func (c *Customer) Remove(by identity.Actor, now time.Time, id, replacement Meth
 
 // charged reports whether the customer is, or is about to be, charged for something.
 func (c *Customer) charged() bool {
-	return c.Subscription != nil || c.Pending != nil && c.Pending.Kind == Subscribe
+	return c.Subscription != nil || (c.Pending != nil && c.Pending.Kind == Subscribe)
 }
 
 // Removed deletes a method that the gateway has removed.

@@ -21,7 +21,7 @@ func (r *Record) Shift(d time.Duration, now time.Time) {
 
 // shift moves t by d, at most to now. If the clock was ahead, times before now were not recorded by it.
 func shift(t time.Time, d time.Duration, now time.Time) time.Time {
-	if t.IsZero() || d < 0 && !t.After(now) {
+	if t.IsZero() || (d < 0 && !t.After(now)) {
 		return t
 	}
 	return earlier(t.Add(d), now)

@@ -277,7 +277,7 @@ func (r *Record) Equal(previous *Record) bool {
 
 // IsNewerThan reports whether r has a later visible change than was, another copy of the same user's record.
 func (r *Record) IsNewerThan(previous *Record) bool {
-	return r.Generation > previous.Generation || r.Generation == previous.Generation && r.Seq > previous.Seq
+	return r.Generation > previous.Generation || (r.Generation == previous.Generation && r.Seq > previous.Seq)
 }
 
 // Copy returns a copy of r that shares no mutable data with it.

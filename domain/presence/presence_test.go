@@ -305,8 +305,8 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				refreshed := quick.Refresh(ann, &h, now)
 				must(t, r.Beat(ann, h, now))
 				// The short path gives the same result as the long path, and no visible change.
-				if want := r.EqualVisible(previous); refreshed && !(want && quick.Equal(r)) || !refreshed &&
-					!quick.Equal(previous) {
+				if want := r.EqualVisible(previous); (refreshed && !(want && quick.Equal(r))) ||
+					(!refreshed && !quick.Equal(previous)) {
 					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
 				}
 				if settled := previous.Copy(); !refreshed && !h.Claims() && r.EqualVisible(previous) {
@@ -339,15 +339,15 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			if got, _ := r.Actual(now); got != status {
 				t.Fatalf("%s, want %s", got, status)
 			}
-			if public := r.Public(now); want == presence.ManualInvisible && public != presence.Offline ||
-				want != presence.ManualInvisible && public != status {
+			if public := r.Public(now); (want == presence.ManualInvisible && public != presence.Offline) ||
+				(want != presence.ManualInvisible && public != status) {
 				t.Fatalf("others see %s, want %s", public, status)
 			}
 			// Nothing visible changes before it is due.
 			settled := r.Copy()
 			settled.Settle(now)
-			if !settled.Due.IsZero() && settled.Public(settled.Due.Add(-time.Microsecond)) != settled.Shown ||
-				settled.Due.IsZero() && len(settled.Devices) > 0 {
+			if (!settled.Due.IsZero() && settled.Public(settled.Due.Add(-time.Microsecond)) != settled.Shown) ||
+				(settled.Due.IsZero() && len(settled.Devices) > 0) {
 				t.Fatalf("shown as %s until %v, but %+v", settled.Shown, settled.Due, settled)
 			}
 		}

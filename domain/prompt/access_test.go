@@ -336,7 +336,7 @@ func TestParseAccess(t *testing.T) {
 		"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager, "owner": access.None,
 		"": access.None, "Viewer": access.None, "admin": access.None,
 	} {
-		if got := access.Parse(name); got != want || got != access.None && got.String() != name {
+		if got := access.Parse(name); got != want || (got != access.None && got.String() != name) {
 			t.Errorf("ParseAccess(%q) = %q", name, got)
 		}
 	}

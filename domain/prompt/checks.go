@@ -95,7 +95,7 @@ func (c *Check) check() error {
 	}
 	if c.URL != "" {
 		u, err := url.Parse(c.URL)
-		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "https" && u.Scheme != "http") {
 			errs.Add("/url", "invalid_format", "Must be an http or https URL without a user.")
 		}
 	}

@@ -239,8 +239,8 @@ func TestUndeclared(t *testing.T) {
 					got = append(got, field.Pointer+" "+field.Detail)
 				}
 			}
-			if !slices.Equal(got, tt.want) || (err != nil) != (tt.want != nil) || err != nil &&
-				!errors.Is(err, ErrUndeclaredVariable) {
+			if !slices.Equal(got, tt.want) || (err != nil) != (tt.want != nil) ||
+				(err != nil && !errors.Is(err, ErrUndeclaredVariable)) {
 				t.Errorf("error = %v %q, want %q", err, got, tt.want)
 			}
 		})

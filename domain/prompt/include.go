@@ -244,7 +244,7 @@ func inclusions(nodes []mustache.Node) func(func(mustache.Node) bool) {
 	var walk func(nodes []mustache.Node, yield func(mustache.Node) bool) bool
 	walk = func(nodes []mustache.Node, yield func(mustache.Node) bool) bool {
 		for _, n := range nodes {
-			if n.Kind == mustache.Partial && !yield(n) || !walk(n.Nodes, yield) {
+			if (n.Kind == mustache.Partial && !yield(n)) || !walk(n.Nodes, yield) {
 				return false
 			}
 		}

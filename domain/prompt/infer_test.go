@@ -94,8 +94,8 @@ func TestInferredVariablesSuffice(t *testing.T) {
 			t.Fatalf("%q gives %+v, %v", c.Text, out, err)
 		}
 		strict, err := c.Render(values, Strict)
-		if (err == nil) != (len(out.Missing) == 0) || err == nil && strict.Text != out.Text ||
-			err != nil && !errors.Is(err, ErrMissingVariables) {
+		if (err == nil) != (len(out.Missing) == 0) || (err == nil && strict.Text != out.Text) ||
+			(err != nil && !errors.Is(err, ErrMissingVariables)) {
 			t.Fatalf("%q without %q gives %+v, %v", c.Text, out.Missing, strict, err)
 		}
 	})

@@ -61,7 +61,7 @@ func covered(t *testing.T, text string, nodes []mustache.Node, from, to int) str
 			t.Errorf("%q: a tag is taken for text", text)
 		}
 		for i, inner := range n.Nodes {
-			if inner.Start < n.Start || inner.End > n.End || i > 0 && inner.Start < n.Nodes[i-1].End {
+			if inner.Start < n.Start || inner.End > n.End || (i > 0 && inner.Start < n.Nodes[i-1].End) {
 				t.Errorf("%q: what is in a section stands outside of it", text)
 			}
 		}

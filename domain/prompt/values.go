@@ -111,7 +111,7 @@ func (c Content) unused(values, bound map[string]any, parts []part) []string {
 	delete(uses, "") // of messages that are not placeholders
 	var names []string
 	for name, value := range values {
-		if _, ok := bound[name]; !uses[name] || value != nil && !ok {
+		if _, ok := bound[name]; !uses[name] || (value != nil && !ok) {
 			names = append(names, name)
 		}
 	}

@@ -40,7 +40,7 @@ func (v Variable) check(pointer string, errs *fault.Fields) {
 	}
 	if value, err := v.defaultValue(); hasLongNumber(value) {
 		errs.Add(pointer+"/default", "too_long", numberRule)
-	} else if err != nil || v.Default != nil && !fits(v.Type, value) {
+	} else if err != nil || (v.Default != nil && !fits(v.Type, value)) {
 		errs.Add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 	} else if v.Default != nil && !v.allows(value) {
 		errs.Add(pointer+"/default", "not_allowed_value", "Must be one of enum.")

@@ -174,7 +174,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) 
 		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
 	}}
 	t.AllVersions.add(v.info())
-	if len(v.Labels) > 0 || d.Copied != nil && d.Copied.Frozen {
+	if len(v.Labels) > 0 || (d.Copied != nil && d.Copied.Frozen) {
 		t.freeze(v.info())
 	}
 	t.Record(by, "prompt_version.created", string(t.ID),
@@ -205,7 +205,7 @@ func (c VersionChanges) apply(t Type, old Content) (Content, error) {
 	if c.Content == nil {
 		return old, nil
 	}
-	infer := c.InferVariables || !c.VariablesDeclared && old.isInferred()
+	infer := c.InferVariables || (!c.VariablesDeclared && old.isInferred())
 	return c.Content(old).checked(t, !infer)
 }
 

@@ -118,7 +118,7 @@ func TestPlace(t *testing.T) {
 		"Äpfel":            {"Äpfel.md", false},
 	} {
 		path, named := promptfile.Place(name)
-		if named != want.named || !named && path != want.path || strings.ContainsAny(path, ":?") {
+		if named != want.named || (!named && path != want.path) || strings.ContainsAny(path, ":?") {
 			t.Errorf("%q is at %s, %v", name, path, named)
 		}
 		if _, err := promptfile.Named(path); err != nil {

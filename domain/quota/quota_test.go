@@ -92,8 +92,8 @@ func TestPlanLimit(t *testing.T) {
 		if e.Lifted != nil {
 			got = e.Lifted.ID
 		}
-		if got != tt.lifted || e.Limit != 1 || !e.Plan || e.Kind != quota.Members || e.Lifted != nil &&
-			!strings.Contains(err.Error(), e.Lifted.Name) {
+		if got != tt.lifted || e.Limit != 1 || !e.Plan || e.Kind != quota.Members ||
+			(e.Lifted != nil && !strings.Contains(err.Error(), e.Lifted.Name)) {
 			t.Errorf("%d members: %+v, lifted by %q", tt.used, e, got)
 		}
 	}

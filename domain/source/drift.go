@@ -103,10 +103,10 @@ func (s *Source) successor(f *column.Field, place int, columns []column.Header, 
 		candidates++
 		leftName, right := neighbour(columns, i-1), neighbour(columns, i+1)
 		hasLeft, hasRight := neighbour(s.Columns, place-1) == leftName, neighbour(s.Columns, place+1) == right
-		if hasLeft && hasRight || i == place && (hasLeft || hasRight || len(columns) == len(s.Columns)) {
+		if (hasLeft && hasRight) || (i == place && (hasLeft || hasRight || len(columns) == len(s.Columns))) {
 			return c.Name
 		}
-		if hasLeft && leftName != "" || hasRight && right != "" {
+		if (hasLeft && leftName != "") || (hasRight && right != "") {
 			neighbourName = c.Name
 		}
 	}

@@ -341,8 +341,8 @@ func TestFailuresAreToldApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, ok := source.FailureOf(tt.err, connection.Postgres, start)
-			if ok != (tt.code != "") || ok && (f.Code != tt.code || f.Transient != tt.transient || f.Hint == "" ||
-				!f.At.Equal(start)) {
+			if ok != (tt.code != "") || (ok && (f.Code != tt.code || f.Transient != tt.transient || f.Hint == "" ||
+				!f.At.Equal(start))) {
 				t.Errorf("FailureOf = %+v, %v", f, ok)
 			}
 		})

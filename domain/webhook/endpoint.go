@@ -283,7 +283,7 @@ func (e *Endpoint) Status() Status {
 }
 
 // NeedsAttention reports whether e has failed for an hour, or Atrium has disabled it.
-func (e *Endpoint) NeedsAttention() bool { return e.Told || !e.Enabled && e.Reason != "" }
+func (e *Endpoint) NeedsAttention() bool { return e.Told || (!e.Enabled && e.Reason != "") }
 
 // IsTriedAlone reports whether e gets one delivery at a time, because the last ones failed.
 func (e *Endpoint) IsTriedAlone() bool { return e.Failures >= SoloFailures }
@@ -292,7 +292,7 @@ func (e *Endpoint) IsTriedAlone() bool { return e.Failures >= SoloFailures }
 func (e *Endpoint) Gets(kind string) bool {
 	return slices.ContainsFunc(e.Events, func(p string) bool {
 		noun, isNoun := strings.CutSuffix(p, ".*")
-		return p == "*" || p == kind || isNoun && strings.HasPrefix(kind, noun+".")
+		return p == "*" || p == kind || (isNoun && strings.HasPrefix(kind, noun+"."))
 	})
 }
 

@@ -26,7 +26,7 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 			return err
 		}
 		if entry.IsDir() {
-			if path != root && strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" {
+			if (path != root && strings.HasPrefix(entry.Name(), ".")) || entry.Name() == "node_modules" {
 				return filepath.SkipDir
 			}
 			return nil

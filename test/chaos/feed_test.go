@@ -114,7 +114,7 @@ func (f *feed) follow(ctx context.Context, reader, node int) {
 			f.got(reader, node, value)
 		case "id":
 			seq, err := strconv.ParseInt(value, 10, 64)
-			if last := f.places[reader]; err != nil || seq != last && seq != last+1 {
+			if last := f.places[reader]; err != nil || (seq != last && seq != last+1) {
 				f.t.Errorf("reader %d was at %d and is at %s", reader, last, value)
 			}
 		}

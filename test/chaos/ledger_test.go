@@ -127,7 +127,7 @@ func (g *ledger) lost(t *testing.T, db *sql.DB) (out []string) {
 			found[id] = value
 		}
 		for id, value := range reached {
-			if most, told := g.sent[kind][id]; found[id] < value || told && found[id] > most {
+			if most, told := g.sent[kind][id]; found[id] < value || (told && found[id] > most) {
 				out = append(out, fmt.Sprintf("%s %s of %d, which is %d", kind, id, value, found[id]))
 			}
 		}

@@ -135,8 +135,8 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 	l.excuse = func(a *answer) string {
 		mu.Lock()
 		defer mu.Unlock()
-		if begun.IsZero() || !tr.may[a.status] && a.status != 409 || !ended.IsZero() &&
-			a.begun.After(ended.Add(recoveredWithin)) {
+		if begun.IsZero() || (!tr.may[a.status] && a.status != 409) ||
+			(!ended.IsZero() && a.begun.After(ended.Add(recoveredWithin))) {
 			return ""
 		}
 		refused[a.status]++

@@ -60,7 +60,7 @@ func (g *thing) least(node int, at time.Time) (least confirmation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.confirmed {
-		if c.at.Before(at.Add(-staleFor)) || c.node == node && c.at.Before(at) {
+		if c.at.Before(at.Add(-staleFor)) || (c.node == node && c.at.Before(at)) {
 			if c.revision > least.revision {
 				least = c
 			}
@@ -168,7 +168,7 @@ func (s *staleness) revoke(ctx context.Context) {
 					late := !since.IsZero() && (node == at || sent.Sub(since) > staleFor)
 					switch {
 					case ctx.Err() != nil:
-					case err != nil || status != http.StatusOK && status != http.StatusUnauthorized:
+					case err != nil || (status != http.StatusOK && status != http.StatusUnauthorized):
 						s.t.Errorf("with a key: %d, %v", status, err)
 					case status == http.StatusOK && late:
 						s.t.Errorf("node %d accepts a key %v after node %d has revoked it", node, sent.Sub(since), at)
@@ -256,7 +256,7 @@ func TestNoAnswerIsOlderThanItMayBe(t *testing.T) {
 			all.Go(func() { // a node that is stopped most of the time needs a while on a busy machine
 				defer cancel()
 				begun, lasts := time.Now(), proof.Sample(time.Minute, 30*time.Minute)
-				for time.Since(begun) < lasts || time.Since(begun) < patience && !s.isEnough() {
+				for time.Since(begun) < lasts || (time.Since(begun) < patience && !s.isEnough()) {
 					time.Sleep(10 * time.Millisecond)
 				}
 			})

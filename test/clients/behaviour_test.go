@@ -147,7 +147,7 @@ func (tt attemptCase) run(t *testing.T, s *session) {
 		}
 	}
 	isCreate := c.Name == "promptTemplates.create"
-	if len(keys) != 1 || isCreate && keys[""] {
+	if len(keys) != 1 || (isCreate && keys[""]) {
 		t.Errorf("the attempts have the keys %v, want the same", keys)
 	}
 	if r.Error != nil || !isCreate {

@@ -196,8 +196,8 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 		t.Fatalf("%+v", w)
 	}
 	for _, m := range w.Methods {
-		if m.Type != "card" || m.ID == one && (m.Brand != "visa" || m.Last4 != "4242") || m.ID == two &&
-			(m.Brand != "mastercard" || m.Last4 != "4444") || m.ExpYear < 2026 || m.CreatedAt.IsZero() {
+		if m.Type != "card" || (m.ID == one && (m.Brand != "visa" || m.Last4 != "4242")) || (m.ID == two &&
+			(m.Brand != "mastercard" || m.Last4 != "4444")) || m.ExpYear < 2026 || m.CreatedAt.IsZero() {
 			t.Errorf("%+v", m)
 		}
 	}

@@ -67,7 +67,7 @@ func secretsKept(t *testing.T, a Adapter) {
 			t.Helper()
 			got, replayed, err := a.Idempotency.Once(ctx, key, nil, never(t), noOutcome)
 			wantErr(t, err, want)
-			if replayed != (want == nil) || replayed && got.Status != 201 {
+			if replayed != (want == nil) || (replayed && got.Status != 201) {
 				t.Fatalf("replayed %v, status %d", replayed, got.Status)
 			}
 		}

@@ -154,7 +154,7 @@ func invited(t *testing.T, a Adapter) {
 				func(w *account.Workspace, member identity.UserID, found *account.Invitation) (*account.Invitation,
 					error) {
 					same(t, "member of "+email, member, want.member)
-					if (found == nil) != (want.pending == "") || found != nil && found.ID != want.pending {
+					if (found == nil) != (want.pending == "") || (found != nil && found.ID != want.pending) {
 						t.Errorf("%s: pending = %+v", email, found)
 					}
 					if w.ID != ws || w.Members[team.Admin.User].Role != identity.Admin || len(w.Members) != 1 ||

@@ -293,7 +293,7 @@ func keyUsed(t *testing.T, a Adapter) {
 				map[identity.KeyID]account.KeyUse{k.ID: {At: tt.at, Address: tt.at.String()}}))
 			got, err := a.Keys.Get(ctx, team.Workspace.ID, k.ID)
 			must(t, err)
-			if got.LastUsedAt != tt.want || !tt.want.IsZero() && got.LastUsedBy != tt.want.String() ||
+			if got.LastUsedAt != tt.want || (!tt.want.IsZero() && got.LastUsedBy != tt.want.String()) ||
 				got.Revision != 1 || got.UpdatedAt != fixture.At {
 				t.Fatalf("got %+v", got)
 			}

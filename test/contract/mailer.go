@@ -21,7 +21,7 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 		t.Helper()
 		m, taken := open(t)
 		err := m.Send(ctx, mail)
-		if err == nil || want != nil && !errors.Is(err, want) {
+		if err == nil || (want != nil && !errors.Is(err, want)) {
 			t.Fatalf("Send = %v, want an error (%v)", err, want)
 		}
 		if strings.Contains(err.Error(), "c4n4ry") {

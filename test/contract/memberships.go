@@ -31,8 +31,8 @@ func Memberships(t *testing.T, open Opener) {
 			for range steps {
 				what, err := c.step(t, r)
 				if refused, ok := errors.AsType[*fault.Error](err); err != nil &&
-					(!ok || refused.Kind != fault.Forbidden && refused.Kind != fault.NotFound &&
-						refused.Kind != fault.Conflict) {
+					(!ok || (refused.Kind != fault.Forbidden && refused.Kind != fault.NotFound &&
+						refused.Kind != fault.Conflict)) {
 					t.Errorf("%s: %v", what, err)
 					return
 				}

@@ -137,7 +137,7 @@ func customersAreApart(t *testing.T, a Adapter) {
 	found := false
 	for i, ws := range all {
 		found = found || ws == one.Workspace.ID
-		if ws == other.Workspace.ID || ws == foreign.Workspace.ID || i > 0 && all[i-1] >= ws {
+		if ws == other.Workspace.ID || ws == foreign.Workspace.ID || (i > 0 && all[i-1] >= ws) {
 			t.Errorf("customers = %v", all)
 		}
 	}

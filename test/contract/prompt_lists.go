@@ -320,7 +320,7 @@ func promptChildren(t *testing.T, a Adapter) {
 		for q := (page.Query{Limit: 100}); ; {
 			found, err := a.PromptLists.Versions(ctx, ws, large.ID, true, q)
 			must(t, err)
-			if n := len(found.Items); n == 0 || n > 16 || found.Next != "" && n < 15 {
+			if n := len(found.Items); n == 0 || n > 16 || (found.Next != "" && n < 15) {
 				t.Fatalf("a page holds %d", n)
 			}
 			for _, v := range found.Items {

@@ -281,7 +281,7 @@ func requestRaces(t *testing.T, a Adapter) {
 		lines := ledger(t, a.Stores, r.team.Workspace.ID, r.id)
 		switch got.State {
 		case prompt.Activated: // the roll-back went to what was active before the schedule: version 2
-			if len(lines) != 4 || r.active() != 2 && r.active() != 3 {
+			if len(lines) != 4 || (r.active() != 2 && r.active() != 3) {
 				t.Errorf("v%d is active after %d activations", r.active(), len(lines))
 			}
 		case prompt.Cancelled:

@@ -92,7 +92,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			name := fmt.Sprintf("%+v", tt.ref)
 			got, v, err := a.Prompts.GetVersion(ctx, tt.by, made.ID, tt.ref)
 			must(t, err)
-			if v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
+			if v == nil != (tt.want == "") || (v != nil && v.ID != tt.want) {
 				t.Errorf("%s: GetVersion = %+v", name, v)
 			}
 			same(t, name, got, reading(t, tt.by, made.ID))

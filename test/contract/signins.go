@@ -169,8 +169,8 @@ func signsIn(t *testing.T, a Adapter) {
 				u.Revision != 1 || u.CreatedAt != fixture.At.Add(time.Hour) {
 				t.Errorf("user %+v", u)
 			}
-			if own != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") || !own &&
-				len(m) != 0 {
+			if own != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") ||
+				(!own && len(m) != 0) {
 				t.Errorf("memberships %+v", m)
 			}
 			again := signIn(t, a.Stores, team.Org, c, nil)
@@ -200,10 +200,10 @@ func signsIn(t *testing.T, a Adapter) {
 		} {
 			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims, Org: anyoneOf()},
 				func(s *account.SignIn) error {
-					if (s.Linked == nil) != (tt.linked == "") || s.Linked != nil && s.Linked.ID != tt.linked {
+					if (s.Linked == nil) != (tt.linked == "") || (s.Linked != nil && s.Linked.ID != tt.linked) {
 						t.Errorf("%s: linked = %+v", name, s.Linked)
 					}
-					if (s.ByEmail == nil) != (tt.byEmail == "") || s.ByEmail != nil && s.ByEmail.ID != tt.byEmail {
+					if (s.ByEmail == nil) != (tt.byEmail == "") || (s.ByEmail != nil && s.ByEmail.ID != tt.byEmail) {
 						t.Errorf("%s: by e-mail = %+v", name, s.ByEmail)
 					}
 					in := map[identity.UserID][]identity.WorkspaceID{}

@@ -367,8 +367,8 @@ func sourceRaces(t *testing.T, a Adapter) {
 			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 			must(t, err)
 			// Both orders are correct: the refresh before the pause, or not at all.
-			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() || got.RowEstimate == 99 &&
-				got.LastRefreshedAt.IsZero() {
+			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() ||
+				(got.RowEstimate == 99 && got.LastRefreshedAt.IsZero()) {
 				t.Fatalf("%+v", got)
 			}
 		}

@@ -138,7 +138,7 @@ func (tr *trail) apply(e event.Event) error {
 func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.Role) error {
 	was := tr.is[user]
 	switch {
-	case from != was.role || from == to && byHand(e, to, was.byHand) == was.byHand:
+	case from != was.role || (from == to && byHand(e, to, was.byHand) == was.byHand):
 		return fmt.Errorf("they are %q", was.role)
 	case e.Actor == "" && to < was.byHand:
 		return fmt.Errorf("%q was given by hand", was.byHand)

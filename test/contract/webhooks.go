@@ -93,7 +93,7 @@ func endpointsLeased(t *testing.T, a Adapter) {
 	takes := func(at time.Time, want int, what string) (held *webhook.Endpoint) {
 		t.Helper()
 		got := leased(t, a, at)
-		if len(got) != want || want == 1 && got[0].ID != e.ID {
+		if len(got) != want || (want == 1 && got[0].ID != e.ID) {
 			t.Fatalf("%s: taken are %+v", what, got)
 		}
 		if want == 1 {

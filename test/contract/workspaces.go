@@ -209,8 +209,8 @@ func workspaceRead(t *testing.T, a Adapter) {
 			got, err := a.Workspaces.Get(ctx, tt.by, ws)
 			must(t, err)
 			if got.ID != ws || got.Slug != team.Workspace.Slug || got.Owners != 1 ||
-				got.Members[tt.by.User].Role != tt.role || len(got.Members) > 1 || tt.role == identity.NoRole &&
-				len(got.Members) != 0 {
+				got.Members[tt.by.User].Role != tt.role || len(got.Members) > 1 ||
+				(tt.role == identity.NoRole && len(got.Members) != 0) {
 				t.Fatalf("got %+v", got)
 			}
 		})

@@ -126,8 +126,8 @@ func memberRemoved(t *testing.T, a Adapter) {
 		_, err := once(0, team.Member, never)
 		wantErr(t, err, ports.ErrAnswerErased)
 		for n, by := range map[byte]identity.Actor{1: team.Member, 2: team.Peer} {
-			if got, err := once(n, by, never); err != nil || len(got.Body) == 0 || n == 2 &&
-				got.Reveals != string(shown.ID) {
+			if got, err := once(n, by, never); err != nil || len(got.Body) == 0 ||
+				(n == 2 && got.Reveals != string(shown.ID)) {
 				t.Errorf("answer %d: %v, %d bytes", n, err, len(got.Body))
 			}
 		}

@@ -256,7 +256,7 @@ func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example exa
 			t.Errorf("%s: %s\nwant %d", c.name, a, want)
 		}
 		if a.status == 404 {
-			everything := c.role == identity.NoRole || onTemplate(op) && c.template == none
+			everything := c.role == identity.NoRole || (onTemplate(op) && c.template == none)
 			for what, other := range at[c].absent(everything, h.database == "") {
 				same(t, c.name+", "+what, a, c.call(t, op, other))
 			}

@@ -58,8 +58,8 @@ func TestChatInvitations(t *testing.T) {
 			ann.get(t, first).has(t, map[string]string{"my_role": "manager"})
 			ann.get(t, second).has(t, map[string]string{"my_role": "editor"})
 			for _, m := range admin.get(t, second+"/members").items(t) {
-				if m := m.(object); m["user_id"] == ann.id &&
-					(m["status"] != "active" || m["email"] != "ann@example.com") || m["user_id"] == old.at("user_id") {
+				if m := m.(object); (m["user_id"] == ann.id &&
+					(m["status"] != "active" || m["email"] != "ann@example.com")) || m["user_id"] == old.at("user_id") {
 					t.Errorf("member %v", m)
 				}
 			}

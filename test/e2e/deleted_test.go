@@ -47,7 +47,7 @@ func (h *testWorkspace) hidesDeleted(t *testing.T, op *openapi.Operation, exampl
 		at := example.make(t, h, c)
 		for i, named := range at.ids {
 			deleted, ok := gone[kind(named)]
-			if !ok || op.ID == "reportPromptVersionCheck" && i == 2 { // the name of a check can be any
+			if !ok || (op.ID == "reportPromptVersionCheck" && i == 2) { // the name of a check can be any
 				continue
 			}
 			it, never := at.but(i, deleted), at.but(i, id.New(kind(named)))

@@ -25,7 +25,7 @@ func TestEmbedPreflights(t *testing.T) {
 				"https://evil.example": false, "https://off.example": true, "null": false, "garbage": false} {
 				h := preflight(path, origin)
 				got := h.Get("Access-Control-Allow-Origin")
-				if want != (got == origin) || !want && got+h.Get("Access-Control-Allow-Headers") != "" ||
+				if want != (got == origin) || (!want && got+h.Get("Access-Control-Allow-Headers") != "") ||
 					h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
 					t.Errorf("%s from %s: %v", path, origin, h)
 				}

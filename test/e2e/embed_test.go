@@ -245,8 +245,8 @@ func TestEmbedSessions(t *testing.T) {
 				"https://*.stores.example": 403, "*": 403, s.url: 403,
 			} {
 				a := e.visit(t, "Origin: "+origin)
-				if cors := a.header.Get("Access-Control-Allow-Origin"); a.status != want || want == 200 &&
-					cors != origin || want != 200 && cors != "" {
+				if cors := a.header.Get("Access-Control-Allow-Origin"); a.status != want ||
+					(want == 200 && cors != origin) || (want != 200 && cors != "") {
 					t.Errorf("%s: %s, CORS %q", origin, a, cors)
 				}
 			}

@@ -72,7 +72,7 @@ func copySources(t *testing.T, from, to string) {
 			return os.MkdirAll(filepath.Join(to, name), 0o755)
 		}
 		content, err := os.ReadFile(path)
-		if err != nil || strings.HasSuffix(name, ".json") && strings.HasPrefix(name, ".") {
+		if err != nil || (strings.HasSuffix(name, ".json") && strings.HasPrefix(name, ".")) {
 			return err // the state of a start
 		}
 		return os.WriteFile(filepath.Join(to, name), content, 0o644)

@@ -37,7 +37,7 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 	for _, p := range slices.Concat(item, own) {
 		p := f.resolved(p.(object))
 		name := p["name"].(string)
-		if p["in"] == "path" || p["required"] != true && f.rnd.IntN(3) > 0 {
+		if p["in"] == "path" || (p["required"] != true && f.rnd.IntN(3) > 0) {
 			continue
 		}
 		if p["in"] == "header" {

@@ -68,7 +68,7 @@ func TestHostileConnections(t *testing.T) {
 
 	worst, asked := other()
 	t.Logf("somebody else asked %d times, and waited for %v at most", asked, worst)
-	if asked == 0 || most > 0 && worst > most {
+	if asked == 0 || (most > 0 && worst > most) {
 		t.Errorf("of %d requests of somebody else's one took %v", asked, worst)
 	}
 	begun := time.Now()

@@ -228,7 +228,7 @@ func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
 		t.Logf("%d requests were refused, for %s after the crash", refused, time.Since(died).Round(time.Millisecond))
 		proof.Within(t, "until the key of the dead process could be used", time.Since(died), 10*time.Second)
 		// A busy machine may need longer for a start than the key is reserved: eight seconds, renewed every two.
-		if refused == 0 && first < 6*time.Second || api.Customers() != 1 {
+		if (refused == 0 && first < 6*time.Second) || api.Customers() != 1 {
 			t.Errorf("%d requests were refused, and there are %d customers", refused, api.Customers())
 		}
 	})

@@ -73,7 +73,7 @@ func (r *realm) invite(t *testing.T, by *client, email, role string) (token stri
 	t.Helper()
 	a := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations", object{"email": email, "role": role})
 	token, ok := strings.CutPrefix(a.at("accept_url"), "https://app.example.com/join/")
-	if a.status != 201 && a.status != 200 || !ok {
+	if (a.status != 201 && a.status != 200) || !ok {
 		t.Fatal(a)
 	}
 	return token, a.status == 200

@@ -14,8 +14,8 @@ func TestKeys(t *testing.T) {
 		const keys = "/api/api-keys"
 		works := func(t *testing.T, token string, want bool) {
 			t.Helper()
-			if a := r.bearer(token).do(t, "GET", "/api/me", nil); (a.status == 200) != want || a.status != 200 &&
-				a.status != 401 {
+			if a := r.bearer(token).do(t, "GET", "/api/me", nil); (a.status == 200) != want ||
+				(a.status != 200 && a.status != 401) {
 				t.Errorf("it works: %v, want %v: %s", !want, want, a)
 			}
 		}

@@ -146,7 +146,7 @@ func TestDownloads(t *testing.T) {
 					body = unzipped
 				}
 				text, err := io.ReadAll(body)
-				if err != nil || len(text) == 0 || plain != "" && string(text) != plain {
+				if err != nil || len(text) == 0 || (plain != "" && string(text) != plain) {
 					t.Errorf("%s with Accept-Encoding %s: %d bytes that differ, %v", path, accept, len(text), err)
 				}
 				plain = string(text)

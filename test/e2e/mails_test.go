@@ -28,8 +28,8 @@ func TestMails(t *testing.T) {
 			if mailed == "true" && made.header.Get("Idempotency-Replayed") == "" {
 				want++
 			}
-			if got := smtp.Letters(); len(got) != want || want > before &&
-				(got[before].To != email || !strings.Contains(got[before].Text, made.at("accept_url"))) {
+			if got := smtp.Letters(); len(got) != want || (want > before &&
+				(got[before].To != email || !strings.Contains(got[before].Text, made.at("accept_url")))) {
 				t.Fatalf("%d letters after %d: %+v", len(got), before, got)
 			}
 			return made

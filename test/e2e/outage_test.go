@@ -133,7 +133,7 @@ func TestOutage(t *testing.T) {
 		})
 		for range proof.Sample(1, 2) {
 			for _, a := range ann.wave(t, template) {
-				if a.status != 503 && a.status != 504 || a.header.Get("Retry-After") == "" {
+				if (a.status != 503 && a.status != 504) || a.header.Get("Retry-After") == "" {
 					t.Errorf("%s, Retry-After %q", a, a.header.Get("Retry-After"))
 				}
 				proof.Within(t, "the refusal", a.took, deadline+time.Second)

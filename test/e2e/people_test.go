@@ -44,7 +44,8 @@ func TestPeopleAreListed(t *testing.T) {
 		operator := r.user(t, "owner", "--operator", "--name", "Grace Hopper")
 		ada := r.person(t, "ada", object{"name": "Ada Lovelace"})
 		ids := func(query string) []string { return operator.get(t, peoplePath+query).each(t, "id") }
-		if all := ids(""); len(all) < 2 || all[0] != ada.id || all[len(all)-1] != operator.id && all[1] != operator.id {
+		if all := ids(""); len(all) < 2 || all[0] != ada.id ||
+			(all[len(all)-1] != operator.id && all[1] != operator.id) {
 			t.Errorf("all: %v", all)
 		}
 		for query, want := range map[string][]string{

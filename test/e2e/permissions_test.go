@@ -72,7 +72,7 @@ type caller struct {
 // may reports whether the table lets a caller perform an operation. A user that a template was shared with can always
 // end their own share.
 func (c caller) may(op operation, l *promptAccess) bool {
-	return c.has >= op.needs || op.name == "end a share" && c.client == l.editor
+	return c.has >= op.needs || (op.name == "end a share" && c.client == l.editor)
 }
 
 // operation is one row of the table of permissions. If a call uses up its target, make creates a new one before each

@@ -315,7 +315,7 @@ func testNodes(t *testing.T, d *deployment) {
 		for got.answer == nil || got.at("data.0.status") != "away" { // the device that was in use is offline
 			got = stream.nextWithin(2 * patience)
 		}
-		if took := time.Since(begun); took < 29*time.Second || proof.Running() && took > 33*time.Second {
+		if took := time.Since(begun); took < 29*time.Second || (proof.Running() && took > 33*time.Second) {
 			t.Errorf("after %s, want 30 seconds", took)
 		}
 		bob.at(nodes[1]).get(t, path).has(t, map[string]string{"status": "away"})

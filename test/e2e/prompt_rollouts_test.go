@@ -97,7 +97,7 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 				path := fmt.Sprintf("%s&key=k%d", resolve, i)
 				last := "1"
 				for stop := false; !stop; {
-					stop = done.Load() > 0 || i >= 16 && i%400 != reader
+					stop = done.Load() > 0 || (i >= 16 && i%400 != reader)
 					a, err := bob.try(t, "GET", path, nil)
 					if err != nil || a.status != 200 {
 						t.Errorf("%s: %v %v", path, a, err)

@@ -52,7 +52,8 @@ func (w *walk) changeRole(p *actor, _ *ladder) {
 	id, th := w.pick(p, "usr")
 	name := one(w, []string{"viewer", "member", "admin", "owner"})
 	role, has := identity.ParseRole(name), p.space.roles[id]
-	if has == identity.Owner && p.id == id || want.allows() && role == identity.Owner && p.role() == identity.Owner {
+	if (has == identity.Owner && p.id == id) ||
+		(want.allows() && role == identity.Owner && p.role() == identity.Owner) {
 		return // owners stay as they are
 	}
 	if want.allows() && (th == nil || has == identity.NoRole) {

@@ -268,7 +268,7 @@ func (w *walk) present(th *entity) *actor {
 func (w *walk) listPresences(p *actor, _ *ladder) {
 	var users []string
 	for _, other := range w.actors {
-		if other.there && (other == p || p.operator && other.space.org == p.space.org) {
+		if other.there && (other == p || (p.operator && other.space.org == p.space.org)) {
 			users = append(users, other.id)
 		}
 	}
@@ -292,7 +292,7 @@ func (w *walk) deletePresence(p *actor, _ *ladder) {
 	id, th := w.pick(p, "prs")
 	whose := w.present(th)
 	want := verdict{status: 404, code: "presence_not_found"}
-	if whose != nil && (whose == p || p.operator && whose.space.org == p.space.org) {
+	if whose != nil && (whose == p || (p.operator && whose.space.org == p.space.org)) {
 		want = may
 	}
 	if w.call(p, "DELETE", presences+"/"+id, nil, want) != nil {

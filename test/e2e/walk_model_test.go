@@ -82,8 +82,8 @@ func unless(or ...verdict) verdict { return verdict{or: or} }
 func (v verdict) allows() bool { return v.status == 0 }
 
 func (v verdict) fits(a *answer) bool {
-	if v.status == 0 && a.status < 300 || v.status != 0 && a.status == v.status &&
-		cmp.Or(a.at("code"), v.code) == v.code {
+	if (v.status == 0 && a.status < 300) ||
+		(v.status != 0 && a.status == v.status && cmp.Or(a.at("code"), v.code) == v.code) {
 		return true
 	}
 	for _, other := range v.or {
@@ -160,13 +160,13 @@ func (v verdict) and(holds bool, status int, code string) verdict {
 func (p *actor) sees(th *entity) bool {
 	switch {
 	case th.kind == "prs" || th.kind == "usr": // of members of the key's own workspace: a key sees no other
-		return p.operator && th.space.org == p.space.org || p.space.roles[th.owner] != identity.NoRole
+		return (p.operator && th.space.org == p.space.org) || p.space.roles[th.owner] != identity.NoRole
 	case th.space != p.space:
 		return false
 	case th.kind == "ptpl" || th.kind == "ctpl":
-		return th.level(p) > none || th.gone && (th.owner == p.id || p.role() >= identity.Admin)
+		return th.level(p) > none || (th.gone && (th.owner == p.id || p.role() >= identity.Admin))
 	case th.kind == "pver":
-		return th.of.level(p) > viewing || p.sees(th.of) && (!th.draft || th.of.gone)
+		return th.of.level(p) > viewing || (p.sees(th.of) && (!th.draft || th.of.gone))
 	case th.kind == "etok":
 		return th.of.level(p) >= managing || p.role() >= identity.Admin
 	case th.kind == "key":

@@ -201,7 +201,7 @@ var noVersion = verdict{status: 404, code: "prompt_version_not_found"}
 // onVersion is the verdict on an operation that needs a version and a level of access to its template.
 func onVersion(p *actor, th, v *entity, needs level) verdict {
 	want := promptLadder.on(p, th, needs)
-	hidden := v == nil || v.kind != "pver" || v.of != th || v.gone || th != nil && v.draft && th.level(p) < editing
+	hidden := v == nil || v.kind != "pver" || v.of != th || v.gone || (th != nil && v.draft && th.level(p) < editing)
 	if want.status != 404 && hidden {
 		// it may say first what the caller is, or what there is; but the same of all that is hidden
 		if want.status == 403 {

@@ -153,7 +153,7 @@ func (w *walk) pick(p *actor, kind string) (string, *entity) {
 	}
 	th := one(w, all)
 	for range 4 { // towards one's own, and what is new
-		if th.space != p.space && w.chance(60) || th.gone && w.chance(60) {
+		if (th.space != p.space && w.chance(60)) || (th.gone && w.chance(60)) {
 			th = one(w, all)
 		}
 	}

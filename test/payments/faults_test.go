@@ -185,7 +185,7 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		err = c.request.do(t.Context(), s, key)
 		counts.add(row, "repetitions")
 		c.neverTwice(t, s, counts, row)
-		if err == nil || c.request.done != nil && errors.Is(err, c.request.done) {
+		if err == nil || (c.request.done != nil && errors.Is(err, c.request.done)) {
 			break
 		}
 		if repetition == 8 {

@@ -19,7 +19,7 @@ func TestAFailureThatTheGatewayKeepsLocksNoOneOut(t *testing.T) {
 		once := func(path string) {
 			failed := map[string]bool{}
 			api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
-				if c.Method+" "+c.Path != path || len(failed) > 0 && !failed[c.Key] {
+				if c.Method+" "+c.Path != path || (len(failed) > 0 && !failed[c.Key]) {
 					return stripeapi.None, 0
 				}
 				failed[c.Key] = true

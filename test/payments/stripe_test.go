@@ -59,7 +59,7 @@ func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		return stripeapi.None, 0
 	}
 	delay := time.Duration(h.random.Int64N(int64(h.slowest) + 1))
-	if h.begun = h.begun || h.storm && c.Changes() && strings.HasPrefix(c.Path, "/v1/subscriptions"); h.begun {
+	if h.begun = h.begun || (h.storm && c.Changes() && strings.HasPrefix(c.Path, "/v1/subscriptions")); h.begun {
 		return []stripeapi.Fault{stripeapi.Lost, stripeapi.FailedAfter, stripeapi.Garbage}[h.random.IntN(3)], delay
 	}
 	oneIn := h.oneIn

@@ -215,13 +215,13 @@ func (w *caller) agree(t *testing.T, settled bool, when string) {
 	if w.till.charged != nil {
 		charged := map[string]bool{}
 		for _, key := range w.till.charged() {
-			if key != "" && (charged[key] || !w.asked[key] && !w.changed[key]) {
+			if key != "" && (charged[key] || (!w.asked[key] && !w.changed[key])) {
 				t.Fatalf("%s: charged again, or for nothing, under %q", when, key)
 			}
 			charged[key] = true
 		}
 	}
-	if settled && c.Pending != nil || c.Pending == nil && (c.Subscription != nil) != (live == 1) {
+	if (settled && c.Pending != nil) || (c.Pending == nil && (c.Subscription != nil) != (live == 1)) {
 		t.Fatalf("%s: %+v, and %d live", when, c, live)
 	}
 	if !settled {

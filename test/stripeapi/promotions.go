@@ -122,7 +122,7 @@ func (s *Server) redeem(c *customer, id, param string) (*discount, *refusal) {
 	}
 	p, now := s.promotions[n], s.now()
 	paid := slices.ContainsFunc(s.charges, func(paid Charge) bool { return paid.Customer == c.id })
-	if !p.active(now) || p.Customer != "" && p.Customer != c.id || p.FirstTime && paid {
+	if !p.active(now) || (p.Customer != "" && p.Customer != c.id) || (p.FirstTime && paid) {
 		return nil, &refusal{400, "invalid_request_error", "", "",
 			""} // "This promotion code cannot be redeemed because …"
 	}

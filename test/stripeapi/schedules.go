@@ -109,7 +109,7 @@ func (s *Server) updateSchedule(f form, r *http.Request) any {
 			count := int(f.number(at + "[duration][interval_count]"))
 			p.end = payment.Interval(f.Get(at+"[duration][interval]")).Advance(p.start, count, p.start.Day())
 		}
-		if n == 0 && !p.start.Equal(c.phases[c.current].start) || n > 0 && !p.start.Equal(phases[n-1].end) ||
+		if (n == 0 && !p.start.Equal(c.phases[c.current].start)) || (n > 0 && !p.start.Equal(phases[n-1].end)) ||
 			!p.end.After(p.start) {
 			return invalid(at + "[start_date]")
 		}

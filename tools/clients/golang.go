@@ -320,6 +320,6 @@ func (w *goWriter) queryType(name, method string, c *call) {
 // isZeroMeaningful reports whether 0 or false differs from no value.
 func isZeroMeaningful(s *schema) bool {
 	kind, _ := s.kind()
-	return kind == "boolean" && s.Default == true || (kind == "integer" || kind == "number") && s.Minimum != nil &&
-		*s.Minimum <= 0
+	return (kind == "boolean" && s.Default == true) || ((kind == "integer" || kind == "number") && s.Minimum != nil &&
+		*s.Minimum <= 0)
 }

@@ -24,7 +24,7 @@ func words(name string) []string {
 	for _, part := range strings.FieldsFunc(name, isSeparator) {
 		start := 0
 		for i := 1; i < len(part); i++ {
-			if isUpper(part[i]) && (!isUpper(part[i-1]) || i+1 < len(part) && !isUpper(part[i+1])) {
+			if isUpper(part[i]) && (!isUpper(part[i-1]) || (i+1 < len(part) && !isUpper(part[i+1]))) {
 				all, start = append(all, strings.ToLower(part[start:i])), i
 			}
 		}

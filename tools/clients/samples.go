@@ -47,7 +47,7 @@ func samples(d *document) ([]byte, error) {
 
 // omitsBody reports whether a sample has no body.
 func (c *call) omitsBody() bool {
-	return c.example == nil || !c.bodyRequired && len(c.example.names) == 0
+	return c.example == nil || (!c.bodyRequired && len(c.example.names) == 0)
 }
 
 // placeholder is what a sample has for a parameter of the path.

@@ -134,7 +134,7 @@ func (w goSamples) field(owner *schema, hint, name string, v *value) (string, er
 	switch {
 	case isOpt:
 		return "atrium.Set(" + converted(t, text) + ")", err
-	case isReference || owner.requires(name) && !p.isNullable():
+	case isReference || (owner.requires(name) && !p.isNullable()):
 		return text, err
 	case strings.HasPrefix(text, t+"{"):
 		return "&" + text, err

@@ -23,7 +23,7 @@ func released() (text []byte, complaints []string, err error) {
 	switch {
 	case len(files) == 0 && tag == "":
 		return nil, nil, nil
-	case len(files) != 1 || tag != "" && filepath.Base(files[0]) != tag+".yaml":
+	case len(files) != 1 || (tag != "" && filepath.Base(files[0]) != tag+".yaml"):
 		return nil, []string{fmt.Sprintf("%s: has %q, but must have only the contract of the last release, %s",
 			releases, files, tag)}, nil
 	}

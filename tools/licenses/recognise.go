@@ -9,7 +9,7 @@ import (
 // are unique to each licence, and ignores line breaks and comment marks.
 func recognise(text string) (names []string) {
 	text = strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+		return !(('a' <= r && r <= 'z') || ('0' <= r && r <= '9'))
 	}), " ")
 	has := func(sentence string) bool { return strings.Contains(text, sentence) }
 	add := func(name string) {
@@ -45,7 +45,7 @@ func recognise(text string) (names []string) {
 			add("BSD-2-Clause")
 		}
 	}
-	if has("in place of a legal notice here is a blessing") || has("public domain") && len(names) == 0 {
+	if has("in place of a legal notice here is a blessing") || (has("public domain") && len(names) == 0) {
 		add("public domain")
 	}
 	return names

@@ -208,7 +208,7 @@ func jsonContent(schema, examples *yaml.Node) *yaml.Node {
 // success completes a response that is written in the short form {description, schema, headers: [names]}.
 func (o *operation) success(response *yaml.Node) error {
 	if list := member(response, "headers"); member(response, "$ref") != nil ||
-		list != nil && list.Kind == yaml.MappingNode {
+		(list != nil && list.Kind == yaml.MappingNode) {
 		return nil
 	}
 	response.Style = 0

@@ -50,8 +50,8 @@ func merge(into, from *yaml.Node, depth int) error {
 		switch {
 		case there == nil:
 			into.Content = append(into.Content, key, value)
-		case depth == 0 && slices.Contains(merged, key.Value) || depth == 1 && value.Kind == yaml.MappingNode &&
-			isGroup(key.Value):
+		case (depth == 0 && slices.Contains(merged, key.Value)) ||
+			(depth == 1 && value.Kind == yaml.MappingNode && isGroup(key.Value)):
 			if err := merge(there, value, depth+1); err != nil {
 				return fmt.Errorf("%s: %w", key.Value, err)
 			}

@@ -103,8 +103,8 @@ func (c *contract) pathParameters(path string, item *yaml.Node) {
 		name := c.inPath[match[1]]
 		listed := slices.ContainsFunc(list.Content, func(p *yaml.Node) bool {
 			own, ref := member(p, "name"), member(p, "$ref")
-			return p.Value == name || own != nil && own.Value == match[1] ||
-				ref != nil && ref.Value == "#/components/parameters/"+name
+			return p.Value == name || (own != nil && own.Value == match[1]) ||
+				(ref != nil && ref.Value == "#/components/parameters/"+name)
 		})
 		if name != "" && !listed {
 			found = append(found, text(name))
@@ -123,8 +123,8 @@ func (o *operation) conventions(path, method string) {
 	list := o.parameterList()
 	listed := slices.ContainsFunc(list.Content, func(p *yaml.Node) bool { return p.Value == "WorkspaceId" })
 	area := member(member(o.node, "x-access"), "area")
-	if listed || area != nil && !strings.HasPrefix(path, "/api/workspaces") &&
-		slices.Contains([]string{"workspace", "prompt_template", "chat_template"}, area.Value) {
+	if listed || (area != nil && !strings.HasPrefix(path, "/api/workspaces") &&
+		slices.Contains([]string{"workspace", "prompt_template", "chat_template"}, area.Value)) {
 		names = append(names, "WorkspaceId")
 	}
 	switch {
@@ -150,8 +150,8 @@ func (o *operation) returnsRevision() bool {
 	}
 	return slices.ContainsFunc(responses.Content, func(r *yaml.Node) bool {
 		headers := member(r, "headers")
-		return member(headers, "ETag") != nil || headers != nil && headers.Kind == yaml.SequenceNode &&
-			slices.Contains(values(headers), "ETag")
+		return member(headers, "ETag") != nil ||
+			(headers != nil && headers.Kind == yaml.SequenceNode && slices.Contains(values(headers), "ETag"))
 	})
 }
 

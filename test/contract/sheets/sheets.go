@@ -85,7 +85,7 @@ func Sheets(t *testing.T, harness Harness) {
 		if s.Preview.Confidence <= 0.5 || s.Preview.Confidence > 1 {
 			t.Errorf("confidence %v", s.Preview.Confidence)
 		}
-		if s.Tab.Rows != -1 && s.Tab.Rows < 4 || s.Tab.Columns != -1 && s.Tab.Columns < 4 {
+		if (s.Tab.Rows != -1 && s.Tab.Rows < 4) || (s.Tab.Columns != -1 && s.Tab.Columns < 4) {
 			t.Errorf("the tab has %d rows and %d columns", s.Tab.Rows, s.Tab.Columns)
 		}
 	})
@@ -145,7 +145,7 @@ func Sheets(t *testing.T, harness Harness) {
 			rows = append(rows, people[1])
 		}
 		s := read(t, harness.Put(t, one(rows...)))
-		if len(s.Preview.Rows) != column.MaxShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
+		if len(s.Preview.Rows) != column.MaxShownRows || (s.Tab.Rows != -1 && s.Tab.Rows < len(rows)) {
 			t.Errorf("%d rows are shown, of %d", len(s.Preview.Rows), s.Tab.Rows)
 		}
 	})

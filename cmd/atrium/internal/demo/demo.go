@@ -30,7 +30,7 @@ func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string, 
 	reason string, err error,
 ) {
 	owner, memberships, err := app.Services.Accounts.Find(ctx, by, email)
-	if errors.Is(err, account.ErrUserNotFound) || err == nil && len(memberships) == 0 {
+	if errors.Is(err, account.ErrUserNotFound) || (err == nil && len(memberships) == 0) {
 		return email + " has no workspace here", nil
 	}
 	if err != nil {

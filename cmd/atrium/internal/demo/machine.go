@@ -27,5 +27,5 @@ func reachesThisMachine(c configs.Config) bool {
 		return false
 	}
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return host == "localhost" || (err == nil && ip.IsLoopback())
 }

@@ -24,8 +24,8 @@ func TestTheSampleProgramAnswersMessages(t *testing.T) {
 				got.WriteString(strings.TrimSuffix(strings.TrimSpace(text), `"}`))
 			}
 		}
-		if w.Code != 200 || !strings.Contains(got.String(), want) || want == "" && w.Body.Len() > 0 ||
-			want != "" && !strings.HasSuffix(w.Body.String(), "data: [DONE]\n\n") {
+		if w.Code != 200 || !strings.Contains(got.String(), want) || (want == "" && w.Body.Len() > 0) ||
+			(want != "" && !strings.HasSuffix(w.Body.String(), "data: [DONE]\n\n")) {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}

@@ -49,7 +49,7 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 		return nil, err
 	}
 	inbox := Passed("events", "%d waiting, %d dead", pending, dead)
-	inbox.Warning = dead > 0 || !oldest.IsZero() && time.Since(oldest) > time.Hour
+	inbox.Warning = dead > 0 || (!oldest.IsZero() && time.Since(oldest) > time.Hour)
 	findings = append(findings, inbox)
 	pauses, err := app.Services.Payments.Paused(ctx, by)
 	if err != nil {

@@ -86,7 +86,7 @@ func describeLogin(org *identity.Org, c *account.Claims) (string, error) {
 		out.WriteString(", e-mail not verified and therefore not used")
 	}
 	grants := c.Grants(org.ClaimRules)
-	signsUp := org.SignUp == identity.SignUpOpen || org.SignUp == identity.SignUpClaims && !grants.None()
+	signsUp := org.SignUp == identity.SignUpOpen || (org.SignUp == identity.SignUpClaims && !grants.None())
 	if grants.Operator {
 		out.WriteString(", operator")
 	}

@@ -62,7 +62,7 @@ func (n *Node) runClock(ctx context.Context, c *clock) {
 
 func (n *Node) correctClock(ctx context.Context, c *clock) {
 	offset, isKnown, err := ClockOffset(ctx, n.DB)
-	if err != nil || !isKnown && n.DB.Engine() != "sqlite" {
+	if err != nil || (!isKnown && n.DB.Engine() != "sqlite") {
 		return // the correction stays as it is; readiness reports the database
 	}
 	c.offset.Set(offset.Seconds())

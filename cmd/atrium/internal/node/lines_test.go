@@ -153,7 +153,7 @@ func TestManyLinesAreWrittenInFewWholePieces(t *testing.T) {
 	}
 	for _, piece := range out.writes {
 		n := bytes.Count(piece, []byte("\n"))
-		if !bytes.HasSuffix(piece, []byte("\n")) || len(piece) > maxBuffered && n > 1 {
+		if !bytes.HasSuffix(piece, []byte("\n")) || (len(piece) > maxBuffered && n > 1) {
 			t.Errorf("a piece of %d bytes and %d lines: %.80s", len(piece), n, piece)
 		}
 	}
