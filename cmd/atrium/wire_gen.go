@@ -83,7 +83,7 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 // buildAPI puts the HTTP API on a core.
 func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger) (*server.API, error) {
 	config := c.Config
-	restConfig := serverConfig(config)
+	config2 := serverConfig(config)
 	db := c.DB
 	idempotency := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)
@@ -97,6 +97,6 @@ func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, 
 		return nil, err
 	}
 	deps := newDeps(c, idempotency, verifier, client, handler, scimHandler, metrics, log)
-	api := rest.New(restConfig, deps, routes)
+	api := rest.New(config2, deps, routes)
 	return api, nil
 }

@@ -29,7 +29,7 @@ func toEvent(e *event.Event) openapi.Event {
 	}
 }
 
-// eventData returns the data of an event as encode would write it, with sorted members. The contract promises an
+// eventData returns the data of an event as server.Encode would write it, with sorted members. The contract promises an
 // object, also for an event without data.
 func eventData(stored json.RawMessage) json.RawMessage {
 	data, err := jsontext.AppendFormat(nil, stored, jsontext.ReorderRawObjects(true), jsontext.EscapeForJS(true),

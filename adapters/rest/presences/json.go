@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// presenceBody encodes itself as toPresence and encode do, without building the type of the contract. A heartbeat
-// returns it.
+// presenceBody encodes itself as toPresence and server.Encode do, without building the type of the contract. A
+// heartbeat returns it.
 type presenceBody struct {
 	presence.View
 	heartbeatAfter int64 // seconds; 0: left out

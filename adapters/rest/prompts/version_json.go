@@ -15,8 +15,8 @@ func versionBody(t *prompt.Reading, v *prompt.Version) (server.JSON, error) {
 	return appendVersion(make([]byte, 0, 1<<10+len(v.Content.Text)), t, v)
 }
 
-// appendVersion appends a version as toVersion and encode do, but uses reflection only for what few versions have. The
-// most frequent read returns it.
+// appendVersion appends a version as toVersion and server.Encode do, but uses reflection only for what few versions
+// have. The most frequent read returns it.
 func appendVersion(b []byte, t *prompt.Reading, v *prompt.Version) ([]byte, error) {
 	c, j := &v.Content, versionJSON{b: b}
 	j.b = server.AppendText(j.b, `{"commit_message":`, v.CommitMessage)
