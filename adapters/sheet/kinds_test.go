@@ -5,13 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/domain/column"
-	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/contract/sheets"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -70,41 +67,11 @@ func checkCells(t *testing.T, kinds []cellKind, other string, file func(*testing
 	documents := sheet.NewDocuments(guard, nil, folder, limits())
 	for i, kind := range kinds {
 		t.Run(kind.name+" as "+string(kind.field), func(t *testing.T) {
-			var cells, want, got []string
+			var cells, want []string
 			for _, cell := range kind.cells {
 				cells, want = append(cells, cell[0]+other), append(want, cell[1])
 			}
-			target := put(t, folder, fmt.Sprint(i), file(t, cells))
-			target.Location.HeaderRow, target.Within = 1, time.Minute
-			isText := kind.field == column.String
-			q := source.RowsQuery{Columns: []string{"Head"}, Exact: []bool{!isText}, Limit: 1000}
-			field, style := column.Field{Type: kind.field}, column.Style{}
-			err := documents.Rows(t.Context(), "", target, q, func(b column.Batch) error {
-				if b.Sample != nil {
-					var sample []*string
-					for _, row := range b.Sample {
-						sample = append(sample, row[0])
-					}
-					style = column.StyleOf(sample)
-				}
-				for row := range b.Rows.All() {
-					value, reason := field.Value(row[0], style)
-					text := string(value.AppendJSON(nil))
-					if reason != "" {
-						text = "!" + string(reason)
-					}
-					got = append(got, text)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			slices.Sort(got)
-			slices.Sort(want)
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("the values (-want +got):\n%s", d)
-			}
+			sheets.Values(t, documents, put(t, folder, fmt.Sprint(i), file(t, cells)), kind.field, want)
 		})
 	}
 }
@@ -113,8 +80,8 @@ func number(format, value string) string {
 	return `<c ` + inFormat(format) + `><v>` + value + `</v></c>`
 }
 
-// TestRowsHaveEachKindOfCellOfAWorkbook has the types of ECMA-376 part 1, 18.18.11 (ST_CellType): b, d, e, inlineStr, n,
-// s and str; those of shared strings are those of TestRichTextsAreRead.
+// TestRowsHaveEachKindOfCellOfAWorkbook has the types of ECMA-376 part 1, 18.18.11 (ST_CellType): b, d, e, inlineStr,
+// n and str. Other tests have shared strings (s).
 func TestRowsHaveEachKindOfCellOfAWorkbook(t *testing.T) {
 	checkCells(t, []cellKind{
 		{"numbers", column.Number, [][2]string{{number("General", "0.1"), "0.1"}, {number("General",

@@ -1,0 +1,48 @@
+package sheets
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Values checks what the cells below the header Head of the first row are in a field of a type, as a multiset: as JSON,
+// or the reason why they are none after an exclamation mark.
+func Values(t *testing.T, s ports.Sheets, target ports.SheetTarget, kind column.Type, want []string) {
+	t.Helper()
+	target.Within, target.Location.HeaderRow = time.Minute, 1
+	isText := kind == column.String
+	q := source.RowsQuery{Columns: []string{"Head"}, Exact: []bool{!isText}, Limit: 1000}
+	field, style := column.Field{Type: kind}, column.Style{}
+	var got []string
+	err := s.Rows(t.Context(), sheetsWorkspace, target, q, func(b column.Batch) error {
+		if b.Sample != nil {
+			var sample []*string
+			for _, row := range b.Sample {
+				sample = append(sample, row[0])
+			}
+			style = column.StyleOf(sample)
+		}
+		for row := range b.Rows.All() {
+			value, reason := field.Value(row[0], style)
+			text := string(value.AppendJSON(nil))
+			if reason != "" {
+				text = "!" + string(reason)
+			}
+			got = append(got, text)
+		}
+		return nil
+	})
+	must(t, err)
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the values (-want +got):\n%s", d)
+	}
+}
