@@ -57,7 +57,8 @@ func requestFor(target ports.SheetTarget) (request, error) {
 	if err := check(target.Location); err != nil {
 		return request{}, err
 	}
-	r := request{Location: located(target), Kind: target.Account.Kind(), Egress: target.Egress, Files: target.Offer.Files,
+	r := request{Location: located(target), Kind: target.Account.Kind(), Egress: target.Egress,
+		Files:  target.Offer.Files,
 		Within: target.Within}
 	if r.Kind == "" {
 		return r, nil

@@ -73,8 +73,8 @@ func (k awsKey) authorize(r *http.Request, service, body string, now time.Time) 
 	}
 	signed := strings.Join(names, ";")
 	request := strings.Join([]string{r.Method, "/", r.URL.RawQuery, headers.String(), signed, hexSum(body)}, "\n")
-	r.Header.Set("Authorization", awsAlgorithm+" Credential="+k.id+"/"+k.scope(service, stamp)+", SignedHeaders="+signed+
-		", Signature="+k.signature(service, stamp, request))
+	r.Header.Set("Authorization", awsAlgorithm+" Credential="+k.id+"/"+k.scope(service, stamp)+", SignedHeaders="+
+		signed+", Signature="+k.signature(service, stamp, request))
 }
 
 // scope limits a signature to a day, a region and a service.

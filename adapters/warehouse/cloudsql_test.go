@@ -86,8 +86,9 @@ func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
 	if !target.Credential.AllowsPort(443) || plain.Credential.AllowsPort(443) {
 		t.Error("the port 443 is not allowed for one, or allowed for the other")
 	}
-	for credential, want := range map[*connection.Credential][]uint16{&target.Credential: {target.Credential.Port(), 443},
-		&plain.Credential: {5432}} {
+	for credential, want := range map[*connection.Credential][]uint16{
+		&target.Credential: {target.Credential.Port(), 443},
+		&plain.Credential:  {5432}} {
 		text, err := credential.Reveal()
 		if err != nil {
 			t.Fatal(err)

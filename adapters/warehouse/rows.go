@@ -93,8 +93,8 @@ func FloatText(v float64, bits int) string {
 	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
-// WholeFloat returns the text that a database has for a floating-point number of 32 or 64 bits. If it is a whole number,
-// it has all its digits, as FloatText writes them: 4.611686018427388e18 is 4611686018427387904.
+// WholeFloat returns the text that a database has for a floating-point number of 32 or 64 bits. If it is a whole
+// number, it has all its digits, as FloatText writes them: 4.611686018427388e18 is 4611686018427387904.
 func WholeFloat(text string, bits int) string {
 	const digits = 7 // which a number of 32 bits has in any case
 	if len(text) <= digits && !strings.ContainsAny(text, "eE") {

@@ -51,7 +51,8 @@ func VerifyChain(s tls.ConnectionState, roots *x509.CertPool, name string) error
 	for _, c := range s.PeerCertificates[1:] {
 		intermediates.AddCert(c)
 	}
-	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, DNSName: name})
+	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates,
+		DNSName: name})
 	return err
 }
 

@@ -256,7 +256,8 @@ func TestConfined(t *testing.T) {
 			}
 			return json.Unmarshal(text, out)
 		}, nil)
-		if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.Internal) {
+		_, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1})
+		if !errors.Is(err, connection.Internal) {
 			t.Errorf("Tables = %v", err)
 		}
 	})

@@ -74,8 +74,8 @@ const NotCalculated = "#not calculated"
 
 // sheetErrors are what spreadsheet programs show for a formula that failed, in upper case: those of Excel's function
 // ERROR.TYPE, and #ERROR! of Google Sheets.
-var sheetErrors = setOf(strings.ToUpper(NotCalculated), "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#GETTING_DATA",
-	"#SPILL!",
+var sheetErrors = setOf(strings.ToUpper(NotCalculated), "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!",
+	"#NUM!", "#GETTING_DATA", "#SPILL!",
 	"#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!", "#BUSY!", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!",
 	"#ERROR!")
 

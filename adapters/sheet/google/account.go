@@ -67,7 +67,8 @@ func (a *accounts) forTarget(target ports.SheetTarget) (*account, error) {
 		}
 		text = append([]byte("account "), secret...)
 		if target.Account.IsConsent() {
-			text = fmt.Appendf(text, " of %s %s", target.Offer.GoogleClient.ID, target.Offer.GoogleClient.Secret.Reveal())
+			client := target.Offer.GoogleClient
+			text = fmt.Appendf(text, " of %s %s", client.ID, client.Secret.Reveal())
 		}
 	case !target.Offer.GoogleAPIKey.IsZero():
 		text = append([]byte("API key "), target.Offer.GoogleAPIKey.Reveal()...)
@@ -84,7 +85,8 @@ func (a *accounts) forTarget(target ports.SheetTarget) (*account, error) {
 			apiKey: target.Offer.GoogleAPIKey}
 		if target.Account.Kind() == connection.GoogleSheets {
 			found.apiKey = secret.String{}
-			found.email = cmp.Or(target.Account.Text("client_email"), target.Account.Text(connection.FieldGoogleAccount))
+			found.email = cmp.Or(target.Account.Text("client_email"),
+				target.Account.Text(connection.FieldGoogleAccount))
 			found.tokens = &renewable{source: func() oauth2.TokenSource {
 				return a.config.tokens(target.Offer.GoogleClient, target.Account)
 			}}

@@ -85,7 +85,8 @@ func (s *session) page(previous result, fields []field) (result, error) {
 	option, value := timestampOption(fields)
 	err := s.call(http.MethodGet,
 		"projects/"+url.PathEscape(s.project)+"/queries/"+url.PathEscape(previous.Job.ID), url.Values{
-			"pageToken": {previous.PageToken}, "maxResults": {strconv.Itoa(pageRows)}, "location": {previous.Job.Location},
+			"pageToken": {previous.PageToken}, "maxResults": {strconv.Itoa(pageRows)},
+			"location":                {previous.Job.Location},
 			"formatOptions." + option: {fmt.Sprint(value)}, "fields": {"jobComplete,rows,pageToken"},
 			"timeoutMs": {strconv.FormatInt(s.to.Limits.Statement.Milliseconds(), 10)},
 		}, nil, &next)

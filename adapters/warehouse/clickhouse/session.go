@@ -64,8 +64,8 @@ func open(ctx context.Context, n warehouse.Network, target ports.Target, trace *
 // uses a second connection, on which it only starts a TLS handshake.
 func speaksTLS(ctx context.Context, n warehouse.Network, target ports.Target) bool {
 	config := warehouse.Unverified("")
-	web, err := warehouse.OpenWeb(ctx, n, target.Credential.Text(connection.FieldHost), target.Credential.Port(), config,
-		nil)
+	web, err := warehouse.OpenWeb(ctx, n, target.Credential.Text(connection.FieldHost), target.Credential.Port(),
+		config, nil)
 	if err != nil {
 		return false
 	}

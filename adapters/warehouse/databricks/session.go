@@ -39,8 +39,9 @@ func (p place) open(
 	starting, cancel := context.WithTimeout(ctx, target.Limits.Connect)
 	defer cancel()
 	path := target.Credential.Text("http_path")
-	s := &session{ctx: ctx, to: target, place: p, network: n, at: p.server(target.Credential.Text(connection.FieldHost)),
-		catalog: target.Credential.Text("catalog"), warehouse: path[strings.LastIndexByte(path, '/')+1:]}
+	s := &session{ctx: ctx, to: target, place: p, network: n,
+		at: p.server(target.Credential.Text(connection.FieldHost)), catalog: target.Credential.Text("catalog"),
+		warehouse: path[strings.LastIndexByte(path, '/')+1:]}
 	web, err := s.dial(starting, trace)
 	if err != nil {
 		return nil, warehouse.UnlessCanceled(ctx, err)

@@ -38,8 +38,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 	return mysql.New(func(target ports.Target, end time.Time) warehouse.Network {
 		return egress.New(egress.Rules{
-			Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect, Deadline: end,
-			Bytes: target.Limits.Bytes, Resolve: lookup,
+			Allow: target.Egress.Allow, Port: func(uint16) bool { return true }, Connect: target.Limits.Connect,
+			Deadline: end,
+			Bytes:    target.Limits.Bytes, Resolve: lookup,
 		})
 	})
 }

@@ -134,7 +134,8 @@ func TestPoolersThatHaveTransactionsAreReadThrough(t *testing.T) {
 				}
 			}
 			rows := 0
-			err = w.Rows(t.Context(), target, connection.RowsQuery{Table: ref("kinds"), Columns: []string{"id"}, Key: "id",
+			err = w.Rows(t.Context(), target, connection.RowsQuery{Table: ref("kinds"), Columns: []string{"id"},
+				Key:   "id",
 				Limit: 10}, func(b column.Batch) error { rows += b.Rows.Len(); return nil })
 			if err != nil || rows != 3 {
 				t.Errorf("%d rows, %v", rows, err)

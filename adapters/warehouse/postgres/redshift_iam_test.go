@@ -287,7 +287,8 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 	})
 	t.Run("another authority signed its certificate", func(t *testing.T) {
 		api := fixture.NewRedshiftAPI()
-		target := redshiftKeyTarget(t, api, redshiftWithAPI(t, api), map[string]any{"tls_ca": fixture.NewAuthority(t).PEM})
+		target := redshiftKeyTarget(t, api, redshiftWithAPI(t, api),
+			map[string]any{"tls_ca": fixture.NewAuthority(t).PEM})
 		if f := redshiftFailure(t, target); f.Code != connection.TokenUnavailable || api.Calls() != 0 {
 			t.Errorf("failure %+v after %d requests", f, api.Calls())
 		}

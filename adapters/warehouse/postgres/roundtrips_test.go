@@ -106,7 +106,8 @@ func TestRoundTrips(t *testing.T) {
 			return err
 		}},
 		"a preview with a row estimate, in the same session": {1, func() error {
-			_, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 3, Estimate: true})
+			_, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref("kinds"), Rows: 3,
+				Estimate: true})
 			return err
 		}},
 	} {

@@ -144,7 +144,8 @@ const readSize = 64 << 10
 // connect starts a session on a connection that is open. pgx dials again to cancel a statement. Each field is set
 // here, for ParseConfig fills them from the environment and from files in the home directory.
 func connect(
-	ctx context.Context, wire net.Conn, words *reader, target ports.Target, redial func(context.Context) (net.Conn, error),
+	ctx context.Context, wire net.Conn, words *reader, target ports.Target,
+	redial func(context.Context) (net.Conn, error),
 ) (*pgconn.PgConn, error) {
 	config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none sslmode=disable")
 	if err != nil {
