@@ -166,7 +166,8 @@ func (s *Stream) AsDownload() (release func(), err error) {
 	return func() { s.API.Downloading.Leave(s.By) }, nil
 }
 
-const RowsWrite = 64 << 10 // bytes that are written at a time
+// RowsWrite is how many bytes of rows are written at a time.
+const RowsWrite = 64 << 10
 
 // Streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
 type Streaming struct {
