@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
@@ -29,9 +30,9 @@ type Services struct {
 	Prompts      *prompts.Service
 	PromptReads  *prompts.ReadCounter
 	Chats        *chats.Service
-	Embeds       *chats.Embeds
-	Replies      *chats.Replies
-	EmbedUsage   *chats.EmbedUsage
+	Embeds       *embeds.Service
+	Replies      *embeds.Replies
+	EmbedUsage   *embeds.Usage
 	Connections  *connections.Service
 	Sources      *sources.Service
 	Payments     *payments.Service
@@ -46,7 +47,7 @@ type External struct {
 	Notes       ports.Notes
 	Digester    ports.Digester
 	Credentials ports.CredentialSealer
-	Passes      chats.PassSealers
+	Passes      embeds.PassSealers
 
 	Challenges     ports.Sealer // of passkeys
 	Authenticators ports.Authenticators
@@ -59,7 +60,7 @@ type External struct {
 	Warehouses       connections.Warehouses
 	ConnectionOffers connections.Offers
 	ProbeLimits      connection.ProbeLimits
-	Repliers         chats.Repliers
+	Repliers         embeds.Repliers
 	Webhooks         ports.WebhookSender
 	WebhookQueue     ports.WebhookQueue
 
@@ -78,7 +79,7 @@ type Bind func(ports.Stores) Services
 // a transaction: the registry of presences, the seats of streams and the usage of API keys and sessions, which
 // are stored in pool.
 func NewBind(pool ports.Stores, e External) Bind {
-	embedUsage := chats.NewEmbedUsage(pool.EmbedUses)
+	embedUsage := embeds.NewUsage(pool.EmbedUses)
 	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys, pool.KeyRequests), accounts.NewSessionUsage(pool.Sessions)
 	payDeps := payments.Deps{Mailer: e.Mails.Mailer, Digester: e.Digester, Terms: e.Terms, Quotas: e.Quotas}
 	quotas := payments.NewService(pool, payDeps).Quotas
@@ -98,7 +99,11 @@ func NewBind(pool ports.Stores, e External) Bind {
 			ProbeLimits: e.ProbeLimits,
 			Quotas:      pay.Quotas,
 		})
-		embeds := chats.NewEmbeds(s, e.Passes, e.Registries, e.Digester)
+		chat := chats.NewService(s, chats.Deps{
+			Registries: e.Registries, MailLimits: e.Mails.Limits, MailInvitation: e.Mails.Send, Quotas: pay.Quotas,
+			Expand: prompts.Expanded,
+		})
+		embed := embeds.NewService(s, e.Passes, embeds.Registries(e.Registries), e.Digester)
 		return Services{
 			Accounts: accounts.NewService(s, accounts.Deps{
 				Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
@@ -113,13 +118,11 @@ func NewBind(pool ports.Stores, e External) Bind {
 			SessionUsage: sessionUsage,
 			Prompts:      prompts.NewService(s, pay.Quotas),
 			PromptReads:  reads,
-			Chats: chats.NewService(s, chats.Deps{
-				Registries: e.Registries, MailLimits: e.Mails.Limits, MailInvitation: e.Mails.Send, Quotas: pay.Quotas,
-			}),
-			Embeds:      embeds,
-			Replies:     chats.NewReplies(s, embeds, prompts.Expanded, connect.Use, e.Repliers),
-			EmbedUsage:  embedUsage,
-			Connections: connect,
+			Chats:        chat,
+			Embeds:       embed,
+			Replies:      embeds.NewReplies(s, embed, chat.Effective, connect.Use, e.Repliers),
+			EmbedUsage:   embedUsage,
+			Connections:  connect,
 			Sources: sources.NewService(s, sources.Deps{
 				Sheets:         e.Sheets,
 				WithCredential: connect.Use,

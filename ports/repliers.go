@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -13,7 +14,7 @@ import (
 type Replier interface {
 	// Reply sends a request through the target's egress policy, and calls yield with each piece of the answer as it
 	// arrives, in UTF-8. It follows no redirect. It ends within a second of its context's end. If yield returns an
-	// error, Reply ends with it. Other errors are a chat.ReplyFailure, wrapped with a cause that is only for the log;
+	// error, Reply ends with it. Other errors are a embed.ReplyFailure, wrapped with a cause that is only for the log;
 	// it contains nothing that the endpoint sent, and no part of the credential.
 	Reply(ctx context.Context, target Target, r ReplyRequest, yield func(text string) error) error
 }
@@ -22,12 +23,12 @@ type Replier interface {
 type ReplyRequest struct {
 	ID           string // of this request, for the endpoint's log
 	Template     chat.ID
-	Token        chat.EmbedTokenID
-	Origin       chat.Origin // of the site that shows the chat
-	Visitor      string      // according to the site; empty: not named
-	Signed       bool        // the site's backend vouched for the visitor
-	Instructions string      // empty: none
-	Model        string      // for an OpenAI-compatible API
+	Token        embed.TokenID
+	Origin       embed.Origin // of the site that shows the chat
+	Visitor      string       // according to the site; empty: not named
+	Signed       bool         // the site's backend vouched for the visitor
+	Instructions string       // empty: none
+	Model        string       // for an OpenAI-compatible API
 	Config       *prompt.ModelConfig
-	Question     chat.Question
+	Question     embed.Question
 }

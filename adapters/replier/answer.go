@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -55,19 +55,19 @@ func (p *pool) relay(
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case callCtx.Err() != nil:
-		return failed(chat.ReplyTimeout, connection.QueryTimeout)
+		return failed(embed.ReplyTimeout, connection.QueryTimeout)
 	}
-	if _, isFailure := errors.AsType[chat.ReplyFailure](err); isFailure {
+	if _, isFailure := errors.AsType[embed.ReplyFailure](err); isFailure {
 		return err
 	}
 	code := codeOf(err)
 	switch code {
 	case connection.ResponseTooLarge:
-		return failed(chat.ReplyTooLarge, code)
+		return failed(embed.ReplyTooLarge, code)
 	case connection.ConnectTimeout:
-		return failed(chat.ReplyTimeout, code)
+		return failed(embed.ReplyTimeout, code)
 	}
-	return failed(chat.ReplyFailed, code)
+	return failed(embed.ReplyFailed, code)
 }
 
 func (p *pool) receive(
@@ -91,7 +91,7 @@ func (p *pool) receive(
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
 	if code := codeOfStatus(response.StatusCode); code != "" {
-		return failed(chat.ReplyFailed, code)
+		return failed(embed.ReplyFailed, code)
 	}
 	body := &limited{response.Body, l.Bytes}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
@@ -108,12 +108,12 @@ func (p *pool) receive(
 			return err
 		}
 		if len(text) > maxLine {
-			return failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
+			return failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
 		}
 		_, err = a.take(text, readAll)
 		return err
 	}
-	return failed(chat.ReplyFailed, connection.NotThisDatabase)
+	return failed(embed.ReplyFailed, connection.NotThisDatabase)
 }
 
 // answer is the part of an answer that the visitor has received so far.
@@ -144,24 +144,24 @@ func (a *answer) events(body io.Reader, event reader) error {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
+		return failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
 	}
 	if err := lines.Err(); err != nil {
 		return err
 	}
-	return failed(chat.ReplyFailed, connection.HostUnreachable) // it ended before the answer did
+	return failed(embed.ReplyFailed, connection.HostUnreachable) // it ended before the answer did
 }
 
 func (a *answer) take(data []byte, read reader) (last bool, err error) {
 	p, err := read(data)
 	if err != nil {
-		return false, failed(chat.ReplyFailed, connection.NotThisDatabase)
+		return false, failed(embed.ReplyFailed, connection.NotThisDatabase)
 	}
 	if p.text == "" {
 		return p.isLast, nil
 	}
-	if a.size += len(p.text); a.size > chat.MaxReplied {
-		return false, failed(chat.ReplyTooLarge, connection.ResponseTooLarge)
+	if a.size += len(p.text); a.size > embed.MaxReplied {
+		return false, failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
 	}
 	a.refused = a.each(strings.ToValidUTF8(p.text, "\uFFFD"))
 	return p.isLast, a.refused

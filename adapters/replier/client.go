@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -178,4 +178,4 @@ func stepOf(code connection.Code) connection.Step {
 }
 
 // failed returns f with the code of its cause, which is only for the log.
-func failed(f chat.ReplyFailure, code connection.Code) error { return fmt.Errorf("%w: %w", f, code) }
+func failed(f embed.ReplyFailure, code connection.Code) error { return fmt.Errorf("%w: %w", f, code) }

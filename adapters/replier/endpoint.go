@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -36,7 +37,7 @@ type message struct {
 	Type         string              `json:"type"` // chat.message, or ping for a probe
 	ID           string              `json:"id"`
 	Template     chat.ID             `json:"chat_template_id,omitempty"`
-	Token        chat.EmbedTokenID   `json:"embed_token_id,omitempty"`
+	Token        embed.TokenID       `json:"embed_token_id,omitempty"`
 	Origin       *string             `json:"origin,omitempty"`
 	Visitor      *string             `json:"visitor,omitempty"`
 	Signed       *bool               `json:"visitor_signed,omitempty"` // nil if there is no visitor
@@ -52,7 +53,7 @@ type turn struct {
 }
 
 // conversation returns the messages of a question in order. Roles depend only on their positions.
-func conversation(q chat.Question) []turn {
+func conversation(q embed.Question) []turn {
 	turns := make([]turn, 0, 2*len(q.History)+2)
 	for _, t := range q.History {
 		turns = append(turns, turn{"user", t.Question}, turn{"assistant", t.Answer})

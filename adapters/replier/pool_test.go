@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/replier"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -93,7 +93,7 @@ func TestTheLimitOfBytesIsOfOneAnswer(t *testing.T) {
 		}
 	}
 	to, _ = opening(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, piece, piece, piece, piece, `[DONE]`) })
-	if _, err := collect(t.Context(), e, to); !errors.Is(err, chat.ReplyTooLarge) {
+	if _, err := collect(t.Context(), e, to); !errors.Is(err, embed.ReplyTooLarge) {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -20,8 +20,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/replier"
-	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -69,7 +69,7 @@ func at(t *testing.T, url string) (endpoint, compatible ports.Target) {
 var request = ports.ReplyRequest{
 	ID: "msg_1", Template: "ctpl_1", Token: "etok_1", Origin: "https://shop.example", Visitor: "v42",
 	Instructions: "Be brief.", Model: "small", Config: &prompt.ModelConfig{Temperature: new(0.5), MaxTokens: new(9)},
-	Question: chat.Question{Text: "Where?", History: []chat.Turn{{Question: "Hi", Answer: "Hello"}}},
+	Question: embed.Question{Text: "Where?", History: []embed.Turn{{Question: "Hi", Answer: "Hello"}}},
 }
 
 // collect returns the answer.
@@ -172,46 +172,46 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 	const secret = "canary-of-the-endpoint"
 	for name, tt := range map[string]struct {
 		handler http.HandlerFunc
-		want    chat.ReplyFailure
+		want    embed.ReplyFailure
 		text    string
 	}{
-		"an error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, 500) }, chat.ReplyFailed, ""},
+		"an error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, 500) }, embed.ReplyFailed, ""},
 		"a refusal": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, 401) },
-			chat.ReplyFailed, ""},
+			embed.ReplyFailed, ""},
 		"a redirect to a forbidden address": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, forbidden.URL, http.StatusTemporaryRedirect)
-		}, chat.ReplyFailed, ""},
+		}, embed.ReplyFailed, ""},
 		"another media type": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, secret) },
-			chat.ReplyFailed, ""},
+			embed.ReplyFailed, ""},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) { stream(w, `{"text":"a"}`, secret) },
-			chat.ReplyFailed, "a"},
+			embed.ReplyFailed, "a"},
 		"a failure in the stream": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, `{"text":"a"}`, `{"error":"`+secret+`"}`)
-		}, chat.ReplyFailed, "a"},
+		}, embed.ReplyFailed, "a"},
 		"a stream without an end": {func(w http.ResponseWriter, _ *http.Request) { stream(w, `{"text":"a"}`) },
-			chat.ReplyFailed, "a"},
+			embed.ReplyFailed, "a"},
 		"a reset": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, `{"text":"a"}`)
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		}, chat.ReplyFailed, "a"},
+		}, embed.ReplyFailed, "a"},
 		"a long line": {func(w http.ResponseWriter, _ *http.Request) { stream(w, strings.Repeat("x", 1<<20)) },
-			chat.ReplyTooLarge, ""},
+			embed.ReplyTooLarge, ""},
 		"a long answer": {func(w http.ResponseWriter, _ *http.Request) {
-			stream(w, `{"text":"a"}`, `{"text":"`+strings.Repeat("x", chat.MaxReplied)+`"}`)
-		}, chat.ReplyTooLarge, "a"},
+			stream(w, `{"text":"a"}`, `{"text":"`+strings.Repeat("x", embed.MaxReplied)+`"}`)
+		}, embed.ReplyTooLarge, "a"},
 		"more bytes than are read": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w)
 			for range 3 << 20 >> 10 {
 				_, _ = io.WriteString(w, strings.Repeat(":", 1023)+"\n")
 			}
-		}, chat.ReplyTooLarge, ""},
-		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, chat.ReplyTimeout, ""},
+		}, embed.ReplyTooLarge, ""},
+		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, embed.ReplyTimeout, ""},
 		"silence after a word": {func(w http.ResponseWriter, r *http.Request) {
 			stream(w, `{"text":"a"}`)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, chat.ReplyTimeout, "a"},
+		}, embed.ReplyTimeout, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -219,11 +219,11 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 				tt.handler(w, r)
 			})
 			l := limits
-			if tt.want == chat.ReplyTimeout {
+			if tt.want == embed.ReplyTimeout {
 				l.Silence = time.Second // in which the word before must arrive
 			}
 			text, err := collect(t.Context(), replier.NewEndpoint(guard, l), to)
-			if f, _ := errors.AsType[chat.ReplyFailure](err); f != tt.want || text != tt.text {
+			if f, _ := errors.AsType[embed.ReplyFailure](err); f != tt.want || text != tt.text {
 				t.Errorf("%q, %v", text, err)
 			}
 			if strings.Contains(fmt.Sprint(err), secret) {

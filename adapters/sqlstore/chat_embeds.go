@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
@@ -24,7 +25,7 @@ var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name
 	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day", "theme"}
 
 type embedRow struct {
-	ID             chat.EmbedTokenID    `db:"id"`
+	ID             embed.TokenID        `db:"id"`
 	Org            identity.OrgID       `db:"org_id"`
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
 	Template       chat.ID              `db:"template_id"`
@@ -40,7 +41,7 @@ type embedRow struct {
 	PreviousHash   []byte               `db:"previous_hash"`
 	PreviousUntil  int64                `db:"previous_until"`
 	LastUsedAt     int64                `db:"last_used_at"`
-	LastUsedOrigin chat.Origin          `db:"last_used_origin"`
+	LastUsedOrigin embed.Origin         `db:"last_used_origin"`
 	CreatedBy      identity.UserID      `db:"created_by"`
 	Revision       int64                `db:"revision"`
 	CreatedAt      int64                `db:"created_at"`
@@ -50,10 +51,10 @@ type embedRow struct {
 	Theme          string               `db:"theme"`
 }
 
-func (r *embedRow) token() (chat.EmbedToken, error) {
-	t := chat.EmbedToken{
+func (r *embedRow) token() (embed.Token, error) {
+	t := embed.Token{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Template: r.Template,
-		EmbedSettings: chat.EmbedSettings{
+		Settings: embed.Settings{
 			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: db.FromMicros(r.ExpiresAt),
 			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
 			RepliesPerDay: r.RepliesPerDay,
@@ -75,34 +76,34 @@ var embedQuery = `SELECT ` + columns(`t.%`, embedColumns) + ` FROM chat_embed_to
 // List implements ports.Embeds.
 func (s *Embeds) List(
 	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
-) (chat.EmbedTokenPage, error) {
+) (embed.TokenPage, error) {
 	where := db.NewConditions(`t.template_id = ? AND t.workspace_id = ?`, of, ws)
 	where.When(q.After != "", `t.id < ?`, q.After)
 	var rows []embedRow
 	if err := s.db.List(ctx, &rows, embedQuery+where.SQL()+` ORDER BY t.id DESC LIMIT ?`,
 		where.Args(q.Limit+1)...); err != nil {
-		return chat.EmbedTokenPage{}, err
+		return embed.TokenPage{}, err
 	}
-	tokens := make([]chat.EmbedToken, len(rows))
+	tokens := make([]embed.Token, len(rows))
 	for i := range rows {
 		var err error
 		if tokens[i], err = rows[i].token(); err != nil {
-			return chat.EmbedTokenPage{}, err
+			return embed.TokenPage{}, err
 		}
 	}
-	return page.Cut(tokens, q.Limit, func(t chat.EmbedToken) string { return string(t.ID) }), nil
+	return page.Cut(tokens, q.Limit, func(t embed.Token) string { return string(t.ID) }), nil
 }
 
 // Get implements ports.Embeds.
 func (s *Embeds) Get(
-	ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
-) (*chat.Template, *chat.EmbedToken, error) {
+	ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
+) (*chat.Template, *embed.Token, error) {
 	return s.db.embedToken(ctx, by, of, id, s.db.chatTemplate)
 }
 
-func (store *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
+func (store *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
 	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
-	*chat.EmbedToken, error) {
+	*embed.Token, error) {
 	t, err := read(ctx, by, of)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +120,7 @@ func (store *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, 
 
 // Add implements ports.Embeds.
 func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
-	change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+	change func(*chat.Template, int) (*embed.Token, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		t, err := tx.lockedChat(ctx, by, of)
 		if err != nil {
@@ -138,7 +139,7 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
 	})
 }
 
-func (store *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
+func (store *DB) addEmbedToken(ctx context.Context, t *embed.Token) error {
 	origins, err := jsonText(t.Origins, false)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (store *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }
 
-func (store *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
+func (store *DB) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
 	for _, pattern := range t.KnownPatterns() {
 		if _, err := store.Exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org,
 			pattern, t.ID); err != nil {
@@ -171,14 +172,14 @@ func (store *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error 
 }
 
 // Update implements ports.Embeds.
-func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID,
-	change func(*chat.Template, *chat.EmbedToken) error) error {
+func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
+	change func(*chat.Template, *embed.Token) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		t, token, err := tx.embedToken(ctx, by, of, id, tx.lockedChat)
 		if err != nil {
 			return err
 		}
-		var before chat.EmbedToken
+		var before embed.Token
 		if token != nil {
 			before = *token
 		}
@@ -197,7 +198,7 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id c
 	})
 }
 
-func (store *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) error {
+func (store *DB) saveEmbedToken(ctx context.Context, before, t *embed.Token) error {
 	if t.Deleted {
 		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
 			t.Workspace); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -17,7 +17,7 @@ var _ ports.EmbedUses = (*EmbedUses)(nil)
 
 // Add implements ports.EmbedUses. The token's row is locked, so that two nodes do not exceed the number of origins.
 func (s *EmbedUses) Add(
-	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, uses []chat.EmbedUse,
+	ctx context.Context, org identity.OrgID, id embed.TokenID, uses []embed.Use,
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var one int
@@ -26,12 +26,12 @@ func (s *EmbedUses) Add(
 		if err != nil || !found {
 			return err
 		}
-		oldest := chat.DayOf(time.Now()) - chat.EmbedUsageKept
+		oldest := embed.DayOf(time.Now()) - embed.UsageDays
 		if _, err := tx.Exec(ctx, `DELETE FROM chat_embed_days WHERE token_id = ? AND day < ?`, id,
 			oldest); err != nil {
 			return err
 		}
-		known := map[chat.Day][]chat.Origin{}
+		known := map[embed.Day][]embed.Origin{}
 		for _, u := range uses {
 			origins, read := known[u.Day]
 			if !read {
@@ -41,8 +41,8 @@ func (s *EmbedUses) Add(
 				}
 			}
 			if !slices.Contains(origins, u.Origin) {
-				if len(origins) >= chat.MaxUsageOrigins {
-					u.Origin = chat.OtherOrigins
+				if len(origins) >= embed.MaxUsageOrigins {
+					u.Origin = embed.OtherOrigins
 				}
 				origins = append(origins, u.Origin)
 			}
@@ -61,22 +61,22 @@ func (s *EmbedUses) Add(
 
 // List implements ports.EmbedUses.
 func (s *EmbedUses) List(
-	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day,
-) ([]chat.EmbedUse, error) {
+	ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day,
+) ([]embed.Use, error) {
 	var rows []struct {
-		Day      chat.Day    `db:"day"`
-		Origin   chat.Origin `db:"origin"`
-		Sessions int64       `db:"sessions"`
-		Messages int64       `db:"replies"`
-		Refusals int64       `db:"refusals"`
+		Day      embed.Day    `db:"day"`
+		Origin   embed.Origin `db:"origin"`
+		Sessions int64        `db:"sessions"`
+		Messages int64        `db:"replies"`
+		Refusals int64        `db:"refusals"`
 	}
 	err := s.db.List(ctx, &rows, `SELECT d.day, d.origin, d.sessions, d.replies, d.refusals FROM chat_embed_days d
 		JOIN chat_embed_tokens t ON t.id = d.token_id WHERE d.token_id = ? AND t.org_id = ? AND d.day BETWEEN ? AND ?
 		ORDER BY d.day DESC, d.origin`, id, org, from, to)
-	uses := make([]chat.EmbedUse, len(rows))
+	uses := make([]embed.Use, len(rows))
 	for i, r := range rows {
-		uses[i] = chat.EmbedUse{Day: r.Day, Origin: r.Origin,
-			EmbedCounts: chat.EmbedCounts{Sessions: r.Sessions, Messages: r.Messages, Refusals: r.Refusals}}
+		uses[i] = embed.Use{Day: r.Day, Origin: r.Origin,
+			Counts: embed.Counts{Sessions: r.Sessions, Messages: r.Messages, Refusals: r.Refusals}}
 	}
 	return uses, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -35,8 +36,8 @@ type embeddingRow struct {
 	Theme     string      `db:"theme"`
 }
 
-func (row *embeddingRow) embedding() (*chat.Embedding, error) {
-	e := &chat.Embedding{Template: chat.Embedded{
+func (row *embeddingRow) embedding() (*embed.Embedding, error) {
+	e := &embed.Embedding{Template: embed.Template{
 		ID: row.Token.Template, Workspace: row.Token.Workspace, Status: row.Status,
 		Name: row.Name, AvatarURL: row.AvatarURL, Greeting: row.Greeting,
 	}}
@@ -53,23 +54,23 @@ func (row *embeddingRow) embedding() (*chat.Embedding, error) {
 		fromJSON(row.Starters, &e.Template.Starters))
 }
 
-func (store *DB) embedding(ctx context.Context, where string, args ...any) (*chat.Embedding, error) {
+func (store *DB) embedding(ctx context.Context, where string, args ...any) (*embed.Embedding, error) {
 	var row embeddingRow
 	found, err := store.Get(ctx, &row, embeddingQuery+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, chat.ErrEmbedTokenInvalid
+		return nil, embed.ErrTokenInvalid
 	}
 	return row.embedding()
 }
 
 // BySecret implements ports.Embeds. It first looks for the current secret, which nearly every call has: one OR
 // over both secrets would make both engines read two indexes each time.
-func (s *Embeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*chat.Embedding, error) {
+func (s *Embeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*embed.Embedding, error) {
 	e, err := s.db.embedding(ctx, `t.hash = ?`, org, h[:])
-	if err == chat.ErrEmbedTokenInvalid { //nolint:errorlint // it is the one that embedding returns
+	if err == embed.ErrTokenInvalid { //nolint:errorlint // it is the one that embedding returns
 		e, err = s.db.embedding(ctx, `t.previous_hash = ? AND t.previous_until <> 0`, org, h[:])
 	}
 	return e, err
@@ -77,9 +78,9 @@ func (s *Embeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash
 
 // ByIDs implements ports.Embeds. A node has at most some thousand visitors at a time.
 func (s *Embeds) ByIDs(
-	ctx context.Context, org identity.OrgID, ids []chat.EmbedTokenID,
-) (map[chat.EmbedTokenID]*chat.Embedding, error) {
-	found := map[chat.EmbedTokenID]*chat.Embedding{}
+	ctx context.Context, org identity.OrgID, ids []embed.TokenID,
+) (map[embed.TokenID]*embed.Embedding, error) {
+	found := map[embed.TokenID]*embed.Embedding{}
 	if len(ids) == 0 {
 		return found, nil
 	}
@@ -100,13 +101,13 @@ func (s *Embeds) ByIDs(
 }
 
 // Expected implements ports.Embeds.
-func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.Origin) (bool, error) {
+func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin embed.Origin) (bool, error) {
 	patterns := origin.Patterns()
-	if origin == chat.OpaqueOrigin {
-		patterns = []chat.OriginPattern{chat.OriginPattern(origin)}
+	if origin == embed.OpaqueOrigin {
+		patterns = []embed.OriginPattern{embed.OriginPattern(origin)}
 	}
 	for _, pattern := range patterns {
-		var id chat.EmbedTokenID
+		var id embed.TokenID
 		found, err := s.db.Get(ctx, &id, `
 			SELECT t.id FROM chat_embed_origins o JOIN chat_embed_tokens t ON t.id = o.token_id
 			JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
@@ -120,7 +121,7 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin chat.O
 }
 
 // Used implements ports.Embeds.
-func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin,
+func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin,
 	at time.Time) error {
 	_, err := s.db.Exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ?
 		AND org_id = ? AND last_used_at < ?`,
@@ -139,7 +140,7 @@ const keptDays = 90
 // Count implements ports.EmbedReplies. The token's row is locked, so that calls for different origins wait for each
 // other.
 func (s *EmbedReplies) Count(
-	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, most int,
+	ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n, most int,
 ) (counted int, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		var one, today int
@@ -170,7 +171,7 @@ func (s *EmbedReplies) Count(
 
 // Return implements ports.EmbedReplies.
 func (s *EmbedReplies) Return(
-	ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int,
+	ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n int,
 ) error {
 	_, err := s.db.Exec(ctx, `UPDATE chat_embed_days SET replies = replies - ? WHERE token_id = ? AND day = ?
 		AND origin = ? AND replies >= ? AND EXISTS (SELECT 1 FROM chat_embed_tokens t WHERE t.id = token_id

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -28,9 +29,9 @@ func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted 
 	t.Helper()
 	made := fixture.Chat(t, s, by, chat.Draft{})
 	fixture.ChatMember(t, s, by, made.ID, peer.User, access.Viewer)
-	if err := s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*chat.EmbedToken, error) {
-		token, _, err := c.NewEmbedToken(by, have,
-			chat.EmbedChanges{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
+	if err := s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*embed.Token, error) {
+		token, _, err := embed.NewToken(c, by, have,
+			embed.Changes{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
 		return token, err
 	}); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -29,6 +30,7 @@ type Service struct {
 	lists    ports.ChatLists
 	versions ports.ChatVersions
 	users    ports.Users
+	prompts  ports.PromptVersions
 	deps     Deps
 }
 
@@ -38,12 +40,14 @@ type Deps struct {
 	MailLimits     account.MailLimits
 	MailInvitation MailInvitation
 	Quotas         ports.Quotas
+	Expand         ExpandPrompt // the prompt that holds a template's instructions
 }
 
 // NewService returns the use cases on these stores.
 func NewService(s ports.Stores, d Deps) *Service {
 	return &Service{
-		atomic: s.Atomic, chats: s.Chats, lists: s.ChatLists, versions: s.ChatVersions, users: s.Users, deps: d,
+		atomic: s.Atomic, chats: s.Chats, lists: s.ChatLists, versions: s.ChatVersions, users: s.Users,
+		prompts: s.Prompts, deps: d,
 	}
 }
 
@@ -252,4 +256,16 @@ func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat
 	workflow string) error {
 	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
 	return err
+}
+
+// usableReply reports whether by may use the connection of r. The kind of the connection must fit.
+func usableReply(ctx context.Context, tx ports.Stores, by identity.Actor, r chat.Reply) (bool, error) {
+	if !r.Answers() || r.Connection == "" {
+		return false, nil
+	}
+	c, err := tx.Connections.Get(ctx, by.Workspace, r.Connection)
+	if errors.Is(err, connection.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && c.Kind == r.Needs() && c.MayTry(by, false) == nil, err
 }

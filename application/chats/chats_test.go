@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -322,4 +323,32 @@ func TestImport(t *testing.T) {
 			t.Errorf("added %+v, %v", added, err)
 		}
 	})
+}
+
+func TestTheConnectionOfAReplyMustFit(t *testing.T) {
+	reply := chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "small"}
+	for name, tt := range map[string]struct {
+		found *connection.Connection
+		err   error
+		want  error
+	}{
+		"one that exists": {&connection.Connection{Workspace: "acme", Kind: connection.OpenAICompatible,
+			Status: connection.Active}, nil, nil},
+		"another kind": {&connection.Connection{Workspace: "acme", Kind: connection.Postgres,
+			Status: connection.Active}, nil, chat.ErrReplyConnection},
+		"a revoked one": {&connection.Connection{Workspace: "acme", Kind: connection.OpenAICompatible,
+			Status: connection.Revoked}, nil, chat.ErrReplyConnection},
+		"none":      {nil, connection.ErrNotFound, chat.ErrReplyConnection},
+		"an outage": {nil, errOutage, errOutage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMocked(t)
+			tx := s.expectAtomically(t)
+			tx.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con_1")).AnyTimes().
+				Return(tt.found, tt.err)
+			tx.chats.EXPECT().Add(s.ctx, gomock.Any()).AnyTimes()
+			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}})
+			wantErr(t, err, tt.want)
+		})
+	}
 }

@@ -46,12 +46,13 @@ type mockedService struct {
 	lists       *mocks.MockChatLists
 	versions    *mocks.MockChatVersions
 	users       *mocks.MockUsers
-	prompts     *mocks.MockPrompts     // only in a transaction
+	prompts     *mocks.MockPrompts
 	workspaces  *mocks.MockWorkspaces  // only in a transaction
 	invitations *mocks.MockInvitations // the same
 	connections *mocks.MockConnections // the same
 	used        quota.Amounts          // of the workspace
-	mailed      *[]string              // the links of invitations that were mailed
+	expand      func(*prompt.Version) (*prompt.Version, error)
+	mailed      *[]string // the links of invitations that were mailed
 	ctx         context.Context
 }
 
@@ -83,15 +84,22 @@ func newMocked(t *testing.T) *mockedService {
 		}
 		return quota.Limits{Amounts: quota.Amounts{ChatTemplates: 1, StorageBytes: 1, Members: 1}}, nil
 	}
+	s.expand = func(v *prompt.Version) (*prompt.Version, error) { return v, nil }
+	expand := func(_ context.Context, _ ports.PromptVersions, _ identity.Actor, _ *prompt.Reading,
+		v *prompt.Version) (*prompt.Version, error) {
+		return s.expand(v)
+	}
 	s.Service = chats.NewService(
 		ports.Stores{
 			Atomic: s.atomic, Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions, Users: s.users,
+			Prompts: s.prompts,
 		},
 		chats.Deps{
 			Registries:     registry,
 			MailLimits:     account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
 			MailInvitation: mail,
 			Quotas:         quotas,
+			Expand:         expand,
 		},
 	)
 	return s

@@ -2,12 +2,19 @@ package chats
 
 import (
 	"context"
+	"errors"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
 )
+
+// ExpandPrompt returns a version as its readers get it, with the texts of its includes.
+type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
+	v *prompt.Version) (*prompt.Version, error)
 
 // Runtime is what a program needs to run a chat.
 type Runtime struct {
@@ -19,7 +26,7 @@ type Runtime struct {
 // Runtime returns what by's program needs to run a chat, with values for variables of the prompt; those that are left
 // out have the values that the template's reply gives them. Requires the editor role, since it shows the instructions.
 // Returns chat.ErrPromptGone if the prompt or its version no longer exists.
-func (s *Replies) Runtime(
+func (s *Service) Runtime(
 	ctx context.Context, by identity.Actor, of chat.ID, values map[string]any,
 ) (*Runtime, error) {
 	t, err := s.chats.Get(ctx, by, of)
@@ -34,6 +41,42 @@ func (s *Replies) Runtime(
 	served := *t
 	served.Content = t.Served()
 	out := &Runtime{Template: &served}
-	out.Version, out.Effective, err = s.effective(ctx, system, &served, values)
+	out.Version, out.Effective, err = s.instructions(ctx, system, &served, values)
 	return out, err
+}
+
+// Effective returns the effective instructions of a template, as the owner of the template may read them, with values
+// for variables of its prompt. Returns chat.ErrPromptGone if the prompt or its version no longer exists.
+func (s *Service) Effective(
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+) (chat.Effective, error) {
+	_, e, err := s.instructions(ctx, by, t, values)
+	return e, err
+}
+
+// instructions returns the effective instructions of a template: its own, or those of its prompt's version, which is nil
+// otherwise. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone if there is
+// none.
+func (s *Service) instructions(
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+) (*prompt.Version, chat.Effective, error) {
+	if t.Prompt == (chat.Prompt{}) {
+		return nil, chat.Effective{Instructions: t.Instructions}, nil
+	}
+	found, v, _, err := s.prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
+	if errors.Is(err, prompt.ErrNotFound) || (err == nil && (v == nil || !found.DeletedAt.IsZero())) {
+		return nil, chat.Effective{}, chat.ErrPromptGone
+	}
+	if err != nil {
+		return nil, chat.Effective{}, err
+	}
+	expanded, err := s.deps.Expand(ctx, s.prompts, by, found, v)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // an include of a draft is gone
+		return nil, chat.Effective{}, chat.ErrPromptGone
+	}
+	if err != nil {
+		return nil, chat.Effective{}, err
+	}
+	e, err := t.Reply.Effective(expanded.Content, values)
+	return v, e, err
 }

@@ -22,8 +22,8 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 				Reply: chat.Reply{Variables: []byte(`{"shop":"Pens"}`)}},
 		}
 	}
-	run := func(s *replyStage, by identity.UserID, of *chat.Template, v *prompt.Version, err error) (string, error) {
-		s.chats.EXPECT().Get(gomock.Any(), embedder(by), chat.ID("ctpl")).Return(of, nil)
+	run := func(s *mockedService, by identity.UserID, of *chat.Template, v *prompt.Version, err error) (string, error) {
+		s.chats.EXPECT().Get(gomock.Any(), actor(by, identity.Member), chat.ID("ctpl")).Return(of, nil)
 		if by == "ann" && of.Prompt.Template != "" {
 			s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(),
 				prompt.Reference{Holder: "ctpl", Template: "ptpl", Ref: "active"}).
@@ -35,7 +35,7 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 					return &prompt.Reading{}, v, false, err
 				})
 		}
-		found, err := s.Runtime(ctx, embedder(by), "ctpl", map[string]any{"city": "Rome"})
+		found, err := s.Runtime(ctx, actor(by, identity.Member), "ctpl", map[string]any{"city": "Rome"})
 		if err != nil {
 			return "", err
 		}
@@ -44,7 +44,7 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 		}
 		return found.Instructions, nil
 	}
-	got, err := run(newReplyStage(t, chat.Reply{}), "ann", inPrompt(),
+	got, err := run(newMocked(t), "ann", inPrompt(),
 		&prompt.Version{Content: prompt.Content{Text: "{{shop}} in {{city}}"}}, nil)
 	wantErr(t, err, nil)
 	if got != "Pens in Rome" {
@@ -52,17 +52,27 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 	}
 	own := inPrompt()
 	own.Prompt, own.Instructions = chat.Prompt{}, "Be brief."
-	got, err = run(newReplyStage(t, chat.Reply{}), "ann", own, nil, nil)
+	got, err = run(newMocked(t), "ann", own, nil, nil)
 	wantErr(t, err, nil)
 	if got != "Be brief." {
 		t.Errorf("%q", got)
 	}
 	for cause, want := range map[error]error{prompt.ErrNotFound: chat.ErrPromptGone, errOutage: errOutage} {
-		_, err = run(newReplyStage(t, chat.Reply{}), "ann", inPrompt(), nil, cause)
+		_, err = run(newMocked(t), "ann", inPrompt(), nil, cause)
 		wantErr(t, err, want)
 	}
-	_, err = run(newReplyStage(t, chat.Reply{}), "ann", inPrompt(), nil, nil) // the version is gone
+	_, err = run(newMocked(t), "ann", inPrompt(), nil, nil) // the version is gone
 	wantErr(t, err, chat.ErrPromptGone)
-	_, err = run(newReplyStage(t, chat.Reply{}), "joe", inPrompt(), nil, nil)
+	incomplete := newMocked(t)
+	incomplete.expand = func(*prompt.Version) (*prompt.Version, error) { return nil, prompt.ErrIncludeNotFound }
+	_, err = run(incomplete, "ann", inPrompt(), &prompt.Version{}, nil) // an include of a draft is gone
+	wantErr(t, err, chat.ErrPromptGone)
+	deleted := newMocked(t)
+	deleted.chats.EXPECT().Get(gomock.Any(), owner, chat.ID("ctpl")).Return(inPrompt(), nil)
+	deleted.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).
+		Return(&prompt.Reading{DeletedAt: now}, &prompt.Version{}, false, nil)
+	_, err = deleted.Runtime(ctx, owner, "ctpl", nil)
+	wantErr(t, err, chat.ErrPromptGone)
+	_, err = run(newMocked(t), "joe", inPrompt(), nil, nil)
 	wantErr(t, err, chat.ErrForbidden)
 }

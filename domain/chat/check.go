@@ -41,8 +41,8 @@ func (t *Template) check(renamed bool) error {
 	case t.Name != strings.TrimSpace(t.Name) || naming.Deceptive(t.Name):
 		wrong.Add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
 	}
-	checkText(&wrong, "/description", t.Description, maxDescription)
-	checkText(&wrong, "/greeting", t.Greeting, maxGreeting)
+	wrong.AddText("/description", t.Description, maxDescription)
+	wrong.AddText("/greeting", t.Greeting, maxGreeting)
 	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
 		wrong.Add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
 	}
@@ -63,13 +63,13 @@ func (t *Template) check(renamed bool) error {
 		if s == "" {
 			wrong.Add(pointer, "too_short", "Must not be empty.")
 		}
-		checkText(&wrong, pointer, s, maxStarter)
+		wrong.AddText(pointer, s, maxStarter)
 	}
 	if len(t.Metadata) > maxMetadata {
 		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
 	t.Reply.check(&wrong)
-	t.Theme.check(&wrong, "/theme")
+	t.Theme.Check(&wrong, "/theme")
 	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
 		wrong.Add("/status", "not_allowed_value", "Must be draft, published or disabled.")
 	}
@@ -124,13 +124,6 @@ func isAvatar(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && len(s) <= maxAvatarURL &&
 		!strings.ContainsFunc(s, unicode.IsControl)
-}
-
-func checkText(f *fault.Fields, pointer, text string, most int) {
-	if utf8.RuneCountInString(text) > most {
-		f.Add(pointer, "too_long", fmt.Sprintf("Must have at most %d characters.", most))
-	}
-	f.AddCharacters(pointer, text)
 }
 
 func checkSelected(f *fault.Fields, pointer string, selected []Selected, most int) {

@@ -20,16 +20,4 @@ func TestNamesThatAreStoredRefuseNoOtherChange(t *testing.T) {
 			t.Errorf("template %+v", c)
 		}
 	})
-	t.Run("of an embed token", func(t *testing.T) {
-		token, _ := newEmbedToken(t, settings("A\u0308rger", "https://a.example"))
-		if token.Name != "Ärger" {
-			t.Errorf("name = %q", token.Name)
-		}
-		token.Name = name
-		wantErr(t, embeddable().ChangeEmbedToken(embedder(), nil, token,
-			chat.EmbedChanges{Name: &name, Enabled: new(false)}), nil)
-		if token.Name != name || token.Enabled {
-			t.Errorf("token %+v", token)
-		}
-	})
 }

@@ -183,10 +183,10 @@ func (r *Registry) Workflow(id string) (Item, bool) {
 	return Item{}, false
 }
 
-// EmbedSafe returns those of an embedded template's usable tools that visitors may see.
-func (r *Registry) EmbedSafe(e *Embedded) []Item {
+// EmbedSafe returns the usable tools of ids that visitors of an embedded chat may see.
+func (r *Registry) EmbedSafe(ids []string) []Item {
 	var safe []Item
-	for _, id := range e.Tools {
+	for _, id := range ids {
 		if item := find(r.Tools, id); item != nil && item.EmbedSafe && item.Status != ItemDisabled {
 			safe = append(safe, *item)
 		}

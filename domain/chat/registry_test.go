@@ -246,8 +246,7 @@ func TestEmbedSafe(t *testing.T) {
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
-	e := &chat.Embedded{Tools: []string{"internal", "off", "safe", "gone"}}
-	if got := r.EmbedSafe(e); len(got) != 1 || got[0].ID != "safe" {
+	if got := r.EmbedSafe([]string{"internal", "off", "safe", "gone"}); len(got) != 1 || got[0].ID != "safe" {
 		t.Errorf("safe are %+v", got)
 	}
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 
@@ -21,15 +20,10 @@ const (
 	CompatibleReply ReplyKind = "openai_compatible" // a connection of kind connection.OpenAICompatible
 )
 
-// Limits of a question, and of what is stored to answer it.
+// Limits of what is stored to answer a question.
 const (
 	maxModel     = 128      // characters
 	maxVariables = 16 << 10 // bytes
-
-	MaxQuestion = 4000      // characters of a visitor's message
-	MaxAnswer   = 32 << 10  // characters of an answer in the history
-	MaxTurns    = 20        // of the history
-	MaxReplied  = 128 << 10 // bytes of an answer
 )
 
 // Reply is the endpoint that replies to the visitors of a template. Atrium relays, and keeps no conversation.
@@ -40,12 +34,8 @@ type Reply struct {
 	Variables  json.RawMessage `json:"variables,omitempty"` // of the prompt: a JSON object, up to 16 KiB; nil: none
 }
 
-// Errors for a visitor who sends a message.
+// Errors about what replies to the messages of a chat.
 var (
-	ErrNoReplies = &fault.Error{Kind: fault.Conflict, Code: "replies_not_configured",
-		Detail: "This chat does not answer messages."}
-	ErrDailyReplies = &fault.Error{Kind: fault.RateLimited, Code: "daily_replies_reached",
-		Detail: "This chat has answered as many messages today as it may. Try again tomorrow."}
 	ErrReplyConnection = &fault.Error{Kind: fault.Invalid, Code: "reply_connection_unavailable",
 		Detail: "The connection does not exist, is of another kind, or you cannot use it."}
 )
@@ -53,30 +43,6 @@ var (
 // ErrPromptGone is for a chat whose instructions are in a prompt that no longer exists.
 var ErrPromptGone = &fault.Error{Kind: fault.Conflict, Code: "chat_prompt_gone",
 	Detail: "The prompt template that holds the instructions, or its version, no longer exists."}
-
-// ReplyFailure says to a visitor why an answer is missing or not complete.
-type ReplyFailure string
-
-// The failures of replies.
-const (
-	ReplyFailed   ReplyFailure = "reply_failed"    // the endpoint is unreachable, refuses, or its response is invalid
-	ReplyTimeout  ReplyFailure = "reply_timeout"   // it is too slow
-	ReplyTooLarge ReplyFailure = "reply_too_large" // the answer exceeds MaxReplied
-)
-
-func (f ReplyFailure) Error() string { return string(f) }
-
-// Detail explains f to a visitor, and reveals nothing of the endpoint.
-func (f ReplyFailure) Detail() string {
-	switch f {
-	case ReplyTimeout:
-		return "The answer took too long. Try again."
-	case ReplyTooLarge:
-		return "The answer is too long to show the rest of it."
-	default:
-		return "The chat cannot answer at the moment. Try again later."
-	}
-}
 
 // Answers reports whether messages of visitors are answered.
 func (r Reply) Answers() bool { return r.Kind == HTTPReply || r.Kind == CompatibleReply }
@@ -119,39 +85,10 @@ func (r Reply) check(wrong *fault.Fields) {
 	if r.Connection == "" {
 		wrong.Add("/reply/connection_id", "required", "Must name a connection.")
 	}
-	checkText(wrong, "/reply/model", r.Model, maxModel)
+	wrong.AddText("/reply/model", r.Model, maxModel)
 	if len(r.Variables) > maxVariables {
 		wrong.Add("/reply/variables", "too_long", "Must take at most 16 KiB as JSON.")
 	}
-}
-
-// Turn is a message of a visitor and its answer, as the page remembers them. A page can claim any.
-type Turn struct {
-	Question string
-	Answer   string
-}
-
-// Question is what a visitor asks. It has no roles and no instructions: those are the template's.
-type Question struct {
-	Text    string // 1 to MaxQuestion characters
-	History []Turn // oldest first, up to MaxTurns
-}
-
-// Check returns an error with all that is wrong with q.
-func (q Question) Check() error {
-	var wrong fault.Fields
-	if strings.TrimSpace(q.Text) == "" {
-		wrong.Add("/text", "too_short", "Must not be empty.")
-	}
-	checkText(&wrong, "/text", q.Text, MaxQuestion)
-	if len(q.History) > MaxTurns {
-		wrong.Add("/history", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxTurns))
-	}
-	for i, t := range q.History {
-		checkText(&wrong, fmt.Sprintf("/history/%d/text", i), t.Question, MaxQuestion)
-		checkText(&wrong, fmt.Sprintf("/history/%d/answer", i), t.Answer, MaxAnswer)
-	}
-	return wrong.Err()
 }
 
 // Effective are the instructions that a model gets.

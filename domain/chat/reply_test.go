@@ -75,29 +75,6 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 	})
 }
 
-func TestAQuestionIsBounded(t *testing.T) {
-	long := strings.Repeat("ä", chat.MaxQuestion)
-	for name, tt := range map[string]struct {
-		question chat.Question
-		want     []string
-	}{
-		"a question":      {chat.Question{Text: long, History: make([]chat.Turn, chat.MaxTurns)}, nil},
-		"nothing":         {chat.Question{Text: " \n"}, []string{"/text too_short"}},
-		"a long question": {chat.Question{Text: long + "ä"}, []string{"/text too_long"}},
-		"a long history": {chat.Question{Text: "?", History: make([]chat.Turn, chat.MaxTurns+1)},
-			[]string{"/history too_many_items"}},
-		"long turns": {chat.Question{Text: "?", History: []chat.Turn{{}, {Question: long + "ä",
-			Answer: strings.Repeat("ä", chat.MaxAnswer+1)}}},
-			[]string{"/history/1/text too_long", "/history/1/answer too_long"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := wrongs(tt.question.Check()); !slices.Equal(got, tt.want) {
-				t.Errorf("%q", got)
-			}
-		})
-	}
-}
-
 func TestInstructionsComeFromThePrompt(t *testing.T) {
 	r := chat.Reply{Variables: json.RawMessage(`{"shop":"Pens & Co"}`)}
 	for name, tt := range map[string]struct {

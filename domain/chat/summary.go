@@ -32,7 +32,7 @@ type Summary struct {
 func (t *Template) Summary() Summary {
 	s := Summary{
 		Resource: t.Resource, ID: t.ID, Name: t.Name, Description: t.Description, AvatarURL: t.AvatarURL,
-		Agents: ids(t.Agents), Tools: ids(t.Tools), Capabilities: t.Capabilities, Greeting: t.Greeting,
+		Agents: SelectedIDs(t.Agents), Tools: SelectedIDs(t.Tools), Capabilities: t.Capabilities, Greeting: t.Greeting,
 		Starters: t.Starters, Metadata: t.Metadata, Status: t.Status, Workflows: t.Workflows, PromptGone: t.PromptGone,
 		PromptLost: t.PromptLost,
 	}
@@ -42,7 +42,8 @@ func (t *Template) Summary() Summary {
 	return s
 }
 
-func ids(list []Selected) []string {
+// SelectedIDs returns the ids of the selected items of a list.
+func SelectedIDs(list []Selected) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = s.ID

@@ -77,8 +77,8 @@ func (p *Palette) fields() []*string {
 	return []*string{&p.Primary, &p.Background, &p.Surface, &p.Text}
 }
 
-// check adds what is wrong with t, whose fields are below pointer.
-func (t Theme) check(wrong *fault.Fields, pointer string) {
+// Check adds what is wrong with t, whose fields are below pointer.
+func (t Theme) Check(wrong *fault.Fields, pointer string) {
 	if !slices.Contains([]string{"", "page", "light", "dark", "auto"}, t.Scheme) {
 		wrong.Add(pointer+"/scheme", "not_allowed_value", "Must be page, light, dark or auto.")
 	}
@@ -92,7 +92,7 @@ func (t Theme) check(wrong *fault.Fields, pointer string) {
 	if t.Radius != nil && (*t.Radius < 0 || *t.Radius > maxRadius) {
 		wrong.Add(pointer+"/radius", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRadius))
 	}
-	checkText(wrong, pointer+"/font", t.Font, maxFont)
+	wrong.AddText(pointer+"/font", t.Font, maxFont)
 	if !fontFamily().MatchString(t.Font) {
 		wrong.Add(pointer+"/font", "invalid_format", "Must be a CSS font-family: names, commas and quotation marks.")
 	}

@@ -98,7 +98,7 @@ func TestPublicationsAreRefused(t *testing.T) {
 	}
 	t.Run("with a reason of more than 500 characters", func(t *testing.T) {
 		err := published(t).Publish(manager, nil, chat.Release{Reason: strings.Repeat("é", 501)})
-		if got := wrongFields(t, err); !slices.Equal(got, []string{"/reason too_long"}) {
+		if got := faulty(t, err); !slices.Equal(got, []string{"/reason too_long"}) {
 			t.Error(got)
 		}
 	})

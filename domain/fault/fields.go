@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,6 +24,14 @@ func (f *Fields) AddCharacters(pointer, text string) {
 	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
 		f.Add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")
 	}
+}
+
+// AddText adds a text of more than limit characters, or with characters that PostgreSQL cannot store.
+func (f *Fields) AddText(pointer, text string, limit int) {
+	if utf8.RuneCountInString(text) > limit {
+		f.Add(pointer, "too_long", fmt.Sprintf("Must have at most %d characters.", limit))
+	}
+	f.AddCharacters(pointer, text)
 }
 
 // Err returns ErrInvalid with f, or nil if f is empty.

@@ -10,6 +10,7 @@ import (
 	time "time"
 
 	chat "github.com/atrium-hq/atrium/domain/chat"
+	embed "github.com/atrium-hq/atrium/domain/embed"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
 	secret "github.com/atrium-hq/atrium/domain/secret"
@@ -40,7 +41,7 @@ func (m *MockEmbeds) EXPECT() *MockEmbedsMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockEmbeds) Add(ctx context.Context, by identity.Actor, template chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+func (m *MockEmbeds) Add(ctx context.Context, by identity.Actor, template chat.ID, change func(*chat.Template, int) (*embed.Token, error)) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Add", ctx, by, template, change)
 	ret0, _ := ret[0].(error)
@@ -54,10 +55,10 @@ func (mr *MockEmbedsMockRecorder) Add(ctx, by, template, change interface{}) *go
 }
 
 // ByIDs mocks base method.
-func (m *MockEmbeds) ByIDs(ctx context.Context, org identity.OrgID, ids []chat.EmbedTokenID) (map[chat.EmbedTokenID]*chat.Embedding, error) {
+func (m *MockEmbeds) ByIDs(ctx context.Context, org identity.OrgID, ids []embed.TokenID) (map[embed.TokenID]*embed.Embedding, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "ByIDs", ctx, org, ids)
-	ret0, _ := ret[0].(map[chat.EmbedTokenID]*chat.Embedding)
+	ret0, _ := ret[0].(map[embed.TokenID]*embed.Embedding)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -69,10 +70,10 @@ func (mr *MockEmbedsMockRecorder) ByIDs(ctx, org, ids interface{}) *gomock.Call 
 }
 
 // BySecret mocks base method.
-func (m *MockEmbeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*chat.Embedding, error) {
+func (m *MockEmbeds) BySecret(ctx context.Context, org identity.OrgID, h secret.Hash) (*embed.Embedding, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "BySecret", ctx, org, h)
-	ret0, _ := ret[0].(*chat.Embedding)
+	ret0, _ := ret[0].(*embed.Embedding)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -84,7 +85,7 @@ func (mr *MockEmbedsMockRecorder) BySecret(ctx, org, h interface{}) *gomock.Call
 }
 
 // Expected mocks base method.
-func (m *MockEmbeds) Expected(ctx context.Context, org identity.OrgID, origin chat.Origin) (bool, error) {
+func (m *MockEmbeds) Expected(ctx context.Context, org identity.OrgID, origin embed.Origin) (bool, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Expected", ctx, org, origin)
 	ret0, _ := ret[0].(bool)
@@ -99,11 +100,11 @@ func (mr *MockEmbedsMockRecorder) Expected(ctx, org, origin interface{}) *gomock
 }
 
 // Get mocks base method.
-func (m *MockEmbeds) Get(ctx context.Context, by identity.Actor, template chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {
+func (m *MockEmbeds) Get(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID) (*chat.Template, *embed.Token, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Get", ctx, by, template, id)
 	ret0, _ := ret[0].(*chat.Template)
-	ret1, _ := ret[1].(*chat.EmbedToken)
+	ret1, _ := ret[1].(*embed.Token)
 	ret2, _ := ret[2].(error)
 	return ret0, ret1, ret2
 }
@@ -115,10 +116,10 @@ func (mr *MockEmbedsMockRecorder) Get(ctx, by, template, id interface{}) *gomock
 }
 
 // List mocks base method.
-func (m *MockEmbeds) List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (chat.EmbedTokenPage, error) {
+func (m *MockEmbeds) List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (embed.TokenPage, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "List", ctx, ws, template, q)
-	ret0, _ := ret[0].(chat.EmbedTokenPage)
+	ret0, _ := ret[0].(embed.TokenPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -130,7 +131,7 @@ func (mr *MockEmbedsMockRecorder) List(ctx, ws, template, q interface{}) *gomock
 }
 
 // Update mocks base method.
-func (m *MockEmbeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
+func (m *MockEmbeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, change func(*chat.Template, *embed.Token) error) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Update", ctx, by, template, id, change)
 	ret0, _ := ret[0].(error)
@@ -144,7 +145,7 @@ func (mr *MockEmbedsMockRecorder) Update(ctx, by, template, id, change interface
 }
 
 // Used mocks base method.
-func (m *MockEmbeds) Used(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, now time.Time) error {
+func (m *MockEmbeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, now time.Time) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Used", ctx, org, id, origin, now)
 	ret0, _ := ret[0].(error)
@@ -181,7 +182,7 @@ func (m *MockEmbedReplies) EXPECT() *MockEmbedRepliesMockRecorder {
 }
 
 // Count mocks base method.
-func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n, limit int) (int, error) {
+func (m *MockEmbedReplies) Count(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n, limit int) (int, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Count", ctx, org, id, origin, day, n, limit)
 	ret0, _ := ret[0].(int)
@@ -196,7 +197,7 @@ func (mr *MockEmbedRepliesMockRecorder) Count(ctx, org, id, origin, day, n, limi
 }
 
 // Return mocks base method.
-func (m *MockEmbedReplies) Return(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, origin chat.Origin, day chat.Day, n int) error {
+func (m *MockEmbedReplies) Return(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n int) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Return", ctx, org, id, origin, day, n)
 	ret0, _ := ret[0].(error)
@@ -233,7 +234,7 @@ func (m *MockEmbedUses) EXPECT() *MockEmbedUsesMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockEmbedUses) Add(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, uses []chat.EmbedUse) error {
+func (m *MockEmbedUses) Add(ctx context.Context, org identity.OrgID, id embed.TokenID, uses []embed.Use) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Add", ctx, org, id, uses)
 	ret0, _ := ret[0].(error)
@@ -247,10 +248,10 @@ func (mr *MockEmbedUsesMockRecorder) Add(ctx, org, id, uses interface{}) *gomock
 }
 
 // List mocks base method.
-func (m *MockEmbedUses) List(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID, from, to chat.Day) ([]chat.EmbedUse, error) {
+func (m *MockEmbedUses) List(ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day) ([]embed.Use, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "List", ctx, org, id, from, to)
-	ret0, _ := ret[0].([]chat.EmbedUse)
+	ret0, _ := ret[0].([]embed.Use)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

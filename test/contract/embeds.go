@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
@@ -25,12 +26,12 @@ func Embeds(t *testing.T, open Opener) {
 	t.Run("uses", func(t *testing.T) { embedUses(t, a) })
 }
 
-const noEmbedToken = chat.EmbedTokenID("etok_00000000000000000000000000")
+const noEmbedToken = embed.TokenID("etok_00000000000000000000000000")
 
 // addEmbed adds an embed token to a template.
 func addEmbed(
-	t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges,
-) (token *chat.EmbedToken, err error) {
+	t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c embed.Changes,
+) (token *embed.Token, err error) {
 	t.Helper()
 	if c.Name == nil {
 		c.Name = new("site")
@@ -38,28 +39,28 @@ func addEmbed(
 	if c.Origins == nil {
 		c.Origins = &[]string{"https://www.example.com"}
 	}
-	err = s.Embeds.Add(t.Context(), by, of, func(template *chat.Template, have int) (*chat.EmbedToken, error) {
-		token, _, err = template.NewEmbedToken(by, have, c)
+	err = s.Embeds.Add(t.Context(), by, of, func(template *chat.Template, have int) (*embed.Token, error) {
+		token, _, err = embed.NewToken(template, by, have, c)
 		return token, err
 	})
 	return token, err
 }
 
-func mustEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges) *chat.EmbedToken {
+func mustEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c embed.Changes) *embed.Token {
 	t.Helper()
 	token, err := addEmbed(t, s, by, of, c)
 	must(t, err)
 	return token
 }
 
-func changeEmbed(t testing.TB, s ports.Stores, by identity.Actor, token *chat.EmbedToken,
-	change func(*chat.Template, *chat.EmbedToken) error) {
+func changeEmbed(t testing.TB, s ports.Stores, by identity.Actor, token *embed.Token,
+	change func(*chat.Template, *embed.Token) error) {
 	t.Helper()
 	must(t, s.Embeds.Update(t.Context(), by, token.Template, token.ID, change))
 }
 
-func wholeEmbed() chat.EmbedChanges {
-	return chat.EmbedChanges{
+func wholeEmbed() embed.Changes {
+	return embed.Changes{
 		Name: new("Ärger 50%"), Origins: &[]string{"https://www.example.com", "https://*.shop.example:8443",
 			"http://localhost:*"}, AllowNoOrigin: new(true),
 		Enabled: new(false), ExpiresAt: new(fixture.At.Add(time.Hour)), SessionTTL: new(time.Hour), PerMinute: new(600),
@@ -74,14 +75,14 @@ func embedReads(t *testing.T, a Adapter) {
 	by := team.Member
 	template, second := fixture.Chat(t, a.Stores, by, chat.Draft{}), fixture.Chat(t, a.Stores, by, chat.Draft{})
 	whole, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()),
-		mustEmbed(t, a.Stores, by, template.ID, chat.EmbedChanges{})
-	list := func(ws identity.WorkspaceID, of chat.ID, limit int) []chat.EmbedToken {
+		mustEmbed(t, a.Stores, by, template.ID, embed.Changes{})
+	list := func(ws identity.WorkspaceID, of chat.ID, limit int) []embed.Token {
 		t.Helper()
 		return fixture.Pages(t, limit,
-			func(q page.Query) (chat.EmbedTokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
+			func(q page.Query) (embed.TokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
 	}
 	t.Run("Get returns what Add was given, with its template", func(t *testing.T) {
-		for _, want := range []*chat.EmbedToken{whole, plain} {
+		for _, want := range []*embed.Token{whole, plain} {
 			of, got, err := a.Embeds.Get(ctx, by, template.ID, want.ID)
 			must(t, err)
 			same(t, "token", got, want)
@@ -90,7 +91,7 @@ func embedReads(t *testing.T, a Adapter) {
 	})
 	t.Run("List returns the tokens of one template, newest first", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
-			same(t, "tokens", list(by.Workspace, template.ID, limit), []chat.EmbedToken{*plain, *whole})
+			same(t, "tokens", list(by.Workspace, template.ID, limit), []embed.Token{*plain, *whole})
 		}
 		if got := list(by.Workspace, second.ID, 100); len(got) != 0 {
 			t.Errorf("the other template has %v", got)
@@ -100,7 +101,7 @@ func embedReads(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a token is not found by another template or workspace", func(t *testing.T) {
-		for of, id := range map[chat.ID]chat.EmbedTokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
+		for of, id := range map[chat.ID]embed.TokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
 			found, token, err := a.Embeds.Get(ctx, by, of, id)
 			must(t, err)
 			if found == nil || token != nil {
@@ -109,19 +110,19 @@ func embedReads(t *testing.T, a Adapter) {
 		}
 		_, _, err := a.Embeds.Get(ctx, other.Owner, template.ID, whole.ID)
 		wantErr(t, err, chat.ErrNotFound)
-		_, err = addEmbed(t, a.Stores, other.Owner, template.ID, chat.EmbedChanges{})
+		_, err = addEmbed(t, a.Stores, other.Owner, template.ID, embed.Changes{})
 		wantErr(t, err, chat.ErrNotFound)
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		var made *chat.EmbedToken
-		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(of *chat.Template, have int) (token *chat.EmbedToken,
+		var made *embed.Token
+		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(of *chat.Template, have int) (token *embed.Token,
 			err error) {
-			made, _, err = of.NewEmbedToken(by, have,
-				chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+			made, _, err = embed.NewToken(of, by, have,
+				embed.Changes{Name: new("n"), Origins: &[]string{"https://a.example"}})
 			return made, errors.Join(err, errBoom)
 		}), errBoom)
 		_, err := byID(ctx, a, team.Org, made.ID)
-		wantErr(t, err, chat.ErrEmbedTokenInvalid)
+		wantErr(t, err, embed.ErrTokenInvalid)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(whole.ID))), []string{"embed_token.created"})
@@ -130,15 +131,15 @@ func embedReads(t *testing.T, a Adapter) {
 		locked := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		inside := make(chan struct{})
 		errs := atOnce(2, func(int) error {
-			return a.Embeds.Add(ctx, by, locked.ID, func(of *chat.Template, have int) (*chat.EmbedToken, error) {
+			return a.Embeds.Add(ctx, by, locked.ID, func(of *chat.Template, have int) (*embed.Token, error) {
 				select {
 				case inside <- struct{}{}:
 				case <-inside:
 					t.Error("two calls decided at once")
 				case <-time.After(100 * time.Millisecond): // without the lock, the other would be here by now
 				}
-				token, _, err := of.NewEmbedToken(by, have,
-					chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+				token, _, err := embed.NewToken(of, by, have,
+					embed.Changes{Name: new("n"), Origins: &[]string{"https://a.example"}})
 				return token, err
 			})
 		})
@@ -146,14 +147,14 @@ func embedReads(t *testing.T, a Adapter) {
 	})
 	t.Run("concurrent calls cannot exceed the quota", func(t *testing.T) {
 		crowded := fixture.Chat(t, a.Stores, by, chat.Draft{})
-		for range chat.MaxEmbedTokens - 1 {
-			mustEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{})
+		for range embed.MaxTokens - 1 {
+			mustEmbed(t, a.Stores, by, crowded.ID, embed.Changes{})
 		}
 		oneWon(t, atOnce(16, func(int) error {
-			_, err := addEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{})
+			_, err := addEmbed(t, a.Stores, by, crowded.ID, embed.Changes{})
 			return err
-		}), chat.ErrEmbedTokenQuota)
-		if got := len(list(by.Workspace, crowded.ID, 100)); got != chat.MaxEmbedTokens {
+		}), embed.ErrTokenQuota)
+		if got := len(list(by.Workspace, crowded.ID, 100)); got != embed.MaxTokens {
 			t.Errorf("it has %d", got)
 		}
 	})
@@ -164,29 +165,29 @@ func embedUpdates(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := fixture.Later(team.Member, time.Minute)
 	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	get := func(id chat.EmbedTokenID) *chat.EmbedToken {
+	get := func(id embed.TokenID) *embed.Token {
 		t.Helper()
 		_, token, err := a.Embeds.Get(ctx, by, template.ID, id)
 		must(t, err)
 		return token
 	}
 	t.Run("Update stores the change and its events", func(t *testing.T) {
-		token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
-		var want *chat.EmbedToken
-		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error {
+		token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+		var want *embed.Token
+		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *embed.Token) error {
 			want = found
-			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), // which disables it
-				func() error { _, err := of.RotateEmbedToken(by, nil, found, time.Hour); return err }())
+			return errors.Join(embed.Change(of, by, nil, found, wholeEmbed()), // which disables it
+				func() error { _, err := embed.Rotate(of, by, nil, found, time.Hour); return err }())
 		})
 		same(t, "token", get(token.ID), want)
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))),
 			[]string{"embed_token.rotated", "embed_token.updated", "embed_token.created"})
 	})
 	t.Run("a deleted token is not found", func(t *testing.T) {
-		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{}),
-			mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{}),
+			mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		changeEmbed(t, a.Stores, by, token,
-			func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) })
+			func(of *chat.Template, found *embed.Token) error { return embed.Delete(of, by, nil, found) })
 		if got := get(token.ID); got != nil {
 			t.Errorf("there is %+v", got)
 		}
@@ -197,7 +198,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 	t.Run("change gets nil for a token that does not exist", func(t *testing.T) {
 		called := false
 		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken,
-			func(of *chat.Template, found *chat.EmbedToken) error {
+			func(of *chat.Template, found *embed.Token) error {
 				called = of != nil && found == nil
 				return nil
 			}))
@@ -206,30 +207,30 @@ func embedUpdates(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		wantErr(t, a.Embeds.Update(ctx, by, template.ID, token.ID,
-			func(of *chat.Template, found *chat.EmbedToken) error {
-				return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), errBoom)
+			func(of *chat.Template, found *embed.Token) error {
+				return errors.Join(embed.Change(of, by, nil, found, wholeEmbed()), errBoom)
 			}), errBoom)
 		same(t, "token", get(token.ID), token)
 	})
 	t.Run("stored responses with a secret are erased with it", func(t *testing.T) {
 		for name, tt := range map[string]struct {
-			change func(*chat.Template, *chat.EmbedToken) error
+			change func(*chat.Template, *embed.Token) error
 			erased bool
 		}{
-			"rotated": {func(of *chat.Template, found *chat.EmbedToken) error {
-				_, err := of.RotateEmbedToken(by, nil, found, time.Hour)
+			"rotated": {func(of *chat.Template, found *embed.Token) error {
+				_, err := embed.Rotate(of, by, nil, found, time.Hour)
 				return err
 			}, true},
-			"deleted": {func(of *chat.Template, found *chat.EmbedToken) error {
-				return of.DeleteEmbedToken(by, nil, found)
+			"deleted": {func(of *chat.Template, found *embed.Token) error {
+				return embed.Delete(of, by, nil, found)
 			}, true},
-			"renamed": {func(of *chat.Template, found *chat.EmbedToken) error {
-				return of.ChangeEmbedToken(by, nil, found, chat.EmbedChanges{Name: new("other")})
+			"renamed": {func(of *chat.Template, found *embed.Token) error {
+				return embed.Change(of, by, nil, found, embed.Changes{Name: new("other")})
 			}, false},
 		} {
-			var token *chat.EmbedToken
+			var token *embed.Token
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(name + team.Workspace.Slug)),
 				At: fixture.At}
 			once := func(fn func(ports.Stores) (ports.Answer, error)) error {
@@ -237,7 +238,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 				return err
 			}
 			must(t, once(func(s ports.Stores) (ports.Answer, error) {
-				token = mustEmbed(t, s, team.Member, template.ID, chat.EmbedChanges{})
+				token = mustEmbed(t, s, team.Member, template.ID, embed.Changes{})
 				return ports.Answer{Status: 201, Body: []byte("secret"), Reveals: string(token.ID)}, nil
 			}))
 			changeEmbed(t, a.Stores, by, token, tt.change)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -14,17 +15,17 @@ func embedUses(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	token := mustEmbed(t, a.Stores, team.Member, made.ID, chat.EmbedChanges{})
-	today := chat.DayOf(time.Now())
-	use := func(day chat.Day, origin chat.Origin, sessions, refusals int64) chat.EmbedUse {
-		return chat.EmbedUse{Day: day, Origin: origin,
-			EmbedCounts: chat.EmbedCounts{Sessions: sessions, Refusals: refusals}}
+	token := mustEmbed(t, a.Stores, team.Member, made.ID, embed.Changes{})
+	today := embed.DayOf(time.Now())
+	use := func(day embed.Day, origin embed.Origin, sessions, refusals int64) embed.Use {
+		return embed.Use{Day: day, Origin: origin,
+			Counts: embed.Counts{Sessions: sessions, Refusals: refusals}}
 	}
-	add := func(t *testing.T, org identity.OrgID, uses ...chat.EmbedUse) {
+	add := func(t *testing.T, org identity.OrgID, uses ...embed.Use) {
 		t.Helper()
 		must(t, a.EmbedUses.Add(ctx, org, token.ID, uses))
 	}
-	between := func(t *testing.T, from, to chat.Day) []chat.EmbedUse {
+	between := func(t *testing.T, from, to embed.Day) []embed.Use {
 		t.Helper()
 		found, err := a.EmbedUses.List(ctx, team.Org, token.ID, from, to)
 		must(t, err)
@@ -34,15 +35,15 @@ func embedUses(t *testing.T, a Adapter) {
 		const site, evil = "https://www.example.com", "https://evil.example"
 		add(t, team.Org, use(today, site, 2, 0), use(today-1, site, 1, 1), use(today, evil, 0, 3))
 		add(t, team.Org, use(today, site, 1, 1))
-		if n, err := a.Replies.Count(ctx, team.Org, token.ID, site, chat.DayOf(time.Now()), 1,
+		if n, err := a.Replies.Count(ctx, team.Org, token.ID, site, embed.DayOf(time.Now()), 1,
 			5); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
 		answered := use(today, site, 3, 1)
 		answered.Messages = 1
 		same(t, "uses", between(t, today-1, today),
-			[]chat.EmbedUse{use(today, evil, 0, 3), answered, use(today-1, site, 1, 1)})
-		same(t, "uses of a day", between(t, today-1, today-1), []chat.EmbedUse{use(today-1, site, 1, 1)})
+			[]embed.Use{use(today, evil, 0, 3), answered, use(today-1, site, 1, 1)})
+		same(t, "uses of a day", between(t, today-1, today-1), []embed.Use{use(today-1, site, 1, 1)})
 	})
 	t.Run("another org neither adds nor reads", func(t *testing.T) {
 		add(t, a.Orgs[1], use(today-2, "https://a.example", 1, 0))
@@ -54,13 +55,13 @@ func embedUses(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("origins beyond a hundred of a day count together", func(t *testing.T) {
-		var uses []chat.EmbedUse
+		var uses []embed.Use
 		for i := range 103 {
-			uses = append(uses, use(today-3, chat.Origin(fmt.Sprintf("https://h%03d.example", i)), 0, 1))
+			uses = append(uses, use(today-3, embed.Origin(fmt.Sprintf("https://h%03d.example", i)), 0, 1))
 		}
 		add(t, team.Org, uses...)
 		found := between(t, today-3, today-3)
-		if last := found[len(found)-1]; len(found) != 101 || last.Origin != chat.OtherOrigins || last.Refusals != 3 {
+		if last := found[len(found)-1]; len(found) != 101 || last.Origin != embed.OtherOrigins || last.Refusals != 3 {
 			t.Errorf("%d origins, and %+v", len(found), last)
 		}
 	})

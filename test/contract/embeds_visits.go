@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -27,18 +28,18 @@ func embedVisits(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	template := published(t, a, team.Member)
 	token := mustEmbed(t, a.Stores, team.Member, template.ID, wholeEmbed())
-	ways := map[string]func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error){
-		"BySecret": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+	ways := map[string]func(org identity.OrgID, token *embed.Token) (*embed.Embedding, error){
+		"BySecret": func(org identity.OrgID, token *embed.Token) (*embed.Embedding, error) {
 			return a.Embeds.BySecret(ctx, org, token.Hash)
 		},
-		"ByIDs": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+		"ByIDs": func(org identity.OrgID, token *embed.Token) (*embed.Embedding, error) {
 			return byID(ctx, a, org, token.ID)
 		},
 	}
-	gone := func(t *testing.T, token *chat.EmbedToken) {
+	gone := func(t *testing.T, token *embed.Token) {
 		t.Helper()
 		for name, find := range ways {
-			if _, err := find(team.Org, token); !errors.Is(err, chat.ErrEmbedTokenInvalid) {
+			if _, err := find(team.Org, token); !errors.Is(err, embed.ErrTokenInvalid) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -48,7 +49,7 @@ func embedVisits(t *testing.T, a Adapter) {
 			e, err := find(team.Org, token)
 			must(t, err)
 			same(t, "token", &e.Token, token)
-			same(t, "template", e.Template, chat.Embedded{
+			same(t, "template", e.Template, embed.Template{
 				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
 				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting,
 				Starters: template.Starters, Tools: []string{"search", "tickets"}, Reply: template.Reply,
@@ -57,21 +58,21 @@ func embedVisits(t *testing.T, a Adapter) {
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {
 			_, err := find(a.Orgs[1], token)
-			wantErr(t, err, chat.ErrEmbedTokenInvalid)
+			wantErr(t, err, embed.ErrTokenInvalid)
 		})
 	}
 	t.Run("an unknown or empty secret finds no token", func(t *testing.T) {
-		for _, h := range []secret.Hash{{}, secret.NewToken(chat.EmbedSecretPrefix).Hash()} {
+		for _, h := range []secret.Hash{{}, secret.NewToken(embed.SecretPrefix).Hash()} {
 			_, err := a.Embeds.BySecret(ctx, team.Org, h)
-			wantErr(t, err, chat.ErrEmbedTokenInvalid)
+			wantErr(t, err, embed.ErrTokenInvalid)
 		}
 	})
 	t.Run("the secret before the last rotation is found, the one before that is not", func(t *testing.T) {
-		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		hashes := []secret.Hash{rotated.Hash}
 		for range 2 {
-			changeEmbed(t, a.Stores, team.Member, rotated, func(of *chat.Template, found *chat.EmbedToken) error {
-				_, err := of.RotateEmbedToken(team.Member, nil, found, time.Hour)
+			changeEmbed(t, a.Stores, team.Member, rotated, func(of *chat.Template, found *embed.Token) error {
+				_, err := embed.Rotate(of, team.Member, nil, found, time.Hour)
 				hashes = append(hashes, found.Hash)
 				return err
 			})
@@ -83,11 +84,11 @@ func embedVisits(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "token", before, e)
 		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
-		wantErr(t, err, chat.ErrEmbedTokenInvalid)
+		wantErr(t, err, embed.ErrTokenInvalid)
 	})
 	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
 		doomed := published(t, a, team.Member)
-		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, chat.EmbedChanges{})
+		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, embed.Changes{})
 		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
 			func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 		gone(t, token)
@@ -98,7 +99,7 @@ func embedVisits(t *testing.T, a Adapter) {
 	})
 	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
 		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, chat.EmbedChanges{})
+		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, embed.Changes{})
 		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil,
 			func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
 		must(t, err)
@@ -108,11 +109,11 @@ func embedVisits(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("another process sees a change at once", func(t *testing.T) {
-		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
 		must(t, err)
-		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
-			return of.ChangeEmbedToken(team.Member, nil, found, chat.EmbedChanges{Enabled: new(false)})
+		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *embed.Token) error {
+			return embed.Change(of, team.Member, nil, found, embed.Changes{Enabled: new(false)})
 		})
 		e, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
 		must(t, err)
@@ -126,15 +127,15 @@ func embedExpected(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	template := published(t, a, team.Member)
-	token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{
 		Origins:   &[]string{"https://expected.example", "https://*.shop.example", "http://localhost:*"},
 		ExpiresAt: new(fixture.At.Add(time.Hour)),
 	})
-	expected := func() (which []chat.Origin) {
+	expected := func() (which []embed.Origin) {
 		t.Helper()
-		for _, origin := range []chat.Origin{"https://expected.example", "https://a.shop.example",
+		for _, origin := range []embed.Origin{"https://expected.example", "https://a.shop.example",
 			"http://localhost:3000", "https://evil.example", "https://a.b.shop.example", "https://shop.example",
-			chat.NoOrigin, chat.OpaqueOrigin, chat.ForeignOrigin} {
+			embed.NoOrigin, embed.OpaqueOrigin, embed.ForeignOrigin} {
 			ok, err := a.Embeds.Expected(ctx, team.Org, origin)
 			must(t, err)
 			if ok {
@@ -143,7 +144,7 @@ func embedExpected(t *testing.T, a Adapter) {
 		}
 		return which
 	}
-	is := func(what string, got []chat.Origin, want ...chat.Origin) {
+	is := func(what string, got []embed.Origin, want ...embed.Origin) {
 		t.Helper()
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", what, got, want)
@@ -154,18 +155,18 @@ func embedExpected(t *testing.T, a Adapter) {
 	if ok, err := a.Embeds.Expected(ctx, a.Orgs[0], "https://expected.example"); ok || err != nil {
 		t.Errorf("in another org: %v, %v", ok, err)
 	}
-	change := func(c chat.EmbedChanges) {
+	change := func(c embed.Changes) {
 		t.Helper()
-		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
-			return of.ChangeEmbedToken(team.Member, nil, found, c)
+		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *embed.Token) error {
+			return embed.Change(of, team.Member, nil, found, c)
 		})
 	}
-	change(chat.EmbedChanges{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
-	is("with other origins", expected(), "https://evil.example", chat.OpaqueOrigin)
-	change(chat.EmbedChanges{Enabled: new(false)})
-	is("disabled", expected(), "https://evil.example", chat.OpaqueOrigin)
-	changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
-		return of.DeleteEmbedToken(team.Member, nil, found)
+	change(embed.Changes{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
+	is("with other origins", expected(), "https://evil.example", embed.OpaqueOrigin)
+	change(embed.Changes{Enabled: new(false)})
+	is("disabled", expected(), "https://evil.example", embed.OpaqueOrigin)
+	changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *embed.Token) error {
+		return embed.Delete(of, team.Member, nil, found)
 	})
 	is("deleted", expected())
 }
@@ -173,8 +174,8 @@ func embedExpected(t *testing.T, a Adapter) {
 func embedUsed(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, chat.EmbedChanges{})
-	used := func(org identity.OrgID, origin chat.Origin, after time.Duration) chat.EmbedToken {
+	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, embed.Changes{})
+	used := func(org identity.OrgID, origin embed.Origin, after time.Duration) embed.Token {
 		t.Helper()
 		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
 		e, err := byID(ctx, a, team.Org, token.ID)
@@ -184,10 +185,10 @@ func embedUsed(t *testing.T, a Adapter) {
 	for _, tt := range []struct {
 		what   string
 		org    identity.OrgID
-		origin chat.Origin
+		origin embed.Origin
 		after  time.Duration
 		noted  time.Duration
-		from   chat.Origin
+		from   embed.Origin
 	}{
 		{"the first time", team.Org, "https://a.example", time.Hour, time.Hour, "https://a.example"},
 		{"again within a minute", team.Org, "https://b.example", time.Hour + time.Minute, time.Hour,
@@ -195,7 +196,7 @@ func embedUsed(t *testing.T, a Adapter) {
 		{"by another org", a.Orgs[1], "https://b.example", 2 * time.Hour, time.Hour, "https://a.example"},
 		{"a minute later", team.Org, "https://b.example", time.Hour + time.Minute + time.Microsecond,
 			time.Hour + time.Minute + time.Microsecond, "https://b.example"},
-		{"without an origin", team.Org, chat.NoOrigin, 3 * time.Hour, 3 * time.Hour, chat.NoOrigin},
+		{"without an origin", team.Org, embed.NoOrigin, 3 * time.Hour, 3 * time.Hour, embed.NoOrigin},
 	} {
 		if got := used(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) ||
 			got.LastUsedOrigin != tt.from || got.Revision != 1 {
@@ -209,24 +210,24 @@ func embedUsed(t *testing.T, a Adapter) {
 func embedReplies(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	template := published(t, a, team.Member)
-	token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
-	other := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+	other := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 	midnight := fixture.At.UTC().Truncate(24 * time.Hour)
-	count := func(id chat.EmbedTokenID, origin chat.Origin, at time.Time) bool {
+	count := func(id embed.TokenID, origin embed.Origin, at time.Time) bool {
 		t.Helper()
-		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, chat.DayOf(at), 1, 2)
+		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, embed.DayOf(at), 1, 2)
 		must(t, err)
 		return counted == 1
 	}
 	for _, tt := range []struct {
 		what   string
-		id     chat.EmbedTokenID
-		origin chat.Origin
+		id     embed.TokenID
+		origin embed.Origin
 		at     time.Time
 		want   bool
 	}{
 		{"the first of a day", token.ID, "https://a.example", midnight, true},
-		{"the last of a day, of another origin", token.ID, chat.NoOrigin, midnight.Add(time.Hour), true},
+		{"the last of a day, of another origin", token.ID, embed.NoOrigin, midnight.Add(time.Hour), true},
 		{"one more", token.ID, "https://a.example", midnight.Add(24*time.Hour - time.Microsecond), false},
 		{"another token", other.ID, "https://a.example", midnight, true},
 		{"the next day", token.ID, "https://a.example", midnight.Add(24 * time.Hour), true},
@@ -237,7 +238,7 @@ func embedReplies(t *testing.T, a Adapter) {
 		}
 	}
 	t.Run("several are counted at once, up to the limit, and can be returned", func(t *testing.T) {
-		day, site := chat.DayOf(midnight)+3, chat.Origin("https://a.example")
+		day, site := embed.DayOf(midnight)+3, embed.Origin("https://a.example")
 		counts := func(n, want int) {
 			t.Helper()
 			got, err := a.Replies.Count(t.Context(), team.Org, token.ID, site, day, n, 10)
@@ -258,8 +259,8 @@ func embedReplies(t *testing.T, a Adapter) {
 		var counted atomic.Int32
 		for i := range 8 {
 			all.Go(func() {
-				origin := chat.Origin("https://" + string(rune('a'+i)) + ".example")
-				n, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, chat.DayOf(midnight)+2, 1, 3)
+				origin := embed.Origin("https://" + string(rune('a'+i)) + ".example")
+				n, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, embed.DayOf(midnight)+2, 1, 3)
 				if err != nil {
 					t.Error(err)
 				}
@@ -274,10 +275,10 @@ func embedReplies(t *testing.T, a Adapter) {
 }
 
 // byID returns a token that is read together with another one, which does not exist.
-func byID(ctx context.Context, a Adapter, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error) {
-	found, err := a.Embeds.ByIDs(ctx, org, []chat.EmbedTokenID{"etok_other", id})
+func byID(ctx context.Context, a Adapter, org identity.OrgID, id embed.TokenID) (*embed.Embedding, error) {
+	found, err := a.Embeds.ByIDs(ctx, org, []embed.TokenID{"etok_other", id})
 	if err == nil && len(found) == 0 {
-		err = chat.ErrEmbedTokenInvalid
+		err = embed.ErrTokenInvalid
 	}
 	return found[id], err
 }

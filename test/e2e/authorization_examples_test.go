@@ -263,10 +263,10 @@ var examples = map[string]example{
 	"deleteEmbedToken": withEmbed(nil),
 	"rotateEmbedToken": withEmbed(object{"grace_seconds": 60}),
 
-	"createEmbedSession": visiting(func(e *embed, _ string) target { return target{body: object{"token": e.secret}} }),
-	"getEmbedTemplate": visiting(func(_ *embed, session string) target {
+	"createEmbedSession": visiting(func(e *embeddedChat, _ string) target { return target{body: object{"token": e.secret}} }),
+	"getEmbedTemplate": visiting(func(_ *embeddedChat, session string) target {
 		return target{headers: []string{"Authorization: Bearer " + session}}
 	}),
-	"getEmbedPage":   visiting(func(e *embed, _ string) target { return target{ids: []string{e.secret}} }),
+	"getEmbedPage":   visiting(func(e *embeddedChat, _ string) target { return target{ids: []string{e.secret}} }),
 	"getEmbedScript": plainly(nil),
 }

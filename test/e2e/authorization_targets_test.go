@@ -79,7 +79,7 @@ func withEmbed(body any) example {
 }
 
 // visiting is an example of a visitor on the shop's page.
-func visiting(in func(e *embed, session string) target) example {
+func visiting(in func(e *embeddedChat, session string) target) example {
 	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		at := in(h.embed, h.session)
 		at.headers = append(at.headers, fromShop, "Referer: "+shop)

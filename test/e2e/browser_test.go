@@ -19,7 +19,7 @@ import (
 	targets "github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
@@ -184,7 +184,7 @@ window.told = {}
 type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher, Clock, Signature string }
 
 // site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
-func site(t *testing.T, e func() *embed) (origin string) {
+func site(t *testing.T, e func() *embeddedChat) (origin string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
@@ -203,8 +203,8 @@ func site(t *testing.T, e func() *embed) (origin string) {
 func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)
-	var e *embed
-	shop, evil := site(t, func() *embed { return e }), site(t, func() *embed { return e })
+	var e *embeddedChat
+	shop, evil := site(t, func() *embeddedChat { return e }), site(t, func() *embeddedChat { return e })
 	e = s.user(t, "admin").embeds(t, object{"allowed_origins": []string{shop}})
 	chromium := browser(t)
 
@@ -289,7 +289,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Run("a signed visitor is known in both modes", func(t *testing.T) {
 		made := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
 		e.secret = made.at("token")
-		signature := chat.SignVisitor(secret.New(made.at("visitor_secret")), "customer-42", time.Now().Add(time.Hour))
+		signature := embed.SignVisitor(secret.New(made.at("visitor_secret")), "customer-42", time.Now().Add(time.Hour))
 		for page, origin := range map[string]string{"script": shop, "frame": s.url} {
 			ctx, _ := tab(t, chromium, shop+"/"+page+"?signature="+signature)
 			session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)

@@ -3,7 +3,7 @@ package e2e
 import "testing"
 
 func init() {
-	resumed := visiting(func(_ *embed, session string) target {
+	resumed := visiting(func(_ *embeddedChat, session string) target {
 		return target{headers: []string{"Authorization: Bearer " + session}}
 	})
 	examples["getChatRuntime"] = ofChat(nil)

@@ -67,7 +67,7 @@ func TestEmbedLimits(t *testing.T) {
 			t.Error("nobody stopped it")
 		})
 		t.Run("guesses of tokens are rate limited", func(t *testing.T) {
-			guess := &embed{manager: e.manager, secret: "ate_x"}
+			guess := &embeddedChat{manager: e.manager, secret: "ate_x"}
 			for range 5 {
 				guess.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").problem(t, 401, "embed_token_invalid")
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -54,7 +54,7 @@ func (r *replies) last() (body string, header http.Header) {
 }
 
 // replying creates a chat that r answers, which the shop can embed.
-func (c *client) replying(t *testing.T, r *replies, settings object, headers ...string) *embed {
+func (c *client) replying(t *testing.T, r *replies, settings object, headers ...string) *embeddedChat {
 	t.Helper()
 	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
 	made := c.create(t, connections, object{"kind": "reply_endpoint",
@@ -67,7 +67,7 @@ func (c *client) replying(t *testing.T, r *replies, settings object, headers ...
 }
 
 // says sends a message of a visitor.
-func (e *embed) says(t *testing.T, session string, body any, headers ...string) *answer {
+func (e *embeddedChat) says(t *testing.T, session string, body any, headers ...string) *answer {
 	t.Helper()
 	headers = append(headers, "Authorization: Bearer "+session)
 	return e.manager.server.anonymous().do(t, "POST", messages, body, headers...)
@@ -125,7 +125,7 @@ func TestEmbedMessages(t *testing.T) {
 					"visitor_signature": signature}, fromShop)
 			}
 			open("1800000000.00").problem(t, 403, "visitor_signature_invalid")
-			signed := open(chat.SignVisitor(key, "ann", time.Now().Add(time.Hour))).is(t, 200).at("session")
+			signed := open(embed.SignVisitor(key, "ann", time.Now().Add(time.Hour))).is(t, 200).at("session")
 			e.says(t, signed, object{"text": "?"}, fromShop).is(t, 200)
 			if body, _ := bot.last(); !strings.Contains(body, `"visitor":"ann","visitor_signed":true`) {
 				t.Errorf("the endpoint got %s", body)

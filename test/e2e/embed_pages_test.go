@@ -87,7 +87,7 @@ func TestEmbedPages(t *testing.T) {
 		})
 		t.Run("a page's ticket opens one session, only from Atrium's own page", func(t *testing.T) {
 			ticket := pageData.FindStringSubmatch(e.page(t, "Referer: "+shop).text)[1]
-			ask := func(e *embed, ticket string, headers ...string) *answer {
+			ask := func(e *embeddedChat, ticket string, headers ...string) *answer {
 				return s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "ticket": ticket}, headers...)
 			}
 			ours := "Origin: " + s.url
@@ -112,8 +112,8 @@ func TestEmbedPages(t *testing.T) {
 		t.Run("only a listed site can frame the page that says why there is no chat", func(t *testing.T) {
 			draft := admin.embeds(t, nil)
 			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
-			unknown := &embed{manager: admin, secret: "ate_x"}
-			for code, refused := range map[string]*embed{
+			unknown := &embeddedChat{manager: admin, secret: "ate_x"}
+			for code, refused := range map[string]*embeddedChat{
 				"template_not_published": draft, "embed_token_invalid": unknown,
 			} {
 				const none = "'none'"

@@ -6,7 +6,7 @@ import (
 )
 
 // sessionsContinue tests how sessions go on, and how others than their page learn of them.
-func sessionsContinue(t *testing.T, s *server, admin *client, e *embed) {
+func sessionsContinue(t *testing.T, s *server, admin *client, e *embeddedChat) {
 	t.Helper()
 	t.Run("a session is renewed for the same visitor and site", func(t *testing.T) {
 		first := s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": "customer-42"},
@@ -61,7 +61,7 @@ func sessionsContinue(t *testing.T, s *server, admin *client, e *embed) {
 		one.resume(t, one.visit(t, fromShop).at("session"), fromShop).is(t, 200)
 	})
 	t.Run("scripts of sites on a list can read why they are refused", func(t *testing.T) {
-		unknown := &embed{manager: admin, secret: "ate_x"}
+		unknown := &embeddedChat{manager: admin, secret: "ate_x"}
 		for origin, want := range map[string]string{shop: shop, "https://evil.example": ""} {
 			a := unknown.visit(t, "Origin: "+origin).problem(t, 401, "embed_token_invalid")
 			if got := a.header.Get("Access-Control-Allow-Origin"); got != want {

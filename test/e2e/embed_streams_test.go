@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/proof"
 )
@@ -81,7 +81,7 @@ func TestManyAnswersAtTheSameTime(t *testing.T) {
 	s := start(t, sqlite, toShops)
 	admin := s.user(t, "admin")
 	bot := newReplies(t, chunks(proof.Sample(3, 20), time.Second))
-	tokens := []*embed{}
+	tokens := []*embeddedChat{}
 	for range (n + perToken - 1) / perToken {
 		tokens = append(tokens, admin.replying(t, bot, object{"rate_limit": object{"per_minute": 600}}))
 	}
@@ -90,7 +90,7 @@ func TestManyAnswersAtTheSameTime(t *testing.T) {
 		name := "visitor-" + strconv.Itoa(i)
 		e := tokens[i/perToken]
 		passes[i] = s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": name,
-			"visitor_signature": chat.SignVisitor(secret.New(e.visitorSecret), name, time.Now().Add(time.Hour)),
+			"visitor_signature": embed.SignVisitor(secret.New(e.visitorSecret), name, time.Now().Add(time.Hour)),
 		}, fromShop).is(t, 200).at("session")
 	}
 	before := s.resident(t)

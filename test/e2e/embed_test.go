@@ -16,8 +16,8 @@ const (
 	fromShop = "Origin: " + shop
 )
 
-// embed is an embed token of a published chat template.
-type embed struct {
+// embeddedChat is an embed token of a published chat template.
+type embeddedChat struct {
 	manager        *client
 	template, path string // of the template and the token
 	secret         string
@@ -25,7 +25,7 @@ type embed struct {
 }
 
 // embeds creates a chat that the shop can embed. settings are those of the token.
-func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed {
+func (c *client) embeds(t *testing.T, settings object, headers ...string) *embeddedChat {
 	t.Helper()
 	template := chats + "/" + c.create(t, chats, object{
 		"name": "Support", "status": "published", "instructions": "inner-thoughts", "greeting": "Hello <b>you</b>",
@@ -38,24 +38,24 @@ func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed
 		body[key] = value
 	}
 	made := c.create(t, template+"/embed-tokens", body, headers...)
-	return &embed{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"),
+	return &embeddedChat{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"),
 		secret: made.at("token"), visitorSecret: made.at("visitor_secret")}
 }
 
 // visit requests a session as a visitor's page does.
-func (e *embed) visit(t *testing.T, headers ...string) *answer {
+func (e *embeddedChat) visit(t *testing.T, headers ...string) *answer {
 	t.Helper()
 	return e.manager.server.anonymous().do(t, "POST", sessions, object{"token": e.secret}, headers...)
 }
 
 // resume uses a session.
-func (e *embed) resume(t *testing.T, session string, headers ...string) *answer {
+func (e *embeddedChat) resume(t *testing.T, session string, headers ...string) *answer {
 	t.Helper()
 	return e.manager.server.anonymous().do(t, "GET", view, nil, append(headers, "Authorization: Bearer "+session)...)
 }
 
 // page gets the page for frames.
-func (e *embed) page(t *testing.T, headers ...string) *answer {
+func (e *embeddedChat) page(t *testing.T, headers ...string) *answer {
 	t.Helper()
 	return e.manager.server.anonymous().do(t, "GET", "/embed/"+e.secret, nil, headers...)
 }
@@ -279,23 +279,23 @@ func TestEmbedSessions(t *testing.T) {
 			admin.do(t, "DELETE", deleted.path, nil).is(t, 204)
 			admin.do(t, "POST", rotated.path+"/rotate", nil).is(t, 200)
 			admin.do(t, "DELETE", gone.template, nil).is(t, 204)
-			unknown := &embed{manager: admin, secret: e.secret[:len(e.secret)-1] + "!"}
+			unknown := &embeddedChat{manager: admin, secret: e.secret[:len(e.secret)-1] + "!"}
 			want := unknown.visit(t, fromShop, "Request-Id: same").problem(t, 401, "embed_token_invalid")
-			for name, one := range map[string]*embed{"disabled": disabled, "expired": expired, "deleted": deleted,
+			for name, one := range map[string]*embeddedChat{"disabled": disabled, "expired": expired, "deleted": deleted,
 				"rotated": rotated, "of a deleted template": gone} {
 				same(t, name, want, one.visit(t, fromShop, "Request-Id: same"))
 			}
 		})
 		t.Run("sessions end with their token", func(t *testing.T) {
-			for name, end := range map[string]func(*embed){
-				"disabled": func(e *embed) { admin.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200) },
-				"deleted":  func(e *embed) { admin.do(t, "DELETE", e.path, nil).is(t, 204) },
-				"rotated":  func(e *embed) { admin.do(t, "POST", e.path+"/rotate", nil).is(t, 200) },
-				"expired": func(e *embed) {
+			for name, end := range map[string]func(*embeddedChat){
+				"disabled": func(e *embeddedChat) { admin.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200) },
+				"deleted":  func(e *embeddedChat) { admin.do(t, "DELETE", e.path, nil).is(t, 204) },
+				"rotated":  func(e *embeddedChat) { admin.do(t, "POST", e.path+"/rotate", nil).is(t, 200) },
+				"expired": func(e *embeddedChat) {
 					s.sql(t, `UPDATE chat_embed_tokens SET expires_at = 1 WHERE id = '`+
 						e.path[strings.LastIndex(e.path, "/")+1:]+`'`)
 				},
-				"of a deleted template": func(e *embed) { admin.do(t, "DELETE", e.template, nil).is(t, 204) },
+				"of a deleted template": func(e *embeddedChat) { admin.do(t, "DELETE", e.template, nil).is(t, 204) },
 			} {
 				one := admin.embeds(t, nil)
 				session := one.visit(t, fromShop).is(t, 200).at("session")
@@ -321,7 +321,7 @@ func TestEmbedSessions(t *testing.T) {
 			session := one.visit(t, fromShop).at("session")
 			fresh := *one
 			fresh.secret = admin.do(t, "POST", one.path+"/rotate", object{"grace_seconds": 3600}).is(t, 200).at("token")
-			for _, e := range []*embed{one, &fresh} {
+			for _, e := range []*embeddedChat{one, &fresh} {
 				e.visit(t, fromShop).is(t, 200)
 			}
 			one.resume(t, session, fromShop).is(t, 200)

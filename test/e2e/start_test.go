@@ -35,7 +35,7 @@ func TestStart(t *testing.T) {
 			site := s.stdout.await(t, s, regexp.MustCompile(`sample chat: (http://localhost:\d+)/\n`))[1]
 			page, _ := io.ReadAll(fetch(t, &server{url: site}, "/").Body)
 			embedToken := regexp.MustCompile(`data-token="(ate_\w+)"`).FindSubmatch(page)[1]
-			shown := &embed{manager: owner, secret: string(embedToken)}
+			shown := &embeddedChat{manager: owner, secret: string(embedToken)}
 			visit := shown.visit(t, "Origin: "+site).is(t, 200).at("session")
 			asked := shown.says(t, visit, object{"text": "Where is my order?"}, "Origin: "+site).is(t, 200)
 			if !strings.Contains(asked.text, "D-1042") {

@@ -58,7 +58,7 @@ type streamStage struct {
 	source   string
 	stalled  object // a credential whose probe never ends
 	slow     string // a connection whose probe never ends
-	chat     *embed
+	chat     *embeddedChat
 	exported string // a person with a large export
 }
 
@@ -169,23 +169,23 @@ func waysOfLosing() []losing {
 }
 
 // visitorsLosing returns the ways in which a visitor loses access.
-func visitorsLosing() map[string]func(*testing.T, *client, *embed) {
-	patch := func(body object) func(*testing.T, *client, *embed) {
-		return func(t *testing.T, owner *client, e *embed) { owner.do(t, "PATCH", e.path, body).is(t, 200) }
+func visitorsLosing() map[string]func(*testing.T, *client, *embeddedChat) {
+	patch := func(body object) func(*testing.T, *client, *embeddedChat) {
+		return func(t *testing.T, owner *client, e *embeddedChat) { owner.do(t, "PATCH", e.path, body).is(t, 200) }
 	}
-	return map[string]func(*testing.T, *client, *embed){
+	return map[string]func(*testing.T, *client, *embeddedChat){
 		"whose embed token is disabled": patch(object{"enabled": false}),
 		"whose site is removed":         patch(object{"allowed_origins": []string{"https://other.example"}}),
-		"whose embed token is deleted": func(t *testing.T, owner *client, e *embed) {
+		"whose embed token is deleted": func(t *testing.T, owner *client, e *embeddedChat) {
 			owner.do(t, "DELETE", e.path, nil).is(t, 204)
 		},
-		"whose embed token is rotated": func(t *testing.T, owner *client, e *embed) {
+		"whose embed token is rotated": func(t *testing.T, owner *client, e *embeddedChat) {
 			owner.do(t, "POST", e.path+"/rotate", object{"grace_seconds": 0}).is(t, 200)
 		},
-		"whose chat is disabled": func(t *testing.T, owner *client, e *embed) {
+		"whose chat is disabled": func(t *testing.T, owner *client, e *embeddedChat) {
 			owner.do(t, "PATCH", e.template, object{"status": "disabled"}).is(t, 200)
 		},
-		"whose chat is deleted": func(t *testing.T, owner *client, e *embed) {
+		"whose chat is deleted": func(t *testing.T, owner *client, e *embeddedChat) {
 			owner.do(t, "DELETE", e.template, nil).is(t, 204)
 		},
 	}

@@ -21,13 +21,13 @@ const (
 // testWorkspace is a workspace of the org red with a template, and a caller for each level of access to it.
 type testWorkspace struct {
 	*server
-	db                  *sql.DB // its database
-	workspace, template string  // ids
-	chat                string  // id of a chat template, to which everybody stands as to the template
-	embed               *embed  // of a chat that is published
-	session             string  // of embed's, which opens nothing but that
-	replying            *embed  // of a chat that answers, made when it is needed
-	replySession        string  // of replying's
+	db                  *sql.DB       // its database
+	workspace, template string        // ids
+	chat                string        // id of a chat template, to which everybody stands as to the template
+	embed               *embeddedChat // of a chat that is published
+	session             string        // of embed's, which opens nothing but that
+	replying            *embeddedChat // of a chat that answers, made when it is needed
+	replySession        string        // of replying's
 	shop                *shopWarehouse
 	issuer              *fixture.Issuer   // of the org; signing up needs an invitation
 	provider            *fixture.Provider // the same, at which the guest is signed in

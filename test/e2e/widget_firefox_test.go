@@ -13,8 +13,8 @@ func TestTheWidgetWorksInFirefox(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan struct{})
 	s := start(t, sqlite, toShops)
-	var e *embed
-	shop, evil := site(t, func() *embed { return e }), site(t, func() *embed { return e })
+	var e *embeddedChat
+	shop, evil := site(t, func() *embeddedChat { return e }), site(t, func() *embeddedChat { return e })
 	e = s.user(t, "admin").replying(t, newReplies(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"text\":\"**Half** \"}\n\n")

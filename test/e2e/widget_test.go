@@ -17,10 +17,10 @@ const markdown = "**Bold**, *soft* and `code`.\n\n1. one\n2. two\n\n- [a link](h
 	"<img src=x onerror=told.hacked=1> <script>told.hacked=1</script>"
 
 // widgetSite is a listed site with a chat that handle answers.
-func widgetSite(t *testing.T, handle http.HandlerFunc) (chromium context.Context, origin string, e *embed) {
+func widgetSite(t *testing.T, handle http.HandlerFunc) (chromium context.Context, origin string, e *embeddedChat) {
 	t.Helper()
 	s := start(t, sqlite, toShops)
-	origin = site(t, func() *embed { return e })
+	origin = site(t, func() *embeddedChat { return e })
 	e = s.user(t, "admin").replying(t, newReplies(t, handle), object{"allowed_origins": []string{origin}})
 	return browser(t), origin, e
 }

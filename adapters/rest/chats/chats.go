@@ -51,7 +51,7 @@ func getChatRuntime(r *server.Call) (server.Reply, error) {
 			return server.Reply{}, errVariables
 		}
 	}
-	found, err := r.Replies.Runtime(r.Context(), r.By, chatID(r), values)
+	found, err := r.Chats.Runtime(r.Context(), r.By, chatID(r), values)
 	if err != nil {
 		return server.Reply{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 )
 
 const (
@@ -72,7 +72,7 @@ func newAnswerGates() answerGates {
 // enter reserves a slot for a reply, until leave is called. ok is false if there is none. The visitor or the address
 // can be empty.
 func (g answerGates) enter(
-	ctx context.Context, of *chat.EmbedToken, visitor, address string,
+	ctx context.Context, of *embed.Token, visitor, address string,
 ) (leave func(), ok bool) {
 	type place struct {
 		*server.Gate

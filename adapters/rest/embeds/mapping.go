@@ -6,12 +6,13 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
+func toEmbedTemplate(s *embeds.Session) openapi.EmbedTemplate {
 	t := &s.Embedding.Template
 	return openapi.EmbedTemplate{
 		Name:                 t.Name,
@@ -33,7 +34,7 @@ func perMinute(l *openapi.EmbedRateLimit) *int {
 	return &l.PerMinute
 }
 
-func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
+func toEmbedToken(t *embed.Token, now time.Time) openapi.EmbedToken {
 	origins := make([]string, len(t.Origins))
 	for i, o := range t.Origins {
 		origins[i] = string(o)
@@ -61,7 +62,7 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 }
 
 func (a *handlers) embedTokenCreated(
-	r *server.Call, t *chat.EmbedToken, made secret.Token,
+	r *server.Call, t *embed.Token, made secret.Token,
 ) openapi.EmbedTokenCreated {
 	s := toEmbedToken(t, r.By.At)
 	return openapi.EmbedTokenCreated{

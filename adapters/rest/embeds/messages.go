@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/chats"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/application/embeds"
+	"github.com/atrium-hq/atrium/domain/embed"
 )
 
 // embedDelta and embedFailure are the data of events.
@@ -30,11 +30,11 @@ func (a *handlers) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	q := chat.Question{Text: in.Text, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) chat.Turn {
-		return chat.Turn{Question: t.Text, Answer: t.Answer}
+	q := embed.Question{Text: in.Text, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) embed.Turn {
+		return embed.Turn{Question: t.Text, Answer: t.Answer}
 	})}
 	leave := func() {}
-	limit := func(t *chat.EmbedToken, of chat.Counted) error {
+	limit := func(t *embed.Token, of embed.Counted) error {
 		if err := v.limit(t, of); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (a *handlers) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
 
 // streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or
 // the server stops.
-func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, asking *chats.Asking) {
+func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, asking *embeds.Asking) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pass := asking.Pass()
@@ -100,10 +100,10 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, as
 }
 
 // endAnswer writes how an answer ended.
-func endAnswer(s *server.Stream, w http.ResponseWriter, asking *chats.Asking, err error) {
+func endAnswer(s *server.Stream, w http.ResponseWriter, asking *embeds.Asking, err error) {
 	if err == nil {
 		s.Event("done", struct{}{})
-	} else if f, ok := errors.AsType[chat.ReplyFailure](err); ok {
+	} else if f, ok := errors.AsType[embed.ReplyFailure](err); ok {
 		server.Observed(s.Request).Code = string(f)
 		s.API.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",
 			server.Observed(s.Request).ID, "connection_id", asking.Connection(), "error", err)

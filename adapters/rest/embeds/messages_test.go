@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -14,7 +14,7 @@ func TestRepliesThatNeverEndLeaveRoomForOtherWorkspacesAndOrgs(t *testing.T) {
 	fill := func(org, workspace string) (n int) {
 		for token := range 20 {
 			for visitor := range 40 {
-				of := &chat.EmbedToken{ID: chat.EmbedTokenID(fmt.Sprint(workspace, token)),
+				of := &embed.Token{ID: embed.TokenID(fmt.Sprint(workspace, token)),
 					Org: identity.OrgID(org), Workspace: identity.WorkspaceID(workspace)}
 				for range 3 {
 					if _, ok := g.enter(t.Context(), of, fmt.Sprint("visitor ", visitor), ""); ok {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"embed"
+	stdembed "embed"
 	"errors"
 	"html/template"
 	"net/http"
@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -21,7 +21,7 @@ var (
 	//go:embed page/embed.css
 	embedStyle string
 	//go:embed page/*.js
-	embedSources embed.FS
+	embedSources stdembed.FS
 	//go:embed page/embed.html
 	embedHTML string
 
@@ -72,12 +72,12 @@ type embedView struct {
 	Nonce string
 	Style template.CSS
 
-	*chat.Embedded        // nil if there is nothing to show
-	Initial        string // shown if there is no avatar
-	Token, Ticket  string
-	Site           chat.Origin // the only site that may frame the page and receives its messages
-	Refusal, Code  string      // why there is none
-	Preview        bool        // of a draft: the page has its session
+	*embed.Template        // nil if there is nothing to show
+	Initial         string // shown if there is no avatar
+	Token, Ticket   string
+	Site            embed.Origin // the only site that may frame the page and receives its messages
+	Refusal, Code   string       // why there is none
+	Preview         bool         // of a draft: the page has its session
 }
 
 // previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
@@ -106,7 +106,7 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
 	defer cancel()
 	visit := a.newVisit(r)
-	visit.Origin = chat.NoOrigin
+	visit.Origin = embed.NoOrigin
 	if referer := r.Header.Get("Referer"); referer != "" {
 		visit.Origin, _ = originOf(referer)
 	}
@@ -117,23 +117,23 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 	}
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
 	status, ancestors, listed := http.StatusOK, "'none'", false
-	var e *chat.Embedding
+	var e *embed.Embedding
 	var ticket secret.String
-	var known *chat.EmbedToken
+	var known *embed.Token
 	err := a.LimitFailedAuth(w.Header(), server.Observed(r), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(w.Header(), r, visit.Origin, visit.At, "page")
-		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *chat.EmbedToken, of chat.Counted) error {
-			known, listed = t, visit.Origin != chat.NoOrigin && t.Lets(visit.Origin)
+		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *embed.Token, of embed.Counted) error {
+			known, listed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
 			return limit(t, of)
 		})
-		if errors.Is(err, chat.ErrEmbedTokenInvalid) && visit.Origin != chat.NoOrigin {
+		if errors.Is(err, embed.ErrTokenInvalid) && visit.Origin != embed.NoOrigin {
 			listed, _ = a.Services.Embeds.Expected(ctx, visit) // an outage: the page cannot be framed
 		}
 	}
 	if err == nil {
 		a.KnownTokens.Remember(token, visit.At)
-		view.Embedded, view.Token, view.Ticket = &e.Template, token, ticket.Reveal()
+		view.Template, view.Token, view.Ticket = &e.Template, token, ticket.Reveal()
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
 	} else {

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
@@ -25,13 +26,13 @@ func (a *handlers) embedTokenOperations() []server.Operation {
 	}
 }
 
-func embedTokenID(r *server.Call) chat.EmbedTokenID {
-	return server.PathID[chat.EmbedTokenID](r, "token_id", chat.EmbedTokenPrefix)
+func embedTokenID(r *server.Call) embed.TokenID {
+	return server.PathID[embed.TokenID](r, "token_id", embed.TokenPrefix)
 }
 
 func listEmbedTokens(r *server.Call) (server.Reply, error) {
-	token := func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.By.At) }
-	return server.List(r, token, func(q page.Query) (chat.EmbedTokenPage, error) {
+	token := func(t *embed.Token) openapi.EmbedToken { return toEmbedToken(t, r.By.At) }
+	return server.List(r, token, func(q page.Query) (embed.TokenPage, error) {
 		return r.Embeds.List(r.Context(), r.By, pathChat(r), q)
 	})
 }
@@ -41,7 +42,7 @@ func (a *handlers) createEmbedToken(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	c := chat.EmbedChanges{
+	c := embed.Changes{
 		Name:          &in.Name,
 		Origins:       &in.AllowedOrigins,
 		AllowNoOrigin: &in.AllowNoOrigin,
@@ -77,7 +78,7 @@ func updateEmbedToken(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	c := chat.EmbedChanges{
+	c := embed.Changes{
 		Name:          in.Name,
 		Origins:       in.AllowedOrigins,
 		AllowNoOrigin: in.AllowNoOrigin,
@@ -137,15 +138,15 @@ func verifyEmbedSession(r *server.Call) (server.Reply, error) {
 
 // getEmbedTokenUsage reads the range of days; by default it is the last 30.
 func getEmbedTokenUsage(r *server.Call) (server.Reply, error) {
-	to := chat.DayOf(r.By.At)
+	to := embed.DayOf(r.By.At)
 	from := to - 29
-	for name, day := range map[string]*chat.Day{"from": &from, "to": &to} {
+	for name, day := range map[string]*embed.Day{"from": &from, "to": &to} {
 		if text := r.Query.Get(name); text != "" {
 			at, err := time.Parse(time.DateOnly, text)
 			if err != nil {
-				return server.Reply{}, chat.ErrUsageRange
+				return server.Reply{}, embed.ErrUsageRange
 			}
-			*day = chat.DayOf(at)
+			*day = embed.DayOf(at)
 		}
 	}
 	if r.Query.Has("to") && !r.Query.Has("from") {
@@ -167,7 +168,7 @@ func getEmbedTokenUsage(r *server.Call) (server.Reply, error) {
 	return server.OK(out), nil
 }
 
-func toEmbedUse(u *chat.EmbedUse) openapi.EmbedTokenUse {
+func toEmbedUse(u *embed.Use) openapi.EmbedTokenUse {
 	return openapi.EmbedTokenUse{
 		Date:     u.Day.Time().Format(time.DateOnly),
 		Origin:   openapi.OrNull(string(u.Origin)),
@@ -191,7 +192,7 @@ func (a *handlers) previewChat(r *server.Call) (server.Reply, error) {
 			"/preview",
 		Session:          s.Text.Reveal(),
 		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),
-		ExpiresInSeconds: int64(chat.PreviewLasts.Seconds()),
+		ExpiresInSeconds: int64(embed.PreviewLifetime.Seconds()),
 		Template:         toEmbedTemplate(s),
 	}), nil
 }

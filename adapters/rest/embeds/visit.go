@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -16,10 +16,10 @@ import (
 // visitor is a request of a visitor's page. It has no account; its token decides what it may do.
 type visitor struct {
 	*server.Call
-	chats.Visit
-	limit chats.Limit
+	embeds.Visit
+	limit embeds.Limit
 
-	token *chat.EmbedToken // that of the call; nil: not known
+	token *embed.Token // that of the call; nil: not known
 }
 
 // visit returns an operation of visitors.
@@ -32,7 +32,7 @@ func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Open {
 			v := &visitor{Call: r, Visit: a.newVisit(r.Request)}
 			kind := r.Operation.Method + " " + r.Operation.Path
 			limit := a.visitLimit(r.ReplyHeader, r.Request, v.Origin, v.At, kind)
-			v.limit = func(t *chat.EmbedToken, of chat.Counted) error {
+			v.limit = func(t *embed.Token, of embed.Counted) error {
 				v.token = t
 				return limit(t, of)
 			}
@@ -48,7 +48,7 @@ func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Open {
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.
-func (a *handlers) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
+func (a *handlers) countRefusal(t *embed.Token, v embeds.Visit, err error) {
 	if t == nil || err == nil {
 		return
 	}
@@ -59,51 +59,51 @@ func (a *handlers) countRefusal(t *chat.EmbedToken, v chats.Visit, err error) {
 	}
 	origin := v.Origin
 	if v.Ours {
-		origin = chat.NoOrigin
+		origin = embed.NoOrigin
 	}
 	a.Services.EmbedUsage.Refusal(t, origin, v.At)
 }
 
-func (a *handlers) newVisit(r *http.Request) chats.Visit {
+func (a *handlers) newVisit(r *http.Request) embeds.Visit {
 	now := a.Now()
 	address := identity.AddressGroup(server.Observed(r).Address)
 	opener := func(p account.Proof) (identity.Actor, error) {
 		return a.ResolveProof(r.Context(), server.Observed(r), p, now)
 	}
-	v := chats.Visit{Org: server.Observed(r).Org.ID, At: now, Address: address, Caller: opener}
+	v := embeds.Visit{Org: server.Observed(r).Org.ID, At: now, Address: address, Caller: opener}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
-		v.Origin = chat.NoOrigin
+		v.Origin = embed.NoOrigin
 	case 1:
-		v.Origin, _ = chat.ParseOrigin(headers[0])
+		v.Origin, _ = embed.ParseOrigin(headers[0])
 		v.Ours = a.isOwnOrigin(r, v.Origin)
 	default:
-		v.Origin = chat.ForeignOrigin
+		v.Origin = embed.ForeignOrigin
 	}
 	return v
 }
 
 // isOwnOrigin reports whether an origin is where our own pages are served: the org's canonical one, or the
 // host of this request. The scheme is ignored, since a proxy in front may have changed it.
-func (a *handlers) isOwnOrigin(r *http.Request, o chat.Origin) bool {
+func (a *handlers) isOwnOrigin(r *http.Request, o embed.Origin) bool {
 	if base, ok := originOf(server.Observed(r).Org.BaseURL); ok && o == base {
 		return true
 	}
 	for _, scheme := range []string{"https://", "http://"} {
-		if own, ok := chat.ParseOrigin(scheme + a.Host(r)); ok && o == own {
+		if own, ok := embed.ParseOrigin(scheme + a.Host(r)); ok && o == own {
 			return true
 		}
 	}
 	return false
 }
 
-// originOf is the origin of a URL; chat.ForeignOrigin if it has none.
-func originOf(text string) (chat.Origin, bool) {
+// originOf is the origin of a URL; embed.ForeignOrigin if it has none.
+func originOf(text string) (embed.Origin, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return chat.ForeignOrigin, false
+		return embed.ForeignOrigin, false
 	}
-	return chat.ParseOrigin(u.Scheme + "://" + u.Host)
+	return embed.ParseOrigin(u.Scheme + "://" + u.Host)
 }
 
 // letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
@@ -122,10 +122,10 @@ func (a *handlers) letReadRefusal(v *visitor) {
 // and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *handlers) visitLimit(
-	header http.Header, r *http.Request, origin chat.Origin, at time.Time, what string,
-) chats.Limit {
-	return func(t *chat.EmbedToken, of chat.Counted) error {
-		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
+	header http.Header, r *http.Request, origin embed.Origin, at time.Time, what string,
+) embeds.Limit {
+	return func(t *embed.Token, of embed.Counted) error {
+		if sent := r.Header.Get("Origin"); sent != "" && t.Admits(origin) {
 			allowOrigin(header, sent)
 		}
 		caller, h := what+" "+string(t.ID), header
@@ -157,7 +157,7 @@ func (a *handlers) visitLimit(
 
 // visitOf returns the names by which a call is counted. A visitor that the site's backend signed is counted apart from
 // its address; others, who can begin any number of sessions, by both. One of the two can be empty.
-func visitOf(of chat.Counted, r *http.Request) (visitor, address string) {
+func visitOf(of embed.Counted, r *http.Request) (visitor, address string) {
 	if of.Visitor != "" {
 		return "visitor " + of.Visitor, ""
 	}

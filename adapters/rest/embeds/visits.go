@@ -7,8 +7,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/chats"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/application/embeds"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -46,12 +46,12 @@ func openEmbedSession(v *visitor) (server.Reply, error) {
 	if err := v.API.LimitFailedAuth(v.ReplyHeader, server.Observed(v.Request), in.Token, v.At); err != nil {
 		return server.Reply{}, err
 	}
-	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{
+	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, embeds.SessionRequest{
 		Secret:  in.Token,
 		Ticket:  in.Ticket,
 		Visitor: in.Visitor, Signature: in.VisitorSignature,
 	}, v.limit)
-	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
+	if errors.Is(err, embed.ErrTokenInvalid) {
 		v.API.KnownTokens.Forget(in.Token)
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func renewEmbedSession(v *visitor) (server.Reply, error) {
 	return sessionOpened(v, s), nil
 }
 
-func sessionOpened(v *visitor, s *chats.Session) server.Reply {
+func sessionOpened(v *visitor, s *embeds.Session) server.Reply {
 	out := server.OK(openapi.EmbedSessionCreated{
 		Session:          s.Text.Reveal(),
 		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),

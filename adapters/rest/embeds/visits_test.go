@@ -13,7 +13,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -44,21 +44,21 @@ func newVisits(t *testing.T, base string) visits {
 func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	const shop = "https://shop.example"
 	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	token := func(id chat.EmbedTokenID, perMinute int) *chat.EmbedToken {
-		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute,
-			Origins: []chat.OriginPattern{shop}}}
+	token := func(id embed.TokenID, perMinute int) *embed.Token {
+		return &embed.Token{ID: id, Settings: embed.Settings{PerMinute: perMinute,
+			Origins: []embed.OriginPattern{shop}}}
 	}
-	visit := func(h visits, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+	visit := func(h visits, of *embed.Token, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		limit := h.visitLimit(w.Header(), h.reach(r, address), chat.Origin(origin), at, what)
-		err := limit(of, chat.Counted{})
+		limit := h.visitLimit(w.Header(), h.reach(r, address), embed.Origin(origin), at, what)
+		err := limit(of, embed.Counted{})
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
 		h := newVisits(t, "")
 		a, b := token("a", 1), token("b", 1)
-		asks := func(times int, of *chat.EmbedToken, address, what string, want bool) {
+		asks := func(times int, of *embed.Token, address, what string, want bool) {
 			t.Helper()
 			for i := range times {
 				if _, got := visit(h, of, address, shop, what); got != want {
@@ -79,7 +79,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		h := newVisits(t, "")
 		visits := func(workspace identity.WorkspaceID, tokens int) (allowed int) {
 			for i := range tokens {
-				of := token(chat.EmbedTokenID(fmt.Sprint(workspace, i)), 100)
+				of := token(embed.TokenID(fmt.Sprint(workspace, i)), 100)
 				of.Workspace = workspace
 				for range 600 {
 					if _, ok := visit(h, of, fmt.Sprint("192.0.2.", i), shop, "POST"); ok {
@@ -101,17 +101,17 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		limit := h.visitLimit(
 			http.Header{}, h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST",
 		)
-		signed, session := func(name string) chat.Counted { return chat.Counted{Visitor: name} },
-			func(id string) chat.Counted { return chat.Counted{Session: id} }
+		signed, session := func(name string) embed.Counted { return embed.Counted{Visitor: name} },
+			func(id string) embed.Counted { return embed.Counted{Session: id} }
 		for i, tt := range []struct {
-			of   chat.Counted
+			of   embed.Counted
 			want bool
 		}{
 			{signed("ann"), true}, {signed("joe"), true}, {signed("ann"), false}, {signed("192.0.2.1"), true},
 			{session("1"), true}, {session("1"), false}, {session("2"), true}, {session("ann"), true},
-			{chat.Counted{}, true}, {session("4"), true}, {session("5"), true},
+			{embed.Counted{}, true}, {session("4"), true}, {session("5"), true},
 			// the address has had its six; signed visitors are counted apart
-			{session("6"), false}, {chat.Counted{}, false}, {signed("eve"), true},
+			{session("6"), false}, {embed.Counted{}, false}, {signed("eve"), true},
 		} {
 			if got := limit(of, tt.of) == nil; got != tt.want {
 				t.Errorf("call %d of %+v: %v", i, tt.of, got)

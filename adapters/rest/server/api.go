@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
@@ -138,8 +138,8 @@ type owner interface{ person() *account.Person }
 type Stream struct {
 	*Call
 	Observation *Observation
-	Proof       account.Proof   // of the caller, or of the person who opened a preview; zero for other visitors
-	Pass        *chat.EmbedPass // of a visitor; nil for a caller
+	Proof       account.Proof // of the caller, or of the person who opened a preview; zero for other visitors
+	Pass        *embed.Pass   // of a visitor; nil for a caller
 	Controller  *http.ResponseController
 	Out         bytes.Buffer // what Flush sends
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -141,7 +141,7 @@ func (a *API) recheckVisits(ctx context.Context, org *identity.Org, streams []*S
 	if len(streams) == 0 {
 		return nil
 	}
-	passes := make([]chat.EmbedPass, len(streams))
+	passes := make([]embed.Pass, len(streams))
 	for i, s := range streams {
 		passes[i] = *s.Pass
 	}
@@ -151,7 +151,7 @@ func (a *API) recheckVisits(ctx context.Context, org *identity.Org, streams []*S
 	}
 	for i, s := range streams {
 		if !continues[i] {
-			s.End(chat.ErrEmbedSessionInvalid)
+			s.End(embed.ErrSessionInvalid)
 		}
 	}
 	return nil

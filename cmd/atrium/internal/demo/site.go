@@ -16,11 +16,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -121,9 +122,9 @@ func (s *Site) connect(ctx context.Context, service *connections.Service, by ide
 func (s *Site) answers() bool { return s != nil && s.reply.Answers() }
 
 // show creates an embed token for the page, and remembers it.
-func (s *Site) show(ctx context.Context, service *chats.Embeds, by identity.Actor, template chat.ID) error {
+func (s *Site) show(ctx context.Context, service *embeds.Service, by identity.Actor, template chat.ID) error {
 	name, origins := "Sample site", []string{"http://localhost:*"}
-	_, token, err := service.Create(ctx, by, template, chat.EmbedChanges{Name: &name, Origins: &origins})
+	_, token, err := service.Create(ctx, by, template, embed.Changes{Name: &name, Origins: &origins})
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/webauthn"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/accounts"
-	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -70,7 +70,7 @@ func NewExternal(
 			Notes:       notes,
 			Digester:    envelope,
 			Credentials: envelope,
-			Passes: chats.PassSealers{Sessions: ring.Sealer(seal.EmbedSessions),
+			Passes: embeds.PassSealers{Sessions: ring.Sealer(seal.EmbedSessions),
 				Tickets: ring.Sealer(seal.EmbedTickets)},
 			Challenges:     ring.Sealer(seal.Challenges),
 			Authenticators: webauthn.Verifier{},
@@ -122,7 +122,7 @@ func SheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheet
 // sandboxedReaders holds the adapters that reach tenants' warehouses and sheets.
 type sandboxedReaders struct {
 	warehouses connections.Warehouses
-	repliers   chats.Repliers
+	repliers   embeds.Repliers
 	sheets     ports.Sheets
 	children   []prometheus.Collector
 }
@@ -164,7 +164,7 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 		connection.OpenAICompatible: compatible,
 		connection.ReplyEndpoint:    endpoint,
 	}
-	repliers := chats.Repliers{connection.OpenAICompatible: compatible, connection.ReplyEndpoint: endpoint}
+	repliers := embeds.Repliers{connection.OpenAICompatible: compatible, connection.ReplyEndpoint: endpoint}
 	large := confine.DefaultLimits()
 	large.Memory, large.CPU = sheet.ChildMemory, sheet.ChildCPU
 	reader, err := confine.New(large, sheetChildren, command...)

@@ -1,4 +1,4 @@
-package chat_test
+package embed_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -37,13 +38,13 @@ func embeddable() *chat.Template {
 	}
 }
 
-func settings(name string, origins ...string) chat.EmbedChanges {
-	return chat.EmbedChanges{Name: &name, Origins: &origins}
+func settings(name string, origins ...string) embed.Changes {
+	return embed.Changes{Name: &name, Origins: &origins}
 }
 
-func newEmbedToken(t *testing.T, c chat.EmbedChanges) (*chat.EmbedToken, secret.Token) {
+func newEmbedToken(t *testing.T, c embed.Changes) (*embed.Token, secret.Token) {
 	t.Helper()
-	token, made, err := embeddable().NewEmbedToken(embedder(), 0, c)
+	token, made, err := embed.NewToken(embeddable(), embedder(), 0, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +55,11 @@ func ptr[T any](v T) *T { return &v }
 
 func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
 	token, made := newEmbedToken(t, settings("Shop", "HTTPS://Shop.Example:443", "https://*.Shop.example"))
-	want := chat.EmbedSettings{
-		Name: "Shop", Origins: []chat.OriginPattern{"https://shop.example", "https://*.shop.example"},
+	want := embed.Settings{
+		Name: "Shop", Origins: []embed.OriginPattern{"https://shop.example", "https://*.shop.example"},
 		Enabled: true, SessionTTL: 10 * time.Minute, PerMinute: 10, RepliesPerDay: 1000,
 	}
-	if d := cmp.Diff(want, token.EmbedSettings); d != "" {
+	if d := cmp.Diff(want, token.Settings); d != "" {
 		t.Error(d)
 	}
 	if !id.Valid("etok", string(token.ID)) || token.Org != "org" || token.Workspace != "acme" ||
@@ -70,7 +71,7 @@ func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
 		token.Previous != (secret.Hash{}) {
 		t.Errorf("the secret and what is kept of it differ: %+v", token)
 	}
-	if parsed, ok := secret.ParseToken(chat.EmbedSecretPrefix, text); !ok || parsed.Hash() != made.Hash() {
+	if parsed, ok := secret.ParseToken(embed.SecretPrefix, text); !ok || parsed.Hash() != made.Hash() {
 		t.Error("the secret is not accepted")
 	}
 	if _, ok := secret.ParseToken("atk_", text); ok {
@@ -84,10 +85,10 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 		many[i] = "https://h" + strings.Repeat("x", i) + ".example"
 	}
 	for name, tt := range map[string]struct {
-		change chat.EmbedChanges
+		change embed.Changes
 		want   []string
 	}{
-		"nothing at all":     {chat.EmbedChanges{}, []string{"/name too_short", "/allowed_origins required"}},
+		"nothing at all":     {embed.Changes{}, []string{"/name too_short", "/allowed_origins required"}},
 		"no origins":         {settings("n"), []string{"/allowed_origins too_few_items"}},
 		"51 origins":         {settings("n", many...), []string{"/allowed_origins too_many_items"}},
 		"a name of 81":       {settings(strings.Repeat("é", 81), "https://a.example"), []string{"/name too_long"}},
@@ -99,25 +100,25 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 				"/allowed_origins/2 insecure_origin", "/allowed_origins/3 public_suffix"}},
 		"the same twice": {settings("n", "https://a.example", "HTTPS://A.example.:443"),
 			[]string{"/allowed_origins/1 duplicate_item"}},
-		"an end in the past": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+		"an end in the past": {embed.Changes{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
 			ExpiresAt: ptr(visitAt)}, []string{"/expires_at in_the_past"}},
-		"too short a session": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+		"too short a session": {embed.Changes{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
 			SessionTTL: ptr(59 * time.Second)}, []string{"/session_ttl_seconds out_of_range"}},
-		"too long a session": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+		"too long a session": {embed.Changes{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
 			SessionTTL: ptr(25 * time.Hour)}, []string{"/session_ttl_seconds out_of_range"}},
-		"no call a minute": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+		"no call a minute": {embed.Changes{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
 			PerMinute: ptr(0)}, []string{"/rate_limit/per_minute out_of_range"}},
-		"too many calls": {chat.EmbedChanges{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
+		"too many calls": {embed.Changes{Name: ptr("n"), Origins: ptr([]string{"https://a.example"}),
 			PerMinute: ptr(601)}, []string{"/rate_limit/per_minute out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := embeddable().NewEmbedToken(embedder(), 0, tt.change)
+			_, _, err := embed.NewToken(embeddable(), embedder(), 0, tt.change)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("made: %v, want %v", got, tt.want)
 			}
 			token, _ := newEmbedToken(t, settings("before", "https://before.example"))
-			before := token.EmbedSettings
-			err = embeddable().ChangeEmbedToken(embedder(), nil, token, tt.change)
+			before := token.Settings
+			err = embed.Change(embeddable(), embedder(), nil, token, tt.change)
 			if name == "nothing at all" {
 				if err != nil {
 					t.Errorf("a change of nothing: %v", err)
@@ -125,7 +126,7 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 			} else if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("changed: %v, want %v", got, tt.want)
 			}
-			if d := cmp.Diff(before, token.EmbedSettings); d != "" || len(token.Recorded()) != 1 {
+			if d := cmp.Diff(before, token.Settings); d != "" || len(token.Recorded()) != 1 {
 				t.Errorf("a refused change left a trace: %s", d)
 			}
 		})
@@ -134,6 +135,9 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 
 func wrongFields(t *testing.T, err error) []string {
 	t.Helper()
+	if err == nil {
+		return nil
+	}
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != "invalid_fields" {
 		t.Fatalf("error = %v", err)
@@ -164,12 +168,12 @@ func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			token, _ := newEmbedToken(t, settings("n", "https://a.example"))
-			_, _, created := tt.of.NewEmbedToken(tt.by, 0, settings("n", "https://a.example"))
-			_, rotated := tt.of.RotateEmbedToken(tt.by, nil, token, 0)
+			_, _, created := embed.NewToken(tt.of, tt.by, 0, settings("n", "https://a.example"))
+			_, rotated := embed.Rotate(tt.of, tt.by, nil, token, 0)
 			for what, err := range map[string]error{
-				"see": tt.of.MayManage(tt.by, token), "create": created, "rotate": rotated,
-				"change": tt.of.ChangeEmbedToken(tt.by, nil, token, chat.EmbedChanges{Enabled: ptr(false)}),
-				"delete": tt.of.DeleteEmbedToken(tt.by, nil, token),
+				"see": embed.MayManage(tt.of, tt.by, token), "create": created, "rotate": rotated,
+				"change": embed.Change(tt.of, tt.by, nil, token, embed.Changes{Enabled: ptr(false)}),
+				"delete": embed.Delete(tt.of, tt.by, nil, token),
 			} {
 				if !errors.Is(err, tt.want) {
 					t.Errorf("%s: %v, want %v", what, err, tt.want)
@@ -181,53 +185,53 @@ func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
 		})
 	}
 	t.Run("what is not there is told to managers alone", func(t *testing.T) {
-		if err := embeddable().ChangeEmbedToken(embedder(), nil, nil, chat.EmbedChanges{}); !errors.Is(err,
-			chat.ErrEmbedTokenNotFound) {
+		if err := embed.Change(embeddable(), embedder(), nil, nil, embed.Changes{}); !errors.Is(err,
+			embed.ErrTokenNotFound) {
 			t.Error(err)
 		}
-		if err := embeddable().DeleteEmbedToken(as("eve"), nil, nil); !errors.Is(err, chat.ErrForbidden) {
+		if err := embed.Delete(embeddable(), as("eve"), nil, nil); !errors.Is(err, chat.ErrForbidden) {
 			t.Error(err)
 		}
 	})
 	t.Run("a change may be meant for one revision", func(t *testing.T) {
 		token, _ := newEmbedToken(t, settings("n", "https://a.example"))
-		if err := embeddable().ChangeEmbedToken(embedder(), revision.Match{2}, token,
-			chat.EmbedChanges{Enabled: ptr(false)}); !errors.Is(err, revision.ErrMismatch) {
+		if err := embed.Change(embeddable(), embedder(), revision.Match{2}, token,
+			embed.Changes{Enabled: ptr(false)}); !errors.Is(err, revision.ErrMismatch) {
 			t.Error(err)
 		}
 	})
 }
 
 func TestATemplateHasTwentyEmbedTokens(t *testing.T) {
-	if _, _, err := embeddable().NewEmbedToken(embedder(), 19, settings("n", "https://a.example")); err != nil {
+	if _, _, err := embed.NewToken(embeddable(), embedder(), 19, settings("n", "https://a.example")); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := embeddable().NewEmbedToken(embedder(), 20, settings("n", "https://a.example")); !errors.Is(err,
-		chat.ErrEmbedTokenQuota) {
+	if _, _, err := embed.NewToken(embeddable(), embedder(), 20, settings("n", "https://a.example")); !errors.Is(err,
+		embed.ErrTokenQuota) {
 		t.Error(err)
 	}
 }
 
 func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 	token, first := newEmbedToken(t, settings("n", "https://a.example"))
-	all := chat.EmbedChanges{
+	all := embed.Changes{
 		Name: ptr("m"), Origins: ptr([]string{"https://b.example"}), AllowNoOrigin: ptr(true), Enabled: ptr(false),
 		ExpiresAt: ptr(visitAt.Add(time.Hour)), SessionTTL: ptr(time.Hour), PerMinute: ptr(20),
 	}
 	for range 2 { // the second time it changes nothing
-		if err := embeddable().ChangeEmbedToken(embedder(), nil, token, all); err != nil {
+		if err := embed.Change(embeddable(), embedder(), nil, token, all); err != nil {
 			t.Fatal(err)
 		}
 	}
-	second, err := embeddable().RotateEmbedToken(embedder(), nil, token, time.Minute)
+	second, err := embed.Rotate(embeddable(), embedder(), nil, token, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := embeddable().ChangeEmbedToken(embedder(), nil, token,
-		chat.EmbedChanges{ExpiresAt: &time.Time{}}); err != nil || !token.ExpiresAt.IsZero() {
+	if err := embed.Change(embeddable(), embedder(), nil, token,
+		embed.Changes{ExpiresAt: &time.Time{}}); err != nil || !token.ExpiresAt.IsZero() {
 		t.Errorf("%v; it ends at %s", err, token.ExpiresAt)
 	}
-	if err := embeddable().DeleteEmbedToken(embedder(), nil, token); err != nil || !token.Deleted {
+	if err := embed.Delete(embeddable(), embedder(), nil, token); err != nil || !token.Deleted {
 		t.Error(err)
 	}
 	if token.Revision != 4 {
@@ -256,5 +260,30 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 	}
 	if got := len(token.Recorded()[1].Data); got != 8 {
 		t.Errorf("the change names %d things: %v", got, token.Recorded()[1].Data)
+	}
+}
+
+func TestANameOfATokenThatIsStoredRefusesNoOtherChange(t *testing.T) {
+	name := "invoice\u202efdp.exe"
+	token, _ := newEmbedToken(t, settings("A\u0308rger", "https://a.example"))
+	if token.Name != "Ärger" {
+		t.Errorf("name = %q", token.Name)
+	}
+	token.Name = name
+	if err := embed.Change(embeddable(), embedder(), nil, token,
+		embed.Changes{Name: &name, Enabled: new(false)}); err != nil {
+		t.Fatal(err)
+	}
+	if token.Name != name || token.Enabled {
+		t.Errorf("token %+v", token)
+	}
+}
+
+func TestAThemeOfATokenIsChecked(t *testing.T) {
+	token, _ := newEmbedToken(t, settings("n", "https://a.example"))
+	bad := chat.Theme{Scheme: "dim", Light: chat.Palette{Primary: "red"}}
+	got := wrongFields(t, embed.Change(embeddable(), embedder(), nil, token, embed.Changes{Theme: &bad}))
+	if want := []string{"/theme/scheme not_allowed_value", "/theme/light/primary invalid_format"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

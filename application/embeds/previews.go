@@ -1,4 +1,4 @@
-package chats
+package embeds
 
 import (
 	"context"
@@ -8,20 +8,21 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Preview opens a session in which Atrium's own page shows the draft of a template. Requires the viewer role. It lasts
-// chat.PreviewLasts, and ends with by's credential, which proof identifies, and by's access to the template.
-func (s *Embeds) Preview(
+// embed.PreviewLifetime, and ends with by's credential, which proof identifies, and by's access to the template.
+func (s *Service) Preview(
 	ctx context.Context, by identity.Actor, proof account.Proof, of chat.ID,
 ) (*Session, error) {
 	t, err := s.chats.Get(ctx, by, of)
 	if err != nil {
 		return nil, err
 	}
-	pass, err := chat.PreviewPass(by, proof, t)
+	pass, err := embed.PreviewPass(by, proof, t)
 	if err != nil {
 		return nil, err
 	}
@@ -29,13 +30,13 @@ func (s *Embeds) Preview(
 	if err != nil {
 		return nil, err
 	}
-	return s.session(pass, chat.PreviewOf(t, by.Org), text), nil
+	return s.session(pass, embed.PreviewOf(t, by.Org), text), nil
 }
 
 // resumePreview is resume for the session of a preview.
-func (s *Embeds) resumePreview(
-	ctx context.Context, v Visit, p chat.EmbedPass, limit Limit,
-) (chat.EmbedPass, *chat.Embedding, error) {
+func (s *Service) resumePreview(
+	ctx context.Context, v Visit, p embed.Pass, limit Limit,
+) (embed.Pass, *embed.Embedding, error) {
 	by, err := v.Caller(p.Proof)
 	if err != nil {
 		return p, nil, previewEnded(err)
@@ -44,15 +45,15 @@ func (s *Embeds) resumePreview(
 	if err != nil {
 		return p, nil, previewEnded(err)
 	}
-	e := chat.PreviewOf(t, v.Org)
-	if err := limit(&e.Token, chat.Counted{}); err != nil {
+	e := embed.PreviewOf(t, v.Org)
+	if err := limit(&e.Token, embed.Counted{}); err != nil {
 		return p, nil, err
 	}
-	if err := t.MayPreview(by); err != nil {
+	if err := embed.MayPreview(t, by); err != nil {
 		return p, nil, previewEnded(err)
 	}
 	if !p.IsFrom(v.Origin, v.Ours) {
-		return p, nil, chat.ErrOriginNotAllowed
+		return p, nil, embed.ErrOriginNotAllowed
 	}
 	return p, e, nil
 }
@@ -60,25 +61,25 @@ func (s *Embeds) resumePreview(
 // previewEnded returns the error of a preview whose opener has lost the access for a reason, if it is one.
 func previewEnded(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
-		return chat.ErrEmbedSessionInvalid
+		return embed.ErrSessionInvalid
 	}
 	return err
 }
 
 // MayPreview returns an error if by, who opened a preview, may no longer see it.
-func (s *Embeds) MayPreview(ctx context.Context, by identity.Actor, p chat.EmbedPass) error {
+func (s *Service) MayPreview(ctx context.Context, by identity.Actor, p embed.Pass) error {
 	t, err := s.chats.Get(ctx, by, p.Draft)
 	if err != nil {
 		return err
 	}
-	return t.MayPreview(by)
+	return embed.MayPreview(t, by)
 }
 
 // Continue reports, for each session of a token, whether its page would still be served.
-func (s *Embeds) Continue(
-	ctx context.Context, org identity.OrgID, passes []chat.EmbedPass, now time.Time,
+func (s *Service) Continue(
+	ctx context.Context, org identity.OrgID, passes []embed.Pass, now time.Time,
 ) ([]bool, error) {
-	tokens := make([]chat.EmbedTokenID, len(passes))
+	tokens := make([]embed.TokenID, len(passes))
 	for i, p := range passes {
 		tokens[i] = p.Token
 	}

@@ -1,4 +1,4 @@
-package chats
+package embeds
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -18,40 +19,40 @@ const (
 
 // EmbedUsage counts the sessions and refusals of embed tokens. They are collected in memory and written together soon
 // after, so that nothing is written for a single visitor.
-type EmbedUsage struct {
+type Usage struct {
 	store ports.EmbedUses
 
 	mu      sync.Mutex
-	pending map[usedToken]map[usedBy]chat.EmbedCounts
+	pending map[usedToken]map[usedBy]embed.Counts
 	size    int
 }
 
 type usedToken struct {
 	org identity.OrgID
-	id  chat.EmbedTokenID
+	id  embed.TokenID
 }
 
 type usedBy struct {
-	day    chat.Day
-	origin chat.Origin
+	day    embed.Day
+	origin embed.Origin
 }
 
 // NewEmbedUsage returns a counter that stores counts in s.
-func NewEmbedUsage(s ports.EmbedUses) *EmbedUsage {
-	return &EmbedUsage{store: s, pending: map[usedToken]map[usedBy]chat.EmbedCounts{}}
+func NewUsage(s ports.EmbedUses) *Usage {
+	return &Usage{store: s, pending: map[usedToken]map[usedBy]embed.Counts{}}
 }
 
 // Session counts a session that a page of origin opened.
-func (u *EmbedUsage) Session(t *chat.EmbedToken, origin chat.Origin, at time.Time) {
-	u.add(usedToken{t.Org, t.ID}, usedBy{chat.DayOf(at), origin}, chat.EmbedCounts{Sessions: 1})
+func (u *Usage) Session(t *embed.Token, origin embed.Origin, at time.Time) {
+	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(at), origin}, embed.Counts{Sessions: 1})
 }
 
 // Refusal counts a call from a page of origin that was refused.
-func (u *EmbedUsage) Refusal(t *chat.EmbedToken, origin chat.Origin, at time.Time) {
-	u.add(usedToken{t.Org, t.ID}, usedBy{chat.DayOf(at), origin}, chat.EmbedCounts{Refusals: 1})
+func (u *Usage) Refusal(t *embed.Token, origin embed.Origin, at time.Time) {
+	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(at), origin}, embed.Counts{Refusals: 1})
 }
 
-func (u *EmbedUsage) add(of usedToken, by usedBy, n chat.EmbedCounts) {
+func (u *Usage) add(of usedToken, by usedBy, n embed.Counts) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	counts, known := u.pending[of][by]
@@ -62,7 +63,7 @@ func (u *EmbedUsage) add(of usedToken, by usedBy, n chat.EmbedCounts) {
 		u.size++
 	}
 	if u.pending[of] == nil {
-		u.pending[of] = map[usedBy]chat.EmbedCounts{}
+		u.pending[of] = map[usedBy]embed.Counts{}
 	}
 	counts.Sessions += n.Sessions
 	counts.Refusals += n.Refusals
@@ -70,16 +71,16 @@ func (u *EmbedUsage) add(of usedToken, by usedBy, n chat.EmbedCounts) {
 }
 
 // Flush writes the counts. Those that could not be written stay for the next call.
-func (u *EmbedUsage) Flush(ctx context.Context) error {
+func (u *Usage) Flush(ctx context.Context) error {
 	u.mu.Lock()
 	pending := u.pending
-	u.pending, u.size = map[usedToken]map[usedBy]chat.EmbedCounts{}, 0
+	u.pending, u.size = map[usedToken]map[usedBy]embed.Counts{}, 0
 	u.mu.Unlock()
 	var failed []error
 	for of, used := range pending {
-		uses := make([]chat.EmbedUse, 0, len(used))
+		uses := make([]embed.Use, 0, len(used))
 		for by, counts := range used {
-			uses = append(uses, chat.EmbedUse{Day: by.day, Origin: by.origin, EmbedCounts: counts})
+			uses = append(uses, embed.Use{Day: by.day, Origin: by.origin, Counts: counts})
 		}
 		if err := u.store.Add(ctx, of.org, of.id, uses); err != nil {
 			failed = append(failed, err)
@@ -92,7 +93,7 @@ func (u *EmbedUsage) Flush(ctx context.Context) error {
 }
 
 // Run writes the counts until ctx ends, and reports errors.
-func (u *EmbedUsage) Run(ctx context.Context, report func(error)) {
+func (u *Usage) Run(ctx context.Context, report func(error)) {
 	flushEach(ctx, u.Flush, report)
 }
 
@@ -112,15 +113,15 @@ func flushEach(ctx context.Context, act func(context.Context) error, report func
 }
 
 // Usage returns how often a token of a template was used from one day to another, both included: by day, latest first,
-// and origin. Requires the manager role. Returns chat.ErrUsageRange if these are not 1 to 90 days.
-func (s *Embeds) Usage(
-	ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, from, to chat.Day,
-) ([]chat.EmbedUse, error) {
+// and origin. Requires the manager role. Returns embed.ErrUsageRange if these are not 1 to 90 days.
+func (s *Service) Usage(
+	ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID, from, to embed.Day,
+) ([]embed.Use, error) {
 	if _, err := s.Get(ctx, by, of, id); err != nil {
 		return nil, err
 	}
-	if from > to || to-from >= chat.EmbedUsageKept {
-		return nil, chat.ErrUsageRange
+	if from > to || to-from >= embed.UsageDays {
+		return nil, embed.ErrUsageRange
 	}
 	return s.uses.List(ctx, by.Org, id, from, to)
 }

@@ -1,4 +1,4 @@
-package chats_test
+package embeds_test
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/chats"
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/application/embeds"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -19,17 +19,17 @@ func (s *embedService) expectBySecret() {
 }
 
 func (s *embedService) expectByID() {
-	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []chat.EmbedTokenID{s.token.ID}).DoAndReturn(
-		func(any, any, any) (map[chat.EmbedTokenID]*chat.Embedding, error) {
-			return map[chat.EmbedTokenID]*chat.Embedding{s.token.ID: s.embedding()}, nil
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{s.token.ID}).DoAndReturn(
+		func(any, any, any) (map[embed.TokenID]*embed.Embedding, error) {
+			return map[embed.TokenID]*embed.Embedding{s.token.ID: s.embedding()}, nil
 		})
 }
 
 // session opens a session for the site, or with a ticket.
-func (s *embedService) session(t *testing.T, v chats.Visit, ticket string) *chats.Session {
+func (s *embedService) session(t *testing.T, v embeds.Visit, ticket string) *embeds.Session {
 	t.Helper()
 	s.expectBySecret()
-	session, err := s.OpenSession(t.Context(), v, chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket,
+	session, err := s.OpenSession(t.Context(), v, embeds.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket,
 		Visitor: "42"}, unlimited)
 	wantErr(t, err, nil)
 	return session
@@ -49,7 +49,7 @@ func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
 	s.expectByID()
 	resumed, err := s.Resume(t.Context(), shopVisit(), opened.Text.Reveal(), unlimited)
 	wantErr(t, err, nil)
-	for _, session := range []*chats.Session{opened, resumed} {
+	for _, session := range []*embeds.Session{opened, resumed} {
 		if len(session.Tools) != 1 || session.Tools[0].Name != "Search" || session.Pass.Visitor != "42" ||
 			session.Embedding.Template.Name != "Support" || !session.Pass.ExpiresAt.Equal(embedAt.Add(10*time.Minute)) {
 			t.Errorf("%+v", session)
@@ -59,36 +59,36 @@ func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
 
 func TestNoSessionWithoutAUsableToken(t *testing.T) {
 	ctx := t.Context()
-	ask := func(s *embedService, v chats.Visit, text string, limit chats.Limit) error {
-		_, err := s.OpenSession(ctx, v, chats.SessionRequest{Secret: text}, limit)
+	ask := func(s *embedService, v embeds.Visit, text string, limit embeds.Limit) error {
+		_, err := s.OpenSession(ctx, v, embeds.SessionRequest{Secret: text}, limit)
 		return err
 	}
 	t.Run("garbage costs no look-up", func(t *testing.T) {
 		s := newEmbedService(t)
 		for _, text := range []string{"", "ate_x", strings.Replace(s.secret.Reveal(), "ate_", "atk_", 1)} {
-			wantErr(t, ask(s, shopVisit(), text, unlimited), chat.ErrEmbedTokenInvalid)
+			wantErr(t, ask(s, shopVisit(), text, unlimited), embed.ErrTokenInvalid)
 		}
 	})
 	t.Run("a disabled one is as good as none, and takes nothing from the limit", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.token.Enabled = false
 		s.expectBySecret()
-		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken, chat.Counted) error {
+		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*embed.Token, embed.Counted) error {
 			t.Error("limit was asked")
 			return nil
-		}), chat.ErrEmbedTokenInvalid)
+		}), embed.ErrTokenInvalid)
 	})
 	t.Run("the limit comes before the origin", func(t *testing.T) {
 		s, errLimit := newEmbedService(t), errors.New("too many")
 		s.expectBySecret()
-		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
-			func(*chat.EmbedToken, chat.Counted) error { return errLimit }), errLimit)
+		wantErr(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+			func(*embed.Token, embed.Counted) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.expectBySecret()
-		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
-			unlimited), chat.ErrOriginNotAllowed)
+		wantErr(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+			unlimited), embed.ErrOriginNotAllowed)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
 		s := newEmbedService(t)
@@ -104,28 +104,28 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 	late.At = late.At.Add(time.Minute)
 	for name, tt := range map[string]struct {
 		service *embedService
-		visit   chats.Visit
+		visit   embeds.Visit
 		ticket  string
 		want    error
 	}{
 		"from our page":        {s, ourVisit(), ticket, nil},
 		"again":                {s, ourVisit(), ticket, nil},
-		"from the site itself": {s, shopVisit(), ticket, chat.ErrOriginNotAllowed},
-		"without an origin":    {s, chats.Visit{Org: "org", At: embedAt}, ticket, chat.ErrOriginNotAllowed},
-		"a minute later":       {s, late, ticket, chat.ErrEmbedTicketInvalid},
-		"for another token":    {other, ourVisit(), ticket, chat.ErrEmbedTicketInvalid},
+		"from the site itself": {s, shopVisit(), ticket, embed.ErrOriginNotAllowed},
+		"without an origin":    {s, embeds.Visit{Org: "org", At: embedAt}, ticket, embed.ErrOriginNotAllowed},
+		"a minute later":       {s, late, ticket, embed.ErrTicketInvalid},
+		"for another token":    {other, ourVisit(), ticket, embed.ErrTicketInvalid},
 		"a session is no ticket": {s, ourVisit(), s.session(t, shopVisit(), "").Text.Reveal(),
-			chat.ErrEmbedTicketInvalid},
+			embed.ErrTicketInvalid},
 		"nor when it is named one": {s, ourVisit(),
 			"att_" + strings.TrimPrefix(s.session(t, shopVisit(), "").Text.Reveal(), "ats_"),
-			chat.ErrEmbedTicketInvalid},
-		"garbage":                  {s, ourVisit(), "att_!", chat.ErrEmbedTicketInvalid},
-		"garbage that can be read": {s, ourVisit(), "att_AAAA", chat.ErrEmbedTicketInvalid},
+			embed.ErrTicketInvalid},
+		"garbage":                  {s, ourVisit(), "att_!", embed.ErrTicketInvalid},
+		"garbage that can be read": {s, ourVisit(), "att_AAAA", embed.ErrTicketInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.service.expectBySecret()
 			session, err := tt.service.OpenSession(t.Context(), tt.visit,
-				chats.SessionRequest{Secret: tt.service.secret.Reveal(), Ticket: tt.ticket}, unlimited)
+				embeds.SessionRequest{Secret: tt.service.secret.Reveal(), Ticket: tt.ticket}, unlimited)
 			wantErr(t, err, tt.want)
 			if err == nil && (session.Pass.Origin != embedSite || !session.Pass.Framed) {
 				t.Errorf("%+v", session.Pass)
@@ -133,16 +133,16 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 		})
 	}
 	t.Run("the list may have changed meanwhile", func(t *testing.T) {
-		s.token.Origins = []chat.OriginPattern{"https://other.example"}
+		s.token.Origins = []embed.OriginPattern{"https://other.example"}
 		s.expectBySecret()
 		_, err := s.OpenSession(t.Context(), ourVisit(),
-			chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket}, unlimited)
-		wantErr(t, err, chat.ErrOriginNotAllowed)
+			embeds.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket}, unlimited)
+		wantErr(t, err, embed.ErrOriginNotAllowed)
 	})
 	t.Run("a foreign page gets none", func(t *testing.T) {
 		s.expectBySecret()
 		_, _, err := s.Ticket(t.Context(), shopVisit(), s.secret.Reveal(), unlimited)
-		wantErr(t, err, chat.ErrOriginNotAllowed)
+		wantErr(t, err, embed.ErrOriginNotAllowed)
 	})
 }
 
@@ -150,23 +150,23 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 	late, elsewhere, foreign := shopVisit(), shopVisit(), shopVisit()
 	late.At, elsewhere.Org, foreign.Origin = late.At.Add(10*time.Minute), "other", "https://evil.example"
 	for name, tt := range map[string]struct {
-		visit  chats.Visit
+		visit  embeds.Visit
 		change func(*embedService)
 		want   error
 		asked  bool // whether the token is looked up
 	}{
 		"as it was":         {shopVisit(), func(*embedService) {}, nil, true},
-		"its time is over":  {late, func(*embedService) {}, chat.ErrEmbedSessionInvalid, false},
-		"in another org":    {elsewhere, func(*embedService) {}, chat.ErrEmbedSessionInvalid, false},
-		"from another site": {foreign, func(*embedService) {}, chat.ErrOriginNotAllowed, true},
+		"its time is over":  {late, func(*embedService) {}, embed.ErrSessionInvalid, false},
+		"in another org":    {elsewhere, func(*embedService) {}, embed.ErrSessionInvalid, false},
+		"from another site": {foreign, func(*embedService) {}, embed.ErrOriginNotAllowed, true},
 		"the token is disabled": {shopVisit(), func(s *embedService) { s.token.Enabled = false },
-			chat.ErrEmbedTokenInvalid, true},
+			embed.ErrTokenInvalid, true},
 		"the token has expired": {shopVisit(), func(s *embedService) { s.token.ExpiresAt = embedAt },
-			chat.ErrEmbedTokenInvalid, true},
-		"its secret is rotated out": {shopVisit(), func(s *embedService) { s.token.Hash[0]++ }, chat.ErrEmbedTokenInvalid,
+			embed.ErrTokenInvalid, true},
+		"its secret is rotated out": {shopVisit(), func(s *embedService) { s.token.Hash[0]++ }, embed.ErrTokenInvalid,
 			true},
 		"its site is off the list": {shopVisit(), func(s *embedService) { s.token.Origins = nil },
-			chat.ErrOriginNotAllowed, true},
+			embed.ErrOriginNotAllowed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEmbedService(t)
@@ -182,21 +182,21 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 	t.Run("one of a frame goes on from our page, which sends no origin when it reads", func(t *testing.T) {
 		s := newEmbedService(t)
 		session := s.session(t, ourVisit(), s.ticket(t)).Text.Reveal()
-		for _, v := range []chats.Visit{ourVisit(), {Org: "org", At: embedAt}} {
+		for _, v := range []embeds.Visit{ourVisit(), {Org: "org", At: embedAt}} {
 			s.expectByID()
 			_, err := s.Resume(t.Context(), v, session, unlimited)
 			wantErr(t, err, nil)
 		}
 		s.expectByID()
 		_, err := s.Resume(t.Context(), shopVisit(), session, unlimited)
-		wantErr(t, err, chat.ErrOriginNotAllowed)
+		wantErr(t, err, embed.ErrOriginNotAllowed)
 	})
 	t.Run("its limit is the token's, and an outage is passed on", func(t *testing.T) {
 		s, errLimit := newEmbedService(t), errors.New("too many")
 		session := s.session(t, shopVisit(), "").Text.Reveal()
 		s.expectByID()
 		_, err := s.Resume(t.Context(), shopVisit(), session,
-			func(*chat.EmbedToken, chat.Counted) error { return errLimit })
+			func(*embed.Token, embed.Counted) error { return errLimit })
 		wantErr(t, err, errLimit)
 		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err = s.Resume(t.Context(), shopVisit(), session, unlimited)
@@ -217,14 +217,14 @@ func TestASessionIsRenewed(t *testing.T) {
 	}
 	later.At = later.At.Add(9 * time.Minute)
 	_, err = s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
-	wantErr(t, err, chat.ErrEmbedSessionInvalid)
+	wantErr(t, err, embed.ErrSessionInvalid)
 	s.expectByID()
 	_, err = s.Resume(t.Context(), later, renewed.Text.Reveal(), unlimited)
 	wantErr(t, err, nil)
 	s.token.Generation++
 	s.expectByID()
 	_, err = s.RenewSession(t.Context(), later, renewed.Text.Reveal(), unlimited)
-	wantErr(t, err, chat.ErrEmbedSessionInvalid)
+	wantErr(t, err, embed.ErrSessionInvalid)
 }
 
 func TestABackendVerifiesASession(t *testing.T) {
@@ -238,13 +238,13 @@ func TestABackendVerifiesASession(t *testing.T) {
 		asked  bool // whether the token is looked up
 	}{
 		"as it was":             {ann, func(*embedService) {}, nil, true},
-		"in another workspace":  {elsewhere, func(*embedService) {}, chat.ErrSessionNotFound, true},
-		"in another org":        {foreign, func(*embedService) {}, chat.ErrSessionNotFound, false},
-		"after its end":         {late, func(*embedService) {}, chat.ErrSessionNotFound, false},
-		"of a disabled token":   {ann, func(s *embedService) { s.token.Enabled = false }, chat.ErrSessionNotFound, true},
-		"of one that was":       {ann, func(s *embedService) { s.token.Generation++ }, chat.ErrSessionNotFound, true},
-		"whose secret has gone": {ann, func(s *embedService) { s.token.Hash[0]++ }, chat.ErrSessionNotFound, true},
-		"whose site has gone":   {ann, func(s *embedService) { s.token.Origins = nil }, chat.ErrSessionNotFound, true},
+		"in another workspace":  {elsewhere, func(*embedService) {}, embed.ErrSessionNotFound, true},
+		"in another org":        {foreign, func(*embedService) {}, embed.ErrSessionNotFound, false},
+		"after its end":         {late, func(*embedService) {}, embed.ErrSessionNotFound, false},
+		"of a disabled token":   {ann, func(s *embedService) { s.token.Enabled = false }, embed.ErrSessionNotFound, true},
+		"of one that was":       {ann, func(s *embedService) { s.token.Generation++ }, embed.ErrSessionNotFound, true},
+		"whose secret has gone": {ann, func(s *embedService) { s.token.Hash[0]++ }, embed.ErrSessionNotFound, true},
+		"whose site has gone":   {ann, func(s *embedService) { s.token.Origins = nil }, embed.ErrSessionNotFound, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEmbedService(t)
@@ -264,7 +264,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 	s := newEmbedService(t)
 	session := s.session(t, shopVisit(), "").Text.Reveal()
 	for outage, want := range map[error]error{
-		errOutage: errOutage, chat.ErrEmbedTokenInvalid: chat.ErrSessionNotFound,
+		errOutage: errOutage, embed.ErrTokenInvalid: embed.ErrSessionNotFound,
 	} {
 		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
 		_, err := s.Verify(t.Context(), ann, session)
@@ -275,7 +275,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 func TestUseIsNotedOnceAMinute(t *testing.T) {
 	s := newEmbedService(t)
 	session := s.session(t, shopVisit(), "")
-	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite), embedAt)
+	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite), embedAt)
 	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil)
 	session.Embedding.Token.LastUsedAt = embedAt.Add(-time.Minute + 1)
 	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil) // the mock would fail a second call
@@ -283,7 +283,7 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 
 func TestPreflightsAskTheStore(t *testing.T) {
 	s := newEmbedService(t)
-	s.embeds.EXPECT().Expected(gomock.Any(), identity.OrgID("org"), chat.Origin(embedSite)).Return(true, nil)
+	s.embeds.EXPECT().Expected(gomock.Any(), identity.OrgID("org"), embed.Origin(embedSite)).Return(true, nil)
 	if ok, err := s.Expected(t.Context(), shopVisit()); !ok || err != nil {
 		t.Error(ok, err)
 	}
@@ -291,15 +291,15 @@ func TestPreflightsAskTheStore(t *testing.T) {
 
 func TestASignedVisitorIsMarked(t *testing.T) {
 	s, errLimit := newEmbedService(t), errors.New("too many")
-	signed := chat.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
-	ask := func(visitor, signature string, limit chats.Limit) (*chats.Session, error) {
+	signed := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
+	ask := func(visitor, signature string, limit embeds.Limit) (*embeds.Session, error) {
 		s.expectBySecret()
-		return s.OpenSession(t.Context(), shopVisit(), chats.SessionRequest{Secret: s.secret.Reveal(), Visitor: visitor,
+		return s.OpenSession(t.Context(), shopVisit(), embeds.SessionRequest{Secret: s.secret.Reveal(), Visitor: visitor,
 			Signature: signature}, limit)
 	}
-	expects := func(want string) chats.Limit {
-		return func(_ *chat.EmbedToken, of chat.Counted) error {
-			if of != (chat.Counted{Visitor: want}) {
+	expects := func(want string) embeds.Limit {
+		return func(_ *embed.Token, of embed.Counted) error {
+			if of != (embed.Counted{Visitor: want}) {
 				t.Errorf("the call of %+v counts, want %q", of, want)
 			}
 			return nil
@@ -324,8 +324,8 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 	for range 2 { // a renewed session is the same one
 		s.expectByID()
 		unsigned, err = s.RenewSession(t.Context(), shopVisit(), unsigned.Text.Reveal(),
-			func(_ *chat.EmbedToken, of chat.Counted) error {
-				if of.Session == "" || of != (chat.Counted{Session: unsigned.Pass.ID}) {
+			func(_ *embed.Token, of embed.Counted) error {
+				if of.Session == "" || of != (embed.Counted{Session: unsigned.Pass.ID}) {
 					t.Errorf("the call of %+v counts, want that of session %s", of, unsigned.Pass.ID)
 				}
 				return nil
@@ -333,22 +333,22 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 		wantErr(t, err, nil)
 	}
 	_, err = ask("43", signed, expects(""))
-	wantErr(t, err, chat.ErrVisitorSignature)
-	_, err = ask("43", signed, func(*chat.EmbedToken, chat.Counted) error { return errLimit }) // guesses are limited
+	wantErr(t, err, embed.ErrVisitorSignature)
+	_, err = ask("43", signed, func(*embed.Token, embed.Counted) error { return errLimit }) // guesses are limited
 	wantErr(t, err, errLimit)
 
 	s.token.Previous, s.token.PreviousUntil = s.token.Hash, embedAt.Add(time.Minute)
-	s.token.Hash = secret.NewToken(chat.EmbedSecretPrefix).Hash()
+	s.token.Hash = secret.NewToken(embed.SecretPrefix).Hash()
 	rotated, err := ask("42", signed, expects("42"))
 	wantErr(t, err, nil)
 	if !rotated.Pass.Signed {
 		t.Error("what the earlier secret signed does not count while that secret works")
 	}
 	s.token.PreviousUntil, s.token.Hash = embedAt, s.secret.Hash()
-	s.token.Previous = secret.NewToken(chat.EmbedSecretPrefix).Hash()
+	s.token.Previous = secret.NewToken(embed.SecretPrefix).Hash()
 	earlier := s.token
 	earlier.Hash = s.token.Previous
-	ended := chat.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
+	ended := embed.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
 	_, err = ask("42", ended, expects(""))
-	wantErr(t, err, chat.ErrVisitorSignature)
+	wantErr(t, err, embed.ErrVisitorSignature)
 }

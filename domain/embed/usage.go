@@ -1,4 +1,4 @@
-package chat
+package embed
 
 import (
 	"time"
@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// EmbedUsageKept is for how many days the use of embed tokens is counted.
-	EmbedUsageKept = 90
+	// UsageDays is for how many days the use of embed tokens is counted.
+	UsageDays = 90
 
 	// OtherOrigins represents the origins of a day beyond the first MaxUsageOrigins of a token.
 	OtherOrigins Origin = "other"
@@ -30,16 +30,16 @@ func DayOf(t time.Time) Day { return Day(t.Unix() / (24 * 60 * 60)) }
 // Time returns the beginning of d.
 func (d Day) Time() time.Time { return time.Unix(int64(d)*24*60*60, 0).UTC() }
 
-// EmbedCounts are numbers of calls of visitors.
-type EmbedCounts struct {
+// Counts are numbers of calls of visitors.
+type Counts struct {
 	Sessions int64 // opened, without renewals
 	Messages int64 // admitted for an answer
 	Refusals int64 // of pages, sessions and messages whose token is known
 }
 
-// EmbedUse is how often a token was used on a day from the pages of an origin, which its list may not have.
-type EmbedUse struct {
+// Use is how often a token was used on a day from the pages of an origin, which its list may not have.
+type Use struct {
 	Day    Day
 	Origin Origin // NoOrigin for pages without one
-	EmbedCounts
+	Counts
 }

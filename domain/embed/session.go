@@ -1,27 +1,28 @@
-package chat
+package embed
 
 import (
 	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// EmbedTicketLasts is how long the page in a frame can take to open its session.
-const EmbedTicketLasts = time.Minute
+// TicketLifetime is how long the page in a frame can take to open its session.
+const TicketLifetime = time.Minute
 
 // Errors for a visitor's page that may not show a chat.
 var (
-	// ErrEmbedTokenInvalid does not distinguish unknown, disabled, expired, rotated and deleted tokens.
-	ErrEmbedTokenInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_token_invalid",
+	// ErrTokenInvalid does not distinguish unknown, disabled, expired, rotated and deleted tokens.
+	ErrTokenInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_token_invalid",
 		Detail: "The embed token is not valid."}
-	ErrEmbedSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid",
+	ErrSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid",
 		Detail: "The embed session is not valid or has ended. Open a new one."}
-	ErrEmbedTicketInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid",
+	ErrTicketInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid",
 		Detail: "The ticket is not valid or has expired. Reload the page."}
 	ErrSessionNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_session_not_found",
 		Detail: "The session is not valid, has ended, or belongs to another workspace."}
@@ -33,33 +34,33 @@ var (
 
 // Embedding holds a token, and what visitors see of its template.
 type Embedding struct {
-	Token    EmbedToken
-	Template Embedded
+	Token    Token
+	Template Template
 }
 
-// Embedded is the part of a template that its visitors' pages need.
-type Embedded struct {
-	ID        ID
+// Template is the part of a template that its visitors' pages need.
+type Template struct {
+	ID        chat.ID
 	Workspace identity.WorkspaceID
-	Status    Status
+	Status    chat.Status
 	Name      string
 	AvatarURL string // empty: none
 	Greeting  string
 	Starters  []string
 	Tools     []string // the ids of the selected tools
-	Reply     Reply
-	Theme     Theme // of the template and the token together
+	Reply     chat.Reply
+	Theme     chat.Theme // of the template and the token together
 }
 
-// EmbedPass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
+// Pass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
 // returns it: a session, or a ticket that a page in a frame exchanges for a session.
-type EmbedPass struct {
-	Token     EmbedTokenID `json:"t"`
-	OpenedBy  secret.Hash  `json:"s"` // the token's secret at that time: a rotation ends the pass
-	Origin    Origin       `json:"o"` // of the site that embeds
-	Framed    bool         `json:"f"` // its requests come from Atrium's own page, in a frame of that site
-	Visitor   string       `json:"v"` // the visitor, according to the site
-	ExpiresAt time.Time    `json:"x"`
+type Pass struct {
+	Token     TokenID     `json:"t"`
+	OpenedBy  secret.Hash `json:"s"` // the token's secret at that time: a rotation ends the pass
+	Origin    Origin      `json:"o"` // of the site that embeds
+	Framed    bool        `json:"f"` // its requests come from Atrium's own page, in a frame of that site
+	Visitor   string      `json:"v"` // the visitor, according to the site
+	ExpiresAt time.Time   `json:"x"`
 
 	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
 	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
@@ -68,7 +69,7 @@ type EmbedPass struct {
 
 	// Of a preview, which has no token: the template whose draft it shows, its workspace, and by which credential it
 	// was opened.
-	Draft     ID                   `json:"p,omitempty"`
+	Draft     chat.ID              `json:"p,omitempty"`
 	Workspace identity.WorkspaceID `json:"w,omitempty"`
 	Proof     account.Proof        `json:"c,omitzero"`
 }
@@ -78,15 +79,15 @@ type EmbedPass struct {
 type Counted struct{ Visitor, Session string }
 
 // Counted returns who the calls of p count for.
-func (p EmbedPass) Counted() Counted {
+func (p Pass) Counted() Counted {
 	if p.Signed {
 		return Counted{Visitor: p.Visitor}
 	}
 	return Counted{Session: p.ID}
 }
 
-// Lets reports whether t admits pages of origin.
-func (t *EmbedToken) Lets(origin Origin) bool {
+// Admits reports whether t admits pages of origin.
+func (t *Token) Admits(origin Origin) bool {
 	if origin == NoOrigin || origin == OpaqueOrigin {
 		return t.AllowNoOrigin
 	}
@@ -97,22 +98,22 @@ func (t *EmbedToken) Lets(origin Origin) bool {
 func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	t := &e.Token
 	current := by == t.Hash || by == t.Previous && now.Before(t.PreviousUntil)
-	if !current || t.Status(now) != EmbedActive {
-		return ErrEmbedTokenInvalid
+	if !current || t.Status(now) != Active {
+		return ErrTokenInvalid
 	}
 	return nil
 }
 
 // Outlived reports whether the token of e was disabled since p was issued, which ended p permanently.
-func (e *Embedding) Outlived(p EmbedPass) bool { return p.Generation != e.Token.Generation }
+func (e *Embedding) Outlived(p Pass) bool { return p.Generation != e.Token.Generation }
 
 // Continues reports whether p, a live session of e's token, would still be served to its page.
-func (e *Embedding) Continues(p EmbedPass, now time.Time) bool {
+func (e *Embedding) Continues(p Pass, now time.Time) bool {
 	return e.Usable(p.OpenedBy, now) == nil && !e.Outlived(p) && e.Admit(p.Origin) == nil
 }
 
 // Renewed returns a pass like p that lasts as long as a new session.
-func (e *Embedding) Renewed(p EmbedPass, now time.Time) EmbedPass {
+func (e *Embedding) Renewed(p Pass, now time.Time) Pass {
 	p.ExpiresAt = e.sessionEnd(now)
 	return p
 }
@@ -129,42 +130,42 @@ func (e *Embedding) sessionEnd(now time.Time) time.Time {
 // Admit returns an error if a page of origin may not show e. A page that no list admits learns nothing
 // about the template's state.
 func (e *Embedding) Admit(origin Origin) error {
-	if !e.Token.Lets(origin) {
+	if !e.Token.Admits(origin) {
 		return ErrOriginNotAllowed
 	}
-	if e.Template.Status != StatusPublished {
+	if e.Template.Status != chat.StatusPublished {
 		return ErrNotPublished
 	}
 	return nil
 }
 
 // Ticket returns a ticket with which the page in a frame of origin can open a session.
-func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (EmbedPass, error) {
+func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (Pass, error) {
 	if err := e.Admit(origin); err != nil {
-		return EmbedPass{}, err
+		return Pass{}, err
 	}
-	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true,
-		ExpiresAt: now.Add(EmbedTicketLasts), Generation: e.Token.Generation}, nil
+	return Pass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true,
+		ExpiresAt: now.Add(TicketLifetime), Generation: e.Token.Generation}, nil
 }
 
 // Session opens a session for a page of origin, or, with a ticket, for Atrium's own page in a frame
 // (framed). It ends with the token at the latest.
 func (e *Embedding) Session(
 	by secret.Hash, origin Origin, framed bool, visitor string, now time.Time,
-) (EmbedPass, error) {
+) (Pass, error) {
 	if err := e.Admit(origin); err != nil {
-		return EmbedPass{}, err
+		return Pass{}, err
 	}
-	return EmbedPass{ID: id.New("ses"), Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed,
+	return Pass{ID: id.New("ses"), Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed,
 		Visitor: visitor, ExpiresAt: e.sessionEnd(now), Generation: e.Token.Generation}, nil
 }
 
 // Live reports whether p has not expired.
-func (p EmbedPass) Live(now time.Time) bool { return now.Before(p.ExpiresAt) }
+func (p Pass) Live(now time.Time) bool { return now.Before(p.ExpiresAt) }
 
 // IsFrom reports whether a request with p comes from the page that p was issued to. Atrium's own page
 // sends no Origin when it reads from Atrium (Fetch, append a request Origin header).
-func (p EmbedPass) IsFrom(origin Origin, ours bool) bool {
+func (p Pass) IsFrom(origin Origin, ours bool) bool {
 	if p.Framed {
 		return ours || origin == NoOrigin
 	}
@@ -173,7 +174,7 @@ func (p EmbedPass) IsFrom(origin Origin, ours bool) bool {
 
 // KnownPatterns returns the entries by which a store finds t for a preflight, which names an origin and
 // no token.
-func (t *EmbedToken) KnownPatterns() []OriginPattern {
+func (t *Token) KnownPatterns() []OriginPattern {
 	patterns := slices.Clone(t.Origins)
 	if t.AllowNoOrigin {
 		patterns = append(patterns, OriginPattern(OpaqueOrigin))

@@ -1,4 +1,4 @@
-package chat
+package embed
 
 import (
 	"crypto/hmac"

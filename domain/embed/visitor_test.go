@@ -1,11 +1,11 @@
-package chat_test
+package embed_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -13,7 +13,7 @@ func TestOnlyTheSecretVouchesForAVisitorUntilItsEnd(t *testing.T) {
 	key, now := secret.New("atv_key"), time.Unix(1_800_000_000, 0)
 	// openssl dgst -sha256 -hmac atv_key, of 1800000060.customer-42
 	const known = "1800000060.97f2b26372ad5d5c2952491d4cf39699119fd2591d978ce07a44cb2bc502dc1d"
-	signed := chat.SignVisitor(key, "customer-42", now.Add(time.Minute))
+	signed := embed.SignVisitor(key, "customer-42", now.Add(time.Minute))
 	if signed != known {
 		t.Errorf("the signature is %s, want %s", signed, known)
 	}
@@ -36,10 +36,10 @@ func TestOnlyTheSecretVouchesForAVisitorUntilItsEnd(t *testing.T) {
 		"cut off":                 {"atv_key", "customer-42", signed[:len(signed)-1], 0, false},
 		"no signature":            {"atv_key", "customer-42", "", 0, false},
 		"no digits":               {"atv_key", "customer-42", "x." + digits, 0, false},
-		"nobody":                  {"atv_key", "", chat.SignVisitor(key, "", now.Add(time.Minute)), 0, false},
+		"nobody":                  {"atv_key", "", embed.SignVisitor(key, "", now.Add(time.Minute)), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := chat.VouchedFor(secret.New(tt.key), tt.visitor, tt.signature, now.Add(tt.after))
+			got := embed.VouchedFor(secret.New(tt.key), tt.visitor, tt.signature, now.Add(tt.after))
 			if got != tt.want {
 				t.Errorf("%q: %v", tt.signature, got)
 			}

@@ -1,4 +1,4 @@
-package chat
+package embed
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -19,16 +20,16 @@ import (
 
 // Prefixes of an embed token's identifier and secret.
 const (
-	EmbedTokenPrefix  = "etok"
-	EmbedSecretPrefix = "ate_"
+	TokenPrefix  = "etok"
+	SecretPrefix = "ate_"
 )
 
 // Limits and defaults of embed tokens.
 const (
-	MaxEmbedTokens = 20 // of a template
+	MaxTokens = 20 // of a template
 
-	maxEmbedName = 80 // characters
-	maxOrigins   = 50
+	maxName    = 80 // characters
+	maxOrigins = 50
 
 	minSessionTTL     = time.Minute
 	maxSessionTTL     = 24 * time.Hour
@@ -43,27 +44,27 @@ const (
 
 // Errors about embed tokens, for users who manage them.
 var (
-	ErrEmbedTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found",
+	ErrTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found",
 		Detail: "The chat template has no such embed token."}
-	ErrEmbedTokenQuota = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
+	ErrTokenQuota = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
 		Detail: "A chat template can have at most 20 embed tokens. Delete one that is no longer used."}
 )
 
-// EmbedTokenID identifies an embed token. The empty one identifies none.
-type EmbedTokenID string
+// TokenID identifies an embed token. The empty one identifies none.
+type TokenID string
 
-// EmbedTokenPage is one page of embed tokens.
-type EmbedTokenPage = page.Of[EmbedToken]
+// TokenPage is one page of embed tokens.
+type TokenPage = page.Of[Token]
 
-// EmbedToken lets the pages of some sites show one template to their visitors. Everyone can read its
+// Token lets the pages of some sites show one template to their visitors. Everyone can read its
 // secret in those pages: the list of origins excludes other sites, and the limits restrict programs.
-type EmbedToken struct {
+type Token struct {
 	event.Log
-	ID        EmbedTokenID
+	ID        TokenID
 	Org       identity.OrgID
 	Workspace identity.WorkspaceID
-	Template  ID
-	EmbedSettings
+	Template  chat.ID
+	Settings
 	Hash           secret.Hash // of the secret
 	Hint           string      // the secret's last four characters
 	Previous       secret.Hash // the previous secret, which works until PreviousUntil
@@ -78,8 +79,8 @@ type EmbedToken struct {
 	Deleted        bool // removed when it is saved
 }
 
-// EmbedSettings are the settings of an embed token that managers may change.
-type EmbedSettings struct {
+// Settings are the settings of an embed token that managers may change.
+type Settings struct {
 	Name    string          // 1 to 80 characters
 	Origins []OriginPattern // 1 to 50, which may embed
 
@@ -92,37 +93,37 @@ type EmbedSettings struct {
 	SessionTTL time.Duration // a minute to a day; whole seconds
 	PerMinute  int           // calls of each kind of one visitor, 1 to 600
 
-	Theme Theme // its fields replace those of the template's theme
+	Theme chat.Theme // its fields replace those of the template's theme
 
 	RepliesPerDay int // answered messages of all visitors per day in UTC, 0 to a million
 }
 
-// EmbedStatus says whether an embed token opens sessions.
-type EmbedStatus string
+// Status says whether an embed token opens sessions.
+type Status string
 
 // The statuses.
 const (
-	EmbedActive   EmbedStatus = "active"
-	EmbedDisabled EmbedStatus = "disabled"
-	EmbedExpired  EmbedStatus = "expired"
+	Active   Status = "active"
+	Disabled Status = "disabled"
+	Expired  Status = "expired"
 )
 
 // Status returns the status of t at a moment. A disabled token that has expired is expired, because
 // enabling it would not be enough.
-func (t *EmbedToken) Status(now time.Time) EmbedStatus {
+func (t *Token) Status(now time.Time) Status {
 	switch {
 	case !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt):
-		return EmbedExpired
+		return Expired
 	case !t.Enabled:
-		return EmbedDisabled
+		return Disabled
 	default:
-		return EmbedActive
+		return Active
 	}
 }
 
-// EmbedChanges are values for some settings of an embed token. Nil keeps the old value, or, for a new
+// Changes are values for some settings of an embed token. Nil keeps the old value, or, for a new
 // token, the default.
-type EmbedChanges struct {
+type Changes struct {
 	Name          *string
 	Origins       *[]string // as entered
 	AllowNoOrigin *bool
@@ -131,36 +132,36 @@ type EmbedChanges struct {
 	SessionTTL    *time.Duration
 	PerMinute     *int
 	RepliesPerDay *int
-	Theme         *Theme // replaces all of it
+	Theme         *chat.Theme // replaces all of it
 }
 
-// NewEmbedToken creates an embed token of t, which has have of them. Requires the manager role.
-func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*EmbedToken, secret.Token, error) {
+// NewToken creates an embed token of t, which has count of them. Requires the manager role.
+func NewToken(t *chat.Template, by identity.Actor, count int, c Changes) (*Token, secret.Token, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return nil, secret.Token{}, err
 	}
-	token := &EmbedToken{
-		ID: EmbedTokenID(id.New(EmbedTokenPrefix)), Org: by.Org, Workspace: t.Workspace, Template: t.ID,
-		EmbedSettings: EmbedSettings{Enabled: true, SessionTTL: defaultSessionTTL, PerMinute: defaultPerMinute,
+	token := &Token{
+		ID: TokenID(id.New(TokenPrefix)), Org: by.Org, Workspace: t.Workspace, Template: t.ID,
+		Settings: Settings{Enabled: true, SessionTTL: defaultSessionTTL, PerMinute: defaultPerMinute,
 			RepliesPerDay: defaultRepliesPerDay},
 		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if _, err := token.set(by, c); err != nil {
 		return nil, secret.Token{}, err
 	}
-	if have >= MaxEmbedTokens {
-		return nil, secret.Token{}, ErrEmbedTokenQuota
+	if count >= MaxTokens {
+		return nil, secret.Token{}, ErrTokenQuota
 	}
-	made := secret.NewToken(EmbedSecretPrefix)
+	made := secret.NewToken(SecretPrefix)
 	token.Hash, token.Hint = made.Hash(), made.Hint()
 	token.Record(by, "embed_token.created", string(token.ID),
 		map[string]any{"chat_template_id": t.ID, "name": token.Name, "allowed_origins": token.Origins})
 	return token, made, nil
 }
 
-// ChangeEmbedToken changes a token of t; token is nil if t does not have it. Requires the manager role.
-func (t *Template) ChangeEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken, c EmbedChanges) error {
-	if err := t.allowToken(by, at, token); err != nil {
+// Change changes a token of t; token is nil if t does not have it. Requires the manager role.
+func Change(t *chat.Template, by identity.Actor, match revision.Match, token *Token, c Changes) error {
+	if err := allowToken(t, by, match, token); err != nil {
 		return err
 	}
 	changed, err := token.set(by, c)
@@ -173,14 +174,14 @@ func (t *Template) ChangeEmbedToken(by identity.Actor, at revision.Match, token 
 	return nil
 }
 
-// RotateEmbedToken gives a token a new secret. The previous one works for grace; the one before it
+// Rotate gives a token a new secret. The previous one works for grace; the one before it
 // stops working. Requires the manager role.
-func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken,
+func Rotate(t *chat.Template, by identity.Actor, match revision.Match, token *Token,
 	grace time.Duration) (secret.Token, error) {
-	if err := t.allowToken(by, at, token); err != nil {
+	if err := allowToken(t, by, match, token); err != nil {
 		return secret.Token{}, err
 	}
-	made := secret.NewToken(EmbedSecretPrefix)
+	made := secret.NewToken(SecretPrefix)
 	token.Previous, token.PreviousUntil = secret.Hash{}, time.Time{}
 	if grace > 0 {
 		token.Previous, token.PreviousUntil = token.Hash, by.At.Add(grace)
@@ -192,9 +193,9 @@ func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token 
 	return made, nil
 }
 
-// DeleteEmbedToken ends a token and its sessions. Requires the manager role.
-func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
-	if err := t.allowToken(by, at, token); err != nil {
+// Delete ends a token and its sessions. Requires the manager role.
+func Delete(t *chat.Template, by identity.Actor, match revision.Match, token *Token) error {
+	if err := allowToken(t, by, match, token); err != nil {
 		return err
 	}
 	token.Deleted = true
@@ -205,36 +206,36 @@ func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token 
 
 // MayManage returns an error if by may not see and change token, a token of t; token is nil if t does
 // not have it.
-func (t *Template) MayManage(by identity.Actor, token *EmbedToken) error {
+func MayManage(t *chat.Template, by identity.Actor, token *Token) error {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return err
 	}
 	if token == nil {
-		return ErrEmbedTokenNotFound
+		return ErrTokenNotFound
 	}
 	return nil
 }
 
-func (t *Template) allowToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
-	if err := t.MayManage(by, token); err != nil {
+func allowToken(t *chat.Template, by identity.Actor, match revision.Match, token *Token) error {
+	if err := MayManage(t, by, token); err != nil {
 		return err
 	}
-	return at.Check(token.Revision)
+	return match.Check(token.Revision)
 }
 
-func (t *EmbedToken) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revision+1, by.At }
+func (t *Token) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revision+1, by.At }
 
 // set applies c, or nothing if any of it is wrong.
-func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]any, err error) {
-	next, changed := t.EmbedSettings, map[string]any{}
+func (t *Token) set(by identity.Actor, c Changes) (changed map[string]any, err error) {
+	next, changed := t.Settings, map[string]any{}
 	var wrong fault.Fields
 	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&next.Name, c.Name, "name", changed)
 	switch n := utf8.RuneCountInString(next.Name); {
 	case n == 0:
 		wrong.Add("/name", "too_short", "Must not be empty.")
-	case n > maxEmbedName:
-		wrong.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxEmbedName))
+	case n > maxName:
+		wrong.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
 	}
 	if c.Name != nil && (naming.Deceptive(next.Name) || !utf8.ValidString(next.Name)) {
 		wrong.Add("/name", "invalid_characters", naming.Refusal)
@@ -277,14 +278,14 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 		changed["theme"] = true
 		next.Theme = *c.Theme
 	}
-	next.Theme.check(&wrong, "/theme")
+	next.Theme.Check(&wrong, "/theme")
 	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	if t.Enabled && !next.Enabled {
 		t.Generation++
 	}
-	t.EmbedSettings = next
+	t.Settings = next
 	return changed, nil
 }
 
@@ -325,4 +326,4 @@ const perAddress = 6
 
 // PerAddress returns how many calls of each kind one address may make per minute, for all of its visitors that are not
 // signed.
-func (t *EmbedToken) PerAddress() int { return min(perAddress*t.PerMinute, maxPerMinute) }
+func (t *Token) PerAddress() int { return min(perAddress*t.PerMinute, maxPerMinute) }

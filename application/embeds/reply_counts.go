@@ -1,4 +1,4 @@
-package chats
+package embeds
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -24,14 +24,14 @@ type replyCounts struct {
 
 	mu       sync.Mutex
 	reserved map[countedFor]*counted
-	day      chat.Day        // of taken
+	day      embed.Day       // of taken
 	taken    map[replyTo]int // on this node; at most maxPending
 }
 
 // replyTo is whose replies of a token are counted together: a visitor that the site's backend signed, or the unsigned
 // visitors of a group of addresses.
 type replyTo struct {
-	token            chat.EmbedTokenID
+	token            embed.TokenID
 	visitor, address string
 }
 
@@ -42,9 +42,9 @@ const maxOwnReplies = 10
 
 type countedFor struct {
 	org    identity.OrgID
-	token  chat.EmbedTokenID
-	origin chat.Origin
-	day    chat.Day
+	token  embed.TokenID
+	origin embed.Origin
+	day    embed.Day
 	most   int // that the token may have on that day
 }
 
@@ -54,7 +54,7 @@ type counted struct {
 }
 
 // most returns how many replies a token may have on a day for one more to the same visitors, and counts that one.
-func (c *replyCounts) most(t *chat.EmbedToken, recipient replyTo, day chat.Day) int {
+func (c *replyCounts) most(t *embed.Token, recipient replyTo, day embed.Day) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.day != day || c.taken == nil {
@@ -72,9 +72,9 @@ func (c *replyCounts) most(t *chat.EmbedToken, recipient replyTo, day chat.Day) 
 
 // take counts one reply to a visitor, unless the token already has as many on that day as it may for this visitor.
 func (c *replyCounts) take(
-	ctx context.Context, t *chat.EmbedToken, v Visit, pass chat.EmbedPass,
+	ctx context.Context, t *embed.Token, v Visit, pass embed.Pass,
 ) (bool, error) {
-	now, day, recipient := v.At, chat.DayOf(v.At), replyTo{token: t.ID, address: v.Address}
+	now, day, recipient := v.At, embed.DayOf(v.At), replyTo{token: t.ID, address: v.Address}
 	if visitor := pass.Counted().Visitor; visitor != "" {
 		recipient.visitor, recipient.address = visitor, ""
 	}

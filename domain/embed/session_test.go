@@ -1,4 +1,4 @@
-package chat_test
+package embed_test
 
 import (
 	"errors"
@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-func embedding(t *testing.T, c chat.EmbedChanges) (*chat.Embedding, secret.Hash) {
+func embedding(t *testing.T, c embed.Changes) (*embed.Embedding, secret.Hash) {
 	t.Helper()
 	token, made := newEmbedToken(t, c)
-	return &chat.Embedding{Token: *token, Template: chat.Embedded{ID: "ctpl", Workspace: "acme",
+	return &embed.Embedding{Token: *token, Template: embed.Template{ID: "ctpl", Workspace: "acme",
 		Status: chat.StatusPublished}}, made.Hash()
 }
 
@@ -23,20 +24,20 @@ func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {
 	disabled := *e
 	disabled.Token.Enabled = false
 	for name, tt := range map[string]struct {
-		e      *chat.Embedding
+		e      *embed.Embedding
 		by     secret.Hash
 		at     time.Time
 		want   error
-		status chat.EmbedStatus
+		status embed.Status
 	}{
-		"at once":             {e, by, visitAt, nil, chat.EmbedActive},
-		"just before its end": {e, by, visitAt.Add(time.Hour - 1), nil, chat.EmbedActive},
-		"at its end":          {e, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid, chat.EmbedExpired},
-		"disabled":            {&disabled, by, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedDisabled},
-		"disabled and at its end": {&disabled, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid,
-			chat.EmbedExpired},
-		"by another secret": {e, secret.NewToken("ate_").Hash(), visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
-		"by no secret":      {e, secret.Hash{}, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
+		"at once":             {e, by, visitAt, nil, embed.Active},
+		"just before its end": {e, by, visitAt.Add(time.Hour - 1), nil, embed.Active},
+		"at its end":          {e, by, visitAt.Add(time.Hour), embed.ErrTokenInvalid, embed.Expired},
+		"disabled":            {&disabled, by, visitAt, embed.ErrTokenInvalid, embed.Disabled},
+		"disabled and at its end": {&disabled, by, visitAt.Add(time.Hour), embed.ErrTokenInvalid,
+			embed.Expired},
+		"by another secret": {e, secret.NewToken("ate_").Hash(), visitAt, embed.ErrTokenInvalid, embed.Active},
+		"by no secret":      {e, secret.Hash{}, visitAt, embed.ErrTokenInvalid, embed.Active},
 	} {
 		if err := tt.e.Usable(tt.by, tt.at); !errors.Is(err, tt.want) || tt.e.Token.Status(tt.at) != tt.status {
 			t.Errorf("%s: %v, %s", name, err, tt.e.Token.Status(tt.at))
@@ -48,7 +49,7 @@ func TestARotatedSecretWorksForItsGraceAlone(t *testing.T) {
 	e, first := embedding(t, settings("n", "https://a.example"))
 	rotate := func(grace time.Duration) secret.Hash {
 		t.Helper()
-		made, err := embeddable().RotateEmbedToken(embedder(), nil, &e.Token, grace)
+		made, err := embed.Rotate(embeddable(), embedder(), nil, &e.Token, grace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,18 +78,18 @@ func TestDisablingATokenEndsItsPasses(t *testing.T) {
 	e, by := embedding(t, settings("n", "https://a.example"))
 	session, _ := e.Session(by, "https://a.example", false, "v", visitAt)
 	ticket, _ := e.Ticket(by, "https://a.example", visitAt)
-	change := func(c chat.EmbedChanges, want bool) {
+	change := func(c embed.Changes, want bool) {
 		t.Helper()
-		if err := embeddable().ChangeEmbedToken(embedder(), nil, &e.Token, c); err != nil {
+		if err := embed.Change(embeddable(), embedder(), nil, &e.Token, c); err != nil {
 			t.Fatal(err)
 		}
 		if e.Outlived(session) != want || e.Outlived(ticket) != want {
 			t.Errorf("outlived: %v, %v", e.Outlived(session), e.Outlived(ticket))
 		}
 	}
-	change(chat.EmbedChanges{Enabled: ptr(true), Name: ptr("other")}, false)
-	change(chat.EmbedChanges{Enabled: ptr(false)}, true)
-	change(chat.EmbedChanges{Enabled: ptr(true)}, true)
+	change(embed.Changes{Enabled: ptr(true), Name: ptr("other")}, false)
+	change(embed.Changes{Enabled: ptr(false)}, true)
+	change(embed.Changes{Enabled: ptr(true)}, true)
 	if again, _ := e.Session(by, "https://a.example", false, "v", visitAt); e.Outlived(again) {
 		t.Error("a new session has ended too")
 	}
@@ -120,23 +121,23 @@ func TestOnlyPagesOfListedSitesAreAdmitted(t *testing.T) {
 	off := *listed
 	off.Template.Status = chat.StatusDisabled
 	for name, tt := range map[string]struct {
-		e    *chat.Embedding
-		from chat.Origin
+		e    *embed.Embedding
+		from embed.Origin
 		want error
 	}{
 		"a listed site":                         {listed, "https://a.example", nil},
 		"a host below one":                      {listed, "https://x.b.example", nil},
-		"another site":                          {listed, "https://evil.example", chat.ErrOriginNotAllowed},
-		"what cannot be read":                   {listed, chat.ForeignOrigin, chat.ErrOriginNotAllowed},
-		"no origin":                             {listed, chat.NoOrigin, chat.ErrOriginNotAllowed},
-		"an opaque one":                         {listed, chat.OpaqueOrigin, chat.ErrOriginNotAllowed},
-		"no origin where that is allowed":       {anywhere, chat.NoOrigin, nil},
-		"an opaque one where that is allowed":   {anywhere, chat.OpaqueOrigin, nil},
-		"another site where none is allowed":    {anywhere, "https://evil.example", chat.ErrOriginNotAllowed},
-		"unreadable where none is allowed":      {anywhere, chat.ForeignOrigin, chat.ErrOriginNotAllowed},
-		"a listed site, of a draft":             {&draft, "https://a.example", chat.ErrNotPublished},
-		"a listed site, of what was taken down": {&off, "https://a.example", chat.ErrNotPublished},
-		"another site hears nothing of a draft": {&draft, "https://evil.example", chat.ErrOriginNotAllowed},
+		"another site":                          {listed, "https://evil.example", embed.ErrOriginNotAllowed},
+		"what cannot be read":                   {listed, embed.ForeignOrigin, embed.ErrOriginNotAllowed},
+		"no origin":                             {listed, embed.NoOrigin, embed.ErrOriginNotAllowed},
+		"an opaque one":                         {listed, embed.OpaqueOrigin, embed.ErrOriginNotAllowed},
+		"no origin where that is allowed":       {anywhere, embed.NoOrigin, nil},
+		"an opaque one where that is allowed":   {anywhere, embed.OpaqueOrigin, nil},
+		"another site where none is allowed":    {anywhere, "https://evil.example", embed.ErrOriginNotAllowed},
+		"unreadable where none is allowed":      {anywhere, embed.ForeignOrigin, embed.ErrOriginNotAllowed},
+		"a listed site, of a draft":             {&draft, "https://a.example", embed.ErrNotPublished},
+		"a listed site, of what was taken down": {&off, "https://a.example", embed.ErrNotPublished},
+		"another site hears nothing of a draft": {&draft, "https://evil.example", embed.ErrOriginNotAllowed},
 	} {
 		err := tt.e.Admit(tt.from)
 		_, session := tt.e.Session(secret.Hash{}, tt.from, false, "", visitAt)
@@ -165,15 +166,15 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	if err != nil || !ticket.ExpiresAt.Equal(visitAt.Add(time.Minute)) {
 		t.Errorf("%+v, %v", ticket, err)
 	}
-	plain, framed := chat.EmbedPass{Origin: "https://a.example"},
-		chat.EmbedPass{Origin: "https://a.example", Framed: true}
+	plain, framed := embed.Pass{Origin: "https://a.example"},
+		embed.Pass{Origin: "https://a.example", Framed: true}
 	for name, got := range map[string]bool{
 		"its own site":                         plain.IsFrom("https://a.example", false),
 		"not another site":                     !plain.IsFrom("https://b.example", false),
-		"not without an origin":                !plain.IsFrom(chat.NoOrigin, false),
+		"not without an origin":                !plain.IsFrom(embed.NoOrigin, false),
 		"not our own page":                     !plain.IsFrom("https://atrium.example", true),
 		"in a frame, our own page":             framed.IsFrom("https://atrium.example", true),
-		"in a frame, a read without an origin": framed.IsFrom(chat.NoOrigin, false),
+		"in a frame, a read without an origin": framed.IsFrom(embed.NoOrigin, false),
 		"in a frame, not the site around it":   !framed.IsFrom("https://a.example", false),
 	} {
 		if !got {

@@ -1,4 +1,4 @@
-package chats_test
+package embeds_test
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -32,12 +33,12 @@ func embedder(user identity.UserID) identity.Actor {
 // embedService is Embeds on mocked ports; its stores run each change twice, as stores do after a
 // conflict.
 type embedService struct {
-	*chats.Embeds
+	*embeds.Service
 	embeds *mocks.MockEmbeds
 	chats  *mocks.MockChats
 	sealer *mocks.MockSealer
 	uses   *mocks.MockEmbedUses
-	token  chat.EmbedToken // of the template
+	token  embed.Token // of the template
 	secret secret.Token
 }
 
@@ -46,12 +47,12 @@ func newEmbedService(t *testing.T) *embedService {
 	s := &embedService{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c),
 		uses: mocks.NewMockEmbedUses(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
-	s.Embeds = chats.NewEmbeds(ports.Stores{Embeds: s.embeds, Chats: s.chats, EmbedUses: s.uses},
-		chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
+	s.Service = embeds.NewService(ports.Stores{Embeds: s.embeds, Chats: s.chats, EmbedUses: s.uses},
+		embeds.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
 		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{})
 	name, origins := "Shop", []string{embedSite}
-	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0,
-		chat.EmbedChanges{Name: &name, Origins: &origins})
+	token, made, err := embed.NewToken(s.template(), embedder("ann"), 0,
+		embed.Changes{Name: &name, Origins: &origins})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +80,8 @@ func (s *embedService) template() *chat.Template {
 	}
 }
 
-func (s *embedService) embedding() *chat.Embedding {
-	return &chat.Embedding{Token: s.token, Template: chat.Embedded{
+func (s *embedService) embedding() *embed.Embedding {
+	return &embed.Embedding{Token: s.token, Template: embed.Template{
 		ID: "ctpl", Workspace: "acme", Status: chat.StatusPublished, Name: "Support",
 		Tools: []string{"search", "admin", "gone"},
 	}}
@@ -88,8 +89,8 @@ func (s *embedService) embedding() *chat.Embedding {
 
 func (s *embedService) expectUpdate(by identity.Actor) {
 	s.embeds.EXPECT().Update(gomock.Any(), by, chat.ID("ctpl"), s.token.ID, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ chat.ID, _ chat.EmbedTokenID,
-			change func(*chat.Template, *chat.EmbedToken) error) error {
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ embed.TokenID,
+			change func(*chat.Template, *embed.Token) error) error {
 			for range 2 {
 				token := s.token
 				if err := change(s.template(), &token); err != nil {
@@ -100,12 +101,12 @@ func (s *embedService) expectUpdate(by identity.Actor) {
 		})
 }
 
-func unlimited(*chat.EmbedToken, chat.Counted) error { return nil }
+func unlimited(*embed.Token, embed.Counted) error { return nil }
 
-func shopVisit() chats.Visit { return chats.Visit{Org: "org", Origin: embedSite, At: embedAt} }
+func shopVisit() embeds.Visit { return embeds.Visit{Org: "org", Origin: embedSite, At: embedAt} }
 
-func ourVisit() chats.Visit {
-	return chats.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: embedAt}
+func ourVisit() embeds.Visit {
+	return embeds.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: embedAt}
 }
 
 func TestManagersSeeToEmbedTokens(t *testing.T) {
@@ -114,13 +115,13 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		s := newEmbedService(t)
 		s.embeds.EXPECT().Add(ctx, ann, chat.ID("ctpl"), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ chat.ID,
-				change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+				change func(*chat.Template, int) (*embed.Token, error)) error {
 				_, _ = change(s.template(), 3)
 				_, err := change(s.template(), 4)
 				return err
 			})
 		name, origins := "New", []string{embedSite}
-		token, made, err := s.Create(ctx, ann, "ctpl", chat.EmbedChanges{Name: &name, Origins: &origins})
+		token, made, err := s.Create(ctx, ann, "ctpl", embed.Changes{Name: &name, Origins: &origins})
 		wantErr(t, err, nil)
 		if token.Hash != made.Hash() || token.Name != "New" {
 			t.Errorf("the secret is not that of the token that was stored: %+v", token)
@@ -130,7 +131,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		s := newEmbedService(t)
 		s.expectUpdate(ann)
 		off := false
-		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, chat.EmbedChanges{Enabled: &off})
+		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, embed.Changes{Enabled: &off})
 		wantErr(t, err, nil)
 		if token.Enabled || token.Revision != 2 {
 			t.Errorf("%+v", token)
@@ -148,7 +149,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		s := newEmbedService(t)
 		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(s.template(), nil)
 		s.embeds.EXPECT().List(ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"),
-			page.Query{Limit: 5}).Return(chat.EmbedTokenPage{Items: []chat.EmbedToken{s.token}}, nil)
+			page.Query{Limit: 5}).Return(embed.TokenPage{Items: []embed.Token{s.token}}, nil)
 		found, err := s.List(ctx, ann, "ctpl", page.Query{Limit: 5})
 		wantErr(t, err, nil)
 		if len(found.Items) != 1 {
@@ -159,7 +160,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		wantErr(t, err, nil)
 		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(s.template(), nil, nil)
 		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
-		wantErr(t, err, chat.ErrEmbedTokenNotFound)
+		wantErr(t, err, embed.ErrTokenNotFound)
 	})
 	t.Run("no one else does", func(t *testing.T) {
 		s := newEmbedService(t)
@@ -181,4 +182,13 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
 		wantErr(t, err, errOutage)
 	})
+}
+
+var errOutage = errors.New("the store is away")
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
 }

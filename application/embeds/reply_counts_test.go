@@ -1,4 +1,4 @@
-package chats_test
+package embeds_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -15,9 +16,9 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 	s := newReplyStage(t, compatible)
 	var asked []int
 	stored := 0
-	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite),
-		chat.DayOf(embedAt), gomock.Any(), 1000).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, _ chat.EmbedTokenID, _ chat.Origin, _ chat.Day, n, most int) (int,
+	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),
+		embed.DayOf(embedAt), gomock.Any(), 1000).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, most int) (int,
 			error) {
 			n = min(n, 60-stored) // the last of the day
 			asked, stored = append(asked, n), stored+n
@@ -33,9 +34,9 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 		t.Errorf("%d answers were counted by %v", answered, asked)
 	}
 	unused := stored - answered
-	s.counts.EXPECT().Return(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite),
-		chat.DayOf(embedAt), unused).DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, _ chat.EmbedTokenID, _ chat.Origin, _ chat.Day, n int) error {
+	s.counts.EXPECT().Return(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),
+		embed.DayOf(embedAt), unused).DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n int) error {
 			stored -= n
 			return nil
 		})
@@ -47,7 +48,7 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 			answered++
 		}
 	}
-	wantErr(t, refusal, chat.ErrDailyReplies)
+	wantErr(t, refusal, embed.ErrDailyReplies)
 	if answered != 60 {
 		t.Errorf("%d were answered, 60 were allowed", answered)
 	}
@@ -59,7 +60,7 @@ func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
 	stored := 0
 	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, _ chat.EmbedTokenID, _ chat.Origin, _ chat.Day, n, most int) (int,
+		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, most int) (int,
 			error) {
 			n = max(0, min(n, most-stored))
 			stored += n
@@ -73,7 +74,7 @@ func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
 			if _, err := s.askAs(t.Context(), visit, chat.Content{}); err == nil {
 				answered++
 			} else {
-				wantErr(t, err, chat.ErrDailyReplies)
+				wantErr(t, err, embed.ErrDailyReplies)
 			}
 		}
 		return answered
@@ -98,12 +99,12 @@ func TestAQuietTokenIsCountedOneByOne(t *testing.T) {
 		e := s.embedding()
 		e.Template.Reply = s.reply
 		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(
-			map[chat.EmbedTokenID]*chat.Embedding{e.Token.ID: e}, nil)
+			map[embed.TokenID]*embed.Embedding{e.Token.ID: e}, nil)
 		template := s.template()
 		template.Reply = s.reply
 		s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(template, nil)
 		visit.At = embedAt.Add(time.Duration(i) * 2 * time.Second)
-		_, err := s.Ask(t.Context(), visit, s.session, chat.Question{Text: "Where?"}, unlimited)
+		_, err := s.Ask(t.Context(), visit, s.session, embed.Question{Text: "Where?"}, unlimited)
 		wantErr(t, err, nil)
 	}
 }

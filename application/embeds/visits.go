@@ -1,4 +1,4 @@
-package chats
+package embeds
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -23,7 +24,7 @@ const (
 // Visit describes the request of a page that shows a chat to a visitor without an account.
 type Visit struct {
 	Org    identity.OrgID
-	Origin chat.Origin
+	Origin embed.Origin
 	Ours   bool // Origin is that of Atrium's own pages
 	At     time.Time
 
@@ -35,7 +36,7 @@ type Visit struct {
 }
 
 // Limit counts a call against the limits of a token. It returns an error if one of them is reached.
-type Limit func(t *chat.EmbedToken, of chat.Counted) error
+type Limit func(t *embed.Token, of embed.Counted) error
 
 // SessionRequest is what a page sends to open a session.
 type SessionRequest struct {
@@ -48,26 +49,26 @@ type SessionRequest struct {
 
 // Session is a visitor's session.
 type Session struct {
-	Pass      chat.EmbedPass
-	Embedding chat.Embedding
+	Pass      embed.Pass
+	Embedding embed.Embedding
 	Tools     []chat.Item   // tools of the template that visitors can see
 	Text      secret.String // the sealed session, which the page stores
 }
 
 // Expected reports whether pages of an origin may call at all, and read why they are refused: a preflight names no
 // token, and an invalid token has no list.
-func (s *Embeds) Expected(ctx context.Context, v Visit) (bool, error) {
+func (s *Service) Expected(ctx context.Context, v Visit) (bool, error) {
 	return s.embeds.Expected(ctx, v.Org, v.Origin)
 }
 
 // Ticket admits the page in a frame of v.Origin. It returns the content of that page, and the ticket
 // with which the page opens a session.
-func (s *Embeds) Ticket(
+func (s *Service) Ticket(
 	ctx context.Context, v Visit, token string, limit Limit,
-) (*chat.Embedding, secret.String, error) {
+) (*embed.Embedding, secret.String, error) {
 	e, by, err := s.embedding(ctx, v, token)
 	if err == nil {
-		err = limit(&e.Token, chat.Counted{})
+		err = limit(&e.Token, embed.Counted{})
 	}
 	if err != nil {
 		return nil, secret.String{}, err
@@ -81,12 +82,12 @@ func (s *Embeds) Ticket(
 }
 
 // OpenSession exchanges a token's secret for a session.
-func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, limit Limit) (*Session, error) {
+func (s *Service) OpenSession(ctx context.Context, v Visit, r SessionRequest, limit Limit) (*Session, error) {
 	e, by, err := s.embedding(ctx, v, r.Secret)
 	if err != nil {
 		return nil, err
 	}
-	signed, counted := s.vouched(&e.Token, r, v.At), chat.Counted{}
+	signed, counted := s.vouched(&e.Token, r, v.At), embed.Counted{}
 	if signed {
 		counted.Visitor = r.Visitor
 	}
@@ -100,15 +101,15 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 		case err != nil:
 			return nil, err
 		case !v.Ours: // only Atrium's own pages can use a ticket
-			return nil, chat.ErrOriginNotAllowed
+			return nil, embed.ErrOriginNotAllowed
 		case !ok || ticket.OpenedBy != by || e.Outlived(ticket):
-			return nil, chat.ErrEmbedTicketInvalid
+			return nil, embed.ErrTicketInvalid
 		}
 		origin = ticket.Origin
 	}
 	pass, err := e.Session(by, origin, framed, r.Visitor, v.At)
 	if err == nil && r.Signature != "" && !signed {
-		err = chat.ErrVisitorSignature // and not as if it were missing: the site would not notice
+		err = embed.ErrVisitorSignature // and not as if it were missing: the site would not notice
 	}
 	if err != nil {
 		return nil, err
@@ -123,19 +124,19 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 
 // vouched reports whether the site's backend signed the visitor. After a rotation, signatures with the earlier secret
 // are valid as long as that secret works.
-func (s *Embeds) vouched(t *chat.EmbedToken, r SessionRequest, now time.Time) bool {
+func (s *Service) vouched(t *embed.Token, r SessionRequest, now time.Time) bool {
 	if r.Signature == "" {
 		return false
 	}
-	return chat.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) || now.Before(t.PreviousUntil) &&
-		chat.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now)
+	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) || now.Before(t.PreviousUntil) &&
+		embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now)
 }
 
 // embedding returns what a token's secret opens.
-func (s *Embeds) embedding(ctx context.Context, v Visit, token string) (*chat.Embedding, secret.Hash, error) {
-	t, ok := secret.ParseToken(chat.EmbedSecretPrefix, token)
+func (s *Service) embedding(ctx context.Context, v Visit, token string) (*embed.Embedding, secret.Hash, error) {
+	t, ok := secret.ParseToken(embed.SecretPrefix, token)
 	if !ok {
-		return nil, secret.Hash{}, chat.ErrEmbedTokenInvalid
+		return nil, secret.Hash{}, embed.ErrTokenInvalid
 	}
 	by := t.Hash()
 	e, err := s.embeds.BySecret(ctx, v.Org, by)
@@ -147,7 +148,7 @@ func (s *Embeds) embedding(ctx context.Context, v Visit, token string) (*chat.Em
 
 // Resume returns the content of a session. It checks the session against its token's current state: if
 // the token has ended, or its origin was removed from the list, the session has ended.
-func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
+func (s *Service) Resume(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
 	pass, e, err := s.resume(ctx, v, session, limit)
 	if err != nil {
 		return nil, err
@@ -157,13 +158,13 @@ func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limi
 
 // RenewSession exchanges a session for one that lasts as long as a new session. The visitor, the origin and the
 // secret that opened it stay the same.
-func (s *Embeds) RenewSession(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
+func (s *Service) RenewSession(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
 	pass, e, err := s.resume(ctx, v, session, limit)
 	if err != nil {
 		return nil, err
 	}
 	if pass.Draft != "" { // its reader may have lost the right to see it
-		return nil, chat.ErrEmbedSessionInvalid
+		return nil, embed.ErrSessionInvalid
 	}
 	pass = e.Renewed(pass, v.At)
 	text, err := s.seal(v.Org, sessionPrefix, pass)
@@ -174,38 +175,38 @@ func (s *Embeds) RenewSession(ctx context.Context, v Visit, session string, limi
 }
 
 // Verify returns the session that a visitor's page gave to a backend, which has an API key of the workspace. Its origin
-// is that of the site, also for a page in a frame. Returns chat.ErrSessionNotFound if the session is not valid, has
+// is that of the site, also for a page in a frame. Returns embed.ErrSessionNotFound if the session is not valid, has
 // ended, or belongs to another workspace.
-func (s *Embeds) Verify(ctx context.Context, by identity.Actor, session string) (*Session, error) {
+func (s *Service) Verify(ctx context.Context, by identity.Actor, session string) (*Session, error) {
 	pass, ok, err := s.open(Visit{Org: by.Org, At: by.At}, sessionPrefix, session)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, chat.ErrSessionNotFound
+		return nil, embed.ErrSessionNotFound
 	}
 	e, err := s.byID(ctx, by.Org, pass.Token)
-	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
-		return nil, chat.ErrSessionNotFound
+	if errors.Is(err, embed.ErrTokenInvalid) {
+		return nil, embed.ErrSessionNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
 	if e.Template.Workspace != by.Workspace || !e.Continues(pass, by.At) {
-		return nil, chat.ErrSessionNotFound
+		return nil, embed.ErrSessionNotFound
 	}
 	return s.session(pass, e, secret.New(session)), nil
 }
 
-func (s *Embeds) resume(
+func (s *Service) resume(
 	ctx context.Context, v Visit, session string, limit Limit,
-) (p chat.EmbedPass, e *chat.Embedding, err error) {
+) (p embed.Pass, e *embed.Embedding, err error) {
 	p, ok, err := s.open(v, sessionPrefix, session)
 	if err != nil {
 		return p, nil, err
 	}
 	if !ok {
-		return p, nil, chat.ErrEmbedSessionInvalid
+		return p, nil, embed.ErrSessionInvalid
 	}
 	if p.Draft != "" {
 		return s.resumePreview(ctx, v, p, limit)
@@ -218,32 +219,32 @@ func (s *Embeds) resume(
 		err = limit(&e.Token, p.Counted())
 	}
 	if err == nil && e.Outlived(p) {
-		err = chat.ErrEmbedSessionInvalid
+		err = embed.ErrSessionInvalid
 	}
 	if err != nil {
 		return p, nil, err
 	}
 	if !p.IsFrom(v.Origin, v.Ours) {
-		return p, nil, chat.ErrOriginNotAllowed
+		return p, nil, embed.ErrOriginNotAllowed
 	}
 	return p, e, e.Admit(p.Origin)
 }
 
-func (s *Embeds) session(p chat.EmbedPass, e *chat.Embedding, text secret.String) *Session {
-	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(&e.Template), Text: text}
+func (s *Service) session(p embed.Pass, e *embed.Embedding, text secret.String) *Session {
+	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(e.Template.Tools), Text: text}
 }
 
-// byID returns a token of org, and what it shows. Returns chat.ErrEmbedTokenInvalid if there is none.
-func (s *Embeds) byID(ctx context.Context, org identity.OrgID, id chat.EmbedTokenID) (*chat.Embedding, error) {
-	found, err := s.embeds.ByIDs(ctx, org, []chat.EmbedTokenID{id})
+// byID returns a token of org, and what it shows. Returns embed.ErrTokenInvalid if there is none.
+func (s *Service) byID(ctx context.Context, org identity.OrgID, id embed.TokenID) (*embed.Embedding, error) {
+	found, err := s.embeds.ByIDs(ctx, org, []embed.TokenID{id})
 	if err == nil && found[id] == nil {
-		err = chat.ErrEmbedTokenInvalid
+		err = embed.ErrTokenInvalid
 	}
 	return found[id], err
 }
 
 // NoteUse records that a token opened a session. It writes at most once a minute.
-func (s *Embeds) NoteUse(ctx context.Context, session *Session, now time.Time) error {
+func (s *Service) NoteUse(ctx context.Context, session *Session, now time.Time) error {
 	t := &session.Embedding.Token
 	if now.Sub(t.LastUsedAt) < time.Minute {
 		return nil
@@ -252,7 +253,7 @@ func (s *Embeds) NoteUse(ctx context.Context, session *Session, now time.Time) e
 }
 
 // seal encodes a pass so that pages can store it but not read it.
-func (s *Embeds) seal(org identity.OrgID, prefix string, p chat.EmbedPass) (secret.String, error) {
+func (s *Service) seal(org identity.OrgID, prefix string, p embed.Pass) (secret.String, error) {
 	plain, err := json.Marshal(p)
 	if err != nil {
 		return secret.String{}, err
@@ -265,7 +266,7 @@ func (s *Embeds) seal(org identity.OrgID, prefix string, p chat.EmbedPass) (secr
 }
 
 // open reads a pass that seal created for the same org and purpose, and that has not expired.
-func (s *Embeds) open(v Visit, prefix, text string) (p chat.EmbedPass, ok bool, err error) {
+func (s *Service) open(v Visit, prefix, text string) (p embed.Pass, ok bool, err error) {
 	encoded, ok := strings.CutPrefix(text, prefix)
 	if !ok {
 		return p, false, nil
@@ -279,7 +280,7 @@ func (s *Embeds) open(v Visit, prefix, text string) (p chat.EmbedPass, ok bool, 
 		return p, false, nil //nolint:nilerr // the same
 	}
 	if err := json.Unmarshal(plain, &p); err != nil {
-		return p, false, errors.New("chats: a pass of our own making cannot be read")
+		return p, false, errors.New("embeds: a pass of our own making cannot be read")
 	}
 	return p, p.Live(v.At), nil
 }

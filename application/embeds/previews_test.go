@@ -1,4 +1,4 @@
-package chats_test
+package embeds_test
 
 import (
 	"errors"
@@ -8,9 +8,10 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -33,8 +34,8 @@ func preview(t *testing.T, s *replyStage) (*chat.Template, string) {
 var annsKey = account.Proof{Key: secret.Hash{1}, Workspace: "acme"}
 
 // own is a visit of Atrium's own page while the key of ann is valid.
-func own(at time.Time) chats.Visit {
-	return chats.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: at,
+func own(at time.Time) embeds.Visit {
+	return embeds.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: at,
 		Caller: func(p account.Proof) (identity.Actor, error) {
 			if p != annsKey {
 				return identity.Actor{}, identity.ErrUnauthenticated
@@ -51,11 +52,11 @@ func TestAPreviewShowsTheDraft(t *testing.T) {
 	if found.Embedding.Template.Name != draft.Name || !found.Embedding.Template.Reply.Answers() {
 		t.Errorf("it shows %+v", found.Embedding.Template)
 	}
-	asking, err := s.Ask(t.Context(), own(embedAt), session, chat.Question{Text: "Where?"}, unlimited)
+	asking, err := s.Ask(t.Context(), own(embedAt), session, embed.Question{Text: "Where?"}, unlimited)
 	wantErr(t, err, nil)
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_, _ any, r ports.ReplyRequest, _ any) error {
-			if r.Instructions != "draft" {
+			if r.Instructions != "draft in acme" {
 				t.Errorf("the endpoint is told %q", r.Instructions)
 			}
 			return nil
@@ -69,17 +70,17 @@ func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
 	foreign := own(embedAt)
 	foreign.Origin, foreign.Ours = "https://shop.example", false
 	_, err := s.Resume(t.Context(), foreign, session, unlimited)
-	wantErr(t, err, chat.ErrOriginNotAllowed)
-	_, err = s.Resume(t.Context(), own(embedAt.Add(chat.PreviewLasts)), session, unlimited)
-	wantErr(t, err, chat.ErrEmbedSessionInvalid)
+	wantErr(t, err, embed.ErrOriginNotAllowed)
+	_, err = s.Resume(t.Context(), own(embedAt.Add(embed.PreviewLifetime)), session, unlimited)
+	wantErr(t, err, embed.ErrSessionInvalid)
 	_, err = s.RenewSession(t.Context(), own(embedAt), session, unlimited)
-	wantErr(t, err, chat.ErrEmbedSessionInvalid)
-	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []chat.EmbedTokenID{""}).Return(nil, nil)
+	wantErr(t, err, embed.ErrSessionInvalid)
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{""}).Return(nil, nil)
 	_, err = s.Verify(t.Context(), embedder("ann"), session)
-	wantErr(t, err, chat.ErrSessionNotFound)
+	wantErr(t, err, embed.ErrSessionNotFound)
 	draft.DeletedAt = embedAt
 	_, err = s.Resume(t.Context(), own(embedAt), session, unlimited)
-	wantErr(t, err, chat.ErrEmbedSessionInvalid)
+	wantErr(t, err, embed.ErrSessionInvalid)
 }
 
 func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
@@ -91,9 +92,9 @@ func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
 		err  error
 		want error
 	}{
-		"whose credential ended":       {err: identity.ErrUnauthenticated, want: chat.ErrEmbedSessionInvalid},
-		"whose address is not allowed": {err: identity.ErrAddressNotAllowed, want: chat.ErrEmbedSessionInvalid},
-		"who lost their role":          {by: lost, want: chat.ErrEmbedSessionInvalid},
+		"whose credential ended":       {err: identity.ErrUnauthenticated, want: embed.ErrSessionInvalid},
+		"whose address is not allowed": {err: identity.ErrAddressNotAllowed, want: embed.ErrSessionInvalid},
+		"who lost their role":          {by: lost, want: embed.ErrSessionInvalid},
 		"who cannot be looked up":      {err: outage, want: outage},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
 			visit.Caller = func(account.Proof) (identity.Actor, error) { return tt.by, tt.err }
 			_, err := s.Resume(t.Context(), visit, session, unlimited)
 			wantErr(t, err, tt.want)
-			_, err = s.Ask(t.Context(), visit, session, chat.Question{Text: "Where?"}, unlimited)
+			_, err = s.Ask(t.Context(), visit, session, embed.Question{Text: "Where?"}, unlimited)
 			wantErr(t, err, tt.want)
 		})
 	}
@@ -111,20 +112,20 @@ func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
 
 func TestVisitorsContinueWhileTheirTokenAdmitsThem(t *testing.T) {
 	s := newReplyStage(t, chat.Reply{})
-	live := chat.Embedding{
-		Token: chat.EmbedToken{ID: "live", Hash: secret.Hash{7}, EmbedSettings: chat.EmbedSettings{
-			Enabled: true, Origins: []chat.OriginPattern{"https://shop.example"}}},
-		Template: chat.Embedded{Status: chat.StatusPublished},
+	live := embed.Embedding{
+		Token: embed.Token{ID: "live", Hash: secret.Hash{7}, Settings: embed.Settings{
+			Enabled: true, Origins: []embed.OriginPattern{"https://shop.example"}}},
+		Template: embed.Template{Status: chat.StatusPublished},
 	}
 	off, draft := live, live
 	off.Token.Enabled, draft.Template.Status = false, chat.StatusDraft
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"),
-		[]chat.EmbedTokenID{"deleted", "draft", "live", "off"}).Return(
-		map[chat.EmbedTokenID]*chat.Embedding{"live": &live, "off": &off, "draft": &draft}, nil)
-	pass := func(token chat.EmbedTokenID, by secret.Hash, origin chat.Origin) chat.EmbedPass {
-		return chat.EmbedPass{Token: token, OpenedBy: by, Origin: origin}
+		[]embed.TokenID{"deleted", "draft", "live", "off"}).Return(
+		map[embed.TokenID]*embed.Embedding{"live": &live, "off": &off, "draft": &draft}, nil)
+	pass := func(token embed.TokenID, by secret.Hash, origin embed.Origin) embed.Pass {
+		return embed.Pass{Token: token, OpenedBy: by, Origin: origin}
 	}
-	got, err := s.Continue(t.Context(), "org", []chat.EmbedPass{
+	got, err := s.Continue(t.Context(), "org", []embed.Pass{
 		pass("live", secret.Hash{7}, "https://shop.example"),
 		pass("off", secret.Hash{7}, "https://shop.example"),
 		pass("live", secret.Hash{6}, "https://shop.example"),

@@ -1,0 +1,185 @@
+package embeds_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/embeds"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/embed"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+// replyStage is Replies on mocked ports, with a session of a visitor.
+type replyStage struct {
+	*embeds.Replies
+	*embedService
+	counts  *mocks.MockEmbedReplies
+	replier *mocks.MockReplier
+	used    connection.ID
+	refusal error // of the use of the connection
+	session string
+	reply   chat.Reply
+	failure error // of the effective instructions
+}
+
+func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
+	c := gomock.NewController(t)
+	s := &replyStage{embedService: newEmbedService(t), counts: mocks.NewMockEmbedReplies(c),
+		replier: mocks.NewMockReplier(c),
+		reply:   reply}
+	s.session = s.embedService.session(t, shopVisit(), "").Text.Reveal()
+	credential, err := connection.ParseCredential(connection.OpenAICompatible, []byte(`{"base_url":"https://a.example"}`))
+	wantErr(t, err, nil)
+	use := func(ctx context.Context, by identity.Actor, id connection.ID,
+		do func(context.Context, ports.Warehouse, ports.Target) error) error {
+		if s.used = id; by.Workspace != "acme" || by.Org != "org" {
+			t.Errorf("the connection is used by %+v", by)
+		}
+		if s.refusal != nil {
+			return s.refusal
+		}
+		return do(ctx, nil, ports.Target{Credential: credential})
+	}
+	effective := func(_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any) (chat.Effective, error) {
+		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace)}, s.failure
+	}
+	s.Replies = embeds.NewReplies(ports.Stores{Replies: s.counts, Chats: s.chats},
+		s.Service, effective, use, embeds.Repliers{connection.OpenAICompatible: s.replier})
+	return s
+}
+
+// ask sends a message for a template with some content.
+func (s *replyStage) ask(ctx context.Context, content chat.Content) (*embeds.Asking, error) {
+	return s.askAs(ctx, shopVisit(), content)
+}
+
+func (s *replyStage) askAs(ctx context.Context, visit embeds.Visit, content chat.Content) (*embeds.Asking, error) {
+	e := s.embedding()
+	e.Template.Reply = s.reply
+	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{s.token.ID}).Return(
+		map[embed.TokenID]*embed.Embedding{s.token.ID: e}, nil)
+	t := s.template()
+	t.Content = content
+	t.Reply = s.reply
+	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).AnyTimes().Return(t, nil)
+	return s.Ask(ctx, visit, s.session, embed.Question{Text: "Where?"}, unlimited)
+}
+
+func (s *replyStage) expectCount(counted bool) {
+	n := 0
+	if counted {
+		n = 1
+	}
+	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),
+		embed.DayOf(embedAt), 1, 1000).Return(n, nil)
+}
+
+var compatible = chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "small"}
+
+func TestAMessageIsAnswered(t *testing.T) {
+	ctx := t.Context()
+	s := newReplyStage(t, compatible)
+	s.expectCount(true)
+	asking, err := s.ask(ctx, chat.Content{Instructions: "Be brief"})
+	wantErr(t, err, nil)
+	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, each func(string) error) error {
+			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
+				r.Origin != embedSite || r.Model != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
+				t.Errorf("%+v", r)
+			}
+			return each("There.")
+		})
+	got := ""
+	wantErr(t, asking.Answer(ctx, func(text string) error { got += text; return nil }), nil)
+	if got != "There." || s.used != "con_1" {
+		t.Errorf("%q by %s", got, s.used)
+	}
+}
+
+func TestAMessageThatIsNotAnswered(t *testing.T) {
+	ctx := t.Context()
+	t.Run("the template names no endpoint", func(t *testing.T) {
+		_, err := newReplyStage(t, chat.Reply{}).ask(ctx, chat.Content{})
+		wantErr(t, err, embed.ErrNoReplies)
+	})
+	t.Run("its prompt no longer exists", func(t *testing.T) {
+		s := newReplyStage(t, compatible)
+		s.failure = chat.ErrPromptGone
+		_, err := s.ask(ctx, chat.Content{})
+		wantErr(t, err, embed.ErrNoReplies)
+	})
+	t.Run("its instructions cannot be read", func(t *testing.T) {
+		s := newReplyStage(t, compatible)
+		s.failure = errOutage
+		_, err := s.ask(ctx, chat.Content{})
+		wantErr(t, err, errOutage)
+	})
+	t.Run("the token has no replies left today", func(t *testing.T) {
+		s := newReplyStage(t, compatible)
+		s.expectCount(false)
+		_, err := s.ask(ctx, chat.Content{})
+		wantErr(t, err, embed.ErrDailyReplies)
+	})
+	t.Run("the page is not the session's, or asks nothing", func(t *testing.T) {
+		s := newReplyStage(t, compatible)
+		foreign := shopVisit()
+		foreign.Origin = "https://evil.example"
+		s.expectByID()
+		_, err := s.Ask(ctx, foreign, s.session, embed.Question{Text: "?"}, unlimited)
+		wantErr(t, err, embed.ErrOriginNotAllowed)
+		s.expectByID()
+		if _, err = s.Ask(ctx, shopVisit(), s.session, embed.Question{}, unlimited); err == nil {
+			t.Error("an empty question is asked")
+		}
+	})
+}
+
+func TestAnAnswerFailsInWordsForVisitors(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for name, tt := range map[string]struct {
+		kind    chat.ReplyKind
+		refusal error
+		replied error
+		want    error
+	}{
+		"the connection was revoked":        {chat.CompatibleReply, connection.ErrRevoked, nil, embed.ReplyFailed},
+		"the connection is of another kind": {chat.HTTPReply, nil, nil, embed.ReplyFailed},
+		"the endpoint is too slow":          {chat.CompatibleReply, nil, embed.ReplyTimeout, embed.ReplyTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reply := compatible
+			reply.Kind = tt.kind
+			s := newReplyStage(t, reply)
+			s.refusal = tt.refusal
+			s.expectCount(true)
+			asking, err := s.ask(ctx, chat.Content{})
+			wantErr(t, err, nil)
+			if tt.replied != nil {
+				s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(tt.replied)
+			}
+			if err := asking.Answer(ctx, nil); !errors.Is(err, tt.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	t.Run("the visitor is gone", func(t *testing.T) {
+		s := newReplyStage(t, compatible)
+		s.expectCount(true)
+		asking, err := s.ask(ctx, chat.Content{})
+		wantErr(t, err, nil)
+		s.refusal = context.Canceled
+		stop()
+		if err := asking.Answer(ctx, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+}

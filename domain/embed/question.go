@@ -1,0 +1,77 @@
+package embed
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// Limits of a question and its answer.
+const (
+	MaxQuestion = 4000      // characters of a visitor's message
+	MaxAnswer   = 32 << 10  // characters of an answer in the history
+	MaxTurns    = 20        // of the history
+	MaxReplied  = 128 << 10 // bytes of an answer
+)
+
+// Errors for a visitor who sends a message.
+var (
+	ErrNoReplies = &fault.Error{Kind: fault.Conflict, Code: "replies_not_configured",
+		Detail: "This chat does not answer messages."}
+	ErrDailyReplies = &fault.Error{Kind: fault.RateLimited, Code: "daily_replies_reached",
+		Detail: "This chat has answered as many messages today as it may. Try again tomorrow."}
+)
+
+// Turn is a message of a visitor and its answer, as the page remembers them. A page can claim any.
+type Turn struct {
+	Question string
+	Answer   string
+}
+
+// Question is what a visitor asks. It has no roles and no instructions: those are the template's.
+type Question struct {
+	Text    string // 1 to MaxQuestion characters
+	History []Turn // oldest first, up to MaxTurns
+}
+
+// Check returns an error with all that is wrong with q.
+func (q Question) Check() error {
+	var wrong fault.Fields
+	if strings.TrimSpace(q.Text) == "" {
+		wrong.Add("/text", "too_short", "Must not be empty.")
+	}
+	wrong.AddText("/text", q.Text, MaxQuestion)
+	if len(q.History) > MaxTurns {
+		wrong.Add("/history", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxTurns))
+	}
+	for i, t := range q.History {
+		wrong.AddText(fmt.Sprintf("/history/%d/text", i), t.Question, MaxQuestion)
+		wrong.AddText(fmt.Sprintf("/history/%d/answer", i), t.Answer, MaxAnswer)
+	}
+	return wrong.Err()
+}
+
+// ReplyFailure says to a visitor why an answer is missing or not complete.
+type ReplyFailure string
+
+// The failures of replies.
+const (
+	ReplyFailed   ReplyFailure = "reply_failed"    // the endpoint is unreachable, refuses, or its response is invalid
+	ReplyTimeout  ReplyFailure = "reply_timeout"   // it is too slow
+	ReplyTooLarge ReplyFailure = "reply_too_large" // the answer exceeds MaxReplied
+)
+
+func (f ReplyFailure) Error() string { return string(f) }
+
+// Detail explains f to a visitor, and reveals nothing of the endpoint.
+func (f ReplyFailure) Detail() string {
+	switch f {
+	case ReplyTimeout:
+		return "The answer took too long. Try again."
+	case ReplyTooLarge:
+		return "The answer is too long to show the rest of it."
+	default:
+		return "The chat cannot answer at the moment. Try again later."
+	}
+}
