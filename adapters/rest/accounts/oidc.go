@@ -29,7 +29,7 @@ func (a *Handlers) providerOperations() []server.Operation {
 	return []server.Operation{
 		server.Get(callbackPath, server.Redirecting{Run: a.finishSignIn, Refused: showRefusal}),
 		server.Get(providerPath+"{provider}", server.Redirecting{Run: a.beginSignIn, Refused: showRefusal}),
-		server.Post(providerPath+"logout", server.Open{Run: a.receiveLogout}),
+		server.Post(providerPath+"logout", server.Anonymous{Run: a.receiveLogout}),
 	}
 }
 

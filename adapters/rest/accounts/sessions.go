@@ -26,13 +26,13 @@ func (a *Handlers) sessionOperations() []server.Operation {
 
 func (a *Handlers) signInOperations() []server.Operation {
 	return []server.Operation{
-		server.Post("/api/auth/sessions", server.Open{Run: a.openSession}),
-		server.Post("/api/invitations/preview", server.Open{Run: a.previewInvitation}),
-		server.Post("/api/invitations/join", server.Open{Run: a.joinByInvitation}),
-		server.Post("/api/auth/links", server.Open{Run: a.mailSignInLink}),
-		server.Post("/api/keys/leaked", server.Open{Run: a.reportLeakedKeys}),
-		server.Post(passkeySignIn+"/challenge", server.Open{Run: a.optionsToSignIn}),
-		server.Post(passkeySignIn, server.Open{Run: a.signInWithPasskey}),
+		server.Post("/api/auth/sessions", server.Anonymous{Run: a.openSession}),
+		server.Post("/api/invitations/preview", server.Anonymous{Run: a.previewInvitation}),
+		server.Post("/api/invitations/join", server.Anonymous{Run: a.joinByInvitation}),
+		server.Post("/api/auth/links", server.Anonymous{Run: a.mailSignInLink}),
+		server.Post("/api/keys/leaked", server.Anonymous{Run: a.reportLeakedKeys}),
+		server.Post(passkeySignIn+"/challenge", server.Anonymous{Run: a.optionsToSignIn}),
+		server.Post(passkeySignIn, server.Anonymous{Run: a.signInWithPasskey}),
 	}
 }
 

@@ -23,8 +23,8 @@ type visitor struct {
 }
 
 // visit returns an operation of visitors.
-func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Open {
-	return server.Open{
+func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Anonymous {
+	return server.Anonymous{
 		Malformed: func(r *server.Call, err error) error {
 			return a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
 		},

@@ -124,7 +124,7 @@ type Call struct {
 
 	Watch func(connection.Check) // called with each check of a probe; may be nil
 
-	// Relay sends the response of an Open operation that Relays, instead of the reply; nil: the reply is sent. Its
+	// Relay sends the response of an Anonymous operation that Relays, instead of the reply; nil: the reply is sent. Its
 	// context has no deadline.
 	Relay func(context.Context, http.ResponseWriter)
 }

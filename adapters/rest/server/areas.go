@@ -129,7 +129,7 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 
 // checkKind returns an error if an operation of the contract cannot be of kind k.
 func checkKind(op *openapi.Operation, k Kind) error {
-	isOutbound, isStream, isOpen := false, false, false
+	isOutbound, isStream, isAnonymous := false, false, false
 	switch k := k.(type) {
 	case Query, CachedQuery, ReaderQuery:
 		if op.TakesHeader("Idempotency-Key") {
@@ -141,12 +141,12 @@ func checkKind(op *openapi.Operation, k Kind) error {
 		isOutbound, isStream = true, true
 	case Streaming:
 		isStream = true
-	case Open:
-		isOpen, isStream = true, k.Relays
+	case Anonymous:
+		isAnonymous, isStream = true, k.Relays
 	case Redirecting:
-		isOpen = true
+		isAnonymous = true
 	}
-	if isOpen != (op.Scope == "") {
+	if isAnonymous != (op.Scope == "") {
 		return fmt.Errorf(
 			"rest: %s needs no credential in one of its route and openapi.yaml, and not in the other", op.ID,
 		)
@@ -154,7 +154,7 @@ func checkKind(op *openapi.Operation, k Kind) error {
 	if isStream != op.Stream {
 		return fmt.Errorf("rest: %s is a stream in one of its route and openapi.yaml, and not in the other", op.ID)
 	}
-	if area := op.Access.Area; isStream && !isOpen && area != "workspace" && area != "self" && area != "operator" {
+	if area := op.Access.Area; isStream && !isAnonymous && area != "workspace" && area != "self" && area != "operator" {
 		return fmt.Errorf("rest: %s is a stream, but only a role in the workspace is checked while it is open", op.ID)
 	}
 	if isOutbound != op.Outbound {

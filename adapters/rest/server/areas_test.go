@@ -27,7 +27,7 @@ func TestRoutesAndContract(t *testing.T) {
 			"verifyConnection is a stream in one": Post("/api/connections/{connection_id}/verify", Outbound(create)),
 			"getMe is a stream in one":            Get("/api/me", Streaming{}),
 			"exportMe is a stream in one":         Get("/api/me/export", Query(list)),
-			"getMe needs no credential in one":    Get("/api/me", Open{Run: list}),
+			"getMe needs no credential in one":    Get("/api/me", Anonymous{Run: list}),
 			"openSession needs no credential":     Post("/api/auth/sessions", Command(list)),
 			"copyChatTemplate is outbound in":     Post("/api/chat-templates/{template_id}/copy", Outbound(create)),
 		} {

@@ -10,7 +10,7 @@ import (
 )
 
 // Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
-// Probing, Streaming, Open or Redirecting.
+// Probing, Streaming, Anonymous or Redirecting.
 type Kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -32,8 +32,8 @@ type DryRunnable struct {
 	DryRun Query
 }
 
-// Open is an operation that needs no credential: of people who sign in, and of visitors of other sites.
-type Open struct {
+// Anonymous is an operation that needs no credential: of people who sign in, and of visitors of other sites.
+type Anonymous struct {
 	Run       func(*Call) (Reply, error)
 	Malformed func(*Call, error) error // is told of requests that are not as openapi.yaml declares them; may be nil
 	Relays    bool                     // Run can set Call.Relay, to a stream that it tracks (x-stream)
@@ -59,7 +59,7 @@ func (o Outbound) handler(a *API, op *openapi.Operation) http.Handler { return a
 func (d DryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handle(op, d.perform)
 }
-func (o Open) handler(a *API, op *openapi.Operation) http.Handler {
+func (o Anonymous) handler(a *API, op *openapi.Operation) http.Handler {
 	h := handling{run: Query(o.Run).perform, open: true, malformed: o.Malformed, relays: o.Relays}
 	if o.Relays {
 		h.produces = EventStream

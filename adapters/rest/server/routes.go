@@ -7,12 +7,12 @@ import (
 
 // Area is one part of the product: everything that the API serves for it.
 type Area struct {
-	Name       string      // of its folder
-	Operations []Operation // of callers with a credential
-	Public     []Route     // those that need none
-	Below      []Route     // for every path below theirs; without a method, for all methods
-	AnyHost    string      // the prefix of paths that are served for any Host header; empty for none
-	CORS       *CORS       // of paths that pages of other sites call; nil for none
+	Name       string // of its folder
+	Operations []Operation
+	Public     []Route // pages, and what else takes no part in the pipeline of operations
+	Below      []Route // for every path below theirs; without a method, for all methods
+	AnyHost    string  // the prefix of paths that are served for any Host header; empty for none
+	CORS       *CORS   // of paths that pages of other sites call; nil for none
 }
 
 // Operation is one operation of openapi.yaml and its implementation.
@@ -36,7 +36,7 @@ func Patch(path string, k Kind) Operation { return Operation{http.MethodPatch, p
 // Delete returns the operation of DELETE on a path template.
 func Delete(path string, k Kind) Operation { return Operation{http.MethodDelete, path, k} }
 
-// Route is an operation that needs no credential, or something that openapi.yaml does not describe, such as a page.
+// Route is a page or a file, or an operation without a credential whose request is not held to openapi.yaml.
 type Route struct {
 	method, path string
 	handler      http.Handler
@@ -59,8 +59,8 @@ func endpoints(areas []Area) map[endpoint]bool {
 	return all
 }
 
-// pathPrefix returns the first two segments of a path of the API, such as /api/connections, and nothing for
-// other paths.
+// pathPrefix returns the first two segments of a path of the API, such as /api/connections, and nothing for other
+// paths.
 func pathPrefix(path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/")
 	if !ok {
