@@ -85,7 +85,7 @@ type GatewaySubscriptions interface {
 
 	// Cancel ends a subscription immediately, whatever its status. It returns no error if the
 	// subscription has ended. The invoice of a subscription whose first payment waits for the payer is
-	// voided; other open invoices stay. why is stored with the subscription.
+	// voided; other open invoices stay. reason is stored with the subscription.
 	Cancel(
 		ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation,
 	) error

@@ -135,7 +135,7 @@ func (c *Client) exchange(
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, c.verifier.provider.client)
-	got, err := config.Exchange(ctx, r.Code, oauth2.VerifierOption(r.Verifier))
+	token, err := config.Exchange(ctx, r.Code, oauth2.VerifierOption(r.Verifier))
 	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		// The body may hold secrets, and is not quoted. An error code is one word (RFC 6749, section 5.2).
 		return "", "", fmt.Errorf("it answered %d %s", refusal.Response.StatusCode, word(refusal.ErrorCode))
@@ -146,10 +146,10 @@ func (c *Client) exchange(
 	if err != nil {
 		return "", "", err
 	}
-	if id, _ = got.Extra("id_token").(string); id == "" {
+	if id, _ = token.Extra("id_token").(string); id == "" {
 		return "", "", errors.New("its response has no id_token: is openid one of the scopes?")
 	}
-	return id, got.AccessToken, nil
+	return id, token.AccessToken, nil
 }
 
 // word returns s if it is a short word that can be logged, and "" otherwise.

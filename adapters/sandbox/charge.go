@@ -265,18 +265,18 @@ func (b *account) renew(s *subscription, now time.Time) {
 		return
 	}
 	s.PeriodStart, s.PeriodEnd, s.Intent = now, s.next(now), ""
-	got := b.charge(b.due(b.taxed(s, s.cost(now)+s.usageCost(now))), false, now)
-	b.billPeriod(s, got.paid, now)
+	result := b.charge(b.due(b.taxed(s, s.cost(now)+s.usageCost(now))), false, now)
+	b.billPeriod(s, result.paid, now)
 	previous := s.Status
 	s.Status = payment.Active
-	if !got.paid {
+	if !result.paid {
 		s.Status = payment.PastDue
 		if previous != payment.PastDue {
 			s.Retries, s.RetryAt = 0, now.Add(retryEvery)
 		}
 		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), now)
 	}
-	if got.decline == wantsPayer {
+	if result.decline == wantsPayer {
 		s.Intent = b.askPayer(b.open(s.ID), now)
 	}
 	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)

@@ -14,14 +14,14 @@ func (b *account) pause(s *subscription, a payment.Amendment, now time.Time) err
 		return nil
 	}
 	if restarts := !a.PaidUntil.IsZero() && !s.PeriodStart.Before(a.PaidUntil); restarts {
-		got := b.charge(b.due(b.taxed(s, s.cost(now))), true, now)
-		if got.asks {
-			got.decline = wantsPayer
+		result := b.charge(b.due(b.taxed(s, s.cost(now))), true, now)
+		if result.asks {
+			result.decline = wantsPayer
 		}
-		if !got.paid {
+		if !result.paid {
 			b.emit("payment_intent.payment_failed", "payment_intent",
 				"pi_"+name(string(b.ID), itoa(b.EventCount)), now)
-			return &payment.DeclinedError{DeclineCode: got.decline}
+			return &payment.DeclinedError{DeclineCode: result.decline}
 		}
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)

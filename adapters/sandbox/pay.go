@@ -32,12 +32,12 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 		default:
 			return paying{}, payment.ErrInvoiceNotPayable
 		}
-		got := b.charge(i.AmountDue, true, now)
+		result := b.charge(i.AmountDue, true, now)
 		switch {
-		case got.decline != "":
+		case result.decline != "":
 			b.emit("invoice.payment_failed", "invoice", string(id), now)
-			return paying{}, &payment.DeclinedError{DeclineCode: got.decline}
-		case got.asks:
+			return paying{}, &payment.DeclinedError{DeclineCode: result.decline}
+		case result.asks:
 			return paying{Invoice: id, Intent: b.askPayer(i, now)}, nil
 		}
 		b.paid(i, now)

@@ -32,11 +32,11 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 				b.bill(s, 0, true, now)
 				return *s, nil
 			}
-			switch got := b.charge(b.due(b.taxed(s, s.cost(now))), true, now); {
-			case got.decline != "":
+			switch result := b.charge(b.due(b.taxed(s, s.cost(now))), true, now); {
+			case result.decline != "":
 				b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
-				return subscription{}, &payment.DeclinedError{DeclineCode: got.decline}
-			case got.asks:
+				return subscription{}, &payment.DeclinedError{DeclineCode: result.decline}
+			case result.asks:
 				n := &intent{ID: payment.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction,
 					Subscription: s.ID, CreatedAt: now}
 				b.Intents = append(b.Intents, n)
@@ -182,18 +182,18 @@ func (b *account) resell(s *subscription, target sale, start time.Time, canWait 
 		b.emit("customer.updated", "customer", string(b.ID), now)
 		return nil
 	}
-	got := b.charge(b.due(b.taxed(s, amount)), true, now)
-	if got.asks && canWait && s.Next == nil && target.Promotion == nil {
+	result := b.charge(b.due(b.taxed(s, amount)), true, now)
+	if result.asks && canWait && s.Next == nil && target.Promotion == nil {
 		b.await(s, &previous, amount, now)
 		return nil
 	}
-	if got.asks {
-		got.decline = wantsPayer
+	if result.asks {
+		result.decline = wantsPayer
 	}
-	if !got.paid {
+	if !result.paid {
 		*s = previous
 		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.EventCount)), now)
-		return &payment.DeclinedError{DeclineCode: got.decline}
+		return &payment.DeclinedError{DeclineCode: result.decline}
 	}
 	if amount > 0 {
 		b.bill(s, amount, true, now)

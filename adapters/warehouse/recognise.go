@@ -76,8 +76,8 @@ func knock(ctx context.Context, n Network, target ports.Target, text string) (fi
 	defer Limit(ctx, c)()
 	_, _ = io.WriteString(c, text) // a server may have spoken before it closed
 	first = make([]byte, 512)
-	got, _ := c.Read(first)
-	return first[:got], got == 0 && c.Ended()
+	size, _ := c.Read(first)
+	return first[:size], size == 0 && c.Ended()
 }
 
 // speaksTLS reports whether the server completes a handshake of TLS, whatever its certificate.

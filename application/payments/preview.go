@@ -126,9 +126,9 @@ func (s *Service) signOffer(by identity.Actor, o *payment.Offer) (string, error)
 func (s *Service) openOffer(by identity.Actor, t Terms, signature string) (*payment.Offer, error) {
 	payload, sum, _ := strings.Cut(signature, ".")
 	text, bad := base64.RawURLEncoding.DecodeString(payload)
-	got, worse := base64.RawURLEncoding.DecodeString(sum)
+	expected, worse := base64.RawURLEncoding.DecodeString(sum)
 	want := s.deps.Digester.Digest(previewDigest, []byte(by.Org), text)
-	if bad != nil || worse != nil || !hmac.Equal(got, want[:]) {
+	if bad != nil || worse != nil || !hmac.Equal(expected, want[:]) {
 		return nil, payment.ErrPreviewNotFound
 	}
 	return payment.ParseOffer(by, t.Account, text)

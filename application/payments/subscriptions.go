@@ -230,8 +230,8 @@ func (s *Service) Subscribe(
 
 // verified returns the plans as they can be bought now. It reads the price of the wanted plan from the
 // gateway, where it may have changed.
-func (s *Service) verified(callCtx context.Context, t Terms, wanted payment.PlanID) (payment.Plans, error) {
-	plan, err := t.Plans.Find(wanted)
+func (s *Service) verified(callCtx context.Context, t Terms, planID payment.PlanID) (payment.Plans, error) {
+	plan, err := t.Plans.Find(planID)
 	if err != nil {
 		return t.Plans, nil // the caller reports the unknown plan
 	}

@@ -58,7 +58,7 @@ type Batch struct {
 }
 
 // Watch starts to follow, for by, the presences of users and by's own. Users who share no workspace
-// with by are left out. above is the Seq of the last Batch that the reader has received for the same
+// with by are left out. newest is the Seq of the last Batch that the reader has received for the same
 // users; 0 for none. reset says that this Seq is not valid, and that the reader starts from the
 // beginning. The watch must be closed.
 func (s *Service) Watch(

@@ -150,7 +150,7 @@ func (s *Service) allRefs(ctx context.Context, by identity.Actor, t *prompt.Temp
 	}
 }
 
-// author returns the name of a version's author: an id if by may not see members, or the user has no name. known are
+// author returns the name of a version's author: an id if by may not see members, or the user has no name. names are
 // the names so far.
 func (s *Service) author(ctx context.Context, by identity.Actor, id identity.UserID,
 	names map[identity.UserID]string) (string, error) {

@@ -75,8 +75,8 @@ func (s *Service) ShareFolder(ctx context.Context, by identity.Actor, path strin
 func (s *Service) ChangeFolderShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
 	match revision.Match,
 	c prompt.ShareChanges) (share prompt.FolderShare, err error) {
-	err = s.folders.UpdateShare(ctx, by, id, func(f *prompt.SharedFolder, of prompt.FolderShare) (err error) {
-		share, err = f.ChangeShare(by, match, of, c)
+	err = s.folders.UpdateShare(ctx, by, id, func(f *prompt.SharedFolder, current prompt.FolderShare) (err error) {
+		share, err = f.ChangeShare(by, match, current, c)
 		return err
 	})
 	return share, err

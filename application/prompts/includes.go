@@ -110,7 +110,7 @@ type includes struct {
 	released bool // the including version is
 }
 
-// expand returns the content of v with the texts of its includes. above are the templates that include v.
+// expand returns the content of v with the texts of its includes. ancestors are the templates that include v.
 func (i *includes) expand(ctx context.Context, template prompt.ID, v *prompt.Version,
 	ancestors []prompt.ID) (prompt.Expansion, error) {
 	ancestors = append(slices.Clone(ancestors), template)

@@ -215,14 +215,14 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
 		var lost []string
 		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
-			func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+			func(t *prompt.Template, v *prompt.Version, allLabels prompt.Labels) error {
 				version = v
 				size := v.Size()
 				var labels []string
 				if v != nil {
 					labels = v.Labels
 				}
-				if err := t.ChangeVersion(by, match, v, c, used); err != nil {
+				if err := t.ChangeVersion(by, match, v, c, allLabels); err != nil {
 					return err
 				}
 				kinds, lost = quotasOfGrowth(size, v.Size()), prompt.RemovedLabels(labels, v.Labels)
@@ -235,9 +235,9 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		if c.Content != nil {
 			err = include(ctx, tx, by, id, version, true, newIncludeRoom())
 		} else {
-			var stored []quota.Kind
-			stored, err = pin(ctx, tx, by, id, &version.VersionInfo)
-			kinds = append(kinds, stored...)
+			var fullKinds []quota.Kind
+			fullKinds, err = pin(ctx, tx, by, id, &version.VersionInfo)
+			kinds = append(kinds, fullKinds...)
 		}
 		if err == nil {
 			err = settle(ctx, tx, by, t)

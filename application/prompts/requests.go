@@ -82,7 +82,7 @@ func (s *Service) Withdraw(
 
 func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
 	change func(*prompt.Template, prompt.ActivationRequest) (prompt.ActivationRequest, error),
-) (changed *prompt.ActivationRequest, err error) {
+) (updated *prompt.ActivationRequest, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		// The lock comes first, so that the request does not change any more after it was read.
 		t, _, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{})
@@ -105,13 +105,13 @@ func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id promp
 		if err := settle(ctx, tx, by, t); err != nil {
 			return err
 		}
-		changed, err = tx.PromptLists.Request(ctx, by.Workspace, id, request)
+		updated, err = tx.PromptLists.Request(ctx, by.Workspace, id, request)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return changed, nil
+	return updated, nil
 }
 
 // LookAt evaluates a waiting request again, and activates its version or cancels it if it is time to. by is the system.

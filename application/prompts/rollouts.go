@@ -29,11 +29,11 @@ func (s *Service) RollOut(
 				}); err != nil {
 				return nil, err
 			}
-			stored, err := pin(ctx, tx, by, id, member)
+			pinned, err := pin(ctx, tx, by, id, member)
 			if err != nil {
 				return nil, err
 			}
-			kinds = append(kinds, stored...)
+			kinds = append(kinds, pinned...)
 			others = append(others, member)
 		}
 		var first *prompt.Version
@@ -44,13 +44,13 @@ func (s *Service) RollOut(
 		}); err != nil {
 			return nil, err
 		}
-		stored, err := pin(ctx, tx, by, id, &first.VersionInfo)
+		pinned, err := pin(ctx, tx, by, id, &first.VersionInfo)
 		if err != nil {
 			return nil, err
 		}
 		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
 		rollout = rolloutOf(rollouts, d.Label)
-		return append(kinds, stored...), err
+		return append(kinds, pinned...), err
 	})
 	return rollout, err
 }

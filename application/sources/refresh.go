@@ -198,7 +198,7 @@ func (s *Service) searched(
 }
 
 // note stores the outcome of a refresh, if it still counts, and queues the next one, unless the outcome
-// pauses the source. through is a connection that read the source for the first time.
+// pauses the source. accountID is a connection that read the source for the first time.
 func (s *Service) note(
 	ctx context.Context, by identity.Actor, id source.ID, accountID connection.ID, o source.Outcome, chance float64,
 ) error {

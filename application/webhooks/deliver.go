@@ -63,12 +63,12 @@ func (d *Deliverer) Run(ctx context.Context, report func(error)) {
 	defer running.Wait()
 	for tick := time.NewTicker(pollEvery); ; {
 		n := min(takenAtOnce, endpoints-d.busy())
-		taken, err := d.queue.Take(ctx, time.Now(), leaseFor, n, d.full())
+		batch, err := d.queue.Take(ctx, time.Now(), leaseFor, n, d.full())
 		if err != nil && ctx.Err() == nil {
 			report(err)
 		}
-		for i := range taken {
-			e := &taken[i]
+		for i := range batch {
+			e := &batch[i]
 			d.count(e.Org, 1)
 			running.Go(func() {
 				defer d.Wake() // there may be more
@@ -78,7 +78,7 @@ func (d *Deliverer) Run(ctx context.Context, report func(error)) {
 				}
 			})
 		}
-		if len(taken) == takenAtOnce {
+		if len(batch) == takenAtOnce {
 			d.Wake() // there may be more
 		}
 		select {

@@ -218,11 +218,11 @@ func (client *Client) attempts(ctx context.Context, c *call, read func(*http.Res
 			end(0)
 			return res, nil // an earlier attempt has deleted it, and its response was lost
 		}
-		wait, again := c.retryIn(err, number)
+		wait, isRetry := c.retryIn(err, number)
 		if number > retries || ctx.Err() != nil {
-			again = false
+			isRetry = false
 		}
-		if !again {
+		if !isRetry {
 			end(0)
 			return nil, err
 		}
@@ -250,17 +250,17 @@ func (c *call) retryIn(err error, number int) (time.Duration, bool) {
 		_, isConnection := errors.AsType[*ConnectionError](err)
 		return wait, isConnection && c.safe()
 	}
-	again := false
+	isRetry := false
 	switch {
 	case failed.Status == http.StatusTooManyRequests, failed.Status == http.StatusServiceUnavailable:
-		again = true // the call was refused before it began
+		isRetry = true // the call was refused before it began
 	case failed.Status == http.StatusRequestTimeout, failed.Status == http.StatusBadGateway,
 		failed.Status == http.StatusGatewayTimeout:
-		again = c.safe()
+		isRetry = c.safe()
 	case failed.Status == http.StatusInternalServerError, failed.Code == string(CodeIdempotencyInFlight):
-		again = c.keyed
+		isRetry = c.keyed
 	}
-	return max(wait, failed.RetryAfter), again && failed.RetryAfter <= maxRetryAfter
+	return max(wait, failed.RetryAfter), isRetry && failed.RetryAfter <= maxRetryAfter
 }
 
 // attempt sends one request. end tells the observer when the next one follows.
@@ -271,13 +271,13 @@ func (client *Client) attempt(ctx context.Context, c *call, number int, read fun
 	if c.timeout != nil {
 		timeout = *c.timeout
 	}
-	within := ctx
+	callCtx := ctx
 	if timeout > 0 && !c.stream {
 		var cancel context.CancelFunc
-		within, cancel = context.WithTimeout(ctx, timeout)
+		callCtx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	req, err := client.request(within, c)
+	req, err := client.request(callCtx, c)
 	if err != nil {
 		return nil, end, err
 	}

@@ -76,8 +76,8 @@ func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
 		return time.Duration(seconds) * time.Second
 	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
+	if moment, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(moment))
 	}
 	return 0
 }

@@ -15,7 +15,7 @@ import (
 // error at its end. If the loop ends before, the connection is closed.
 func lines[T any](ctx context.Context, client *Client, c *call, options []Option) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
+		var zero T
 		one := *c
 		one.accept, one.stream = "application/x-ndjson", true
 		err := one.prepare(options)
@@ -24,7 +24,7 @@ func lines[T any](ctx context.Context, client *Client, c *call, options []Option
 			res, err = client.attempts(ctx, &one, func(*http.Response) error { return nil })
 		}
 		if err != nil {
-			yield(none, err)
+			yield(zero, err)
 			return
 		}
 		defer res.Body.Close()
@@ -38,12 +38,12 @@ func lines[T any](ctx context.Context, client *Client, c *call, options []Option
 				err = io.ErrUnexpectedEOF
 			}
 			if err != nil {
-				yield(none, &ConnectionError{c.name, err})
+				yield(zero, &ConnectionError{c.name, err})
 				return
 			}
 			var item T
 			if err := json.Unmarshal(bytes.TrimSpace(line), &item); err != nil {
-				yield(none, &ConnectionError{c.name, errors.New("a line of the response is no JSON")})
+				yield(zero, &ConnectionError{c.name, errors.New("a line of the response is no JSON")})
 				return
 			}
 			if !yield(item, nil) {

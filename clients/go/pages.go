@@ -26,8 +26,8 @@ func list[T any](ctx context.Context, client *Client, c *call, options []Option)
 				More bool    `json:"has_more"`
 			}](ctx, client, &one, options)
 			if err != nil {
-				var none T
-				yield(none, err)
+				var zero T
+				yield(zero, err)
 				return
 			}
 			for _, item := range page.Data {
@@ -37,8 +37,8 @@ func list[T any](ctx context.Context, client *Client, c *call, options []Option)
 			}
 			if page.Next == nil {
 				if page.More {
-					var none T
-					yield(none, errNoNextPage)
+					var zero T
+					yield(zero, errNoNextPage)
 				}
 				return
 			}

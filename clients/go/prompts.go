@@ -164,9 +164,9 @@ func (p *Prompts) fallback(key promptKey, options PromptOptions, err error) (*Pr
 	if options.Fallback == nil {
 		return nil, err
 	}
-	prepared, wrong := preparePrompt(options.Fallback)
-	if wrong != nil {
-		return nil, wrong
+	prepared, problem := preparePrompt(options.Fallback)
+	if problem != nil {
+		return nil, problem
 	}
 	return &Prompt{Name: key.name, Ref: key.ref, Version: options.Fallback, IsFallback: true, Err: err,
 		prepared: prepared}, nil

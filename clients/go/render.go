@@ -140,31 +140,31 @@ func valueOf[T any](p *T) (value T) {
 }
 
 func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Rendered, error) {
-	given, err := plainValues(values)
+	plain, err := plainValues(values)
 	if err != nil {
 		return nil, fmt.Errorf("atrium: the values of a prompt must be JSON: %w", err)
 	}
 	r := mustache.NewRenderer()
-	inserted, wrong := p.bind(given, r)
-	invalid, missing := len(wrong) > 0, []string{}
+	inserted, errs := p.bind(plain, r)
+	invalid, missing := len(errs) > 0, []string{}
 	for _, v := range p.variables {
 		if _, ok := r.Values[v.name]; v.required && !ok {
 			missing = append(missing, v.name)
 			r.Missing[v.name] = true
 			if mode != RenderModePartial {
-				wrong.add(v.name, "required", "Must be given.")
+				errs.add(v.name, "required", "Must be given.")
 			}
 		}
 	}
 	if invalid {
-		return nil, &RenderError{CodeInvalidVariables, wrong}
+		return nil, &RenderError{CodeInvalidVariables, errs}
 	}
 	optional := map[string]bool{}
 	for _, v := range p.variables {
 		optional[v.name] = !v.required
 	}
 	r.Expect(p.parts, optional)
-	out := &Rendered{Unused: p.unused(given, r.Values)}
+	out := &Rendered{Unused: p.unused(plain, r.Values)}
 	first := len(p.parts) - len(p.version.Messages)
 	for _, part := range p.parts[:first] {
 		if out.Text, err = r.Render(part); err != nil {
@@ -194,11 +194,11 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 	}
 	for _, path := range r.Absent() {
 		if missing = append(missing, strings.ReplaceAll(path, "/", ".")); mode != RenderModePartial {
-			wrong.add(path, "required", "Must be given.")
+			errs.add(path, "required", "Must be given.")
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, &RenderError{CodeMissingVariables, wrong}
+	if len(errs) > 0 {
+		return nil, &RenderError{CodeMissingVariables, errs}
 	}
 	out.Missing = missing
 	return out, nil
@@ -231,9 +231,9 @@ func (f *fieldErrors) add(name, code, detail string) {
 
 // bind checks values, and stores them with defaults for those that are not given. It returns the messages of each
 // placeholder.
-func (p *preparedPrompt) bind(given map[string]any, r *mustache.Renderer) (inserted map[string][]PromptMessage,
-	wrong fieldErrors) {
-	for name, value := range given {
+func (p *preparedPrompt) bind(values map[string]any, r *mustache.Renderer) (inserted map[string][]PromptMessage,
+	errs fieldErrors) {
+	for name, value := range values {
 		i := slices.IndexFunc(p.variables, func(v declared) bool { return v.name == name })
 		if isNull := value == nil && i >= 0 && p.variables[i].kind != anyType; !isNull &&
 			(i >= 0 || !strings.Contains(name, ".")) {
@@ -251,12 +251,12 @@ func (p *preparedPrompt) bind(given map[string]any, r *mustache.Renderer) (inser
 				r.Values[v.name] = plain["value"]
 			}
 		case ok && v.kind != anyType && kindOf(value) != v.kind:
-			wrong.add(v.name, "wrong_type", "Must be of type "+v.kind+".")
+			errs.add(v.name, "wrong_type", "Must be of type "+v.kind+".")
 		case ok && len(v.enum) > 0 && !slices.ContainsFunc(v.enum, func(allowed any) bool {
 			plain, err := plainValues(map[string]any{"value": allowed})
 			return err == nil && sameJSON(plain["value"], value)
 		}):
-			wrong.add(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
+			errs.add(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
 		}
 	}
 	inserted = map[string][]PromptMessage{}
@@ -267,40 +267,40 @@ func (p *preparedPrompt) bind(given map[string]any, r *mustache.Renderer) (inser
 			continue
 		}
 		for i, item := range list {
-			inserted[name] = append(inserted[name], messageOf(item, fmt.Sprintf("%s/%d", name, i), &wrong))
+			inserted[name] = append(inserted[name], messageOf(item, fmt.Sprintf("%s/%d", name, i), &errs))
 		}
 	}
-	return inserted, wrong
+	return inserted, errs
 }
 
 var messageRoles = []string{"system", "developer", "user", "assistant", "tool"}
 
 // messageOf reads a message that is inserted for a placeholder.
-func messageOf(item any, pointer string, wrong *fieldErrors) PromptMessage {
+func messageOf(item any, pointer string, errs *fieldErrors) PromptMessage {
 	object, ok := item.(map[string]any)
 	if !ok {
-		wrong.add(pointer, "wrong_type", "Must be an object with role and content.")
+		errs.add(pointer, "wrong_type", "Must be an object with role and content.")
 		return PromptMessage{}
 	}
 	texts := map[string]string{}
 	for _, name := range []string{"role", "content"} {
-		value, given := object[name]
+		value, isSet := object[name]
 		text, isText := value.(string)
 		switch {
-		case given && !isText:
-			wrong.add(pointer+"/"+name, "wrong_type", "Must be a string.")
+		case isSet && !isText:
+			errs.add(pointer+"/"+name, "wrong_type", "Must be a string.")
 		case text == "":
-			wrong.add(pointer+"/"+name, "required", "Must be given.")
+			errs.add(pointer+"/"+name, "required", "Must be given.")
 		case name == "role" && !slices.Contains(messageRoles, text):
-			wrong.add(pointer+"/role", "not_allowed_value", "Must be one of "+strings.Join(messageRoles, ", ")+".")
+			errs.add(pointer+"/role", "not_allowed_value", "Must be one of "+strings.Join(messageRoles, ", ")+".")
 		case strings.Contains(text, "\x00"):
-			wrong.add(pointer+"/"+name, "invalid_characters", "Must not contain NUL.")
+			errs.add(pointer+"/"+name, "invalid_characters", "Must not contain NUL.")
 		}
 		texts[name] = text
 		delete(object, name)
 	}
 	if len(object) > 0 {
-		wrong.add(pointer, "unknown_field", "Must have only role and content.")
+		errs.add(pointer, "unknown_field", "Must have only role and content.")
 	}
 	role, content := MessageRole(texts["role"]), texts["content"]
 	return PromptMessage{Role: &role, Content: &content}
@@ -322,15 +322,15 @@ func kindOf(value any) string {
 }
 
 // unused returns the given names that no tag and no placeholder uses.
-func (p *preparedPrompt) unused(given, bound map[string]any) []string {
-	used := mustache.Uses(p.parts, given)
+func (p *preparedPrompt) unused(values, bound map[string]any) []string {
+	uses := mustache.Uses(p.parts, values)
 	for _, m := range p.version.Messages {
-		used[valueOf(m.Placeholder)] = true
+		uses[valueOf(m.Placeholder)] = true
 	}
-	delete(used, "")
+	delete(uses, "")
 	names := []string{}
-	for name, value := range given {
-		if _, ok := bound[name]; !used[name] || (value != nil && !ok) {
+	for name, value := range values {
+		if _, ok := bound[name]; !uses[name] || (value != nil && !ok) {
 			names = append(names, name)
 		}
 	}

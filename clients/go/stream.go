@@ -86,9 +86,9 @@ func (s *subscription[T]) open(ctx context.Context) error {
 	if s.lastID != "" {
 		one.headers.Set("Last-Event-ID", s.lastID)
 	}
-	within, cancel := context.WithCancel(ctx)
+	streamCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	res, end, err := s.client.attempt(within, &one, s.failures+1, func(*http.Response) error { return nil })
+	res, end, err := s.client.attempt(streamCtx, &one, s.failures+1, func(*http.Response) error { return nil })
 	end(0)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 // lasts says. secret is the visitor_secret of the embed token, and never belongs in a page. Put the signature into
 // data-visitor-signature beside data-visitor. Spaces and line breaks around the secret are ignored.
 func SignVisitor(secret, visitor string, lasts time.Duration) string {
-	until := strconv.FormatInt(time.Now().Add(lasts).Unix(), 10)
+	expiry := strconv.FormatInt(time.Now().Add(lasts).Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(trimmed(secret)))
-	mac.Write([]byte(until + "." + visitor))
-	return until + "." + hex.EncodeToString(mac.Sum(nil))
+	mac.Write([]byte(expiry + "." + visitor))
+	return expiry + "." + hex.EncodeToString(mac.Sum(nil))
 }

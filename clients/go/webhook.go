@@ -26,8 +26,8 @@ func VerifyWebhook(body []byte, header http.Header, secrets ...string) error {
 
 // VerifyWebhookAt is VerifyWebhook at another time, for tests.
 func VerifyWebhookAt(body []byte, header http.Header, now time.Time, secrets ...string) error {
-	id, at := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
-	seconds, err := strconv.ParseInt(at, 10, 64)
+	id, timestamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || seconds < 0 || id == "" || now.Sub(time.Unix(seconds, 0)).Abs() > webhookTolerance {
 		return ErrWebhook
 	}
@@ -41,12 +41,13 @@ func VerifyWebhookAt(body []byte, header http.Header, now time.Time, secrets ...
 			return errors.New("atrium: the secret of a webhook is not valid base64")
 		}
 		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(id + "." + at + "."))
+		mac.Write([]byte(id + "." + timestamp + "."))
 		mac.Write(body)
 		want := mac.Sum(nil)
 		for _, signature := range strings.Fields(header.Get("Webhook-Signature")) {
 			text, ok := strings.CutPrefix(signature, "v1,")
-			if got, err := base64.StdEncoding.DecodeString(text); ok && err == nil && hmac.Equal(got, want) {
+			if signature, err := base64.StdEncoding.DecodeString(text); ok && err == nil && hmac.Equal(signature,
+				want) {
 				return nil
 			}
 		}

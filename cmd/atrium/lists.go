@@ -139,12 +139,12 @@ func (l *tokenListCommand) Run(p *process) error {
 func everyPage[T any](read func(page.Query) (page.Of[T], error)) ([]T, error) {
 	var all []T
 	for q := (page.Query{Limit: 500}); ; {
-		got, err := read(q)
+		list, err := read(q)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, got.Items...)
-		if q.After = got.Next; q.After == "" {
+		all = append(all, list.Items...)
+		if q.After = list.Next; q.After == "" {
 			return all, nil
 		}
 	}

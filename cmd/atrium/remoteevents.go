@@ -56,19 +56,19 @@ func orNone(text *string) string {
 
 // follow gives each event of a stream to do, until the program is stopped.
 func (p *process) follow(client *atrium.Client, from atrium.EventsStreamQuery, handle func(*atrium.Event) error) error {
-	for got, err := range client.Events.Stream(p.ctx, from) {
+	for event, err := range client.Events.Stream(p.ctx, from) {
 		switch {
 		case p.ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return err
-		case got.Name == "reset":
+		case event.Name == "reset":
 			if _, err := fmt.Fprintln(p.stderr, "Events before this one may be missing here."); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := handle(&got.Data); err != nil {
+		if err := handle(&event.Data); err != nil {
 			return err
 		}
 	}

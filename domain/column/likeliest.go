@@ -187,12 +187,12 @@ func sameForm(cell string, values []*string) bool {
 }
 
 // majority reports whether more than half of the values are so.
-func majority(cells []*string, so func(string) bool) bool {
+func majority(cells []*string, matches func(string) bool) bool {
 	all, yes := 0, 0
 	for _, c := range cells {
 		if c != nil {
 			all++
-			if so(*c) {
+			if matches(*c) {
 				yes++
 			}
 		}

@@ -273,16 +273,16 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	if n.text == column.text {
 		return judgement{score: scoreNamed, why: named}
 	}
-	var both int
+	var overlap int
 	var total, common, extra float64
 	for _, id := range n.ids {
 		total += m.weights[id]
 		if slices.Contains(column.ids, id) {
 			common += m.weights[id]
-			both++
+			overlap++
 		}
 	}
-	if both == 0 {
+	if overlap == 0 {
 		return misspelt(n, column)
 	}
 	for _, id := range column.ids {

@@ -238,9 +238,9 @@ func numeric(text string, isWhole bool, s Style) (Value, Invalid) {
 
 // wholeNumber reads a number of 64 bits without a fraction, such as 5.00 and 1e6.
 func wholeNumber(plain string) (int64, bool) {
-	if at := strings.IndexAny(plain, "eE"); at >= 0 {
+	if place := strings.IndexAny(plain, "eE"); place >= 0 {
 		const most = 100 // of an exponent, so that the number stays small
-		exponent, err := strconv.Atoi(plain[at+1:])
+		exponent, err := strconv.Atoi(plain[place+1:])
 		if err != nil || exponent < -most || exponent > most {
 			return 0, false
 		}
@@ -309,8 +309,8 @@ func decimalForm(bare string, s Style) (string, Invalid) {
 		sign, mantissa = "-", rest
 	}
 	digits, exponent := mantissa, ""
-	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {
-		digits, exponent = mantissa[:at], mantissa[at:]
+	if place := strings.IndexAny(mantissa, "eE"); place >= 0 {
+		digits, exponent = mantissa[:place], mantissa[place:]
 	}
 	integer, fraction, _ := strings.Cut(digits, ".")
 	if integer = strings.TrimLeft(integer, "0"); integer == "" {

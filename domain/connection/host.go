@@ -36,8 +36,8 @@ func tidyHost(d *Descriptor, fields map[string]any) fault.Field {
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return problem("Must be only the name of the host. What follows the colon is not a port.")
 		}
-		given, hasPort := fields[FieldPort].(json.Number)
-		if hasPort && given.String() != port {
+		number, hasPort := fields[FieldPort].(json.Number)
+		if hasPort && number.String() != port {
 			return problem("Names another port than the field port. Enter only the name of the host.")
 		}
 		fields[FieldPort] = json.Number(port)

@@ -48,7 +48,7 @@ const googleTokenHint = "Google gives no token for the service account's key, or
 	"must be right."
 
 // withProperties adds properties, a JSON object, to the schema of a credential.
-func withProperties(schema json.RawMessage, more []byte) (json.RawMessage, error) {
+func withProperties(schema json.RawMessage, additions []byte) (json.RawMessage, error) {
 	var object, properties map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &object); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func withProperties(schema json.RawMessage, more []byte) (json.RawMessage, error
 	if err := json.Unmarshal(object["properties"], &properties); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(more, &properties); err != nil { // which adds them
+	if err := json.Unmarshal(additions, &properties); err != nil { // which adds them
 		return nil, err
 	}
 	var err error

@@ -77,14 +77,14 @@ func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
 	for _, n := range q.Columns {
 		names[n] = true
 	}
-	match, matched := strings.ToLower(q.Match), 0
+	match, hits := strings.ToLower(q.Match), 0
 	for _, c := range all {
 		matches := match == "" || strings.Contains(strings.ToLower(name(c)), match)
 		if matches {
-			matched++
+			hits++
 		}
 		switch {
-		case matches && matched <= MaxColumns, names[name(c)]:
+		case matches && hits <= MaxColumns, names[name(c)]:
 			out.Columns = append(out.Columns, c)
 		case matches:
 			out.Truncated = true

@@ -139,10 +139,10 @@ func (h *GatewaySubscription) allPhases(item *Item) []Phase {
 	if h.Schedule == nil {
 		return []Phase{current}
 	}
-	scheduled := h.Schedule.Phases
-	current.Start, current.End = scheduled[0].Start, scheduled[0].End // which cannot be moved
+	terms := h.Schedule.Phases
+	current.Start, current.End = terms[0].Start, terms[0].End // which cannot be moved
 	phases := []Phase{current}
-	for n, p := range scheduled[1:] {
+	for n, p := range terms[1:] {
 		p.Of, p.Items = n+1, slices.Clone(p.Items)
 		phases = append(phases, p)
 	}

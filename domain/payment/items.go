@@ -135,8 +135,8 @@ func (h *GatewaySubscription) meter(plans Plans, storedMeter string) string {
 }
 
 // soldAt returns the plan with a gateway's price. If several have it, the one that the subscription was sold as.
-func (p Plans) soldAt(ref string, as PlanID) *Plan {
-	if plan, err := p.Find(as); err == nil && ref != "" && plan.PriceRef == ref {
+func (p Plans) soldAt(ref string, planID PlanID) *Plan {
+	if plan, err := p.Find(planID); err == nil && ref != "" && plan.PriceRef == ref {
 		return plan
 	}
 	return p.ByPrice(ref)
@@ -154,11 +154,11 @@ func (h *GatewaySubscription) planItem(plans Plans, storedRef string) *Item {
 	if !hasItems {
 		items = h.licensed(func(*Item) bool { return true })
 	}
-	sold := ""
+	priceRef := ""
 	if plan, err := plans.Find(h.Plan); err == nil {
-		sold = plan.PriceRef
+		priceRef = plan.PriceRef
 	}
-	for _, ref := range []string{storedRef, sold} {
+	for _, ref := range []string{storedRef, priceRef} {
 		i := slices.IndexFunc(items, func(i *Item) bool { return ref != "" && i.Rate.Ref == ref })
 		if i >= 0 {
 			return items[i]

@@ -125,18 +125,18 @@ func (s *Subscription) equal(o *Subscription) bool {
 
 // subscription returns h as it is mirrored, given its previous state.
 func (h GatewaySubscription) subscription(plans Plans, previous *Subscription) *Subscription {
-	var before Subscription
+	var old Subscription
 	if previous != nil && previous.ID == h.ID {
-		before = *previous
+		old = *previous
 	}
-	h.Resolve(plans, before.Item.Rate.Ref, before.Plan)
+	h.Resolve(plans, old.Item.Rate.Ref, old.Plan)
 	if h.isUnrecognized() {
-		h.Quantity = before.Quantity
+		h.Quantity = old.Quantity
 	}
 	return &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
 		PeriodEnd: h.PeriodEnd, EndsAt: h.EndsAt,
-		Item:     h.soldItem(plans, before.Item),
+		Item:     h.soldItem(plans, old.Item),
 		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
 		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
 		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,

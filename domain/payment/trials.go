@@ -29,7 +29,7 @@ type TrialMark struct {
 	Digest string
 }
 
-// CheckMarks returns ErrTrialUsed if the rules allow a trial to one workspace with one of marks. taken are those
+// CheckMarks returns ErrTrialUsed if the rules allow a trial to one workspace with one of marks. claims are those
 // marks of a trial of by's workspace that another workspace has used before.
 func (r TrialRules) CheckMarks(by identity.Actor, marks []TrialMark) error {
 	if err := MayManage(by); err != nil {

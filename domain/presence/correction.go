@@ -9,9 +9,9 @@ const MaxSkew = 5 * time.Second
 // Shift moves the heartbeats of live devices by d, because the clock of the node that recorded them was corrected by d.
 // now is the corrected time; no heartbeat is later.
 func (r *Record) Shift(d time.Duration, now time.Time) {
-	moved := now.Add(-d)
+	earlier := now.Add(-d)
 	for i := range r.Devices {
-		if dev := &r.Devices[i]; moved.Before(dev.ExpiresAt()) {
+		if dev := &r.Devices[i]; earlier.Before(dev.ExpiresAt()) {
 			dev.SeenAt = shift(dev.SeenAt, d, now)
 		}
 	}
@@ -27,16 +27,17 @@ func shift(t time.Time, d time.Duration, now time.Time) time.Time {
 	return earlier(t.Add(d), now)
 }
 
-// Rectify replaces the times of heartbeats that are later than now by more than MaxSkew: with those of known, which is
-// the same record elsewhere or nil, or else with now. Devices that a node with a wrong clock recorded would otherwise
+// Rectify replaces the times of heartbeats that are later than now by more than MaxSkew: with those of current, which
+// is the same record elsewhere or nil, or else with now. Devices that a node with a wrong clock recorded would
+// otherwise
 // stay live for as long as the clock was wrong.
 func (r *Record) Rectify(current *Record, now time.Time) {
 	latest := now.Add(MaxSkew)
-	rectify := func(t *time.Time, known time.Time) {
+	rectify := func(t *time.Time, newest time.Time) {
 		if t.After(latest) {
 			*t = now
-			if !known.IsZero() && !known.After(latest) {
-				*t = known
+			if !newest.IsZero() && !newest.After(latest) {
+				*t = newest
 			}
 		}
 	}

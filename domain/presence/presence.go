@@ -242,8 +242,8 @@ func (r *Record) Settle(now time.Time) {
 func (r *Record) Next() time.Time {
 	next := r.TemporaryUntil()
 	for _, d := range r.Devices {
-		if now := d.ExpiresAt(); next.IsZero() || now.Before(next) {
-			next = now
+		if expiry := d.ExpiresAt(); next.IsZero() || expiry.Before(next) {
+			next = expiry
 		}
 	}
 	return next
@@ -267,7 +267,7 @@ func (p *Temporary) equal(other *Temporary) bool {
 	return p.Claim == other.Claim && p.Until.Equal(other.Until)
 }
 
-// Equal reports whether r equals was in all fields, so that there is nothing to store.
+// Equal reports whether r equals previous in all fields, so that there is nothing to store.
 func (r *Record) Equal(previous *Record) bool {
 	return r.EqualVisible(previous) && r.ActiveAt.Equal(previous.ActiveAt) && r.SeenAt.Equal(previous.SeenAt) &&
 		r.Shown == previous.Shown && r.Due.Equal(previous.Due) && r.Mask.equal(previous.Mask) &&

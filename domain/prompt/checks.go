@@ -57,7 +57,7 @@ func (t *Template) missing(contentHash string, checks []Check) []string {
 	})
 }
 
-// Report records a check of v. Requires the editor role. before are the checks of v; one with the same name is
+// Report records a check of v. Requires the editor role. previous are the checks of v; one with the same name is
 // replaced. A nil v is a version that t does not have. ErrCheckLimit if v has MaxChecks others.
 func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, previous []Check) (Check, error) {
 	if err := t.Allow(by, access.Viewer); err != nil {

@@ -51,7 +51,8 @@ func (f *SharedFolder) Allow(by identity.Actor) error {
 	return f.Require(by, &folderKind, access.Manager)
 }
 
-// Share gives a user a role. to is the member that the grant resolves to, empty if there is none; had is their share of
+// Share gives a user a role. recipient is the member that the grant resolves to, empty if there is none; existing is
+// their share of
 // the same folder, nil if there is none.
 func (f *SharedFolder) Share(by identity.Actor, recipient Recipient, existing *FolderShare, g Grant) (FolderShare,
 	error) {

@@ -202,11 +202,11 @@ func (e *Expansion) declare(parts []part, sources []Source) {
 		}
 	}
 	e.Content.Variables = slices.Clone(e.Declared)
-	whole, err := e.Content.parse()
+	content, err := e.Content.parse()
 	if err != nil {
 		return // the texts were valid, and so is what they make (TestExpand)
 	}
-	for _, v := range e.Content.infer(whole) {
+	for _, v := range e.Content.infer(content) {
 		if !slices.ContainsFunc(e.Declared, func(w Variable) bool { return mustache.Root(w.Name) == v.Name }) {
 			e.Content.Variables = append(e.Content.Variables, v)
 		}

@@ -44,10 +44,10 @@ func (b *breaks) schema(member, path string, from, to any) {
 // members adds the properties that can be absent and could not be, and those with other values.
 func (b *breaks) members(member, path string, previous, next map[string]any) {
 	properties, _ := previous["properties"].(map[string]any)
-	now, _ := next["properties"].(map[string]any)
+	members, _ := next["properties"].(map[string]any)
 	oldForms, newForms := forms(previous["required"]), forms(next["required"])
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		schema, ok := now[name]
+		schema, ok := members[name]
 		if !ok {
 			b.add(member, join(path, name), "property_removed", "Applications can read this member.")
 			continue

@@ -114,10 +114,11 @@ func (s *Source) mayBeKey(field string) bool {
 	return slices.ContainsFunc(s.Mapping, func(p Pair) bool { return p.Field == field && !p.Transform.IsPartial() })
 }
 
-// Compare brings t up to date with the rows that were read now, and returns what changed; nil if nothing did. of says
+// Compare brings t up to date with the rows that were read now, and returns what changed; nil if nothing did. version
+// says
 // how the rows are mapped.
-func (t *Tracked) Compare(at time.Time, version string, current map[KeyHash]RowHash) *Changes {
-	c := &Changes{Number: t.Number + 1, At: at, First: t.Of != version || t.Number == 0, Rows: len(current)}
+func (t *Tracked) Compare(moment time.Time, version string, current map[KeyHash]RowHash) *Changes {
+	c := &Changes{Number: t.Number + 1, At: moment, First: t.Of != version || t.Number == 0, Rows: len(current)}
 	if c.First {
 		t.Of, t.Since, t.Rows = version, c.Number, nil
 	}
@@ -182,8 +183,8 @@ func (t *Tracked) RemovedSince(number uint32) ([]KeyHash, error) {
 		return nil, ErrRemovedUnknown
 	}
 	var out []KeyHash
-	for key, at := range t.Removed {
-		if at > number {
+	for key, removedIn := range t.Removed {
+		if removedIn > number {
 			out = append(out, key)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Previewed returns the note of rows of a customer that by was shown from at: one for each reader, table or
-// sheet, and hour. of is the source, empty if there is none yet. digest returns a keyed hash of a purpose and
+// Previewed returns the note of rows of a customer that by was shown from a location: one for each reader, table or
+// sheet, and hour. id is the source, empty if there is none yet. digest returns a keyed hash of a purpose and
 // parts: the URL of a sheet can hold a secret, and the trail holds its hash instead.
 func Previewed(by identity.Actor, id ID, location Location, digest event.Digest) event.Note {
 	n := event.Note{

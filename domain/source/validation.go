@@ -107,7 +107,7 @@ type ValidationResult struct {
 	Fields        []FieldReport
 }
 
-// End ends v with a result: complete says whether all rows were read, failure why they could not be. of is the source
+// End ends v with a result: complete says whether all rows were read, failure why they could not be. source is the one
 // that was checked. It is Progress otherwise.
 func (v *Validation) End(
 	by identity.Actor, source *Source, requestedAt time.Time, r ValidationResult, complete bool, failure string,

@@ -41,15 +41,15 @@ type texts struct {
 	}
 }
 
-// newTexts returns the texts of a part, each cut to at most most bytes.
+// newTexts returns the texts of a part, each cut to at most limit bytes.
 func newTexts(in *xml.Decoder, limit int) (*texts, error) {
-	to, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(2*blockSize), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}
-	from, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	return &texts{in: in, most: limit, to: to, from: from}, err
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	return &texts{in: in, most: limit, to: encoder, from: decoder}, err
 }
 
 // sharedText returns a text by its number; "" if there is none.

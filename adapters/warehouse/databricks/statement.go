@@ -209,7 +209,7 @@ func (s *session) end(id string) {
 }
 
 // call makes one request to the API, and decodes a response of 200 into answer.
-func (s *session) call(ctx context.Context, method, path string, body, answer any) error {
+func (s *session) call(ctx context.Context, method, path string, body, result any) error {
 	var text []byte
 	if body != nil {
 		var err error
@@ -227,16 +227,16 @@ func (s *session) call(ctx context.Context, method, path string, body, answer an
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	got, err := s.web.Do(ctx, r)
+	answer, err := s.web.Do(ctx, r)
 	switch {
 	case err != nil:
 		return err
-	case got.Status != http.StatusOK:
-		return refusal(got)
-	case answer == nil:
+	case answer.Status != http.StatusOK:
+		return refusal(answer)
+	case result == nil:
 		return nil
 	}
-	if err := json.Unmarshal(got.Body, answer); err != nil {
+	if err := json.Unmarshal(answer.Body, result); err != nil {
 		return connection.NotThisDatabase
 	}
 	return nil

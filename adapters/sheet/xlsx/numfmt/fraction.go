@@ -100,7 +100,7 @@ func shownFraction(top []token, n, d int, hasWhole bool, places int, isFixed boo
 	return numerator + "/" + denominator + strings.Repeat(" ", max(0, places-len(denominator)))
 }
 
-// nearest returns the fraction closest to v with a denominator of at most most.
+// nearest returns the fraction closest to v with a denominator of at most limit.
 func nearest(v float64, limit int) (n, d int) {
 	best := math.Inf(1)
 	for try := 1; try <= limit; try++ {

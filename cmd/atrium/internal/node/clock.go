@@ -30,7 +30,8 @@ func newClock(registry prometheus.Registerer) *clock {
 	return c
 }
 
-// ClockOffset returns how far the clock of this machine is ahead of the database's. known is false on SQLite, which has
+// ClockOffset returns how far the clock of this machine is ahead of the database's. isKnown is false on SQLite, which
+// has
 // no clock, and if the database took too long.
 func ClockOffset(ctx context.Context, db *sqlstore.DB) (offset time.Duration, isKnown bool, err error) {
 	start := time.Now()
