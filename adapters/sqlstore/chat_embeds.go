@@ -68,10 +68,10 @@ func (r *embedRow) token() (embed.Token, error) {
 	copy(t.Previous[:], r.PreviousHash)
 	var err error
 	t.Theme, err = readTheme(r.Theme)
-	return t, errors.Join(err, fromJSON(r.Origins, &t.Origins))
+	return t, errors.Join(err, db.FromJSON(r.Origins, &t.Origins))
 }
 
-var embedQuery = `SELECT ` + columns(`t.%`, embedColumns) + ` FROM chat_embed_tokens t WHERE `
+var embedQuery = `SELECT ` + db.ColumnsLike(`t.%`, embedColumns) + ` FROM chat_embed_tokens t WHERE `
 
 // List implements ports.Embeds.
 func (s *Embeds) List(
@@ -140,7 +140,7 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
 }
 
 func (store *DB) addEmbedToken(ctx context.Context, t *embed.Token) error {
-	origins, err := jsonText(t.Origins, false)
+	origins, err := db.JSONText(t.Origins, false)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (store *DB) addEmbedToken(ctx context.Context, t *embed.Token) error {
 	if err != nil {
 		return err
 	}
-	if _, err := store.Exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
+	if _, err := store.Exec(ctx, `INSERT INTO chat_embed_tokens (`+db.ColumnsLike(`%`, embedColumns)+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?, ?)`,
 		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, db.Micros(t.ExpiresAt),
 		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
@@ -206,7 +206,7 @@ func (store *DB) saveEmbedToken(ctx context.Context, before, t *embed.Token) err
 		}
 		return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	}
-	origins, err := jsonText(t.Origins, false)
+	origins, err := db.JSONText(t.Origins, false)
 	if err != nil {
 		return err
 	}

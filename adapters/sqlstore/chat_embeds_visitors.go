@@ -18,8 +18,8 @@ var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tool
 
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
 // must end its sessions at the next request, on every node.
-var embeddingQuery = `SELECT ` + columns(`t.% AS "t.%"`, embedColumns) + `,
-	c.status, ` + columns(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
+var embeddingQuery = `SELECT ` + db.ColumnsLike(`t.% AS "t.%"`, embedColumns) + `,
+	c.status, ` + db.ColumnsLike(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN chat_versions v ON v.id = c.published_version_id
 	WHERE c.deleted_at = 0 AND w.deleted_at = 0 AND t.org_id = ? AND `
@@ -50,8 +50,8 @@ func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 		return nil, err
 	}
 	e.Template.Theme = e.Token.Theme.WithDefaults(theme)
-	return e, errors.Join(fromJSON(row.Tools, &e.Template.Tools), fromJSON(row.Reply, &e.Template.Reply),
-		fromJSON(row.Starters, &e.Template.Starters))
+	return e, errors.Join(db.FromJSON(row.Tools, &e.Template.Tools), db.FromJSON(row.Reply, &e.Template.Reply),
+		db.FromJSON(row.Starters, &e.Template.Starters))
 }
 
 func (store *DB) embedding(ctx context.Context, where string, args ...any) (*embed.Embedding, error) {

@@ -214,19 +214,4 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 }
 
 // refsMatch has a placeholder for each way to refer to a version: its id, its number, ten labels, previous and latest.
-const (
-	maxRefs   = 14
-	refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-)
-
-// refArgs returns the arguments of refsMatch.
-func refArgs(refs []string) []any {
-	if len(refs) == 0 {
-		return nil
-	}
-	args := make([]any, maxRefs)
-	for i := range args {
-		args[i] = refs[min(i, len(refs)-1)]
-	}
-	return args
-}
+const refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

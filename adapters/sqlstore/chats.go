@@ -117,7 +117,7 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 	t.Tools, errs[1] = db.TextList(r.Tools)
 	t.Capabilities, errs[2] = db.TextList(r.Capabilities)
 	t.Starters, errs[3] = db.TextList(r.Starters)
-	errs[4] = fromJSON(r.Workflows, &t.Workflows)
+	errs[4] = db.FromJSON(r.Workflows, &t.Workflows)
 	return t, errors.Join(errs[:]...)
 }
 
@@ -138,7 +138,7 @@ func (r *chatRow) content(s *chat.Summary) (chat.Content, error) {
 	var model *prompt.ModelConfig
 	var reply chat.Reply
 	theme, err := readTheme(r.Theme)
-	err = errors.Join(err, fromJSON(r.Configs, &configs), fromJSON(r.ModelConfig, &model), fromJSON(r.Reply, &reply))
+	err = errors.Join(err, db.FromJSON(r.Configs, &configs), db.FromJSON(r.ModelConfig, &model), db.FromJSON(r.Reply, &reply))
 	return chat.Content{
 		Name: s.Name, Description: s.Description, AvatarURL: s.AvatarURL, Instructions: r.Instructions,
 		Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
@@ -168,7 +168,7 @@ func chatContentArgs(c *chat.Content) ([]any, error) {
 		{c.Model, c.Model == nil},
 		{c.Starters, len(c.Starters) == 0},
 	} {
-		text, err := jsonText(list.value, list.empty)
+		text, err := db.JSONText(list.value, list.empty)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func chatArgs(t *chat.Template) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	workflows, err := jsonText(t.Workflows, len(t.Workflows) == 0)
+	workflows, err := db.JSONText(t.Workflows, len(t.Workflows) == 0)
 	var published chat.VersionID
 	if t.Published != nil {
 		published = t.Published.ID

@@ -19,7 +19,7 @@ var _ ports.Connections = (*Connections)(nil)
 func (s *Connections) Add(ctx context.Context, by identity.Actor,
 	make func(others int) (*connection.Connection, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
 		others, err := tx.liveConnections(ctx, by.Workspace, "")
@@ -50,17 +50,6 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 		}
 		return tx.keepCredential(ctx, c)
 	})
-}
-
-// lockLiveWorkspace locks the workspace, so that no other transaction changes its number of live objects.
-func (store *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
-	var id identity.WorkspaceID
-	found, err := store.Get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+
-		store.Dialect.Lock, org, ws)
-	if err == nil && !found {
-		return identity.ErrWorkspaceNotFound
-	}
-	return err
 }
 
 // liveConnections counts a workspace's live connections except for one.
@@ -158,7 +147,7 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 			return err
 		}
 		if c.Status == connection.Revoked { // the change may restore it, which counts
-			if err := tx.lockLiveWorkspace(ctx, c.Org, ws); err != nil {
+			if err := tx.LockLiveWorkspace(ctx, c.Org, ws); err != nil {
 				return err
 			}
 		}

@@ -34,11 +34,11 @@ func readableBy(where *db.Conditions, by *identity.Actor) {
 	if by == nil {
 		return
 	}
-	prompts, chats := db.NewConditions(`TRUE`), db.NewConditions(`TRUE`)
-	seenBy(prompts, *by)
+	templates, chats := db.NewConditions(`TRUE`), db.NewConditions(`TRUE`)
+	seenBy(templates, *by)
 	chatSeenBy(chats, *by)
 	before, rest, _ := strings.Cut(readable, "%")
 	between, after, _ := strings.Cut(rest, "%")
-	args := append([]any{by.User, string(by.User)}, prompts.Args()...)
-	where.When(true, before+prompts.SQL()+between+chats.SQL()+after, append(args, chats.Args()...)...)
+	args := append([]any{by.User, string(by.User)}, templates.Args()...)
+	where.When(true, before+templates.SQL()+between+chats.SQL()+after, append(args, chats.Args()...)...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -50,7 +51,7 @@ func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, reque
 	ordered := slices.SortedFunc(maps.Keys(requests), func(a, b account.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Day, b.Day))
 	})
-	for some := range slices.Chunk(ordered, usesAtOnce) {
+	for some := range slices.Chunk(ordered, db.UsesAtOnce) {
 		if err := s.db.inTx(ctx, func(tx *DB) error {
 			for left := some; len(left) > 0; {
 				n := countedAtOnce(len(left))

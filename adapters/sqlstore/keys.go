@@ -278,10 +278,6 @@ func (s *Keys) Holder(
 	return row.Org, row.Workspace, row.ID, err
 }
 
-// usesAtOnce is how many uses of credentials are recorded in one transaction, so that other writers do not wait for
-// long.
-const usesAtOnce = 500
-
 // Used implements ports.Keys. The cache of callers stays, with the new times, since the use of a key does not change
 // what it proves.
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error {
@@ -312,12 +308,12 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 	return nil
 }
 
-// recordUses runs the update of each credential that was used, at most usesAtOnce in a transaction.
+// recordUses runs the update of each credential that was used, at most db.UsesAtOnce in a transaction.
 func recordUses[ID ~string, Use any](
 	ctx context.Context, store *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
 ) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in the same order on all nodes, to prevent deadlocks
-	for some := range slices.Chunk(ids, usesAtOnce) {
+	for some := range slices.Chunk(ids, db.UsesAtOnce) {
 		err := store.inTx(ctx, func(tx *DB) error {
 			for _, id := range some {
 				statement, args := update(id, uses[id])

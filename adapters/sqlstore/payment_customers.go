@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
@@ -10,14 +11,14 @@ import (
 // customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which
 // sees one state of the three tables. It returns a row for each method, and one without a method if there is none.
 var customerQuery = `SELECT ` + customerColumns + `, ` +
-	columns(`COALESCE(m.%, '') AS "m.%"`, []string{"id", "type", "brand", "last4", "country", "fingerprint"}) + `, ` +
-	columns(`COALESCE(m.%, 0) AS "m.%"`, []string{"exp_month", "exp_year", "created_at"}) + `, ` +
-	columns(`COALESCE(m.%, FALSE) AS "m.%"`, []string{"leaving"}) + `, ` +
-	columns(`COALESCE(s.%, '') AS "s.%"`, []string{"id", "plan_id", "status", "call_key", "pending_plan_id",
+	db.ColumnsLike(`COALESCE(m.%, '') AS "m.%"`, []string{"id", "type", "brand", "last4", "country", "fingerprint"}) + `, ` +
+	db.ColumnsLike(`COALESCE(m.%, 0) AS "m.%"`, []string{"exp_month", "exp_year", "created_at"}) + `, ` +
+	db.ColumnsLike(`COALESCE(m.%, FALSE) AS "m.%"`, []string{"leaving"}) + `, ` +
+	db.ColumnsLike(`COALESCE(s.%, '') AS "s.%"`, []string{"id", "plan_id", "status", "call_key", "pending_plan_id",
 		"discount", "promotion_code", "cancellation", "item"}) + `, ` +
-	columns(`COALESCE(s.%, 0) AS "s.%"`, []string{"quantity", "period_start", "period_end", "trial_end",
+	db.ColumnsLike(`COALESCE(s.%, 0) AS "s.%"`, []string{"quantity", "period_start", "period_end", "trial_end",
 		"pending_quantity", "pending_at", "created_at", "past_due_since", "paid_until", "ends_at"}) + `, ` +
-	columns(`COALESCE(s.%, FALSE) AS "s.%"`, []string{"cancel_at_period_end", "confirming", "paused",
+	db.ColumnsLike(`COALESCE(s.%, FALSE) AS "s.%"`, []string{"cancel_at_period_end", "confirming", "paused",
 		"pending_elsewhere"}) + `
 	FROM payment_customers t
 	LEFT JOIN payment_subscriptions s ON s.workspace_id = t.workspace_id AND s.account = t.account AND s.ended_at = 0

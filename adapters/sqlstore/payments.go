@@ -118,7 +118,7 @@ func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, accoun
 func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error) {
 	var stored *payment.Customer
 	err := s.db.inTx(ctx, func(tx *DB) error {
-		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
@@ -144,7 +144,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 	change func(*payment.Customer) error) (*payment.Customer, error) {
 	var c *payment.Customer
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
 		if c, err = tx.lockedCustomer(ctx, by.Workspace, account); err != nil {
@@ -291,4 +291,14 @@ func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account st
 		ORDER BY t.workspace_id LIMIT ?`,
 		org, account, q.After, q.Limit+1)
 	return page.Cut(ids, q.Limit, func(id identity.WorkspaceID) string { return string(id) }), err
+}
+
+// addPaymentStores adds the stores of payments.
+func addPaymentStores(s *ports.Stores, store *DB) {
+	s.Payments = &Payments{store}
+	s.Inbox = &Inbox{store}
+	s.Usage = &Usage{store}
+	s.Meters = &Meters{store}
+	s.Trials = &Trials{store}
+	s.StreamSeats = &StreamSeats{store}
 }

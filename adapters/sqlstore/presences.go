@@ -211,3 +211,8 @@ func (store *DB) savePresence(ctx context.Context, r *presence.Record) error {
 		mask.Seq, mask.Text, mask.Emoji, db.Micros(mask.ActiveAt), db.Micros(mask.SeenAt))
 	return err
 }
+
+// addPresenceStores adds the stores of presences.
+func addPresenceStores(s *ports.Stores, store *DB) {
+	s.Presences = &Presences{store}
+}

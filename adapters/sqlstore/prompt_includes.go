@@ -11,7 +11,7 @@ import (
 
 // SetIncludes implements ports.Prompts.
 func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error {
-	includes, err := jsonText(v.Includes, len(v.Includes) == 0)
+	includes, err := db.JSONText(v.Includes, len(v.Includes) == 0)
 	if err != nil {
 		return err
 	}
@@ -55,14 +55,14 @@ func pinnedText(e *prompt.Expansion) (string, error) {
 	if e == nil {
 		return "", nil
 	}
-	return jsonText(pinned{e.Content.Text, e.Content.Messages, e.Content.Variables, e.Declared, e.Hash, e.Includes,
+	return db.JSONText(pinned{e.Content.Text, e.Content.Messages, e.Content.Variables, e.Declared, e.Hash, e.Includes,
 		e.Closure, e.Depth}, false)
 }
 
 // readPinned is the inverse of pinnedText, for a version with that content.
 func readPinned(text string, of prompt.Content) (*prompt.Expansion, error) {
 	var p pinned
-	if err := fromJSON(text, &p); err != nil {
+	if err := db.FromJSON(text, &p); err != nil {
 		return nil, err
 	}
 	of.Text, of.Messages, of.Variables = p.Text, p.Messages, p.Variables

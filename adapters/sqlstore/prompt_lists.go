@@ -127,7 +127,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	for _, r := range rows {
 		a := prompt.Activation{Label: label, From: r.From, FromNumber: r.FromNumber, To: r.To,
 			ToNumber: r.ToNumber, By: r.By, At: db.FromMicros(r.At), Reason: r.Reason, Request: r.Request}
-		if err := fromJSON(r.Weights, &a.Weights); err != nil {
+		if err := db.FromJSON(r.Weights, &a.Weights); err != nil {
 			return page.Of[prompt.Activation]{}, err
 		}
 		cut.Items = append(cut.Items, a)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -23,7 +24,7 @@ func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, rea
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Day, b.Day))
 	})
 	for len(ordered) > 0 {
-		some := ordered[:min(len(ordered), usesAtOnce)]
+		some := ordered[:min(len(ordered), db.UsesAtOnce)]
 		if err := s.db.inTx(ctx, func(tx *DB) error {
 			for _, r := range some {
 				if _, err := tx.Exec(ctx, `

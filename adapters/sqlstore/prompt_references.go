@@ -212,3 +212,18 @@ func (store *DB) noteReference(
 	}
 	return store.Record(ctx, r.Lost(by, owner))
 }
+
+// maxRefs is the number of ways to refer to a version: its id, its number, ten labels, previous and latest.
+const maxRefs = 14
+
+// refArgs returns maxRefs arguments, of which the last are repeated; nil for none.
+func refArgs(refs []string) []any {
+	if len(refs) == 0 {
+		return nil
+	}
+	args := make([]any, maxRefs)
+	for i := range args {
+		args[i] = refs[min(i, len(refs)-1)]
+	}
+	return args
+}

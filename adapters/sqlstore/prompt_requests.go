@@ -53,7 +53,7 @@ func (r *requestRow) request() (prompt.ActivationRequest, error) {
 		EndedBy: r.EndedBy, Approvals: r.Approvals, Missing: nameList(r.Missing), Revision: r.Revision,
 		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
-	return out, fromJSON(r.Decisions, &out.Decisions)
+	return out, db.FromJSON(r.Decisions, &out.Decisions)
 }
 
 // nameList reads names that a comma separates.
@@ -101,7 +101,7 @@ func (l *PromptLists) requests(
 	ctx context.Context, where *db.Conditions, order string, limit int,
 ) ([]prompt.ActivationRequest, error) {
 	var rows []requestRow
-	if err := l.db.List(ctx, &rows, `SELECT `+columns(`r.%`, requestColumns)+` FROM prompt_requests r WHERE `+
+	if err := l.db.List(ctx, &rows, `SELECT `+db.ColumnsLike(`r.%`, requestColumns)+` FROM prompt_requests r WHERE `+
 		where.SQL()+` ORDER BY `+order+` LIMIT ?`, where.Args(limit)...); err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func activationWrite(id prompt.ID, a prompt.Activation) db.Write {
 
 // labelMoveWrite is activationWrite for the move of a label. Each label has numbers of its own.
 func labelMoveWrite(id prompt.ID, a prompt.Activation) (db.Write, error) {
-	weights, err := jsonText(a.Weights, len(a.Weights) == 0)
+	weights, err := db.JSONText(a.Weights, len(a.Weights) == 0)
 	return db.Write{Query: `
 		INSERT INTO prompt_label_moves (template_id, label, number, from_version_id, from_number, to_version_id,
 		to_number, moved_by, moved_at, reason, weights)

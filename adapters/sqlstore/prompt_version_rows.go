@@ -13,14 +13,6 @@ import (
 
 const labelsColumn = `COALESCE((SELECT string_agg(l.label, ',') FROM prompt_labels l WHERE l.version_id = v.id), '')`
 
-func columns(pattern string, names []string) string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = strings.ReplaceAll(pattern, "%", n)
-	}
-	return strings.Join(out, ", ")
-}
-
 type versionRow struct {
 	versionSummaryRow
 	Text           string `db:"text"`
@@ -70,13 +62,13 @@ func (r *versionInfoRow) info() (prompt.VersionInfo, error) {
 		FirstActivatedAt: db.FromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy,
 		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
-	return info, fromJSON(r.Includes, &info.Includes)
+	return info, db.FromJSON(r.Includes, &info.Includes)
 }
 
 func (r *versionSummaryRow) summary() (prompt.VersionSummary, error) {
 	info, err := r.info()
 	v := prompt.VersionSummary{VersionInfo: info, Format: r.Format}
-	return v, errors.Join(err, fromJSON(r.Variables, &v.Variables), fromJSON(r.ModelConfig, &v.Model))
+	return v, errors.Join(err, db.FromJSON(r.Variables, &v.Variables), db.FromJSON(r.ModelConfig, &v.Model))
 }
 
 func (r *versionRow) version() (*prompt.Version, error) {
@@ -90,7 +82,7 @@ func (r *versionRow) version() (*prompt.Version, error) {
 	if r.ResponseFormat != "" {
 		v.Content.ResponseFormat = json.RawMessage(r.ResponseFormat)
 	}
-	err = errors.Join(err, fromJSON(r.Messages, &v.Content.Messages))
+	err = errors.Join(err, db.FromJSON(r.Messages, &v.Content.Messages))
 	if r.Pinned == "" || err != nil {
 		return v, err
 	}
@@ -118,38 +110,19 @@ func labelList(column string) []string {
 	return labels
 }
 
-// fromJSON decodes text that jsonText wrote. Numbers in free-form JSON keep every digit.
-func fromJSON(text string, dst any) error {
-	if text == "" {
-		return nil
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	return d.Decode(dst)
-}
-
 // contentArgs are the values of a version's content, in the order of contentColumns.
 func contentArgs(c prompt.Content) ([]any, error) {
-	messages, err := jsonText(c.Messages, len(c.Messages) == 0)
+	messages, err := db.JSONText(c.Messages, len(c.Messages) == 0)
 	if err != nil {
 		return nil, err
 	}
-	variables, err := jsonText(c.Variables, len(c.Variables) == 0)
+	variables, err := db.JSONText(c.Variables, len(c.Variables) == 0)
 	if err != nil {
 		return nil, err
 	}
-	model, err := jsonText(c.Model, c.Model == nil)
+	model, err := db.JSONText(c.Model, c.Model == nil)
 	if err != nil {
 		return nil, err
 	}
 	return []any{c.Text, messages, c.Format, variables, model, string(c.Tools), string(c.ResponseFormat)}, nil
-}
-
-// jsonText encodes v, and an empty value as an empty text.
-func jsonText(v any, empty bool) (string, error) {
-	if empty {
-		return "", nil
-	}
-	b, err := json.Marshal(v)
-	return string(b), err
 }

@@ -16,9 +16,9 @@ var (
 		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at",
 		"includes"}
 	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
-	versionColumns      = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn +
+	versionColumns      = db.ColumnsLike(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn +
 		` AS labels`
-	summaryColumns = columns(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
+	summaryColumns = db.ColumnsLike(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
 )
 
 // versionMatch is the condition under which v is the version that ref names.

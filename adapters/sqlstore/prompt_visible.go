@@ -213,7 +213,7 @@ func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder str
 	entries := make([]prompt.Entry, len(rows))
 	for i, row := range rows {
 		entries[i] = prompt.Entry{ID: row.ID, Name: row.Name}
-		if err := fromJSON(row.Tags, &entries[i].Tags); err != nil {
+		if err := db.FromJSON(row.Tags, &entries[i].Tags); err != nil {
 			return nil, err
 		}
 	}

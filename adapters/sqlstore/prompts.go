@@ -264,3 +264,11 @@ var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).R
 func searchText(t *prompt.Template) string {
 	return prompt.NameKey(t.Name + "\n" + t.Description + "\n" + strings.Join(t.Tags, "\n"))
 }
+
+// addPromptStores adds the stores of prompts.
+func addPromptStores(s *ports.Stores, store *DB) {
+	s.Prompts = &Prompts{store}
+	s.PromptLists = &PromptLists{store}
+	s.PromptReads = &PromptReads{store}
+	s.PromptFolders = &PromptFolders{store}
+}

@@ -21,7 +21,7 @@ var sessionNames = []string{
 	"created_at", "last_seen_at", "expires_at", "ended_at", "confirmed_at", "issuer", "subject", "provider_session",
 }
 
-var sessionColumns = columns(`t.%`, sessionNames)
+var sessionColumns = db.ColumnsLike(`t.%`, sessionNames)
 
 type sessionRow struct {
 	ID          identity.SessionID    `db:"id"`

@@ -28,7 +28,7 @@ const maxMemory = 2000
 // Add implements ports.Sources.
 func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others int) (*source.Source, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
 		var others int

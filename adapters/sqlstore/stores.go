@@ -8,10 +8,9 @@ import (
 
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
-	return ports.Stores{
-		Atomic: store, Prompts: &Prompts{store}, PromptLists: &PromptLists{store}, PromptReads: &PromptReads{store},
-		PromptFolders: &PromptFolders{store},
-		Chats:         &Chats{store}, ChatLists: &ChatLists{store},
+	s := ports.Stores{
+		Atomic: store,
+		Chats:  &Chats{store}, ChatLists: &ChatLists{store},
 		ChatVersions: &ChatVersions{store},
 		Embeds:       &Embeds{store}, Replies: &EmbedReplies{store}, EmbedUses: &EmbedUses{store},
 		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store},
@@ -19,14 +18,16 @@ func (store *DB) Stores() ports.Stores {
 		Keys: &Keys{store}, KeyRequests: &KeyRequests{store}, Events: &Events{store}, Webhooks: &Webhooks{store},
 		Connections: &Connections{store}, Sources: &Sources{store},
 		SourceValidations: &SourceValidations{store}, SourceChanges: &SourceChanges{store}, Jobs: &Jobs{store},
-		Payments: &Payments{store},
-		Inbox:    &Inbox{store}, Presences: &Presences{store}, Tickets: &Tickets{store}, Sessions: &Sessions{store},
+		Tickets: &Tickets{store}, Sessions: &Sessions{store},
 		Passkeys: &Passkeys{store}, DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
-		Usage: &Usage{store}, Meters: &Meters{store}, Trials: &Trials{store},
-		StreamSeats: &StreamSeats{store}, Groups: &Groups{store},
+		Groups:           &Groups{store},
 		ProviderSessions: &ProviderSessions{store}, Captures: &Captures{store},
 		ConsentStates: &ConsentStates{store},
 	}
+	addPromptStores(&s, store)
+	addPaymentStores(&s, store)
+	addPresenceStores(&s, store)
+	return s
 }
 
 // Atomically implements ports.Atomic.

@@ -1,0 +1,34 @@
+package db
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// ColumnsLike returns a list of columns by a pattern, in which % stands for each name.
+func ColumnsLike(pattern string, names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = strings.ReplaceAll(pattern, "%", n)
+	}
+	return strings.Join(out, ", ")
+}
+
+// FromJSON decodes text that JSONText wrote. Numbers in free-form JSON keep every digit.
+func FromJSON(text string, dst any) error {
+	if text == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d.Decode(dst)
+}
+
+// JSONText encodes v, and an empty value as an empty text.
+func JSONText(v any, empty bool) (string, error) {
+	if empty {
+		return "", nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}
