@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -41,12 +42,12 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	where.When(f.Status != "", `t.status = ?`, f.Status)
 	where.When(f.Visibility != "", `t.visibility = ?`, f.Visibility)
 	where.When(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
-	where.When(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
+	where.When(len(f.Refs) > 0, refsMatch, prompts.RefArgs(f.Refs)...)
 	if f.Prompt != "" {
 		chatSeenBy(where, by)
 	}
 
-	begin, args := chatsFor(by, chatSummaryColumns, roleArgs(by.At)...)
+	begin, args := chatsFor(by, chatSummaryColumns, prompts.RoleArgs(by.At)...)
 	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
 		args = append(args, where.Args(q.Limit+1)...)
@@ -184,10 +185,10 @@ func (l *ChatLists) Members(
 func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
 	limit int) ([]prompt.Use, error) {
 	draft, published := db.NewConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p), db.NewConditions(`v.prompt_id = ?`, p)
-	draft.When(len(refs) > 0, refsMatch, refArgs(refs)...)
-	published.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), refArgs(refs)...)
+	draft.When(len(refs) > 0, refsMatch, prompts.RefArgs(refs)...)
+	published.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), prompts.RefArgs(refs)...)
 	kept := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
-	kept.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1), refArgs(refs)...)
+	kept.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1), prompts.RefArgs(refs)...)
 	var rows []struct {
 		ID        string          `db:"id"`
 		Name      string          `db:"name"`

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -35,7 +36,7 @@ func readableBy(where *db.Conditions, by *identity.Actor) {
 		return
 	}
 	templates, chats := db.NewConditions(`TRUE`), db.NewConditions(`TRUE`)
-	seenBy(templates, *by)
+	prompts.SeenBy(templates, *by)
 	chatSeenBy(chats, *by)
 	before, rest, _ := strings.Cut(readable, "%")
 	between, after, _ := strings.Cut(rest, "%")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -33,7 +34,7 @@ func InTx(ctx context.Context, store *DB, fn func(tx *DB) error) error { return 
 
 // NoteLost notes that the holder of a reference lost its prompt, as a node does that has read so.
 func NoteLost(ctx context.Context, store *DB, by identity.Actor, r prompt.Reference, owner identity.UserID) error {
-	return store.noteReference(ctx, by, r, owner, true)
+	return prompts.NewStore(store.DB).NoteReference(ctx, by, r, owner, true)
 }
 
 // SweepBatch is the most rows that one transaction of the sweep removes.

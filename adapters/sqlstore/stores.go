@@ -3,6 +3,10 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -24,13 +28,28 @@ func (store *DB) Stores() ports.Stores {
 		ProviderSessions: &ProviderSessions{store}, Captures: &Captures{store},
 		ConsentStates: &ConsentStates{store},
 	}
-	addPromptStores(&s, store)
-	addPaymentStores(&s, store)
-	addPresenceStores(&s, store)
+	prompts.AddStores(&s, prompts.NewStore(store.DB))
+	payments.AddStores(&s, payments.NewStore(store.DB))
+	presences.AddStores(&s, presences.NewStore(store.DB))
 	return s
 }
 
 // Atomically implements ports.Atomic.
 func (store *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
 	return store.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
+}
+
+// NewSandboxAccounts returns the accounts of the payment sandbox in a database.
+func NewSandboxAccounts(store *DB) *payments.SandboxAccounts {
+	return payments.NewSandboxAccounts(payments.NewStore(store.DB))
+}
+
+// NewPresenceSignals returns the signals of a PostgreSQL database; see presences.NewPresenceSignals.
+func NewPresenceSignals(store *DB, c Config) *presences.PresenceSignals {
+	return presences.NewPresenceSignals(presences.NewStore(store.DB), c)
+}
+
+// NoteReferences notes which references to prompts have been lost; see prompts.Store.NoteReferences.
+func (store *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
+	return prompts.NewStore(store.DB).NoteReferences(ctx, by)
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package presences
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const presenceChannel = "atrium_presence"
 
 // PresenceSignals announces changed presences with NOTIFY.
 type PresenceSignals struct {
-	db  *DB
+	db  *Store
 	url string
 }
 
@@ -27,7 +27,7 @@ var _ ports.PresenceSignals = (*PresenceSignals)(nil)
 
 // NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
 // has none.
-func NewPresenceSignals(store *DB, c db.Config) *PresenceSignals {
+func NewPresenceSignals(store *Store, c db.Config) *PresenceSignals {
 	return &PresenceSignals{db: store, url: engine.PrimaryURL(c.URL.Reveal())}
 }
 

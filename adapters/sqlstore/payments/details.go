@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 func (s *Meters) QueueUsage(
 	ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time,
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		added, err := tx.Exec(ctx, `
 			UPDATE usage_events SET quantity = quantity + ? WHERE workspace_id = ? AND tried_at = 0 AND id = (
 				SELECT MIN(id) FROM usage_events WHERE workspace_id = ? AND account = ? AND customer = ? AND feature = ?
@@ -62,7 +62,7 @@ func (s *Meters) QueuedUsage(
 func (s *Meters) TryUsage(
 	ctx context.Context, ws identity.WorkspaceID, id string, at time.Time,
 ) (quantity int64, tried bool, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		tried, err = tx.Get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
 			AND tried_at = 0 RETURNING quantity`, db.Micros(at), ws, id)
 		return err

@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // Usage reads the counts that triggers maintain with each statement, so that they are right for every version of the
 // binary.
-type Usage struct{ db *DB }
+type Usage struct{ db *Store }
 
 var _ ports.Usage = (*Usage)(nil)
 

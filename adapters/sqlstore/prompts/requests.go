@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -141,7 +141,7 @@ func (l *PromptLists) Checks(
 }
 
 // saveRequest writes a request that is new or has changed.
-func (store *DB) saveRequest(ctx context.Context, r prompt.ActivationRequest) error {
+func (store *Store) saveRequest(ctx context.Context, r prompt.ActivationRequest) error {
 	decisions, err := json.Marshal(r.Decisions)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (store *DB) saveRequest(ctx context.Context, r prompt.ActivationRequest) er
 }
 
 // saveCheck writes a check, instead of an earlier one with its name.
-func (store *DB) saveCheck(ctx context.Context, c prompt.Check) error {
+func (store *Store) saveCheck(ctx context.Context, c prompt.Check) error {
 	_, err := store.Exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, content_hash,
 			reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (version_id, name) DO UPDATE SET conclusion = excluded.conclusion, url = excluded.url,
@@ -171,7 +171,7 @@ func (store *DB) saveCheck(ctx context.Context, c prompt.Check) error {
 }
 
 // saveBelongings writes the changed rollouts, requests, checks and shares of t.
-func (store *DB) saveBelongings(ctx context.Context, t *prompt.Template) error {
+func (store *Store) saveBelongings(ctx context.Context, t *prompt.Template) error {
 	for _, r := range t.ChangedRollouts {
 		if err := store.saveRollout(ctx, t.ID, r); err != nil {
 			return err

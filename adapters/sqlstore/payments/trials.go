@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 )
 
 // Trials stores the marks of trials.
-type Trials struct{ db *DB }
+type Trials struct{ db *Store }
 
 var _ ports.Trials = (*Trials)(nil)
 
@@ -23,7 +23,7 @@ func (s *Trials) Claim(
 	marks = slices.SortedFunc(slices.Values(marks), func(a, b payment.TrialMark) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Digest, b.Digest))
 	})
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		taken = nil
 		for _, m := range marks {
 			if _, err := tx.Exec(ctx, `

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // PromptLists reads lists of prompt templates and of what belongs to one.
-type PromptLists struct{ db *DB }
+type PromptLists struct{ db *Store }
 
 var _ ports.PromptLists = (*PromptLists)(nil)
 
@@ -169,7 +169,7 @@ func (r *shareRow) share() prompt.Share {
 }
 
 // saveShare writes one share; one that gives no access is removed.
-func (store *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
+func (store *Store) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
 	if s.Role == access.None {
 		_, err := store.Exec(ctx, `DELETE FROM prompt_shares WHERE template_id = ? AND user_id = ?`, t.ID, s.User)
 		return err

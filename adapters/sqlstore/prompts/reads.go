@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // PromptReads counts reads of versions.
-type PromptReads struct{ db *DB }
+type PromptReads struct{ db *Store }
 
 var _ ports.PromptReads = (*PromptReads)(nil)
 
@@ -25,7 +25,7 @@ func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, rea
 	})
 	for len(ordered) > 0 {
 		some := ordered[:min(len(ordered), db.UsesAtOnce)]
-		if err := s.db.inTx(ctx, func(tx *DB) error {
+		if err := s.db.inTx(ctx, func(tx *Store) error {
 			for _, r := range some {
 				if _, err := tx.Exec(ctx, `
 					INSERT INTO version_reads (template_id, day, version_id, number, reads)

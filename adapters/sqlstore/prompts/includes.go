@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 		writes = append(writes, db.Write{Query: `INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
 			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, Args: []any{v.ID, v.Template, i.Template, i.Ref}})
 		if v.Frozen {
-			writes = append(writes, referenceWrite(by.Workspace,
+			writes = append(writes, ReferenceWrite(by.Workspace,
 				prompt.Reference{Holder: string(v.Template), Template: i.Template, Ref: i.Ref}))
 		}
 	}
@@ -77,7 +77,7 @@ func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id promp
 	of, args := `i.target_id = ?`, []any{id}
 	if len(refs) > 0 {
 		of += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
-		args = append(args, refArgs(refs)...)
+		args = append(args, RefArgs(refs)...)
 	}
 	where.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
 		WHERE `+of+` AND (i.version_id = o.active_version_id OR EXISTS (SELECT 1 FROM prompt_labels p
@@ -86,7 +86,7 @@ func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id promp
 		if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 			return nil, nil
 		}
-		seenBy(where, by)
+		SeenBy(where, by)
 	}
 	var rows []struct {
 		ID        string          `db:"id"`

@@ -1,4 +1,4 @@
-package sqlstore
+package presences
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Presences keeps the presences of users.
-type Presences struct{ db *DB }
+type Presences struct{ db *Store }
 
 var _ ports.Presences = (*Presences)(nil)
 
@@ -99,7 +99,7 @@ func (s *Presences) ByUser(ctx context.Context, org identity.OrgID, user identit
 	return s.db.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
 }
 
-func (store *DB) presence(ctx context.Context, where string, args ...any) (*presence.Record, error) {
+func (store *Store) presence(ctx context.Context, where string, args ...any) (*presence.Record, error) {
 	var row presenceRow
 	found, err := store.Get(ctx, &row, selectPresence+where, args...)
 	if err != nil {
@@ -115,7 +115,7 @@ func (store *DB) presence(ctx context.Context, where string, args ...any) (*pres
 // the org's counter assigns the next numbers.
 func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []identity.UserID,
 	change func(*presence.Record) error) (records []*presence.Record, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		records = records[:0]
 		seq, err := tx.lockPresences(ctx, org)
 		if err != nil {
@@ -157,7 +157,7 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 }
 
 // lockPresences locks the org's counter and returns the last number that was assigned.
-func (store *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
+func (store *Store) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
 	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + store.Dialect.Lock
 	found, err := store.Get(ctx, &seq, take, org)
 	if err != nil || found {
@@ -171,7 +171,7 @@ func (store *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int
 	return seq, err
 }
 
-func (store *DB) savePresence(ctx context.Context, r *presence.Record) error {
+func (store *Store) savePresence(ctx context.Context, r *presence.Record) error {
 	devices := make([]deviceJSON, len(r.Devices))
 	for i, d := range r.Devices {
 		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: db.Micros(d.SeenAt),
@@ -212,7 +212,7 @@ func (store *DB) savePresence(ctx context.Context, r *presence.Record) error {
 	return err
 }
 
-// addPresenceStores adds the stores of presences.
-func addPresenceStores(s *ports.Stores, store *DB) {
+// AddStores adds the stores of presences.
+func AddStores(s *ports.Stores, store *Store) {
 	s.Presences = &Presences{store}
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -14,7 +14,7 @@ func (p *Prompts) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID)
 	return p.db.rollouts(ctx, by.Workspace, id)
 }
 
-func (store *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.Rollout, error) {
+func (store *Store) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.Rollout, error) {
 	var rows []struct {
 		Label   string           `db:"label"`
 		Seed    string           `db:"seed"`
@@ -48,7 +48,7 @@ func (store *DB) rollouts(ctx context.Context, ws identity.WorkspaceID, id promp
 
 // saveRollout replaces the stored rollout of a template. Deletions are not joined with the inserts that replace them:
 // joined writes do not see each other's effects.
-func (store *DB) saveRollout(ctx context.Context, id prompt.ID, r prompt.Rollout) error {
+func (store *Store) saveRollout(ctx context.Context, id prompt.ID, r prompt.Rollout) error {
 	if _, err := store.Exec(ctx, `DELETE FROM prompt_rollouts WHERE template_id = ? AND label = ?`, id,
 		r.Label); err != nil {
 		return err

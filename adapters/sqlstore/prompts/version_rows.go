@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -107,7 +107,7 @@ type readVersionRow struct {
 }
 
 // readVersion returns the version of a row that has been found, if by may see the template.
-func (store *DB) readVersion(
+func (store *Store) readVersion(
 	ctx context.Context, by identity.Actor, row *readVersionRow,
 ) (*prompt.Reading, *prompt.Version, error) {
 	reading := row.reading(by)
@@ -159,7 +159,7 @@ var readVersionColumns = slices.Concat(readingColumns, []db.PackedColumn{
 // version returns a version with a known head, from the cache or the database; nil if it has just been deleted. A
 // transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may
 // then be used for other content.
-func (store *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
+func (store *Store) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
 	head versionHead) (*prompt.Version, error) {
 	if known := store.Contents.Recall(db.ContentKey{Workspace: ws, Version: head.ID, Revision: head.Revision},
 		time.Now()); known != nil {

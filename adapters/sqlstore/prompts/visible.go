@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -148,9 +148,9 @@ func filtered(where *db.Conditions, f prompt.Filter) {
 	}
 }
 
-// seenBy adds the condition that by sees a template, for a statement that reads templates in another order than that
+// SeenBy adds the condition that by sees a template, for a statement that reads templates in another order than that
 // of their ids.
-func seenBy(where *db.Conditions, by identity.Actor) {
+func SeenBy(where *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return
 	}
@@ -177,7 +177,7 @@ func (l *PromptLists) byName(ctx context.Context, by identity.Actor, f prompt.Fi
 	}
 	within.When(last != "", `t.name_key <= ?`, last)
 	filtered(within, f)
-	seenBy(within, by)
+	SeenBy(within, by)
 	begin, args := templatesFor(by, templateColumns)
 	var rows []templateRow
 	if err := l.db.List(ctx, &rows, begin+` WHERE `+within.SQL()+` ORDER BY t.name_key LIMIT ?`,
@@ -200,7 +200,7 @@ func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder str
 	}
 	where := chosen(by, prompt.Filter{})
 	filtered(where, prompt.Filter{Folder: folder})
-	seenBy(where, by)
+	SeenBy(where, by)
 	var rows []struct {
 		ID   prompt.ID `db:"id"`
 		Name string    `db:"name"`

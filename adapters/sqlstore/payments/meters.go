@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // Meters stores the usage that applications report.
-type Meters struct{ db *DB }
+type Meters struct{ db *Store }
 
 var _ ports.Meters = (*Meters)(nil)
 
@@ -19,7 +19,7 @@ var _ ports.Meters = (*Meters)(nil)
 func (s *Meters) Add(
 	ctx context.Context, by identity.Actor, r payment.UsageReport,
 ) (sum int64, repeated bool, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		tx.DeclareChange(by.Workspace)
 		if repeated, err = tx.reported(ctx, by, r); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (s *Meters) Add(
 }
 
 // reported stores the key of a report, and reports whether the workspace has had a report with that key.
-func (store *DB) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
+func (store *Store) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
 	if r.Key == "" {
 		return false, nil
 	}

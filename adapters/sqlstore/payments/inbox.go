@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Inbox stores the events of payment gateways.
-type Inbox struct{ db *DB }
+type Inbox struct{ db *Store }
 
 var _ ports.Inbox = (*Inbox)(nil)
 
@@ -78,7 +78,7 @@ func (s *Inbox) Waiting(
 
 // Save implements ports.Inbox.
 func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...payment.Event) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		for _, e := range events {
 			if _, err := tx.Exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ?
 				WHERE org_id = ? AND account = ? AND id = ?`,
@@ -136,12 +136,12 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 }
 
 // SandboxAccounts stores the state of the sandbox gateway.
-type SandboxAccounts struct{ db *DB }
+type SandboxAccounts struct{ db *Store }
 
 var _ ports.SandboxAccounts = (*SandboxAccounts)(nil)
 
 // NewSandboxAccounts returns the accounts in db.
-func NewSandboxAccounts(store *DB) *SandboxAccounts { return &SandboxAccounts{store} }
+func NewSandboxAccounts(store *Store) *SandboxAccounts { return &SandboxAccounts{store} }
 
 // Read implements ports.SandboxAccounts.
 func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
@@ -153,7 +153,7 @@ func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id strin
 // Write implements ports.SandboxAccounts. If there is no row, it first inserts an empty one, so that it can lock it.
 func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string,
 	change func([]byte) ([]byte, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '')
 			ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {
 			return err

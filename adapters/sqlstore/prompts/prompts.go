@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 )
 
 // Prompts stores prompt templates.
-type Prompts struct{ db *DB }
+type Prompts struct{ db *Store }
 
 var _ ports.Prompts = (*Prompts)(nil)
 
-// ownerLeftColumn selects whether the owner of t is no longer a member. It counts because PostgreSQL may turn NOT
+// OwnerLeftColumn selects whether the owner of t is no longer a member. It counts because PostgreSQL may turn NOT
 // EXISTS into a hash of all memberships, which costs 1.5 ms with 4,000 of them; a count is an index look-up for each
 // row.
-const ownerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace_id = t.workspace_id
+const OwnerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace_id = t.workspace_id
 	AND m.user_id = t.owner_id) = 0 AS owner_left`
 
 // A template is read together with the share of the caller that the first ? names.
 var (
-	templateColumns = db.ColumnList(readingColumns) + ownerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
+	templateColumns = db.ColumnList(readingColumns) + OwnerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
 		t.compatibility, t.approvals, t.required_checks, t.open_requests,
 		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
@@ -95,7 +95,7 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 
 // Add implements ports.Prompts.
 func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
-	return p.db.inTx(ctx, func(tx *DB) error {
+	return p.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.nameIsFree(ctx, t); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ const (
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID,
 	change func(*prompt.Template) error) (*prompt.Template, error) {
 	var t *prompt.Template
-	err := p.db.inTx(ctx, func(tx *DB) (err error) {
+	err := p.db.inTx(ctx, func(tx *Store) (err error) {
 		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
 			return err
 		}
@@ -150,8 +150,8 @@ func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID,
 func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
 	change func(*prompt.Template, prompt.Recipient) error) (*prompt.Template, error) {
 	var t *prompt.Template
-	err := p.db.inTx(ctx, func(tx *DB) error {
-		members, err := tx.membersOf(ctx, by.Workspace, []identity.UserID{user})
+	err := p.db.inTx(ctx, func(tx *Store) error {
+		members, err := tx.MembersOf(ctx, by.Workspace, []identity.UserID{user})
 		if err != nil {
 			return err
 		}
@@ -175,9 +175,9 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 	return t, nil
 }
 
-// membersOf returns which of users are members of a workspace, or groups in it. It locks the workspace, as every
+// MembersOf returns which of users are members of a workspace, or groups in it. It locks the workspace, as every
 // change of a membership does, so that memberships do not change until the transaction ends.
-func (store *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
+func (store *Store) MembersOf(ctx context.Context, ws identity.WorkspaceID,
 	users []identity.UserID) (map[identity.UserID]bool, error) {
 	members := map[identity.UserID]bool{}
 	if len(users) == 0 {
@@ -204,7 +204,8 @@ func (store *DB) membersOf(ctx context.Context, ws identity.WorkspaceID,
 }
 
 // template reads one template.
-func (store *DB) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template, error) {
+func (store *Store) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template,
+	error) {
 	var row templateRow
 	begin, first := templatesFor(by, templateColumns)
 	found, err := store.Get(ctx, &row, begin+` WHERE `+where, append(first, args...)...)
@@ -219,7 +220,7 @@ func (store *DB) template(ctx context.Context, by identity.Actor, where string, 
 
 // lockTemplate locks a template until the transaction ends. A later statement then reads what other transactions have
 // committed: the locking statement itself would read the other tables as they were before it waited.
-func (store *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
+func (store *Store) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
 	store.DeclareChange(by.Workspace)
 	if store.Dialect.Lock == "" {
 		return nil // the transaction already has SQLite's only lock
@@ -234,7 +235,7 @@ func (store *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.
 }
 
 // lockedTemplate locks a template that is about to change, and reads it.
-func (store *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
+func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	if err := store.lockTemplate(ctx, by, id); err != nil {
 		return nil, err
 	}
@@ -265,8 +266,8 @@ func searchText(t *prompt.Template) string {
 	return prompt.NameKey(t.Name + "\n" + t.Description + "\n" + strings.Join(t.Tags, "\n"))
 }
 
-// addPromptStores adds the stores of prompts.
-func addPromptStores(s *ports.Stores, store *DB) {
+// AddStores adds the stores of prompts.
+func AddStores(s *ports.Stores, store *Store) {
 	s.Prompts = &Prompts{store}
 	s.PromptLists = &PromptLists{store}
 	s.PromptReads = &PromptReads{store}

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // saveTemplate writes the differences between a locked template as it was read and as it is now, if it recorded
 // anything. also are writes of objects that belong to it.
-func (store *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...db.Write) error {
+func (store *Store) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...db.Write) error {
 	if len(t.Recorded()) == 0 {
 		return store.saveBelongings(ctx, t)
 	}
@@ -116,7 +116,7 @@ const nameIndex = "prompt_templates_name"
 
 // nameIsFree detects a duplicate name before the write. After a violation PostgreSQL aborts the
 // transaction, and SQLite does not say which index was violated.
-func (store *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
+func (store *Store) nameIsFree(ctx context.Context, t *prompt.Template) error {
 	var other string
 	found, err := store.Get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ?
 		AND deleted_at = 0 AND id <> ?`,
@@ -128,7 +128,7 @@ func (store *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
 }
 
 // nameTaken is for the race that nameIsFree cannot see.
-func (store *DB) nameTaken(err error) error {
+func (store *Store) nameTaken(err error) error {
 	if store.Dialect.Duplicate(err, nameIndex) {
 		return prompt.ErrNameTaken
 	}
@@ -136,7 +136,7 @@ func (store *DB) nameTaken(err error) error {
 }
 
 // recipient reads the data of a user that a template needs.
-func (store *DB) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
+func (store *Store) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
 	r := prompt.Recipient{User: user}
 	var now struct {
 		Shares int    `db:"shares"`

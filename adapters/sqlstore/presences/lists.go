@@ -1,4 +1,4 @@
-package sqlstore
+package presences
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 )
 
 // StreamSeats stores how many streams each node has open for each workspace.
-type StreamSeats struct{ db *DB }
+type StreamSeats struct{ db *Store }
 
 var _ ports.StreamSeats = (*StreamSeats)(nil)
 
 // Take implements ports.StreamSeats. It locks the workspace's usage.
 func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time,
 	check func(used quota.Amounts) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		var id identity.WorkspaceID
 		found, err := tx.Get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
 			tx.Dialect.Lock, ws)
@@ -50,7 +50,7 @@ func (s *StreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node st
 
 // Keep implements ports.StreamSeats.
 func (s *StreamSeats) Keep(ctx context.Context, node string, at, until time.Time) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO stream_nodes (node, alive_until) VALUES (?, ?)
 			ON CONFLICT (node) DO UPDATE SET alive_until = excluded.alive_until`, node, db.Micros(until)); err != nil {

@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Payments stores the customers of payment gateways, and the mirror of the gateways' data.
-type Payments struct{ db *DB }
+type Payments struct{ db *Store }
 
 var _ ports.Payments = (*Payments)(nil)
 
@@ -117,7 +117,7 @@ func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, accoun
 // Reserve implements ports.Payments.
 func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error) {
 	var stored *payment.Customer
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Cu
 func (s *Payments) Update(ctx context.Context, by identity.Actor, account string,
 	change func(*payment.Customer) error) (*payment.Customer, error) {
 	var c *payment.Customer
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 	return c, nil
 }
 
-func (store *DB) saveCustomer(ctx context.Context, c *payment.Customer) error {
+func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error {
 	store.DeclareChange(c.Workspace)
 	pending, err := encodeOptional(c.Pending)
 	if err != nil {
@@ -293,8 +293,8 @@ func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account st
 	return page.Cut(ids, q.Limit, func(id identity.WorkspaceID) string { return string(id) }), err
 }
 
-// addPaymentStores adds the stores of payments.
-func addPaymentStores(s *ports.Stores, store *DB) {
+// AddStores adds the stores of payments.
+func AddStores(s *ports.Stores, store *Store) {
 	s.Payments = &Payments{store}
 	s.Inbox = &Inbox{store}
 	s.Usage = &Usage{store}

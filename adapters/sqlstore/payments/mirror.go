@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (r *methodRow) method() payment.Method {
 }
 
 // methods reads the methods of a customer.
-func (store *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.Method, error) {
+func (store *Store) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.Method, error) {
 	var rows []methodRow
 	if err := store.List(ctx, &rows, `
 		SELECT id, type, brand, last4, exp_month, exp_year, country, leaving, created_at, fingerprint
@@ -52,7 +52,7 @@ func (store *DB) methods(ctx context.Context, ws identity.WorkspaceID, account s
 }
 
 // saveMethods replaces the stored methods by those of c. They are few, and rarely change.
-func (store *DB) saveMethods(ctx context.Context, c *payment.Customer) error {
+func (store *Store) saveMethods(ctx context.Context, c *payment.Customer) error {
 	stored, err := store.methods(ctx, c.Workspace, c.Account)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
-func (store *DB) saveSubscriptions(ctx context.Context, c *payment.Customer) error {
+func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) error {
 	for _, s := range []*payment.Subscription{c.Ended, c.Subscription} {
 		if s == nil {
 			continue
@@ -213,7 +213,7 @@ type invoiceRow struct {
 }
 
 // deleteDrafts deletes the drafts that c does not have. Only drafts can be deleted at a gateway.
-func (store *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
+func (store *Store) deleteDrafts(ctx context.Context, c *payment.Customer) error {
 	var stored []payment.InvoiceID
 	if err := store.List(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
 		AND status = ?`,
@@ -232,7 +232,7 @@ func (store *DB) deleteDrafts(ctx context.Context, c *payment.Customer) error {
 	return nil
 }
 
-func (store *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
+func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error {
 	if c.AllDrafts {
 		if err := store.deleteDrafts(ctx, c); err != nil {
 			return err
@@ -273,7 +273,7 @@ func (store *DB) saveInvoices(ctx context.Context, c *payment.Customer) error {
 }
 
 // storedInvoices returns those of c's invoices that are stored, as they are.
-func (store *DB) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
+func (store *Store) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
 	stored := make(map[payment.InvoiceID]invoiceRow, len(c.Invoices))
 	if len(c.Invoices) == 0 {
 		return stored, nil

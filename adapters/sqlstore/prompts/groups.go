@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func sharesOfGroups(by identity.Actor) *db.Conditions {
 var isInFolder = `EXISTS (SELECT 1 FROM ` + folderSharesOfCaller + ` AND ` + reaches(`t.name_key`) + `)`
 
 // hasFolders reports whether by has a share of a folder.
-func (store *DB) hasFolders(ctx context.Context, by identity.Actor) (bool, error) {
+func (store *Store) hasFolders(ctx context.Context, by identity.Actor) (bool, error) {
 	if !by.Grouped {
 		return false, nil
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func (p *Prompts) Lock(
 }
 
 // lockedVersion locks a template, and reads it with the version that ref names, nil if there is none.
-func (store *DB) lockedVersion(
+func (store *Store) lockedVersion(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) (*prompt.Template, *prompt.VersionInfo, error) {
 	if err := store.lockTemplate(ctx, by, id); err != nil {
@@ -88,7 +88,7 @@ func (store *DB) lockedVersion(
 func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
 	var t *prompt.Template
-	err := p.db.inTx(ctx, func(tx *DB) error {
+	err := p.db.inTx(ctx, func(tx *Store) error {
 		var v *prompt.VersionInfo
 		var err error
 		if t, v, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
@@ -123,7 +123,7 @@ func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id promp
 func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (*prompt.Template, error) {
 	var t *prompt.Template
-	err := p.db.inTx(ctx, func(tx *DB) error {
+	err := p.db.inTx(ctx, func(tx *Store) error {
 		var info *prompt.VersionInfo
 		var err error
 		if t, info, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
@@ -165,7 +165,7 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 // AddVersion implements ports.Prompts.
 func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
 	change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
-	return p.db.inTx(ctx, func(tx *DB) error {
+	return p.db.inTx(ctx, func(tx *Store) error {
 		t, err := tx.lockedTemplate(ctx, by, id)
 		if err != nil {
 			return err
@@ -203,7 +203,7 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 }
 
 // saveVersion writes what differs between a version as it was read and as it is now.
-func (store *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error {
+func (store *Store) saveVersion(ctx context.Context, before, v *prompt.Version) error {
 	old, err := contentArgs(before.Content)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func versionInfoWrite(v *prompt.VersionInfo) db.Write {
 }
 
 // deleteVersion deletes a version of t, and counts the others.
-func (store *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
+func (store *Store) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
 	if _, err := store.Exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID,
 		v.Template); err != nil {
 		return err
@@ -265,7 +265,7 @@ type summaryRow struct {
 }
 
 // labels reads the labels of a template.
-func (store *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) (prompt.Labels, error) {
+func (store *Store) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) (prompt.Labels, error) {
 	var rows []struct {
 		Label   string           `db:"label"`
 		Version prompt.VersionID `db:"id"`
@@ -292,7 +292,7 @@ func (store *DB) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.
 
 // saveLabels makes v's labels exactly v.Labels and removes them from other versions. Each version that loses a label
 // gets a new revision.
-func (store *DB) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
+func (store *Store) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
 	if n := len(v.Labels); n > 0 {
 		args := []any{db.Micros(v.UpdatedAt), v.Template, v.ID}
 		for _, label := range v.Labels {

@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -25,7 +25,7 @@ var customerQuery = `SELECT ` + customerColumns + `, ` +
 	LEFT JOIN payment_methods m ON m.workspace_id = t.workspace_id AND m.account = t.account
 	WHERE t.workspace_id = ? AND t.account = ? ORDER BY m.created_at DESC, m.id DESC`
 
-func (store *DB) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
+func (store *Store) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	var rows []struct {
 		customerRow
 		Method       methodRow       `db:"m"`
@@ -55,7 +55,7 @@ func (store *DB) customer(ctx context.Context, ws identity.WorkspaceID, account 
 
 // lockedCustomer locks a customer that is about to change, and then reads it: the statement that waits for a lock
 // would see other tables as they were before.
-func (store *DB) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer,
+func (store *Store) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer,
 	error) {
 	if store.Dialect.Lock != "" {
 		var one int

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -32,10 +32,10 @@ func roleOn(user string) string {
 		WHERE m.workspace_id = p.workspace_id AND m.user_id = ` + user + ` AND m.role > 0 AND u.disabled_at = 0), 0)`
 }
 
-func roleArgs(at time.Time) []any { return []any{db.Micros(at), db.Micros(at)} }
+func RoleArgs(at time.Time) []any { return []any{db.Micros(at), db.Micros(at)} }
 
-// referred is the id of the version of the prompt template p that ref names in a reference; empty if there is none.
-func referred(ref string) string {
+// Referred is the id of the version of the prompt template p that ref names in a reference; empty if there is none.
+func Referred(ref string) string {
 	return `COALESCE(CASE ` + ref + ` WHEN 'active' THEN p.active_version_id WHEN 'latest' THEN p.latest_frozen_id
 		WHEN 'previous' THEN (SELECT pv.id FROM prompt_versions pv WHERE pv.id = (SELECT pa.from_version_id
 			FROM prompt_activations pa WHERE pa.template_id = p.id ORDER BY pa.number DESC LIMIT 1))
@@ -51,23 +51,23 @@ func roleFor(version string) string {
 		THEN 2 ELSE 1 END`
 }
 
-// promptLostColumn selects whether the owner of the chat template t may not read the prompt of its draft or of its
+// PromptLostColumn selects whether the owner of the chat template t may not read the prompt of its draft or of its
 // published version. Its arguments are those of roleArgs.
-var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND EXISTS (
+var PromptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND EXISTS (
 	SELECT 1 FROM (SELECT t.prompt_id AS prompt_id, t.prompt_ref AS ref UNION
 		SELECT cv.prompt_id, cv.prompt_ref FROM chat_versions cv WHERE cv.id = t.published_version_id) c
 	JOIN prompt_templates p ON p.id = c.prompt_id AND p.workspace_id = t.workspace_id AND p.deleted_at = 0
-	WHERE ` + roleOn(`t.owner_id`) + ` < ` + roleFor(referred(`c.ref`)) + `)) AS prompt_lost`
+	WHERE ` + roleOn(`t.owner_id`) + ` < ` + roleFor(Referred(`c.ref`)) + `)) AS prompt_lost`
 
-// loadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
+// LoadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
 // longer than all of the rest of a change.
-func (store *DB) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
+func (store *Store) LoadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
 	t.PromptLost = false
 	if t.Prompt == (chat.Prompt{}) && (t.Published == nil || t.Published.Prompt == (chat.Prompt{})) {
 		return nil
 	}
-	_, err := store.Get(ctx, &t.PromptLost, `SELECT `+promptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
-		append(roleArgs(by.At), t.ID)...)
+	_, err := store.Get(ctx, &t.PromptLost, `SELECT `+PromptLostColumn+` FROM chat_templates t WHERE t.id = ?`,
+		append(RoleArgs(by.At), t.ID)...)
 	return err
 }
 
@@ -77,7 +77,7 @@ var referenceQuery = map[bool]string{false: referenceIn(`chat_templates`), true:
 
 func referenceIn(holders string) string {
 	return `SELECT q.named, q.kept, q.role >= ` + roleFor(`q.named`) + ` AS readable FROM (
-		SELECT ` + roleOn(`h.owner_id`) + ` AS role, ` + referred(`n.ref`) + ` AS named,
+		SELECT ` + roleOn(`h.owner_id`) + ` AS role, ` + Referred(`n.ref`) + ` AS named,
 			COALESCE(r.version_id, '') AS kept
 		FROM (SELECT CAST(? AS TEXT) AS ref) n
 		JOIN ` + holders + ` h ON h.id = ?
@@ -97,7 +97,7 @@ func (p *Prompts) Referenced(
 		Readable bool             `db:"readable"`
 	}
 	found, err := p.db.Get(ctx, &row, referenceQuery[r.InPrompt()],
-		append(roleArgs(by.At), r.Ref, r.Holder, r.Template, by.Workspace)...)
+		append(RoleArgs(by.At), r.Ref, r.Holder, r.Template, by.Workspace)...)
 	if err == nil && !found {
 		err = prompt.ErrNotFound
 	}
@@ -115,11 +115,11 @@ func (p *Prompts) Referenced(
 	return of, v, !row.Readable, err
 }
 
-// referenceWrite stores the version that a reference of a holder names now, for the time when the holder's owner may
+// ReferenceWrite stores the version that a reference of a holder names now, for the time when the holder's owner may
 // not read the prompt.
-func referenceWrite(ws identity.WorkspaceID, r prompt.Reference) db.Write {
+func ReferenceWrite(ws identity.WorkspaceID, r prompt.Reference) db.Write {
 	return db.Write{Query: `INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
-		SELECT n.holder, p.id, n.ref, p.workspace_id, ` + referred(`n.ref`) + `, 0
+		SELECT n.holder, p.id, n.ref, p.workspace_id, ` + Referred(`n.ref`) + `, 0
 		FROM (SELECT CAST(? AS TEXT) AS holder, CAST(? AS TEXT) AS ref) n JOIN prompt_templates p ON p.id = ?
 		WHERE p.workspace_id = ?
 		ON CONFLICT (holder_id, prompt_id, ref) DO UPDATE SET version_id = excluded.version_id`,
@@ -128,19 +128,19 @@ func referenceWrite(ws identity.WorkspaceID, r prompt.Reference) db.Write {
 
 // moveReferences stores what the references to t name after a change of it, unless the owner of their holder may not
 // read t.
-func (store *DB) moveReferences(ctx context.Context, before, t *prompt.Template) error {
+func (store *Store) moveReferences(ctx context.Context, before, t *prompt.Template) error {
 	moved := before.Active.Version != t.Active.Version || before.FrozenVersions.Latest != t.FrozenVersions.Latest ||
 		len(t.Activated) > 0
 	if !moved || !t.Referenced {
 		return nil
 	}
-	named := referred(`prompt_references.ref`)
+	named := Referred(`prompt_references.ref`)
 	_, err := store.Exec(ctx, `UPDATE prompt_references SET version_id = COALESCE((SELECT `+named+`
 			FROM prompt_templates p WHERE p.id = prompt_references.prompt_id), '')
 		WHERE prompt_id = ? AND EXISTS (SELECT 1 FROM prompt_templates p JOIN `+holders+` h
 			ON h.id = prompt_references.holder_id WHERE p.id = prompt_references.prompt_id
 			AND prompt_references.version_id <> `+named+` AND `+roleOn(`h.owner_id`)+` >= 1)`,
-		append([]any{t.ID}, roleArgs(t.UpdatedAt)...)...)
+		append([]any{t.ID}, RoleArgs(t.UpdatedAt)...)...)
 	return err
 }
 
@@ -155,11 +155,11 @@ var lostReferences = `prompt_references r JOIN prompt_templates p ON p.id = r.pr
 			WHERE o.id = h.id AND o.include_mode = 'floating' AND i.target_id = r.prompt_id AND i.ref = r.ref
 			AND (i.version_id = o.active_version_id
 				OR EXISTS (SELECT 1 FROM prompt_labels pl WHERE pl.version_id = i.version_id))))
-	AND (r.lost_at = 0) = (` + roleOn(`h.owner_id`) + ` < ` + roleFor(referred(`r.ref`)) + `)`
+	AND (r.lost_at = 0) = (` + roleOn(`h.owner_id`) + ` < ` + roleFor(Referred(`r.ref`)) + `)`
 
 // NoteReferences records which references lost their prompt since the last call, and which got it back. An error with
 // one does not keep the others.
-func (store *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
+func (store *Store) NoteReferences(ctx context.Context, by identity.Actor) error {
 	const batch = 100
 	var failed []error
 	var last prompt.Reference
@@ -177,14 +177,14 @@ func (store *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 			r.workspace_id, r.holder_id, h.owner_id, r.prompt_id, r.ref, r.lost_at = 0 AS lost
 			FROM `+lostReferences+` AND (r.holder_id, r.prompt_id, r.ref) > (?, ?, ?)
 			ORDER BY r.holder_id, r.prompt_id, r.ref LIMIT ?`,
-			append(roleArgs(by.At), last.Holder, last.Template, last.Ref, batch)...); err != nil {
+			append(RoleArgs(by.At), last.Holder, last.Template, last.Ref, batch)...); err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 		for _, row := range rows {
 			by := identity.System(row.Org, row.Workspace, by.Request.ID, by.At)
 			last = prompt.Reference{Holder: row.Holder, Template: row.Prompt, Ref: row.Ref}
-			if err := store.inTx(ctx, func(tx *DB) error {
-				return tx.noteReference(ctx, by, last, row.Owner, row.Lost)
+			if err := store.inTx(ctx, func(tx *Store) error {
+				return tx.NoteReference(ctx, by, last, row.Owner, row.Lost)
 			}); err != nil {
 				failed = append(failed, err)
 			}
@@ -195,13 +195,13 @@ func (store *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
 	}
 }
 
-// noteReference notes that a reference lost its prompt, or got it back. Another node may have done so meanwhile.
-func (store *DB) noteReference(
+// NoteReference notes that a reference lost its prompt, or got it back. Another node may have done so meanwhile.
+func (store *Store) NoteReference(
 	ctx context.Context, by identity.Actor, r prompt.Reference, owner identity.UserID, lost bool,
 ) error {
 	if !lost {
 		_, err := store.Exec(ctx, `UPDATE prompt_references SET lost_at = 0, version_id = COALESCE((SELECT `+
-			referred(`prompt_references.ref`)+` FROM prompt_templates p WHERE p.id = prompt_references.prompt_id), '')
+			Referred(`prompt_references.ref`)+` FROM prompt_templates p WHERE p.id = prompt_references.prompt_id), '')
 			WHERE holder_id = ? AND prompt_id = ? AND ref = ? AND lost_at <> 0`, r.Holder, r.Template, r.Ref)
 		return err
 	}
@@ -216,8 +216,8 @@ func (store *DB) noteReference(
 // maxRefs is the number of ways to refer to a version: its id, its number, ten labels, previous and latest.
 const maxRefs = 14
 
-// refArgs returns maxRefs arguments, of which the last are repeated; nil for none.
-func refArgs(refs []string) []any {
+// RefArgs returns maxRefs arguments, of which the last are repeated; nil for none.
+func RefArgs(refs []string) []any {
 	if len(refs) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package prompts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // PromptFolders stores the shares of folders.
-type PromptFolders struct{ db *DB }
+type PromptFolders struct{ db *Store }
 
 var _ ports.PromptFolders = (*PromptFolders)(nil)
 
@@ -68,8 +68,8 @@ func (s *PromptFolders) Folder(ctx context.Context, by identity.Actor, path stri
 // Update implements ports.PromptFolders.
 func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path string, user identity.UserID,
 	change func(*prompt.SharedFolder, prompt.Recipient, *prompt.FolderShare) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		members, err := tx.membersOf(ctx, by.Workspace, []identity.UserID{user})
+	return s.db.inTx(ctx, func(tx *Store) error {
+		members, err := tx.MembersOf(ctx, by.Workspace, []identity.UserID{user})
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path stri
 // UpdateShare implements ports.PromptFolders.
 func (s *PromptFolders) UpdateShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
 	change func(*prompt.SharedFolder, prompt.FolderShare) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.lockWorkspace(ctx, by.Workspace); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ type folderShareRow struct {
 	shareRow
 }
 
-func (store *DB) folderShares(ctx context.Context, where string, args ...any) ([]prompt.FolderShare, error) {
+func (store *Store) folderShares(ctx context.Context, where string, args ...any) ([]prompt.FolderShare, error) {
 	var rows []folderShareRow
 	err := store.List(ctx, &rows, `SELECT s.id, s.folder, `+shareColumns+` FROM prompt_folder_shares s
 		LEFT JOIN users u ON u.id = s.user_id LEFT JOIN user_groups g ON g.id = s.user_id WHERE `+where, args...)
@@ -170,7 +170,7 @@ func (store *DB) folderShares(ctx context.Context, where string, args ...any) ([
 }
 
 // saveFolder writes the shares of a folder that changed. What callers remember of memberships.grouped is forgotten.
-func (store *DB) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
+func (store *Store) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
 	for _, s := range f.Changed {
 		if err := store.saveFolderShare(ctx, f.Workspace, s); err != nil {
 			return err
@@ -185,12 +185,12 @@ func (store *DB) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
 	return nil
 }
 
-func (store *DB) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s prompt.FolderShare) error {
+func (store *Store) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s prompt.FolderShare) error {
 	if s.Role == access.None {
 		if _, err := store.Exec(ctx, `DELETE FROM prompt_folder_shares WHERE id = ?`, s.ID); err != nil {
 			return err
 		}
-		return store.ungroup(ctx, ws, s.User)
+		return store.Ungroup(ctx, ws, s.User)
 	}
 	if _, err := store.Exec(ctx, `
 		INSERT INTO prompt_folder_shares (id, workspace_id, folder, folder_key, user_id, access, expires_at, granted_by,
@@ -206,8 +206,8 @@ func (store *DB) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s
 	return err
 }
 
-// ungroup ends the look-up of groups and folders for a user who has none any more.
-func (store *DB) ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
+// Ungroup ends the look-up of groups and folders for a user who has none any more.
+func (store *Store) Ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
 	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
 		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id
 		AND p.user_id = memberships.user_id) AND NOT EXISTS (SELECT 1 FROM prompt_folder_shares f
@@ -215,7 +215,7 @@ func (store *DB) ungroup(ctx context.Context, ws identity.WorkspaceID, user iden
 	return err
 }
 
-func (store *DB) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
+func (store *Store) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
 	var one int
 	_, err := store.Get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+store.Dialect.Lock, ws)
 	return err
