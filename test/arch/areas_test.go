@@ -13,7 +13,8 @@ import (
 // inside lists the folders of an adapter that is divided by area and that are no area, each above those that it may
 // import. An area may import all of them. The folder of the adapter itself composes the areas.
 var inside = map[string][]string{
-	"adapters/rest": {"openapi", "convert", "server"},
+	"adapters/rest":     {"openapi", "convert", "server"},
+	"adapters/sqlstore": {"engine", "migrations", "db"},
 }
 
 // objectionInside returns why the package in directory from must not import target of the same adapter, or "" if it may.
