@@ -72,14 +72,23 @@ func (s *Service) Get(
 	return token, embed.MayManage(t, by, token)
 }
 
+// issued is a token with its new secret.
+type issued struct {
+	token  *embed.Token
+	secret secret.Token
+}
+
 // Create creates an embed token. Its secret is shown only once.
-func (s *Service) Create(ctx context.Context, by identity.Actor, of chat.ID,
-	c embed.Changes) (token *embed.Token, made secret.Token, err error) {
-	err = s.embeds.Add(ctx, by, of, func(t *chat.Template, count int) (*embed.Token, error) {
-		token, made, err = embed.NewToken(t, by, count, c)
+func (s *Service) Create(
+	ctx context.Context, by identity.Actor, template chat.ID, c embed.Changes,
+) (*embed.Token, secret.Token, error) {
+	var out issued
+	err := s.embeds.Add(ctx, by, template, func(t *chat.Template, count int) (*embed.Token, error) {
+		token, text, err := embed.NewToken(t, by, count, c)
+		out = issued{token, text}
 		return token, err
 	})
-	return token, made, err
+	return out.token, out.secret, err
 }
 
 // VisitorSecret returns the secret with which a site's backend vouches for visitors (embed.SignVisitor). It belongs to
@@ -102,14 +111,16 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, of chat.ID, id 
 }
 
 // Rotate gives an embed token a new secret, which is shown only once. The previous one works for grace.
-func (s *Service) Rotate(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID, at revision.Match,
-	grace time.Duration) (token *embed.Token, made secret.Token, err error) {
-	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *embed.Token) error {
-		token = found
-		made, err = embed.Rotate(t, by, at, found, grace)
+func (s *Service) Rotate(
+	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, match revision.Match, grace time.Duration,
+) (*embed.Token, secret.Token, error) {
+	var out issued
+	err := s.embeds.Update(ctx, by, template, id, func(t *chat.Template, token *embed.Token) error {
+		text, err := embed.Rotate(t, by, match, token, grace)
+		out = issued{token, text}
 		return err
 	})
-	return token, made, err
+	return out.token, out.secret, err
 }
 
 // Delete ends an embed token, and its sessions.
