@@ -1,8 +1,6 @@
 package accounts
 
 import (
-	"crypto/rand"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -12,9 +10,9 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 const (
@@ -50,22 +48,17 @@ func (a *Handlers) beginSignIn(r *server.Call) (string, error) {
 	if err := r.Operation.CheckQuery(r.URL.RawQuery); err != nil {
 		return "", err
 	}
-	issuer, ok := org.Provider(server.PathVar(r.Request, "provider"))
-	if !ok {
-		return "", account.ErrProviderNotFound
-	}
-	f := flow{
-		Issuer: issuer.URL, State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(),
-		Browser: account.NewBrowserSecret().Reveal(), ReturnTo: r.URL.Query().Get("return_to"),
-		Until: at.Add(account.SignInWithin),
-	}
-	address, err := a.openID.Begin(r.Context(), issuer, ports.AuthorizationRequest{
-		RedirectURI: RedirectURI(org), State: f.State, Nonce: f.Nonce, Verifier: f.Verifier,
-	})
+	address, f, err := a.atProvider(r).Begin(r.Context(), org, server.PathVar(r.Request, "provider"), RedirectURI(org),
+		r.URL.Query().Get("return_to"), at)
 	if err != nil {
 		return "", err
 	}
 	return address, a.setFlow(r, org, f, account.SignInWithin)
+}
+
+// atProvider returns the use cases of signing in at a provider, for a request.
+func (a *Handlers) atProvider(r *server.Call) accounts.AtProvider {
+	return accounts.AtProvider{Client: a.openID, Sessions: r.Sessions, SignIn: r.API.SignIn}
 }
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
@@ -78,38 +71,15 @@ func (a *Handlers) finishSignIn(r *server.Call) (string, error) {
 	if err := a.countSignIn(r, at); err != nil {
 		return "", err
 	}
-	f, given := a.flowOf(r, org, at), callbackParameters(r.URL.RawQuery)
-	issuer, ok := org.Issuer(f.Issuer)
-	if f.State == "" || subtle.ConstantTimeCompare([]byte(given["state"]), []byte(f.State)) != 1 ||
-		!ok || issuer.Client == nil {
-		return "", account.ErrSignInState
-	}
-	if given["error"] != "" {
-		return "", account.ErrSignInRefused
-	}
-	if given["code"] == "" {
-		return "", account.ErrSignInState
-	}
-	claims, err := a.openID.Finish(r.Context(), issuer, ports.AuthorizationResponse{
-		RedirectURI: RedirectURI(org), Code: given["code"], Issuer: given["iss"], Nonce: f.Nonce, Verifier: f.Verifier,
-	}, at)
-	if err != nil {
-		return "", err
-	}
-	by := signingIn(r, at)
-	p, err := r.API.SignIn(r.Context(), by, org, claims)
-	if err != nil {
-		return "", err
-	}
-	browser, _ := account.ParseBrowserSecret(f.Browser)
-	code, err := r.Sessions.CodeFor(r.Context(), by, &p.User, claims.ProviderSession(), browser.Hash())
+	given := callbackParameters(r.URL.RawQuery)
+	code, bound, err := a.atProvider(r).Finish(r.Context(), signingIn(r, at), org, a.flowOf(r, org, at), RedirectURI(org),
+		accounts.ProviderResponse{State: given["state"], Code: given["code"], Issuer: given["iss"], Error: given["error"]})
 	if err != nil {
 		return "", err
 	}
 	a.uncountSignIn(r, at)
 	// The remaining cookie only binds the code to this browser.
-	left := flow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: at.Add(account.CodeLife)}
-	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, left, account.CodeLife)
+	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, account.CodeLife)
 }
 
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
@@ -130,18 +100,6 @@ func callbackParameters(query string) map[string]string {
 	return given
 }
 
-// flow is a sign-in at a provider, in a cookie of the browser that began it. When the provider has signed the person
-// in, only the last three members are left.
-type flow struct {
-	Issuer   string    `json:"i,omitempty"`
-	State    string    `json:"s,omitempty"`
-	Nonce    string    `json:"n,omitempty"`
-	Verifier string    `json:"v,omitempty"`
-	Browser  string    `json:"b"`
-	ReturnTo string    `json:"r,omitempty"`
-	Until    time.Time `json:"u"`
-}
-
 // flowCookie returns the name of the cookie of a sign-in, beside that of a session.
 func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, err error) {
 	name, secure, err = r.API.SessionCookie(r.Request, org)
@@ -150,7 +108,7 @@ func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, er
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f flow, lasts time.Duration) error {
+func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f accounts.ProviderFlow, lasts time.Duration) error {
 	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
@@ -177,22 +135,22 @@ func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f flow, lasts time
 }
 
 // flowOf returns the sign-in in the browser; zero if there is none that has not ended.
-func (a *Handlers) flowOf(r *server.Call, org *identity.Org, at time.Time) (f flow) {
+func (a *Handlers) flowOf(r *server.Call, org *identity.Org, at time.Time) (f accounts.ProviderFlow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
-		return flow{}
+		return accounts.ProviderFlow{}
 	}
 	c, err := r.Cookie(name)
 	if err != nil {
-		return flow{}
+		return accounts.ProviderFlow{}
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err != nil {
-		return flow{}
+		return accounts.ProviderFlow{}
 	}
 	plain, err := a.sealer.Open(sealed, []byte(org.ID))
 	if err != nil || json.Unmarshal(plain, &f) != nil || !at.Before(f.Until) {
-		return flow{}
+		return accounts.ProviderFlow{}
 	}
 	return f
 }
@@ -204,7 +162,7 @@ func (a *Handlers) openByCode(r *server.Call, org *identity.Org, code string, at
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.setFlow(r, org, flow{}, 0); err != nil {
+	if err := a.setFlow(r, org, accounts.ProviderFlow{}, 0); err != nil {
 		return server.Reply{}, err
 	}
 	a.uncountSignIn(r, at) // the flow was counted when it began

@@ -1,0 +1,96 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// ProviderFlow is a sign-in at a provider, as the browser that began it keeps it. When the provider has signed the
+// person in, only Browser, ReturnTo and Until are left.
+type ProviderFlow struct {
+	Issuer   string    `json:"i,omitempty"`
+	State    string    `json:"s,omitempty"`
+	Nonce    string    `json:"n,omitempty"`
+	Verifier string    `json:"v,omitempty"`
+	Browser  string    `json:"b"`
+	ReturnTo string    `json:"r,omitempty"`
+	Until    time.Time `json:"u"`
+}
+
+// ProviderResponse is what a browser brings back from a provider. Empty fields are missing or unusable.
+type ProviderResponse struct {
+	State  string
+	Code   string
+	Issuer string // the parameter iss
+	Error  string
+}
+
+// AtProvider holds the use cases of signing in at the OpenID providers of an org.
+type AtProvider struct {
+	Client   ports.OpenIDClient
+	Sessions *Sessions
+
+	// SignIn returns the person of verified claims, whose account it creates when they first sign in.
+	SignIn func(
+		ctx context.Context, by identity.Actor, org *identity.Org, claims *account.Claims,
+	) (*account.Person, error)
+}
+
+// Begin begins a sign-in at a provider of org, and returns the address to which the browser is sent. Returns
+// account.ErrProviderNotFound if org has no such provider.
+func (s AtProvider) Begin(
+	ctx context.Context, org *identity.Org, provider, redirectURI, returnTo string, now time.Time,
+) (address string, f ProviderFlow, err error) {
+	issuer, ok := org.Provider(provider)
+	if !ok {
+		return "", ProviderFlow{}, account.ErrProviderNotFound
+	}
+	f = ProviderFlow{
+		Issuer: issuer.URL, State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(),
+		Browser: account.NewBrowserSecret().Reveal(), ReturnTo: returnTo, Until: now.Add(account.SignInWithin),
+	}
+	address, err = s.Client.Begin(ctx, issuer, ports.AuthorizationRequest{
+		RedirectURI: redirectURI, State: f.State, Nonce: f.Nonce, Verifier: f.Verifier,
+	})
+	return address, f, err
+}
+
+// Finish signs in the person who returns from a provider. It returns the code that opens a session, and the flow that
+// binds the code to the browser. by is the system. Returns account.ErrSignInState if the response does not belong to
+// f, and account.ErrSignInRefused if the provider reports an error.
+func (s AtProvider) Finish(
+	ctx context.Context, by identity.Actor, org *identity.Org, f ProviderFlow, redirectURI string, r ProviderResponse,
+) (code account.Token, bound ProviderFlow, err error) {
+	issuer, ok := org.Issuer(f.Issuer)
+	same := f.State != "" && subtle.ConstantTimeCompare([]byte(r.State), []byte(f.State)) == 1
+	switch {
+	case !same || !ok || issuer.Client == nil:
+		return code, bound, account.ErrSignInState
+	case r.Error != "":
+		return code, bound, account.ErrSignInRefused
+	case r.Code == "":
+		return code, bound, account.ErrSignInState
+	}
+	claims, err := s.Client.Finish(ctx, issuer, ports.AuthorizationResponse{
+		RedirectURI: redirectURI, Code: r.Code, Issuer: r.Issuer, Nonce: f.Nonce, Verifier: f.Verifier,
+	}, by.At)
+	if err != nil {
+		return code, bound, err
+	}
+	p, err := s.SignIn(ctx, by, org, claims)
+	if err != nil {
+		return code, bound, err
+	}
+	browser, _ := account.ParseBrowserSecret(f.Browser)
+	code, err = s.Sessions.CodeFor(ctx, by, &p.User, claims.ProviderSession(), browser.Hash())
+	if err != nil {
+		return code, bound, err
+	}
+	return code, ProviderFlow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: by.At.Add(account.CodeLife)}, nil
+}

@@ -1,0 +1,129 @@
+package accounts_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+const redirectURI = "https://atrium.example/callback"
+
+var (
+	provider    = identity.Issuer{URL: "https://issuer.example", Client: &identity.Client{Name: "corp"}}
+	providerOrg = &identity.Org{ID: "org", Issuers: []identity.Issuer{provider, {URL: "https://tokens.example"}}}
+)
+
+// newAtProvider returns the use cases on a mocked client, with a person whom each verified token belongs to.
+func newAtProvider(t *testing.T, refusal error) (accounts.AtProvider, *mocks.MockOpenIDClient, *signingIn) {
+	client, s := mocks.NewMockOpenIDClient(gomock.NewController(t)), newSigningIn(t)
+	signIn := func(context.Context, identity.Actor, *identity.Org, *account.Claims) (*account.Person, error) {
+		return &s.person, refusal
+	}
+	return accounts.AtProvider{Client: client, Sessions: s.Sessions, SignIn: signIn}, client, s
+}
+
+func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
+	p, client, _ := newAtProvider(t, nil)
+	var sent ports.AuthorizationRequest
+	client.EXPECT().Begin(gomock.Any(), provider, gomock.Any()).Times(2).DoAndReturn(
+		func(_ context.Context, _ identity.Issuer, r ports.AuthorizationRequest) (string, error) {
+			sent = r
+			return "https://issuer.example/authorize", nil
+		})
+	address, first, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "/console", now)
+	wantErr(t, err, nil)
+	want := ports.AuthorizationRequest{
+		RedirectURI: redirectURI, State: first.State, Nonce: first.Nonce, Verifier: first.Verifier,
+	}
+	if address != "https://issuer.example/authorize" || sent != want || len(first.Verifier) < 43 || // RFC 7636, 4.1
+		first.Issuer != provider.URL || first.ReturnTo != "/console" || !first.Until.Equal(now.Add(account.SignInWithin)) {
+		t.Errorf("%s, %+v after %+v", address, first, sent)
+	}
+	_, second, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "", now)
+	wantErr(t, err, nil)
+	if second.State == first.State || second.Nonce == first.Nonce || second.Verifier == first.Verifier ||
+		second.Browser == first.Browser {
+		t.Error("two sign-ins share a secret")
+	}
+	_, _, err = p.Begin(t.Context(), providerOrg, "other", redirectURI, "", now)
+	wantErr(t, err, account.ErrProviderNotFound)
+}
+
+func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
+	original := accounts.ProviderFlow{
+		Issuer: provider.URL, State: "state", Nonce: "nonce", Verifier: "verifier", ReturnTo: "/console",
+		Browser: account.NewBrowserSecret().Reveal(), Until: now.Add(time.Minute),
+	}
+	response := accounts.ProviderResponse{State: "state", Code: "code", Issuer: provider.URL}
+	errDisabled := errors.New("the account is disabled")
+	for name, tt := range map[string]struct {
+		change   func(*accounts.ProviderFlow, *accounts.ProviderResponse)
+		exchange bool  // the provider is asked for the ID token
+		failure  error // of the provider
+		refusal  error // of the account
+		want     error
+	}{
+		"the response belongs to the flow": {exchange: true},
+		"another state": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) { r.State = "other" },
+			want: account.ErrSignInState},
+		"no flow and no state": {change: func(f *accounts.ProviderFlow, r *accounts.ProviderResponse) {
+			f.State, r.State = "", ""
+		}, want: account.ErrSignInState},
+		"a flow that is used up": {change: func(f *accounts.ProviderFlow, r *accounts.ProviderResponse) {
+			*f, r.State = accounts.ProviderFlow{Browser: f.Browser}, ""
+		}, want: account.ErrSignInState},
+		"an issuer that the org no longer has": {change: func(f *accounts.ProviderFlow, _ *accounts.ProviderResponse) {
+			f.Issuer = "https://gone.example"
+		}, want: account.ErrSignInState},
+		"an issuer without a client": {change: func(f *accounts.ProviderFlow, _ *accounts.ProviderResponse) {
+			f.Issuer = "https://tokens.example"
+		}, want: account.ErrSignInState},
+		"the provider refuses": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) {
+			r.Code, r.Error = "", "access_denied"
+		}, want: account.ErrSignInRefused},
+		"no code": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) { r.Code = "" },
+			want: account.ErrSignInState},
+		"the provider fails": {exchange: true, failure: account.ErrProviderFailed, want: account.ErrProviderFailed},
+		"a disabled account": {exchange: true, refusal: errDisabled, want: errDisabled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, client, s := newAtProvider(t, tt.refusal)
+			flow, r := original, response
+			if tt.change != nil {
+				tt.change(&flow, &r)
+			}
+			if tt.exchange {
+				client.EXPECT().Finish(gomock.Any(), provider, ports.AuthorizationResponse{RedirectURI: redirectURI,
+					Code: "code", Issuer: provider.URL, Nonce: "nonce", Verifier: "verifier"}, now).
+					Return(&account.Claims{Issuer: provider.URL, Subject: "sub"}, tt.failure)
+			}
+			var stored *account.SignInLink
+			if tt.want == nil {
+				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).DoAndReturn(
+					func(_ context.Context, link *account.SignInLink) error { stored = link; return nil })
+			}
+			code, bound, err := p.Finish(t.Context(), system, providerOrg, flow, redirectURI, r)
+			wantErr(t, err, tt.want)
+			if tt.want != nil {
+				return
+			}
+			browser, _ := account.ParseBrowserSecret(original.Browser)
+			if stored.User != "ann" || stored.Bound != browser.Hash() || stored.Hash != code.Hash() {
+				t.Errorf("stored %+v", stored)
+			}
+			kept := accounts.ProviderFlow{Browser: original.Browser, ReturnTo: "/console", Until: now.Add(account.CodeLife)}
+			if bound != kept {
+				t.Errorf("the browser keeps %+v", bound)
+			}
+		})
+	}
+}
