@@ -215,7 +215,7 @@ func TestAuthenticate(t *testing.T) {
 			}
 			got, err := s.Authenticate(s.ctx, open, tt.token, now)
 			wantErr(t, err, tt.want)
-			if tt.want == nil && got != tt.found || tt.want != nil && got != nil {
+			if (tt.want == nil && got != tt.found) || (tt.want != nil && got != nil) {
 				t.Errorf("Authenticate = %+v", got)
 			}
 		})

@@ -115,7 +115,7 @@ func TestInvite(t *testing.T) {
 			got, err := s.Invite(s.ctx, tt.by, organisation(), "acme", email, tt.role)
 			wantErr(t, err, tt.want)
 			if tt.want != nil { // and an effect would have failed the test
-				if !tt.over && stored != nil || got != nil {
+				if (!tt.over && stored != nil) || got != nil {
 					t.Errorf("Invite = %+v", got)
 				}
 				return
@@ -124,7 +124,7 @@ func TestInvite(t *testing.T) {
 				got.Token.Hash() != stored.Hash || stored.Role != tt.role || stored.Email != email {
 				t.Errorf("Invite = %+v: not what was stored last", got)
 			}
-			if tt.pending && stored.Revision != 3 || !tt.pending && stored.Revision != 1 {
+			if (tt.pending && stored.Revision != 3) || (!tt.pending && stored.Revision != 1) {
 				t.Errorf("invitation %+v", stored)
 			}
 		})
@@ -181,8 +181,8 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 			if made.Mailed != tt.mailed {
 				t.Errorf("mailed is %v", made.Mailed)
 			}
-			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || len(failed) == 1 &&
-				!errors.Is(failed[0], tt.err) {
+			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || (len(failed) == 1 &&
+				!errors.Is(failed[0], tt.err)) {
 				t.Errorf("reported failures: %v", failed)
 			}
 		})
@@ -297,8 +297,8 @@ func TestAcceptInvitation(t *testing.T) {
 				})
 			joined, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil &&
-				tt.used < 2 && len(w.Members) != 3 {
+			if (tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member)) || (tt.want != nil &&
+				tt.used < 2 && len(w.Members) != 3) {
 				t.Errorf("AcceptInvitation = %+v", joined)
 			}
 			joins := []chat.Member{{User: "usr"}, {User: "eve", Role: access.Editor, Revision: 1, CreatedAt: guest.At,

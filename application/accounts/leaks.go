@@ -50,7 +50,7 @@ func (s *Service) endLeaked(
 		return ports.Mail{}, err
 	}
 	u, _, err := s.users.Get(ctx, org, k.AlertRecipient())
-	if errors.Is(err, account.ErrUserNotFound) || err == nil && !u.CanBeAlerted() {
+	if errors.Is(err, account.ErrUserNotFound) || (err == nil && !u.CanBeAlerted()) {
 		return ports.Mail{}, nil
 	}
 	if err != nil {

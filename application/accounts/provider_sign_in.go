@@ -76,7 +76,7 @@ func (s *Service) capture(
 ) (joined bool, err error) {
 	for _, rule := range org.CapturesOf(c.EmailFor(org)) {
 		ws, err := s.workspaces.Find(ctx, by.Org, rule.Workspace)
-		if errors.Is(err, identity.ErrWorkspaceNotFound) || err == nil && (!ws.DeletedAt.IsZero() || p.IsIn(ws.ID)) {
+		if errors.Is(err, identity.ErrWorkspaceNotFound) || (err == nil && (!ws.DeletedAt.IsZero() || p.IsIn(ws.ID))) {
 			continue
 		}
 		if err != nil {

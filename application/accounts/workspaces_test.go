@@ -137,7 +137,7 @@ func TestChangeWorkspace(t *testing.T) {
 			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at,
 				account.WorkspaceChanges{Name: new("New")})
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4) || tt.want != nil && w != nil {
+			if (tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4)) || (tt.want != nil && w != nil) {
 				t.Errorf("ChangeWorkspace = %+v", w)
 			}
 		})
@@ -272,7 +272,7 @@ func TestRestoreWorkspace(t *testing.T) {
 			s.expectUpdateWorkspace(tt.by, nil, deleted, &after)
 			w, err := s.RestoreWorkspace(s.ctx, tt.by, "acme-slug")
 			wantErr(t, err, tt.want)
-			if after.DeletedAt.IsZero() != (tt.want == nil) || tt.want == nil && w != after {
+			if after.DeletedAt.IsZero() != (tt.want == nil) || (tt.want == nil && w != after) {
 				t.Errorf("RestoreWorkspace = %+v", w)
 			}
 		})

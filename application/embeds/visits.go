@@ -128,8 +128,8 @@ func (s *Service) vouched(t *embed.Token, r SessionRequest, now time.Time) bool 
 	if r.Signature == "" {
 		return false
 	}
-	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) || now.Before(t.PreviousUntil) &&
-		embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now)
+	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) || (now.Before(t.PreviousUntil) &&
+		embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now))
 }
 
 // embedding returns what a token's secret opens.

@@ -31,8 +31,8 @@ func TestNewUser(t *testing.T) {
 	} {
 		t.Run("address "+email, func(t *testing.T) {
 			_, err := account.NewUser(system, email, "", false)
-			if got := wrongFields(t, err); (got == nil) != ok || !ok &&
-				!slices.Equal(got, []string{"/email invalid_format"}) {
+			if got := wrongFields(t, err); (got == nil) != ok || (!ok &&
+				!slices.Equal(got, []string{"/email invalid_format"})) {
 				t.Errorf("wrong = %q", got)
 			}
 		})
@@ -41,8 +41,8 @@ func TestNewUser(t *testing.T) {
 		"a\nb": false, "a\x00": false} {
 		t.Run("name "+name, func(t *testing.T) {
 			_, err := account.NewUser(system, "a@b", name, false)
-			if got := wrongFields(t, err); (got == nil) != ok || !ok &&
-				!slices.Equal(got, []string{"/name invalid_format"}) {
+			if got := wrongFields(t, err); (got == nil) != ok || (!ok &&
+				!slices.Equal(got, []string{"/name invalid_format"})) {
 				t.Errorf("wrong = %q", got)
 			}
 		})

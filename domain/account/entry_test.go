@@ -111,8 +111,8 @@ func TestRequiredClaims(t *testing.T) {
 			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} {
 				s := known
 				s.Claims, s.Org = c, org
-				if err := s.Settle(signingIn); (err != nil) != (tt.lacks != nil) || err != nil &&
-					(!errors.Is(err, account.ErrClaimMissing) || s.User != nil) {
+				if err := s.Settle(signingIn); (err != nil) != (tt.lacks != nil) || (err != nil &&
+					(!errors.Is(err, account.ErrClaimMissing) || s.User != nil)) {
 					t.Errorf("Settle: %v, %+v", err, s)
 				}
 			}

@@ -171,7 +171,7 @@ func newKey(
 			d.ExpiresAt = ends
 		}
 	}
-	if d.Ceiling > limit || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
+	if d.Ceiling > limit || (!by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil)) {
 		return nil, Token{}, identity.ErrRoleCeiling
 	}
 	var wrong fault.Fields
@@ -271,7 +271,7 @@ func (w *Workspace) RotateKey(
 	if k.Service {
 		live = w.Live.Programs
 	}
-	if grace > 0 && live >= MaxKeys || live > MaxKeys {
+	if (grace > 0 && live >= MaxKeys) || live > MaxKeys {
 		return nil, Token{}, ErrTooManyKeys
 	}
 	if !by.Scopes.Cover(k.Scopes) || !by.Networks.Cover(k.Networks) {

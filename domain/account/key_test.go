@@ -195,8 +195,8 @@ func TestNewKey(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if k.Ceiling > by.Role || k.Ceiling == identity.NoRole || !by.KeyUntil.IsZero() &&
-				(k.ExpiresAt.IsZero() || k.ExpiresAt.After(by.KeyUntil)) {
+			if k.Ceiling > by.Role || k.Ceiling == identity.NoRole || (!by.KeyUntil.IsZero() &&
+				(k.ExpiresAt.IsZero() || k.ExpiresAt.After(by.KeyUntil))) {
 				t.Fatalf("%+v made %s until %v", by, k.Ceiling, k.ExpiresAt)
 			}
 		})
@@ -244,8 +244,8 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			before := len(tt.w.Members)
 			u, svc, _, err := tt.w.NewServiceKey(tt.by, identity.KeyPolicy{}, draft)
 			wantErr(t, err, tt.svc)
-			if err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member ||
-				!tt.w.Members[u.ID].Service) || err != nil && len(tt.w.Members) != before {
+			if (err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member ||
+				!tt.w.Members[u.ID].Service)) || (err != nil && len(tt.w.Members) != before) {
 				t.Errorf("made by %q, members %+v", svc.MadeBy, tt.w.Members)
 			}
 			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",

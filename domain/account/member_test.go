@@ -257,7 +257,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			if op != "keep" && is != was && max(is, was) > have {
 				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, have, is, was)
 			}
-			if op == "keep" && (w.Members[target].ByHand != byHand || is < byHand) || w.Members[target].ByHand > is {
+			if (op == "keep" && (w.Members[target].ByHand != byHand || is < byHand)) || w.Members[target].ByHand > is {
 				t.Fatalf("%s made %+v, and %s was given by hand", op, w.Members[target], byHand)
 			}
 			if is == identity.NoRole {

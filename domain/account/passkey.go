@@ -182,7 +182,7 @@ func (p *Person) UsePasskey(
 	by identity.Actor, have []*Passkey, id PasskeyID, signCount uint32,
 ) (*Passkey, error) {
 	i := slices.IndexFunc(have, func(k *Passkey) bool { return k.ID == id })
-	if i < 0 || by.Org != p.User.Org || by.User != "" && by.User != p.User.ID || !p.User.Enabled() {
+	if i < 0 || by.Org != p.User.Org || (by.User != "" && by.User != p.User.ID) || !p.User.Enabled() {
 		return nil, ErrPasskeyInvalid
 	}
 	k := have[i]

@@ -169,7 +169,7 @@ func TestRemovePasskey(t *testing.T) {
 				t.Fatalf("error %v, want %v", err, tt.want)
 			}
 			removed := !tt.have[0].RemovedAt.IsZero()
-			if removed != (err == nil) || removed && tt.have[0].Recorded()[0].Type != "passkey.removed" {
+			if removed != (err == nil) || (removed && tt.have[0].Recorded()[0].Type != "passkey.removed") {
 				t.Errorf("the passkey is %+v", tt.have[0])
 			}
 		})

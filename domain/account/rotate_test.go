@@ -164,7 +164,7 @@ func TestRotate(t *testing.T) {
 				return
 			}
 			if k.ExpiresAt != tt.ends || !k.RevokedAt.IsZero() || k.Revision != 4 || k.UpdatedAt != later ||
-				k.Hash != before.Hash || k.Live(tt.ends) || tt.grace > 0 && !k.Live(later) {
+				k.Hash != before.Hash || k.Live(tt.ends) || (tt.grace > 0 && !k.Live(later)) {
 				t.Errorf("the old one %+v", k)
 			}
 			if next.ID == k.ID || next.Hash != token.Hash() || next.Hash == k.Hash || next.User != k.User ||
@@ -200,7 +200,7 @@ func TestRotate(t *testing.T) {
 					t.Fatalf("it ends %v, after %v", next.ExpiresAt, end)
 				}
 			}
-			if !ended.IsZero() && k.ExpiresAt.After(ended) || next.Ceiling > k.Ceiling || next.Ceiling > by.Ceiling ||
+			if (!ended.IsZero() && k.ExpiresAt.After(ended)) || next.Ceiling > k.Ceiling || next.Ceiling > by.Ceiling ||
 				next.Ceiling > max(by.Role, identity.Member) {
 				t.Fatalf("%s made %s of %s until %v", by.Role, next.Ceiling, k.Ceiling, k.ExpiresAt)
 			}

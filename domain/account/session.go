@@ -242,5 +242,5 @@ func (p *Principal) LiveSession(org *identity.Org, now time.Time) bool {
 			return false
 		}
 	}
-	return p.Session.Key == "" || p.Key.ID == p.Session.Key && p.Live(org.Keys, now)
+	return p.Session.Key == "" || (p.Key.ID == p.Session.Key && p.Live(org.Keys, now))
 }

@@ -230,7 +230,7 @@ func TestEndSession(t *testing.T) {
 			}
 			for _, s := range live {
 				ended := tt.reason != "" && s.ID == tt.id
-				if s.EndedAt.IsZero() == ended || ended && s.Recorded()[0].Data["reason"] != tt.reason {
+				if s.EndedAt.IsZero() == ended || (ended && s.Recorded()[0].Data["reason"] != tt.reason) {
 					t.Errorf("%s: ended at %v, %+v", s.ID, s.EndedAt, s.Recorded())
 				}
 			}

@@ -177,8 +177,8 @@ func (s *SignIn) workspaceIDs() []identity.WorkspaceID {
 // removed from the configuration still counts: it was trusted at the time.
 func (u *User) emailUnvouched(org *identity.Org) bool {
 	issuer, configured := org.Issuer(u.EmailVerifiedBy)
-	return u.EmailVerifiedBy == "" || u.EmailVerifiedBy == VerifiedByInvitation || configured &&
-		!issuer.VouchesFor(u.Email)
+	return u.EmailVerifiedBy == "" || u.EmailVerifiedBy == VerifiedByInvitation || (configured &&
+		!issuer.VouchesFor(u.Email))
 }
 
 // updateFrom copies what the token says about the person, except the address, and returns what that

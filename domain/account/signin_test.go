@@ -101,13 +101,13 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			if s.IsNew != (tt.want == "") || s.Link != tt.link || s.PersonalWorkspace != nil {
 				t.Errorf("fresh %v, link %v, own %+v", s.IsNew, s.Link, s.PersonalWorkspace)
 			}
-			if !s.IsNew && u.ID != tt.want || s.IsNew &&
+			if (!s.IsNew && u.ID != tt.want) || (s.IsNew &&
 				(!id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.CreatedAt != later ||
-					u.Revision != 1 || u.Service || u.Operator) {
+					u.Revision != 1 || u.Service || u.Operator)) {
 				t.Errorf("user %+v", u)
 			}
-			if u.Email != tt.email || !s.IsNew && tt.email == "" && u.EmailVerified || tt.email != "" &&
-				!u.EmailVerified {
+			if u.Email != tt.email || (!s.IsNew && tt.email == "" && u.EmailVerified) || (tt.email != "" &&
+				!u.EmailVerified) {
 				t.Errorf("address %q, verified %v", u.Email, u.EmailVerified)
 			}
 			if s.IsNew && tt.email == "" && u.EmailVerified {
@@ -135,8 +135,8 @@ func TestSettleFindsTheAccount(t *testing.T) {
 				ann.Revision != 3 || len(ann.Recorded()) != 0 {
 				t.Errorf("user %+v", s.User)
 			}
-			if linked == nil && (!s.IsNew || !s.Link || s.NotJoined != ann) || linked != nil &&
-				(s.IsNew || s.Link || s.User != linked || s.NotJoined != nil) {
+			if (linked == nil && (!s.IsNew || !s.Link || s.NotJoined != ann)) || (linked != nil &&
+				(s.IsNew || s.Link || s.User != linked || s.NotJoined != nil)) {
 				t.Errorf("fresh %v, link %v, apart %+v", s.IsNew, s.Link, s.NotJoined)
 			}
 		}
@@ -245,10 +245,10 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 					t.Fatalf("it is somebody else: %+v", s.User)
 				}
 				told := len(ann.Recorded()) + len(w.Recorded())
-				if tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator ||
-					ann.Name != "Anna" || ann.Email != "anna@example.com") ||
-					!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator ||
-						ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0) {
+				if (tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator ||
+					ann.Name != "Anna" || ann.Email != "anna@example.com")) ||
+					(!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator ||
+						ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0)) {
 					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, told)
 				}
 			})

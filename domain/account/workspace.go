@@ -95,7 +95,7 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 		return nil, identity.ErrForbidden.Because(
 			"A workspace must have a person as owner; a service key does not count.",
 		)
-	case by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner:
+	case by.Ceiling < identity.Owner || (by.Key != "" && by.Role < identity.Owner):
 		return nil, identity.ErrForbidden.Because(
 			"An API key can create a workspace only if it has the owner role, without a lower ceiling.",
 		)
@@ -129,7 +129,7 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 // RoleOf returns by's role in w, capped at the ceiling of the credential. An API key has no role
 // outside its own workspace. No other code decides this.
 func (w *Workspace) RoleOf(by identity.Actor) identity.Role {
-	if by.Org != w.Org || by.Key != "" && by.Workspace != w.ID || !w.DeletedAt.IsZero() {
+	if by.Org != w.Org || (by.Key != "" && by.Workspace != w.ID) || !w.DeletedAt.IsZero() {
 		return identity.NoRole
 	}
 	return min(w.Members[by.User].Role, by.Ceiling)
@@ -199,7 +199,7 @@ func (w *Workspace) Delete(by identity.Actor, at revision.Match) error {
 // Restore restores w within RestoreWithin. by must be the system. A live workspace stays as it is.
 func (w *Workspace) Restore(by identity.Actor) error {
 	switch {
-	case by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() && by.At.Sub(w.DeletedAt) > RestoreWithin:
+	case by.User != "" || by.Org != w.Org || (!w.DeletedAt.IsZero() && by.At.Sub(w.DeletedAt) > RestoreWithin):
 		return identity.ErrWorkspaceNotFound
 	case w.DeletedAt.IsZero():
 		return nil

@@ -71,8 +71,8 @@ func TestNewWorkspace(t *testing.T) {
 	} {
 		t.Run("slug "+slug, func(t *testing.T) {
 			_, err := account.NewWorkspace(system, nil, slug, "x")
-			if got := wrongFields(t, err); (got == nil) != ok || !ok &&
-				!slices.Equal(got, []string{"/slug invalid_format"}) {
+			if got := wrongFields(t, err); (got == nil) != ok || (!ok &&
+				!slices.Equal(got, []string{"/slug invalid_format"})) {
 				t.Errorf("wrong = %q", got)
 			}
 		})

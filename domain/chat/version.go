@@ -126,7 +126,7 @@ func (t *Template) Publish(by identity.Actor, at revision.Match, r Release) erro
 	if r.Expected != nil && *r.Expected != t.publishedID() {
 		return ErrPublishedChanged
 	}
-	if r.Version == nil && t.PromptGone || r.PromptGone {
+	if (r.Version == nil && t.PromptGone) || r.PromptGone {
 		return ErrPromptGone
 	}
 	if t.Status != StatusPublished {

@@ -115,7 +115,7 @@ func parseOriginPattern(s string) (OriginPattern, *originFault) {
 	}
 	host, wild := strings.CutPrefix(host, anyLabel)
 	anyPort := port == ":*"
-	if strings.Contains(host, "*") || strings.Contains(port, "*") && !anyPort {
+	if strings.Contains(host, "*") || (strings.Contains(port, "*") && !anyPort) {
 		return "", badWildcard
 	}
 	host, err := idna.Lookup.ToASCII(host) // IDNA as browsers do it (UTS 46, not transitional)
@@ -150,7 +150,7 @@ func parseOriginPattern(s string) (OriginPattern, *originFault) {
 func splitOrigin(s string) (scheme, host, port string, ok bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	scheme = strings.ToLower(scheme)
-	if !ok || scheme != "https" && scheme != "http" {
+	if !ok || (scheme != "https" && scheme != "http") {
 		return "", "", "", false
 	}
 	if at := strings.IndexByte(rest, ':'); at >= 0 {

@@ -97,7 +97,7 @@ func (t *Token) Admits(origin Origin) bool {
 // Usable returns an error if e cannot be embedded with that secret at this moment.
 func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	t := &e.Token
-	current := by == t.Hash || by == t.Previous && now.Before(t.PreviousUntil)
+	current := by == t.Hash || (by == t.Previous && now.Before(t.PreviousUntil))
 	if !current || t.Status(now) != Active {
 		return ErrTokenInvalid
 	}
