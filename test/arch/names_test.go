@@ -21,7 +21,7 @@ var refusedNames = wordSet(`about above across after again against along alone a
 
 // pending are the folders whose names are not nouns yet.
 var pending = []string{"adapters/rest", "adapters/sqlstore", "application/accounts", "application/chats",
-	"domain/account", "domain/chat"}
+	"application/embeds", "domain/account", "domain/chat", "domain/embed"}
 
 func wordSet(text string) map[string]bool {
 	words := map[string]bool{}
