@@ -80,7 +80,7 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 			wantMedia := map[string]string{
 				"text": "text/plain", "problem": "application/problem+json",
 			}[documented[status]]
-			if documented[status] == "" && status != "200" || wantMedia != media {
+			if (documented[status] == "" && status != "200") || wantMedia != media {
 				t.Errorf("status %s with %q is not documented", status, media)
 			}
 		})

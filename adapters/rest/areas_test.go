@@ -73,7 +73,7 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 					refused(declared.Method, variable.ReplaceAllString(declared.Path, "x"))
 				}
 			}
-			if operations < tt.operations || tt.operations == 0 && operations > 0 {
+			if operations < tt.operations || (tt.operations == 0 && operations > 0) {
 				t.Errorf("%d operations are left out", operations)
 			}
 			for _, path := range tt.pages {

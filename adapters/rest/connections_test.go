@@ -34,9 +34,9 @@ func (h *env) expectProbe(r connection.Report) {
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil).
 		MinTimes(1).MaxTimes(2) // a failed sign-in is counted, too
 	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(
-		func(_ context.Context, to ports.Target) connection.Report {
+		func(_ context.Context, target ports.Target) connection.Report {
 			for _, c := range r.Checks[:h.watched] {
-				to.Watch(c)
+				target.Watch(c)
 			}
 			return r
 		})

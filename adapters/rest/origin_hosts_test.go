@@ -16,8 +16,8 @@ func TestTwoForwardedHostsAreRefusedFromTrustedProxies(t *testing.T) {
 		r.Header["X-Forwarded-Host"] = []string{"evil.example.com", "forwarded.example.com"}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != want || want == http.StatusMisdirectedRequest &&
-			!strings.Contains(w.Body.String(), `"ambiguous_host"`) {
+		if w.Code != want ||
+			(want == http.StatusMisdirectedRequest && !strings.Contains(w.Body.String(), `"ambiguous_host"`)) {
 			t.Errorf("from %s: %d %s", remote, w.Code, w.Body)
 		}
 	}

@@ -73,8 +73,8 @@ func TestFailures(t *testing.T) {
 					failed = line
 				}
 			}
-			if tt.logged == "" && failed != "" || !strings.Contains(failed, tt.logged) || tt.logged != "" &&
-				!strings.Contains(failed, `"request_id":"r-1"`) {
+			if (tt.logged == "" && failed != "") || !strings.Contains(failed, tt.logged) || (tt.logged != "" &&
+				!strings.Contains(failed, `"request_id":"r-1"`)) {
 				t.Errorf("the log says %q, want %q under the request's id", failed, tt.logged)
 			}
 		})
@@ -182,16 +182,16 @@ func TestIdempotency(t *testing.T) {
 		}
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 			gomock.Any()).Times(2).Return(kept, true, nil)
-		stored := &prompt.Template{
+		current := &prompt.Template{
 			Resource: access.Resource{Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}, Revision: 7},
 			ID:       "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Name: "now",
 		}
-		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), stored.ID).DoAndReturn(
+		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), current.ID).DoAndReturn(
 			func(_ context.Context, by identity.Actor, _ prompt.ID) (*prompt.Template, error) {
 				if by.User != "usr_1" || by.Workspace != "wsp_1" {
 					t.Errorf("read by %+v", by)
 				}
-				return stored, nil
+				return current, nil
 			})
 		w := h.call("POST", promptsPath, body, key)
 		if w.Code != 201 || w.Header().Get("Location") != promptsPath+"/x" ||
@@ -199,7 +199,7 @@ func TestIdempotency(t *testing.T) {
 			!strings.HasPrefix(w.Header().Get("Etag"), `"7-`) || !strings.Contains(w.Body.String(), `"name":"now"`) {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
-		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), stored.ID).Return(nil, prompt.ErrNotFound)
+		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), current.ID).Return(nil, prompt.ErrNotFound)
 		if w := h.call("POST", promptsPath, body, key); w.Code != 409 ||
 			!strings.Contains(w.Body.String(), "idempotency_answer_erased") {
 			t.Errorf("%d %s", w.Code, w.Body)

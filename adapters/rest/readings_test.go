@@ -75,7 +75,7 @@ func TestEqualRequestsAtTheSameTimeReadTheirAnswerOnce(t *testing.T) {
 				if tt.failing {
 					want = 3
 				}
-				if n := reads.Load(); n != tt.reads && tt.reads != 0 || answered.Load() != want {
+				if n := reads.Load(); (n != tt.reads && tt.reads != 0) || answered.Load() != want {
 					t.Errorf("%d reads, want %d; %d answers", n, tt.reads, answered.Load())
 				}
 				if w := h.call("GET", path, ""); w.Code != http.StatusOK { // it waits for no other

@@ -283,8 +283,8 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 // plainSealer leaves cursors in the clear.
 type plainSealer struct{}
 
-func (plainSealer) Seal(plain, _ []byte) ([]byte, error)  { return plain, nil }
-func (plainSealer) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
+func (plainSealer) Seal(plain, _ []byte) ([]byte, error)      { return plain, nil }
+func (plainSealer) Open(ciphertext, _ []byte) ([]byte, error) { return ciphertext, nil }
 
 func TestChangesOfASource(t *testing.T) {
 	change := func(t *testing.T, s *source.Source) *env {
@@ -344,15 +344,15 @@ func TestJobsOfASource(t *testing.T) {
 	s := madeSource(t)
 	h := newEnv(t)
 	h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID).Return(s, nil)
-	at := fixture.At
+	now := fixture.At
 	entry := func(state job.State, failure string, started, ended time.Time) job.Entry {
-		return job.Entry{Job: job.Job{ID: "job_1", Kind: source.RefreshJob, Due: at, CreatedAt: at, Attempt: 1},
+		return job.Entry{Job: job.Job{ID: "job_1", Kind: source.RefreshJob, Due: now, CreatedAt: now, Attempt: 1},
 			State: state, Failure: failure, StartedAt: started, EndedAt: ended}
 	}
 	h.jobs.EXPECT().History(gomock.Any(), identity.WorkspaceID("wsp_1"), string(s.ID),
 		page.Query{Limit: 20}).Return(page.Of[job.Entry]{Items: []job.Entry{
-		entry(job.Queued, "", time.Time{}, time.Time{}), entry(job.Running, "", at, time.Time{}),
-		entry(job.Failed, "auth_failed", at, at),
+		entry(job.Queued, "", time.Time{}, time.Time{}), entry(job.Running, "", now, time.Time{}),
+		entry(job.Failed, "auth_failed", now, now),
 	}}, nil)
 	got := body(t, h, h.call("GET", sourcesPath+"/"+string(s.ID)+"/jobs", ""))
 	var shown []string

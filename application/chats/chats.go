@@ -21,7 +21,7 @@ import (
 type Registries func(identity.OrgID) *chat.Registry
 
 // MailInvitation mails the link of a committed invitation, and returns whether a mail server accepted it.
-type MailInvitation func(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) bool
+type MailInvitation func(ctx context.Context, i *account.Invitation, ws *account.Workspace, url string) bool
 
 // Service holds the use cases, one method each.
 type Service struct {
@@ -61,8 +61,8 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 
 // Create creates a template that by owns.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
-	err = s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
-		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: seen}
+	err = s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, isSeen bool) ([]quota.Kind, error) {
+		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: isSeen}
 		if facts.ReplyUsable, err = usableReply(ctx, tx, by, d.Reply); err != nil {
 			return nil, err
 		}
@@ -83,13 +83,13 @@ type Imported struct {
 // Import creates a template that by owns, and attaches its workflows.
 func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (t *chat.Template, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		within := *s
-		within.atomic, within.chats = tx.Atomic, tx.Chats
-		if t, err = within.Create(ctx, by, in.Draft); err != nil {
+		bound := *s
+		bound.atomic, bound.chats = tx.Atomic, tx.Chats
+		if t, err = bound.Create(ctx, by, in.Draft); err != nil {
 			return err
 		}
 		for _, w := range in.Workflows {
-			if t, _, _, err = within.AttachWorkflow(ctx, by, t.ID, w); err != nil {
+			if t, _, _, err = bound.AttachWorkflow(ctx, by, t.ID, w); err != nil {
 				return err
 			}
 		}
@@ -101,22 +101,22 @@ func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (t
 // Copy creates a draft like that of a template, in the same workspace. by owns it.
 func (s *Service) Copy(
 	ctx context.Context, by identity.Actor, id chat.ID, c chat.Copying,
-) (made *chat.Template, err error) {
+) (duplicate *chat.Template, err error) {
 	from, err := s.Inside(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
-	err = s.withPromptLocked(ctx, by, from.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
-		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: seen}
+	err = s.withPromptLocked(ctx, by, from.Prompt, func(tx ports.Stores, isSeen bool) ([]quota.Kind, error) {
+		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: isSeen}
 		if facts.ReplyUsable, err = usableReply(ctx, tx, by, from.Reply); err != nil {
 			return nil, err
 		}
-		if made, err = from.Copy(by, c, facts); err != nil {
+		if duplicate, err = from.Copy(by, c, facts); err != nil {
 			return nil, err
 		}
-		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, made)
+		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, duplicate)
 	})
-	return made, err
+	return duplicate, err
 }
 
 // Get returns a template.
@@ -129,26 +129,26 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 }
 
 // Change changes a template's own fields, or transfers it to another owner.
-func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match,
+func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, match revision.Match,
 	c chat.Changes) (t *chat.Template, err error) {
 	facts := chat.Facts{Registry: s.deps.Registries(by.Org)}
-	var wanted chat.Prompt
+	var ref chat.Prompt
 	if c.Prompt != nil {
-		wanted = *c.Prompt
+		ref = *c.Prompt
 	}
-	err = s.withPromptLocked(ctx, by, wanted, func(tx ports.Stores, seen bool) (kinds []quota.Kind, err error) {
-		facts.PromptSeen = seen
+	err = s.withPromptLocked(ctx, by, ref, func(tx ports.Stores, isSeen bool) (kinds []quota.Kind, err error) {
+		facts.PromptSeen = isSeen
 		if c.Reply != nil {
 			if facts.ReplyUsable, err = usableReply(ctx, tx, by, *c.Reply); err != nil {
 				return nil, err
 			}
 		}
 		change := func(t *chat.Template) error {
-			before := t.Content.Size()
-			err := t.Change(by, at, c, facts)
+			size := t.Content.Size()
+			err := t.Change(by, match, c, facts)
 			kinds = nil
 			// A workspace above its quota can still change what it has.
-			if t.Content.Size() > before || t.NewVersion != nil {
+			if t.Content.Size() > size || t.NewVersion != nil {
 				kinds = []quota.Kind{quota.StorageBytes}
 			}
 			return err
@@ -171,23 +171,23 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 // concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds that do returns is
 // exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before the transaction starts.
 func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt,
-	do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
+	act func(tx ports.Stores, isSeen bool) ([]quota.Kind, error)) error {
 	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return err
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		seen := false
+		isSeen := false
 		if ref := p.Version(); ref != (prompt.Ref{}) {
 			t, v, err := tx.Prompts.Lock(ctx, by, p.Template, ref)
 			switch {
 			case err == nil:
-				seen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
+				isSeen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
 			case !errors.Is(err, prompt.ErrNotFound):
 				return err
 			}
 		}
-		kinds, err := do(tx, seen)
+		kinds, err := act(tx, isSeen)
 		if err != nil {
 			return err
 		}
@@ -197,28 +197,28 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 
 // Delete hides a template; Restore restores it. Members who have not accepted are removed permanently, and their
 // invitations to the workspace end unless they have another purpose.
-func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match) error {
+func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, match revision.Match) error {
 	// The workspace is locked before the template, as in invite: no one is invited meanwhile.
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Workspaces.Lock(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
-		waiting, err := tx.Chats.Waiting(ctx, by.Workspace, id)
+		invitees, err := tx.Chats.Waiting(ctx, by.Workspace, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Chats.UpdateFor(ctx, by, id, waiting, func(t *chat.Template, p []chat.Party) error {
-			if err := t.Delete(by, at); err != nil {
+		if _, err := tx.Chats.UpdateFor(ctx, by, id, invitees, func(t *chat.Template, p []chat.Party) error {
+			if err := t.Delete(by, match); err != nil {
 				return err
 			}
-			for _, invited := range p {
-				t.Disinvite(by, invited)
+			for _, invitee := range p {
+				t.Disinvite(by, invitee)
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
-		for _, user := range waiting {
+		for _, user := range invitees {
 			if err := endUnusedInvitation(ctx, tx, by, user); err != nil {
 				return err
 			}
@@ -229,32 +229,32 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at 
 
 // Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	var restored *chat.Template
+	var template *chat.Template
 	err := s.withPromptLocked(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
-		restored, err = tx.Chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Restore(by) })
+		template, err = tx.Chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Restore(by) })
 		return []quota.Kind{quota.ChatTemplates}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return restored, nil
+	return template, nil
 }
 
 // AttachWorkflow attaches a workflow of the registry. attached is false if it was attached already.
 func (s *Service) AttachWorkflow(
 	ctx context.Context, by identity.Actor, id chat.ID, workflow string,
-) (t *chat.Template, w chat.Workflow, attached bool, err error) {
+) (t *chat.Template, w chat.Workflow, isAttached bool, err error) {
 	t, err = s.chats.Update(ctx, by, id, func(t *chat.Template) error {
-		w, attached, err = t.Attach(by, workflow, s.deps.Registries(by.Org))
+		w, isAttached, err = t.Attach(by, workflow, s.deps.Registries(by.Org))
 		return err
 	})
-	return t, w, attached, err
+	return t, w, isAttached, err
 }
 
 // DetachWorkflow removes a workflow.
-func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match,
+func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, match revision.Match,
 	workflow string) error {
-	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
+	_, err := s.chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Detach(by, match, workflow) })
 	return err
 }
 

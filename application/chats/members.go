@@ -94,8 +94,8 @@ func (s *Service) invite(
 			}); err != nil {
 			return err
 		}
-		reserved := out.Invitation.ID.Reserved()
-		_, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{reserved},
+		placeholder := out.Invitation.ID.Reserved()
+		_, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{placeholder},
 			func(t *chat.Template, p []chat.Party) error {
 				out.Again = p[0].Member != nil
 				out.Member, err = t.Invite(by, p[0], g)
@@ -118,9 +118,9 @@ func (s *Service) invite(
 
 // ChangeMember changes a member's role.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID,
-	at revision.Match, to access.Role) (m chat.Member, err error) {
+	match revision.Match, role access.Role) (m chat.Member, err error) {
 	_, err = s.chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
-		m, err = t.ChangeMember(by, at, p[0], to)
+		m, err = t.ChangeMember(by, match, p[0], role)
 		return err
 	})
 	return m, err
@@ -129,10 +129,10 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.I
 // RemoveMember ends a membership. Every member may end their own. If the member's workspace invitation
 // was made only for this template, it ends too.
 func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID,
-	at revision.Match) error {
+	match revision.Match) error {
 	remove := func(chats ports.Chats) (m chat.Member, err error) {
 		_, err = chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
-			m, err = t.Remove(by, at, p[0])
+			m, err = t.Remove(by, match, p[0])
 			return err
 		})
 		return m, err
@@ -162,7 +162,7 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 // members of the workspace. The invitations of invited members who are removed end, as in RemoveMember.
 func (s *Service) ChangeMembers(
 	ctx context.Context, by identity.Actor, id chat.ID, grants []chat.Grant,
-) (changed []chat.MemberChanged, err error) {
+) (changes []chat.MemberChanged, err error) {
 	t, err := s.chats.Get(ctx, by, id)
 	if err == nil {
 		err = t.Allow(by, access.Manager) // before the addresses are looked up
@@ -183,12 +183,12 @@ func (s *Service) ChangeMembers(
 			return err
 		}
 		if _, err := tx.Chats.UpdateFor(ctx, by, id, users, func(t *chat.Template, p []chat.Party) (err error) {
-			changed, err = t.ChangeMembers(by, p, grants)
+			changes, err = t.ChangeMembers(by, p, grants)
 			return err
 		}); err != nil {
 			return err
 		}
-		for _, c := range changed {
+		for _, c := range changes {
 			if c.Action != chat.MemberRemoved || !c.Member.Invited {
 				continue
 			}
@@ -198,7 +198,7 @@ func (s *Service) ChangeMembers(
 		}
 		return nil
 	})
-	return changed, err
+	return changes, err
 }
 
 // named returns the users of grants, in their order.

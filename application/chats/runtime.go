@@ -13,7 +13,7 @@ import (
 )
 
 // ExpandPrompt returns a version as its readers get it, with the texts of its includes.
-type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, of *prompt.Reading,
+type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error)
 
 // Runtime is what a program needs to run a chat.
@@ -27,9 +27,9 @@ type Runtime struct {
 // out have the values that the template's reply gives them. Requires the editor role, since it shows the instructions.
 // Returns chat.ErrPromptGone if the prompt or its version no longer exists.
 func (s *Service) Runtime(
-	ctx context.Context, by identity.Actor, of chat.ID, values map[string]any,
+	ctx context.Context, by identity.Actor, template chat.ID, values map[string]any,
 ) (*Runtime, error) {
-	t, err := s.chats.Get(ctx, by, of)
+	t, err := s.chats.Get(ctx, by, template)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +38,10 @@ func (s *Service) Runtime(
 	}
 	// The chat's editors see its instructions, whatever they see of the prompt that holds them.
 	system := identity.System(by.Org, by.Workspace, "chat runtime", by.At)
-	served := *t
-	served.Content = t.Served()
-	out := &Runtime{Template: &served}
-	out.Version, out.Effective, err = s.instructions(ctx, system, &served, values)
+	view := *t
+	view.Content = t.Served()
+	out := &Runtime{Template: &view}
+	out.Version, out.Effective, err = s.instructions(ctx, system, &view, values)
 	return out, err
 }
 

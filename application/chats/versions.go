@@ -71,13 +71,13 @@ type Compared struct{ Against, Version *chat.Version }
 
 // Compare returns two versions of a template.
 func (s *Service) Compare(
-	ctx context.Context, by identity.Actor, id chat.ID, against, ref chat.VersionRef,
+	ctx context.Context, by identity.Actor, id chat.ID, base, ref chat.VersionRef,
 ) (out Compared, err error) {
 	t, err := s.Inside(ctx, by, id)
 	if err != nil {
 		return out, err
 	}
-	if out.Against, err = s.version(ctx, t, against); err != nil {
+	if out.Against, err = s.version(ctx, t, base); err != nil {
 		return out, err
 	}
 	out.Version, err = s.version(ctx, t, ref)
@@ -87,7 +87,7 @@ func (s *Service) Compare(
 // Publish makes a version of a template the one that embedded chats and runtimes get. The draft becomes a version
 // first, unless it is the same as the published one.
 func (s *Service) Publish(
-	ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, ref chat.VersionRef, r chat.Release,
+	ctx context.Context, by identity.Actor, id chat.ID, match revision.Match, ref chat.VersionRef, r chat.Release,
 ) (t *chat.Template, err error) {
 	found, err := s.chats.Get(ctx, by, id)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) Publish(
 				return err
 			}
 		}
-		publish := func(t *chat.Template) error { return t.Publish(by, at, r) }
+		publish := func(t *chat.Template) error { return t.Publish(by, match, r) }
 		if t, err = tx.Chats.Update(ctx, by, id, publish); err != nil {
 			return err
 		}

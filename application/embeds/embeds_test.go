@@ -59,12 +59,12 @@ func newEmbedService(t *testing.T) *embedService {
 	s.token, s.secret = *token, made
 	// The sealed text contains the plain text and its associated data, so that tests can inspect them.
 	s.sealer.EXPECT().Seal(gomock.Any(),
-		gomock.Any()).AnyTimes().DoAndReturn(func(plain, associated []byte) ([]byte, error) {
-		return []byte(string(associated) + "|" + string(plain)), nil
+		gomock.Any()).AnyTimes().DoAndReturn(func(plain, context []byte) ([]byte, error) {
+		return []byte(string(context) + "|" + string(plain)), nil
 	})
 	s.sealer.EXPECT().Open(gomock.Any(),
-		gomock.Any()).AnyTimes().DoAndReturn(func(sealed, associated []byte) ([]byte, error) {
-		if plain, ok := strings.CutPrefix(string(sealed), string(associated)+"|"); ok {
+		gomock.Any()).AnyTimes().DoAndReturn(func(ciphertext, context []byte) ([]byte, error) {
+		if plain, ok := strings.CutPrefix(string(ciphertext), string(context)+"|"); ok {
 			return []byte(plain), nil
 		}
 		return nil, errors.New("not sealed for this")

@@ -16,9 +16,9 @@ import (
 // Preview opens a session in which Atrium's own page shows the draft of a template. Requires the viewer role. It lasts
 // embed.PreviewLifetime, and ends with by's credential, which proof identifies, and by's access to the template.
 func (s *Service) Preview(
-	ctx context.Context, by identity.Actor, proof account.Proof, of chat.ID,
+	ctx context.Context, by identity.Actor, proof account.Proof, template chat.ID,
 ) (*Session, error) {
-	t, err := s.chats.Get(ctx, by, of)
+	t, err := s.chats.Get(ctx, by, template)
 	if err != nil {
 		return nil, err
 	}

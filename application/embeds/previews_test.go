@@ -34,8 +34,8 @@ func preview(t *testing.T, s *replyStage) (*chat.Template, string) {
 var annsKey = account.Proof{Key: secret.Hash{1}, Workspace: "acme"}
 
 // own is a visit of Atrium's own page while the key of ann is valid.
-func own(at time.Time) embeds.Visit {
-	return embeds.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: at,
+func own(now time.Time) embeds.Visit {
+	return embeds.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: now,
 		Caller: func(p account.Proof) (identity.Actor, error) {
 			if p != annsKey {
 				return identity.Actor{}, identity.ErrUnauthenticated

@@ -17,7 +17,7 @@ import (
 // UseConnection calls do with the readable credential of a connection, whose kind it also checks against what the org
 // offers. The context of do ends when the credential is replaced or revoked.
 type UseConnection func(ctx context.Context, by identity.Actor, id connection.ID,
-	do func(context.Context, ports.Warehouse, ports.Target) error) error
+	call func(context.Context, ports.Warehouse, ports.Target) error) error
 
 // Repliers are the adapters that ask an organisation's endpoints, by the kind of their connection.
 type Repliers map[connection.Kind]ports.Replier
@@ -74,11 +74,11 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 	if err != nil {
 		return nil, err
 	}
-	served := *t
+	view := *t
 	if pass.Draft == "" {
-		served.Content = t.Served()
+		view.Content = t.Served()
 	}
-	t = &served
+	t = &view
 	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, request: ports.ReplyRequest{
 		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
 		Signed: pass.Signed,
@@ -95,8 +95,8 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 	if pass.Draft != "" {
 		return a, nil
 	}
-	counted, err := s.counts.take(ctx, &e.Token, v, pass)
-	if err == nil && !counted {
+	isCounted, err := s.counts.take(ctx, &e.Token, v, pass)
+	if err == nil && !isCounted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		err = embed.ErrDailyReplies.WithRetryAfter(tomorrow.Sub(v.At))
 	}
@@ -111,16 +111,16 @@ func (a *Asking) Connection() connection.ID { return a.reply.Connection }
 
 // Answer relays the message, and passes each piece of the reply to each. Errors are a embed.ReplyFailure with a cause
 // for the log, the error of each, or the context's.
-func (a *Asking) Answer(ctx context.Context, each func(text string) error) error {
+func (a *Asking) Answer(ctx context.Context, yield func(text string) error) error {
 	err := a.replies.use(ctx, a.by, a.reply.Connection,
-		func(ctx context.Context, _ ports.Warehouse, to ports.Target) error {
-			replier, ok := a.replies.repliers[to.Credential.Kind()]
-			if !ok || to.Credential.Kind() != a.reply.Needs() {
+		func(ctx context.Context, _ ports.Warehouse, target ports.Target) error {
+			replier, ok := a.replies.repliers[target.Credential.Kind()]
+			if !ok || target.Credential.Kind() != a.reply.Needs() {
 				return errors.New("the connection is of another kind")
 			}
-			return replier.Reply(ctx, to, a.request, each)
+			return replier.Reply(ctx, target, a.request, yield)
 		})
-	if _, known := errors.AsType[embed.ReplyFailure](err); err != nil && !known && ctx.Err() == nil {
+	if _, isKnown := errors.AsType[embed.ReplyFailure](err); err != nil && !isKnown && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", embed.ReplyFailed, err)
 	}
 	return err

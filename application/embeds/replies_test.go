@@ -90,12 +90,12 @@ func TestAMessageIsAnswered(t *testing.T) {
 	asking, err := s.ask(ctx, chat.Content{Instructions: "Be brief"})
 	wantErr(t, err, nil)
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, each func(string) error) error {
+		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, handle func(string) error) error {
 			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
 				r.Origin != embedSite || r.Model != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
 				t.Errorf("%+v", r)
 			}
-			return each("There.")
+			return handle("There.")
 		})
 	got := ""
 	wantErr(t, asking.Answer(ctx, func(text string) error { got += text; return nil }), nil)

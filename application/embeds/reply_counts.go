@@ -60,11 +60,11 @@ func (c *replyCounts) most(t *embed.Token, recipient replyTo, day embed.Day) int
 	if c.day != day || c.taken == nil {
 		c.day, c.taken = day, map[replyTo]int{}
 	}
-	own := c.taken[recipient]
-	if own >= max(maxOwnReplies, t.RepliesPerDay/10) {
+	pending := c.taken[recipient]
+	if pending >= max(maxOwnReplies, t.RepliesPerDay/10) {
 		return t.RepliesPerDay - t.RepliesPerDay/2
 	}
-	if own > 0 || len(c.taken) < maxPending {
+	if pending > 0 || len(c.taken) < maxPending {
 		c.taken[recipient]++
 	}
 	return t.RepliesPerDay
@@ -83,43 +83,43 @@ func (c *replyCounts) take(
 	if ok {
 		return true, nil
 	}
-	got, err := c.store.Count(ctx, t.Org, t.ID, pass.Origin, day, n, key.most)
-	if err != nil || got == 0 {
+	granted, err := c.store.Count(ctx, t.Org, t.ID, pass.Origin, day, n, key.most)
+	if err != nil || granted == 0 {
 		return false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.reserved[key]; known != nil {
-		known.remaining += got - 1
-	} else if got > 1 {
-		c.reserved[key] = &counted{remaining: got - 1, block: got, at: now}
+	if count := c.reserved[key]; count != nil {
+		count.remaining += granted - 1
+	} else if granted > 1 {
+		c.reserved[key] = &counted{remaining: granted - 1, block: granted, at: now}
 	}
 	return true, nil
 }
 
 // begin takes one of the reserved replies, or returns how many to reserve.
-func (c *replyCounts) begin(key countedFor, at time.Time) (n int, ok bool) {
+func (c *replyCounts) begin(key countedFor, now time.Time) (n int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.reserved[key]
-	if known == nil {
+	count := c.reserved[key]
+	if count == nil {
 		if len(c.reserved) >= maxPending { // the others are counted one by one
 			return 1, false
 		}
-		known = &counted{}
-		c.reserved[key] = known
+		count = &counted{}
+		c.reserved[key] = count
 	}
-	if known.remaining > 0 {
-		known.remaining--
+	if count.remaining > 0 {
+		count.remaining--
 		return 0, true
 	}
-	if at.Sub(known.at) > busy {
-		known.block = 1
+	if now.Sub(count.at) > busy {
+		count.block = 1
 	} else {
-		known.block = min(2*known.block, maxAhead)
+		count.block = min(2*count.block, maxAhead)
 	}
-	known.at = at
-	return known.block, false
+	count.at = now
+	return count.block, false
 }
 
 // Flush returns unused reservations.
@@ -129,16 +129,16 @@ func (s *Replies) Flush(ctx context.Context) error {
 	ahead := c.reserved
 	c.reserved = map[countedFor]*counted{}
 	c.mu.Unlock()
-	var failed []error
-	for key, known := range ahead {
-		if known.remaining == 0 {
+	var errs []error
+	for key, count := range ahead {
+		if count.remaining == 0 {
 			continue
 		}
-		if err := c.store.Return(ctx, key.org, key.token, key.origin, key.day, known.remaining); err != nil {
-			failed = append(failed, err) // they stay counted, so the daily limit holds
+		if err := c.store.Return(ctx, key.org, key.token, key.origin, key.day, count.remaining); err != nil {
+			errs = append(errs, err) // they stay counted, so the daily limit holds
 		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // Run flushes until ctx ends, and reports errors.

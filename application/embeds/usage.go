@@ -43,31 +43,31 @@ func NewUsage(s ports.EmbedUses) *Usage {
 }
 
 // Session counts a session that a page of origin opened.
-func (u *Usage) Session(t *embed.Token, origin embed.Origin, at time.Time) {
-	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(at), origin}, embed.Counts{Sessions: 1})
+func (u *Usage) Session(t *embed.Token, origin embed.Origin, now time.Time) {
+	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(now), origin}, embed.Counts{Sessions: 1})
 }
 
 // Refusal counts a call from a page of origin that was refused.
-func (u *Usage) Refusal(t *embed.Token, origin embed.Origin, at time.Time) {
-	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(at), origin}, embed.Counts{Refusals: 1})
+func (u *Usage) Refusal(t *embed.Token, origin embed.Origin, now time.Time) {
+	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(now), origin}, embed.Counts{Refusals: 1})
 }
 
-func (u *Usage) add(of usedToken, by usedBy, n embed.Counts) {
+func (u *Usage) add(key usedToken, by usedBy, n embed.Counts) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	counts, known := u.pending[of][by]
-	if !known {
+	counts, isKnown := u.pending[key][by]
+	if !isKnown {
 		if u.size >= maxPending {
 			return
 		}
 		u.size++
 	}
-	if u.pending[of] == nil {
-		u.pending[of] = map[usedBy]embed.Counts{}
+	if u.pending[key] == nil {
+		u.pending[key] = map[usedBy]embed.Counts{}
 	}
 	counts.Sessions += n.Sessions
 	counts.Refusals += n.Refusals
-	u.pending[of][by] = counts
+	u.pending[key][by] = counts
 }
 
 // Flush writes the counts. Those that could not be written stay for the next call.
@@ -76,20 +76,20 @@ func (u *Usage) Flush(ctx context.Context) error {
 	pending := u.pending
 	u.pending, u.size = map[usedToken]map[usedBy]embed.Counts{}, 0
 	u.mu.Unlock()
-	var failed []error
-	for of, used := range pending {
-		uses := make([]embed.Use, 0, len(used))
-		for by, counts := range used {
+	var errs []error
+	for key, byDay := range pending {
+		uses := make([]embed.Use, 0, len(byDay))
+		for by, counts := range byDay {
 			uses = append(uses, embed.Use{Day: by.day, Origin: by.origin, Counts: counts})
 		}
-		if err := u.store.Add(ctx, of.org, of.id, uses); err != nil {
-			failed = append(failed, err)
-			for by, counts := range used {
-				u.add(of, by, counts)
+		if err := u.store.Add(ctx, key.org, key.id, uses); err != nil {
+			errs = append(errs, err)
+			for by, counts := range byDay {
+				u.add(key, by, counts)
 			}
 		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // Run writes the counts until ctx ends, and reports errors.
@@ -115,9 +115,9 @@ func flushEach(ctx context.Context, act func(context.Context) error, report func
 // Usage returns how often a token of a template was used from one day to another, both included: by day, latest first,
 // and origin. Requires the manager role. Returns embed.ErrUsageRange if these are not 1 to 90 days.
 func (s *Service) Usage(
-	ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID, from, to embed.Day,
+	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, from, to embed.Day,
 ) ([]embed.Use, error) {
-	if _, err := s.Get(ctx, by, of, id); err != nil {
+	if _, err := s.Get(ctx, by, template, id); err != nil {
 		return nil, err
 	}
 	if from > to || to-from >= embed.UsageDays {

@@ -36,7 +36,7 @@ type Visit struct {
 }
 
 // Limit counts a call against the limits of a token. It returns an error if one of them is reached.
-type Limit func(t *embed.Token, of embed.Counted) error
+type Limit func(t *embed.Token, count embed.Counted) error
 
 // SessionRequest is what a page sends to open a session.
 type SessionRequest struct {
@@ -87,15 +87,15 @@ func (s *Service) OpenSession(ctx context.Context, v Visit, r SessionRequest, li
 	if err != nil {
 		return nil, err
 	}
-	signed, counted := s.vouched(&e.Token, r, v.At), embed.Counted{}
-	if signed {
-		counted.Visitor = r.Visitor
+	isSigned, count := s.vouched(&e.Token, r, v.At), embed.Counted{}
+	if isSigned {
+		count.Visitor = r.Visitor
 	}
-	if err := limit(&e.Token, counted); err != nil {
+	if err := limit(&e.Token, count); err != nil {
 		return nil, err
 	}
-	origin, framed := v.Origin, r.Ticket != ""
-	if framed {
+	origin, isFramed := v.Origin, r.Ticket != ""
+	if isFramed {
 		ticket, ok, err := s.open(v, ticketPrefix, r.Ticket)
 		switch {
 		case err != nil:
@@ -107,14 +107,14 @@ func (s *Service) OpenSession(ctx context.Context, v Visit, r SessionRequest, li
 		}
 		origin = ticket.Origin
 	}
-	pass, err := e.Session(by, origin, framed, r.Visitor, v.At)
-	if err == nil && r.Signature != "" && !signed {
+	pass, err := e.Session(by, origin, isFramed, r.Visitor, v.At)
+	if err == nil && r.Signature != "" && !isSigned {
 		err = embed.ErrVisitorSignature // and not as if it were missing: the site would not notice
 	}
 	if err != nil {
 		return nil, err
 	}
-	pass.Signed = signed
+	pass.Signed = isSigned
 	text, err := s.seal(v.Org, sessionPrefix, pass)
 	if err != nil {
 		return nil, err
@@ -128,8 +128,8 @@ func (s *Service) vouched(t *embed.Token, r SessionRequest, now time.Time) bool 
 	if r.Signature == "" {
 		return false
 	}
-	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) || (now.Before(t.PreviousUntil) &&
-		embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now))
+	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) ||
+		(now.Before(t.PreviousUntil) && embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now))
 }
 
 // embedding returns what a token's secret opens.
@@ -258,24 +258,24 @@ func (s *Service) seal(org identity.OrgID, prefix string, p embed.Pass) (secret.
 	if err != nil {
 		return secret.String{}, err
 	}
-	sealed, err := s.passes.sealerFor(prefix).Seal(plain, associated(org, prefix))
+	ciphertext, err := s.passes.sealerFor(prefix).Seal(plain, associated(org, prefix))
 	if err != nil {
 		return secret.String{}, err
 	}
-	return secret.New(prefix + base64.RawURLEncoding.EncodeToString(sealed)), nil
+	return secret.New(prefix + base64.RawURLEncoding.EncodeToString(ciphertext)), nil
 }
 
 // open reads a pass that seal created for the same org and purpose, and that has not expired.
 func (s *Service) open(v Visit, prefix, text string) (p embed.Pass, ok bool, err error) {
-	encoded, ok := strings.CutPrefix(text, prefix)
+	value, ok := strings.CutPrefix(text, prefix)
 	if !ok {
 		return p, false, nil
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(encoded)
+	ciphertext, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil {
 		return p, false, nil //nolint:nilerr // an invalid pass is not an internal error
 	}
-	plain, err := s.passes.sealerFor(prefix).Open(sealed, associated(v.Org, prefix))
+	plain, err := s.passes.sealerFor(prefix).Open(ciphertext, associated(v.Org, prefix))
 	if err != nil {
 		return p, false, nil //nolint:nilerr // the same
 	}

@@ -25,16 +25,16 @@ func (t *Template) Allow(by identity.Actor, need access.Role) error {
 }
 
 // allow is Allow for a change, which may be conditional on certain revisions.
-func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match) error {
+func (t *Template) allow(by identity.Actor, need access.Role, match revision.Match) error {
 	if err := t.Allow(by, need); err != nil {
 		return err
 	}
-	return at.Check(t.Revision)
+	return match.Check(t.Revision)
 }
 
 // Delete hides t from everyone. It can be restored for RestoreWithin.
-func (t *Template) Delete(by identity.Actor, at revision.Match) error {
-	return t.Resource.Delete(by, t.object(), at)
+func (t *Template) Delete(by identity.Actor, match revision.Match) error {
+	return t.Resource.Delete(by, t.object(), match)
 }
 
 // Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the

@@ -30,61 +30,61 @@ const (
 
 // check returns all errors in the fields of t that do not depend on the registry. A stored name (not renamed) is not
 // checked.
-func (t *Template) check(renamed bool) error {
-	var wrong fault.Fields
+func (t *Template) check(isRenamed bool) error {
+	var errs fault.Fields
 	switch n := utf8.RuneCountInString(t.Name); {
-	case !renamed:
+	case !isRenamed:
 	case n == 0:
-		wrong.Add("/name", "too_short", "Must not be empty.")
+		errs.Add("/name", "too_short", "Must not be empty.")
 	case n > maxName:
-		wrong.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
+		errs.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
 	case t.Name != strings.TrimSpace(t.Name) || naming.Deceptive(t.Name):
-		wrong.Add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
+		errs.Add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
 	}
-	wrong.AddText("/description", t.Description, maxDescription)
-	wrong.AddText("/greeting", t.Greeting, maxGreeting)
+	errs.AddText("/description", t.Description, maxDescription)
+	errs.AddText("/greeting", t.Greeting, maxGreeting)
 	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
-		wrong.Add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
+		errs.Add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
 	}
 	if len(t.Instructions) > maxInstructions {
-		wrong.Add("/instructions", "too_long", "Must take at most 64 KiB.")
+		errs.Add("/instructions", "too_long", "Must take at most 64 KiB.")
 	}
-	wrong.AddCharacters("/instructions", t.Instructions)
-	t.checkPrompt(&wrong)
-	checkSelected(&wrong, "/agents", t.Agents, maxAgents)
-	checkSelected(&wrong, "/tools", t.Tools, maxTools)
-	checkIDs(&wrong, "/capabilities", t.Capabilities, maxCapabilities,
+	errs.AddCharacters("/instructions", t.Instructions)
+	t.checkPrompt(&errs)
+	checkSelected(&errs, "/agents", t.Agents, maxAgents)
+	checkSelected(&errs, "/tools", t.Tools, maxTools)
+	checkIDs(&errs, "/capabilities", t.Capabilities, maxCapabilities,
 		func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
 	if len(t.Starters) > maxStarters {
-		wrong.Add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
+		errs.Add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
 	}
 	for i, s := range t.Starters {
 		pointer := fmt.Sprintf("/conversation_starters/%d", i)
 		if s == "" {
-			wrong.Add(pointer, "too_short", "Must not be empty.")
+			errs.Add(pointer, "too_short", "Must not be empty.")
 		}
-		wrong.AddText(pointer, s, maxStarter)
+		errs.AddText(pointer, s, maxStarter)
 	}
 	if len(t.Metadata) > maxMetadata {
-		wrong.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+		errs.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}
-	t.Reply.check(&wrong)
-	t.Theme.Check(&wrong, "/theme")
+	t.Reply.check(&errs)
+	t.Theme.Check(&errs, "/theme")
 	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
-		wrong.Add("/status", "not_allowed_value", "Must be draft, published or disabled.")
+		errs.Add("/status", "not_allowed_value", "Must be draft, published or disabled.")
 	}
-	t.Visibility.Check(&wrong)
-	return wrong.Err()
+	t.Visibility.Check(&errs)
+	return errs.Err()
 }
 
-func (t *Template) checkPrompt(wrong *fault.Fields) {
+func (t *Template) checkPrompt(errs *fault.Fields) {
 	switch p := t.Prompt; {
 	case p == Prompt{}:
 	case t.Instructions != "":
-		wrong.Add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
+		errs.Add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
 	// uses are found by text, so v01 is not accepted
 	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"):
-		wrong.Add("/prompt/ref", "invalid_format",
+		errs.Add("/prompt/ref", "invalid_format",
 			"Must be active, previous, latest, v and a number, a label, or a version's id.")
 	}
 }
@@ -92,30 +92,30 @@ func (t *Template) checkPrompt(wrong *fault.Fields) {
 // check checks the items of c that before does not have against the registry, and a prompt against what the caller
 // may see. An item that keeps its configuration is not checked, because the registry may have changed since. check
 // returns all errors at once, under the code of the first.
-func (f Facts) check(before, c Content, newPrompt, newReply bool) error {
-	var wrong fault.Fields
-	checkOffered(&wrong, "/agents", before.Agents, c.Agents, f.Registry.Agents)
-	checkOffered(&wrong, "/tools", before.Tools, c.Tools, f.Registry.Tools)
+func (f Facts) check(previous, c Content, newPrompt, newReply bool) error {
+	var errs fault.Fields
+	checkOffered(&errs, "/agents", previous.Agents, c.Agents, f.Registry.Agents)
+	checkOffered(&errs, "/tools", previous.Tools, c.Tools, f.Registry.Tools)
 	for i, id := range c.Capabilities {
-		if !slices.Contains(before.Capabilities, id) {
-			checkItem(&wrong, fmt.Sprintf("/capabilities/%d", i), id, f.Registry.Capabilities)
+		if !slices.Contains(previous.Capabilities, id) {
+			checkItem(&errs, fmt.Sprintf("/capabilities/%d", i), id, f.Registry.Capabilities)
 		}
 	}
 	if newPrompt && !f.PromptSeen {
-		wrong.Add("/prompt", ErrPromptUnavailable.Code, ErrPromptUnavailable.Detail)
+		errs.Add("/prompt", ErrPromptUnavailable.Code, ErrPromptUnavailable.Detail)
 	}
 	if newReply && !f.ReplyUsable {
-		wrong.Add("/reply/connection_id", ErrReplyConnection.Code, ErrReplyConnection.Detail)
+		errs.Add("/reply/connection_id", ErrReplyConnection.Code, ErrReplyConnection.Detail)
 	}
-	if len(wrong) == 0 {
+	if len(errs) == 0 {
 		return nil
 	}
 	for _, err := range []*fault.Error{ErrUnknownItem, ErrInvalidConfig, ErrReplyConnection} {
-		if slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Code == err.Code }) {
-			return err.WithFields(wrong...)
+		if slices.ContainsFunc(errs, func(w fault.Field) bool { return w.Code == err.Code }) {
+			return err.WithFields(errs...)
 		}
 	}
-	return ErrPromptUnavailable.WithFields(wrong...)
+	return ErrPromptUnavailable.WithFields(errs...)
 }
 
 // isAvatar reports whether s is an image address that discloses nothing more than the request when a
@@ -126,36 +126,36 @@ func isAvatar(s string) bool {
 		!strings.ContainsFunc(s, unicode.IsControl)
 }
 
-func checkSelected(f *fault.Fields, pointer string, selected []Selected, most int) {
-	ids := make([]string, len(selected))
-	for i, s := range selected {
+func checkSelected(f *fault.Fields, pointer string, selection []Selected, limit int) {
+	ids := make([]string, len(selection))
+	for i, s := range selection {
 		ids[i] = s.ID
 	}
-	checkIDs(f, pointer, ids, most, func(i int) string { return fmt.Sprintf("%s/%d/id", pointer, i) })
+	checkIDs(f, pointer, ids, limit, func(i int) string { return fmt.Sprintf("%s/%d/id", pointer, i) })
 }
 
 // checkIDs refuses too many items, and duplicates.
-func checkIDs(f *fault.Fields, pointer string, ids []string, most int, at func(int) string) {
-	if len(ids) > most {
-		f.Add(pointer, "too_many_items", fmt.Sprintf("Must have at most %d items.", most))
+func checkIDs(f *fault.Fields, pointer string, ids []string, limit int, pointerOf func(int) string) {
+	if len(ids) > limit {
+		f.Add(pointer, "too_many_items", fmt.Sprintf("Must have at most %d items.", limit))
 	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
-			f.Add(at(i), "duplicate_item", "Is in the list already.")
+			f.Add(pointerOf(i), "duplicate_item", "Is in the list already.")
 		}
 	}
 }
 
 // checkOffered adds the selected items that the registry does not offer, and configurations that break
 // their schema. Items that before has are not checked.
-func checkOffered(f *fault.Fields, pointer string, before, selected []Selected, items []Item) {
-	for i, s := range selected {
-		if slices.ContainsFunc(before, func(b Selected) bool { return sameSelected(b, s) }) {
+func checkOffered(f *fault.Fields, pointer string, previous, selection []Selected, items []Item) {
+	for i, s := range selection {
+		if slices.ContainsFunc(previous, func(b Selected) bool { return sameSelected(b, s) }) {
 			continue
 		}
-		at := fmt.Sprintf("%s/%d", pointer, i)
-		if item := checkItem(f, at+"/id", s.ID, items); item != nil {
-			item.checkConfig(at+"/config", s.Config, f)
+		place := fmt.Sprintf("%s/%d", pointer, i)
+		if item := checkItem(f, place+"/id", s.ID, items); item != nil {
+			item.checkConfig(place+"/config", s.Config, f)
 		}
 	}
 }

@@ -23,10 +23,10 @@ func (t *Template) Copy(by identity.Actor, c Copying, f Facts) (*Template, error
 	if content.Name == "" {
 		content.Name = t.Name + " copy"
 	}
-	made, err := newTemplate(by, Draft{Content: content, Visibility: c.Visibility}, f, t.Content)
+	duplicate, err := newTemplate(by, Draft{Content: content, Visibility: c.Visibility}, f, t.Content)
 	if err != nil {
 		return nil, err
 	}
-	made.Workflows = t.Workflows
-	return made, nil
+	duplicate.Workflows = t.Workflows
+	return duplicate, nil
 }

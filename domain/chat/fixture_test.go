@@ -102,8 +102,8 @@ func registry(t testing.TB) *chat.Registry {
 	r.Tools[0].ConfigSchema = json.RawMessage(`{"type":"object","required":["queue"],"additionalProperties":false,
 		"properties":{"queue":{"type":"string","maxLength":8,"pattern":"^[a-z]+$"},"level":{"enum":["low","high"]},"n":{"type":"integer","minimum":1,"maximum":5}}}`)
 	r.Agents[0].Requires = []string{"capability"}
-	made, wrong := chat.NewRegistry(r)
-	for _, err := range wrong {
+	made, errs := chat.NewRegistry(r)
+	for _, err := range errs {
 		t.Fatal(err)
 	}
 	return made
@@ -114,9 +114,9 @@ func facts(t testing.TB) chat.Facts {
 }
 
 // handover returns the facts of a change that makes to the owner.
-func handover(t testing.TB, to identity.UserID) chat.Facts {
+func handover(t testing.TB, user identity.UserID) chat.Facts {
 	f := facts(t)
-	f.Owner = party(to)
+	f.Owner = party(user)
 	return f
 }
 

@@ -30,12 +30,12 @@ func (r *Registry) Issues(t *Summary) []Issue {
 		add("prompt_unreadable", "/prompt", "The owner of the chat template may no longer read the prompt template. "+
 			"The chat stays at the version that it had.")
 	}
-	chosen := map[string]bool{}
+	choice := map[string]bool{}
 	for _, id := range slices.Concat(t.Agents, t.Tools, t.Capabilities) {
-		chosen[id] = true
+		choice[id] = true
 	}
 	for _, w := range t.Workflows {
-		chosen[w.ID] = true
+		choice[w.ID] = true
 	}
 	inspect := func(kind, pointer, id string, items []Item) {
 		switch item := find(items, id); {
@@ -44,9 +44,10 @@ func (r *Registry) Issues(t *Summary) []Issue {
 		case item.Status == ItemDisabled:
 			add(kind+"_disabled", pointer, "The registry has disabled it.")
 		default:
-			for _, needed := range item.Requires {
-				if !chosen[needed] {
-					add("requirement_missing", pointer, "It needs another item of the registry beside it: "+needed+".")
+			for _, requirement := range item.Requires {
+				if !choice[requirement] {
+					add("requirement_missing", pointer,
+						"It needs another item of the registry beside it: "+requirement+".")
 				}
 			}
 		}
@@ -72,16 +73,16 @@ func (r *Registry) BrokenConfigs(t *Template) []Issue {
 	return append(brokenConfigs("/agents", t.Agents, r.Agents), brokenConfigs("/tools", t.Tools, r.Tools)...)
 }
 
-func brokenConfigs(pointer string, selected []Selected, items []Item) []Issue {
+func brokenConfigs(pointer string, selection []Selected, items []Item) []Issue {
 	var issues []Issue
-	for i, s := range selected {
-		var wrong fault.Fields
-		at := fmt.Sprintf("%s/%d/config", pointer, i)
+	for i, s := range selection {
+		var errs fault.Fields
+		place := fmt.Sprintf("%s/%d/config", pointer, i)
 		if item := find(items, s.ID); item != nil {
-			item.checkConfig(at, s.Config, &wrong)
+			item.checkConfig(place, s.Config, &errs)
 		}
-		if len(wrong) > 0 {
-			issues = append(issues, Issue{Code: "invalid_config", Pointer: at,
+		if len(errs) > 0 {
+			issues = append(issues, Issue{Code: "invalid_config", Pointer: place,
 				Detail: "The registry has changed what this configuration can be."})
 		}
 	}

@@ -46,25 +46,25 @@ type Grant struct {
 }
 
 // Add makes to, the target of the grant, a member.
-func (t *Template) Add(by identity.Actor, to Party, g Grant) (Member, error) {
-	if err := t.MayAdd(by, to.User, g); err != nil {
+func (t *Template) Add(by identity.Actor, party Party, g Grant) (Member, error) {
+	if err := t.MayAdd(by, party.User, g); err != nil {
 		return Member{}, err
 	}
-	if to.Member != nil || to.User == t.Owner {
+	if party.Member != nil || party.User == t.Owner {
 		return Member{}, ErrAlreadyMember
 	}
-	return t.add(by, to, g.Role)
+	return t.add(by, party, g.Role)
 }
 
 // add makes to, who is no member, a member.
-func (t *Template) add(by identity.Actor, to Party, role access.Role) (Member, error) {
+func (t *Template) add(by identity.Actor, party Party, role access.Role) (Member, error) {
 	switch {
-	case !to.InWorkspace:
+	case !party.InWorkspace:
 		return Member{}, ErrUserNotInWorkspace
-	case to.Members >= MaxMembers:
+	case party.Members >= MaxMembers:
 		return Member{}, ErrMemberLimit
 	}
-	m := t.join(Member{User: to.User, Role: role, InvitedBy: by.User}, by.At)
+	m := t.join(Member{User: party.User, Role: role, InvitedBy: by.User}, by.At)
 	t.Record(by, "chat_member.added", string(t.ID), map[string]any{"user_id": m.User, "role": role.String()})
 	return m, nil
 }
@@ -94,107 +94,108 @@ func (g Grant) check() error {
 // Invite makes a person outside the workspace an invited member, who becomes active by accepting. to has
 // the id that their invitation reserves. If the person has been invited to t already, they get the new
 // role.
-func (t *Template) Invite(by identity.Actor, to Party, g Grant) (Member, error) {
+func (t *Template) Invite(by identity.Actor, party Party, g Grant) (Member, error) {
 	if err := t.MayAdd(by, "", g); err != nil {
 		return Member{}, err
 	}
 	switch {
-	case to.Member != nil:
-		m := *to.Member
+	case party.Member != nil:
+		m := *party.Member
 		t.Record(by, "chat_member.invitation_renewed", string(t.ID),
 			map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: g.Role.String()}})
 		m.InvitedBy = by.User
 		return t.changeRole(m, g.Role, by.At), nil
-	case to.Members >= MaxMembers:
+	case party.Members >= MaxMembers:
 		return Member{}, ErrMemberLimit
 	}
-	m := t.join(Member{User: to.User, Email: g.Email, Role: g.Role, Invited: true, InvitedBy: by.User}, by.At)
+	m := t.join(Member{User: party.User, Email: g.Email, Role: g.Role, Invited: true, InvitedBy: by.User}, by.At)
 	t.Record(by, "chat_member.invited", string(t.ID), map[string]any{"user_id": m.User, "role": g.Role.String()})
 	return m, nil
 }
 
 // Accept transfers the membership of an invited member to by, who accepted the invitation and so needs
 // no access yet. own is what the store knows of by. If by has a role already, the higher one stays.
-func (t *Template) Accept(by identity.Actor, invited, own Party) {
-	if invited.Member == nil || !invited.Member.Invited {
+func (t *Template) Accept(by identity.Actor, invitee, caller Party) {
+	if invitee.Member == nil || !invitee.Member.Invited {
 		return
 	}
-	place := *invited.Member
-	t.leave(invited)
+	place := *invitee.Member
+	t.leave(invitee)
 	t.Record(by, "chat_member.accepted", string(t.ID),
 		map[string]any{"user_id": event.Change{From: place.User, To: by.User}, "role": place.Role.String()})
 	switch {
 	case by.User == t.Owner:
-	case own.Member == nil:
+	case caller.Member == nil:
 		t.join(Member{User: by.User, Role: place.Role, InvitedBy: place.InvitedBy}, by.At)
-	case place.Role > own.Member.Role:
-		t.changeRole(*own.Member, place.Role, by.At)
+	case place.Role > caller.Member.Role:
+		t.changeRole(*caller.Member, place.Role, by.At)
 	}
 }
 
 // Disinvite removes an invited member whose invitation by has ended.
-func (t *Template) Disinvite(by identity.Actor, invited Party) {
-	if m := invited.Member; m != nil && m.Invited {
-		t.remove(by, invited)
+func (t *Template) Disinvite(by identity.Actor, invitee Party) {
+	if m := invitee.Member; m != nil && m.Invited {
+		t.remove(by, invitee)
 	}
 }
 
 // ChangeMember gives a member another role.
-func (t *Template) ChangeMember(by identity.Actor, at revision.Match, of Party, to access.Role) (Member, error) {
+func (t *Template) ChangeMember(by identity.Actor, match revision.Match, party Party, role access.Role) (Member,
+	error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Member{}, err
 	}
-	m, err := t.member(at, of)
-	if err != nil || to == m.Role {
+	m, err := t.member(match, party)
+	if err != nil || role == m.Role {
 		return m, err
 	}
-	return t.update(by, m, to), nil
+	return t.update(by, m, role), nil
 }
 
 // update gives m, a member, another role.
-func (t *Template) update(by identity.Actor, m Member, to access.Role) Member {
+func (t *Template) update(by identity.Actor, m Member, role access.Role) Member {
 	t.Record(by, "chat_member.updated", string(t.ID),
-		map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: to.String()}})
-	return t.changeRole(m, to, by.At)
+		map[string]any{"user_id": m.User, "role": event.Change{From: m.Role.String(), To: role.String()}})
+	return t.changeRole(m, role, by.At)
 }
 
 // Remove ends a membership, or withdraws an invitation. Requires the manager role; every member may
 // leave.
-func (t *Template) Remove(by identity.Actor, at revision.Match, of Party) (Member, error) {
+func (t *Template) Remove(by identity.Actor, match revision.Match, party Party) (Member, error) {
 	need := access.Manager
-	if of.User == by.User && !by.ReadOnly() {
+	if party.User == by.User && !by.ReadOnly() {
 		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return Member{}, err
 	}
-	m, err := t.member(at, of)
+	m, err := t.member(match, party)
 	if err != nil {
 		return Member{}, err
 	}
-	t.remove(by, of)
+	t.remove(by, party)
 	return m, nil
 }
 
 // remove ends the membership of a member.
-func (t *Template) remove(by identity.Actor, of Party) {
-	m := of.Member
-	t.leave(of)
+func (t *Template) remove(by identity.Actor, party Party) {
+	m := party.Member
+	t.leave(party)
 	t.Record(by, "chat_member.removed", string(t.ID), map[string]any{"user_id": m.User, "role": m.Role.String()})
 }
 
 // member returns the member that a change applies to.
-func (t *Template) member(at revision.Match, of Party) (Member, error) {
+func (t *Template) member(match revision.Match, party Party) (Member, error) {
 	switch {
-	case of.User == t.Owner:
+	case party.User == t.Owner:
 		return Member{}, ErrOwnerStays
-	case of.Member == nil:
+	case party.Member == nil:
 		return Member{}, ErrMemberNotFound
 	}
-	if err := at.Check(of.Member.Revision); err != nil {
+	if err := match.Check(party.Member.Revision); err != nil {
 		return Member{}, err
 	}
-	return *of.Member, nil
+	return *party.Member, nil
 }
 
 func (t *Template) join(m Member, now time.Time) Member {
@@ -203,8 +204,8 @@ func (t *Template) join(m Member, now time.Time) Member {
 	return m
 }
 
-func (t *Template) changeRole(m Member, to access.Role, now time.Time) Member {
-	m.Role, m.UpdatedAt = to, now
+func (t *Template) changeRole(m Member, role access.Role, now time.Time) Member {
+	m.Role, m.UpdatedAt = role, now
 	m.Revision++
 	t.save(m)
 	return m

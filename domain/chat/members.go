@@ -34,25 +34,25 @@ func (t *Template) ChangeMembers(by identity.Actor, parties []Party, grants []Gr
 		return nil, err
 	}
 	out := make([]MemberChanged, len(grants))
-	var wrong fault.Fields
+	var errs fault.Fields
 	seen, members := map[identity.UserID]bool{}, 0
 	// Removals come first, so that a full template can have its members replaced.
 	for _, removals := range []bool{true, false} {
 		for i, g := range grants {
-			to := parties[i]
+			party := parties[i]
 			if (g.Role == access.None) != removals {
 				continue
 			}
-			if seen[to.User] {
-				wrong.Add(changeAt(i), "duplicate_item", "Must name each member once.")
+			if seen[party.User] {
+				errs.Add(changeAt(i), "duplicate_item", "Must name each member once.")
 				continue
 			}
-			seen[to.User] = true
-			to.Members += members
+			seen[party.User] = true
+			party.Members += members
 			var err error
-			out[i], err = t.changeMember(by, to, g.Role)
+			out[i], err = t.changeMember(by, party, g.Role)
 			if f, ok := errors.AsType[*fault.Error](err); ok {
-				wrong.Add(changeAt(i), f.Code, f.Detail)
+				errs.Add(changeAt(i), f.Code, f.Detail)
 			}
 			switch out[i].Action {
 			case MemberAdded:
@@ -62,16 +62,16 @@ func (t *Template) ChangeMembers(by identity.Actor, parties []Party, grants []Gr
 			}
 		}
 	}
-	return out, wrong.Err()
+	return out, errs.Err()
 }
 
 // CheckGrants returns an error that names every grant without exactly one of User and Email.
 func CheckGrants(grants []Grant) error {
-	wrong := make([]error, len(grants))
+	errs := make([]error, len(grants))
 	for i, g := range grants {
-		wrong[i] = fault.PrefixPointers(changeAt(i), g.check())
+		errs[i] = fault.PrefixPointers(changeAt(i), g.check())
 	}
-	return fault.Join(wrong...)
+	return fault.Join(errs...)
 }
 
 // UnknownMember is the error of a grant, the i-th of several, whose address no member of the workspace has.
@@ -83,20 +83,20 @@ func UnknownMember(i int) error {
 func changeAt(i int) string { return "/changes/" + strconv.Itoa(i) }
 
 // changeMember gives to a role, or none.
-func (t *Template) changeMember(by identity.Actor, to Party, role access.Role) (MemberChanged, error) {
+func (t *Template) changeMember(by identity.Actor, party Party, role access.Role) (MemberChanged, error) {
 	switch {
-	case to.User == t.Owner:
+	case party.User == t.Owner:
 		return MemberChanged{}, ErrOwnerStays
-	case to.Member == nil && role == access.None:
-		return MemberChanged{Member{User: to.User}, MemberUnchanged}, nil
-	case to.Member == nil:
-		m, err := t.add(by, to, role)
+	case party.Member == nil && role == access.None:
+		return MemberChanged{Member{User: party.User}, MemberUnchanged}, nil
+	case party.Member == nil:
+		m, err := t.add(by, party, role)
 		return MemberChanged{m, MemberAdded}, err
 	case role == access.None:
-		t.remove(by, to)
-		return MemberChanged{*to.Member, MemberRemoved}, nil
-	case role == to.Member.Role:
-		return MemberChanged{*to.Member, MemberUnchanged}, nil
+		t.remove(by, party)
+		return MemberChanged{*party.Member, MemberRemoved}, nil
+	case role == party.Member.Role:
+		return MemberChanged{*party.Member, MemberUnchanged}, nil
 	}
-	return MemberChanged{t.update(by, *to.Member, role), MemberUpdated}, nil
+	return MemberChanged{t.update(by, *party.Member, role), MemberUpdated}, nil
 }

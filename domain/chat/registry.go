@@ -73,7 +73,7 @@ func (e *ItemError) Error() string { return e.Key + ": " + e.Reason }
 // NewRegistry checks a registry and compiles its schemas. It returns all errors, each an *ItemError.
 // Schemas may refer only to parts of themselves.
 func NewRegistry(r Registry) (*Registry, []error) {
-	var wrong []error
+	var errs []error
 	ids := map[string]bool{}
 	for _, items := range r.kinds() {
 		for _, item := range *items.list {
@@ -85,12 +85,12 @@ func NewRegistry(r Registry) (*Registry, []error) {
 		for i := range *kind.list {
 			item := &(*kind.list)[i]
 			item.complete(func(key, reason string) {
-				wrong = append(wrong, &ItemError{Key: fmt.Sprintf("%s[%d].%s", kind.name, i, key), Reason: reason})
+				errs = append(errs, &ItemError{Key: fmt.Sprintf("%s[%d].%s", kind.name, i, key), Reason: reason})
 			}, (*kind.list)[:i], ids)
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, wrong
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *Registry) kinds() []kindOfItem {
 }
 
 // complete fills in defaults, and reports errors in an item, given the items before it.
-func (i *Item) complete(wrong func(key, reason string), before []Item, known map[string]bool) {
+func (i *Item) complete(report func(key, reason string), previous []Item, ids map[string]bool) {
 	if i.Name == "" {
 		i.Name = i.ID
 	}
@@ -124,19 +124,19 @@ func (i *Item) complete(wrong func(key, reason string), before []Item, known map
 	}
 	switch {
 	case len(i.ID) > maxItemID || !itemID.MatchString(i.ID):
-		wrong("id", "must have 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or digit")
-	case find(before, i.ID) != nil:
-		wrong("id", "is the same as another item's")
+		report("id", "must have 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or digit")
+	case find(previous, i.ID) != nil:
+		report("id", "is the same as another item's")
 	}
 	if !slices.Contains([]ItemStatus{ItemAvailable, ItemDeprecated, ItemDisabled}, i.Status) {
-		wrong("status", "must be available, deprecated or disabled")
+		report("status", "must be available, deprecated or disabled")
 	}
 	if !slices.Contains([]Effects{EffectsRead, EffectsWrite, EffectsExternal}, i.Effects) {
-		wrong("effects", "must be read, write or external")
+		report("effects", "must be read, write or external")
 	}
 	for _, id := range i.Requires {
-		if !known[id] || id == i.ID {
-			wrong("requires", "must name other items of the registry")
+		if !ids[id] || id == i.ID {
+			report("requires", "must name other items of the registry")
 			break
 		}
 	}
@@ -145,7 +145,7 @@ func (i *Item) complete(wrong func(key, reason string), before []Item, known map
 	}
 	var err error
 	if i.schema, err = compile(i.ConfigSchema); err != nil {
-		wrong("config_schema", "is no JSON Schema of draft 2020-12 that stands alone, or uses a pattern that RE2 "+
+		report("config_schema", "is no JSON Schema of draft 2020-12 that stands alone, or uses a pattern that RE2 "+
 			"does not know")
 	}
 }

@@ -22,9 +22,9 @@ func TestNewRegistry(t *testing.T) {
 		make := func(change func(*chat.Item)) string {
 			item := chat.Item{ID: "a", ConfigSchema: json.RawMessage(`{}`)}
 			change(&item)
-			r, wrong := chat.NewRegistry(chat.Registry{Agents: []chat.Item{item}, Tools: []chat.Item{{ID: "t"}}})
-			if wrong != nil {
-				t.Fatal(wrong)
+			r, errs := chat.NewRegistry(chat.Registry{Agents: []chat.Item{item}, Tools: []chat.Item{{ID: "t"}}})
+			if errs != nil {
+				t.Fatal(errs)
 			}
 			return r.Revision
 		}
@@ -79,9 +79,9 @@ func TestNewRegistry(t *testing.T) {
 			[]string{"agents[0].id", "agents[0].status", "tools[0].id"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			made, wrong := chat.NewRegistry(tt.r)
+			made, errs := chat.NewRegistry(tt.r)
 			var got []string
-			for _, err := range wrong {
+			for _, err := range errs {
 				e, ok := errors.AsType[*chat.ItemError](err)
 				if !ok {
 					t.Fatal(err)
@@ -172,9 +172,9 @@ func TestNoAnswerQuotesAConfiguration(t *testing.T) {
 		`"unevaluatedProperties":false`: `{"b":"X"}`,
 	} {
 		t.Run(keyword, func(t *testing.T) {
-			r, wrong := chat.NewRegistry(schema(`{"properties":{"v":{` + keyword + `}}}`))
-			if wrong != nil {
-				t.Fatal(wrong)
+			r, errs := chat.NewRegistry(schema(`{"properties":{"v":{` + keyword + `}}}`))
+			if errs != nil {
+				t.Fatal(errs)
 			}
 			config := `{"v":` + strings.ReplaceAll(config, "X", value) + `}`
 			_, err := chat.New(owner, chat.Draft{
@@ -241,10 +241,10 @@ func TestIssues(t *testing.T) {
 }
 
 func TestEmbedSafe(t *testing.T) {
-	r, wrong := chat.NewRegistry(chat.Registry{Tools: []chat.Item{{ID: "safe", EmbedSafe: true},
+	r, errs := chat.NewRegistry(chat.Registry{Tools: []chat.Item{{ID: "safe", EmbedSafe: true},
 		{ID: "off", EmbedSafe: true, Status: chat.ItemDisabled}, {ID: "internal"}}})
-	if wrong != nil {
-		t.Fatal(wrong)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	if got := r.EmbedSafe([]string{"internal", "off", "safe", "gone"}); len(got) != 1 || got[0].ID != "safe" {
 		t.Errorf("safe are %+v", got)

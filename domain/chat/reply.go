@@ -64,30 +64,30 @@ func (r Reply) same(o Reply) bool {
 		string(r.Variables) == string(o.Variables)
 }
 
-func (r Reply) check(wrong *fault.Fields) {
+func (r Reply) check(errs *fault.Fields) {
 	switch r.Kind {
 	case "", NoReply:
 		if r.Connection != "" || r.Model != "" || r.Variables != nil {
-			wrong.Add("/reply", "not_allowed_value", "Must have no other members for the kind none.")
+			errs.Add("/reply", "not_allowed_value", "Must have no other members for the kind none.")
 		}
 		return
 	case HTTPReply:
 		if r.Model != "" {
-			wrong.Add("/reply/model", "not_allowed_value", "Must not be given for the kind http.")
+			errs.Add("/reply/model", "not_allowed_value", "Must not be given for the kind http.")
 		}
 	case CompatibleReply:
 		if r.Model == "" {
-			wrong.Add("/reply/model", "required", "Must be given for the kind openai_compatible.")
+			errs.Add("/reply/model", "required", "Must be given for the kind openai_compatible.")
 		}
 	default:
-		wrong.Add("/reply/kind", "not_allowed_value", "Must be http, openai_compatible or none.")
+		errs.Add("/reply/kind", "not_allowed_value", "Must be http, openai_compatible or none.")
 	}
 	if r.Connection == "" {
-		wrong.Add("/reply/connection_id", "required", "Must name a connection.")
+		errs.Add("/reply/connection_id", "required", "Must name a connection.")
 	}
-	wrong.AddText("/reply/model", r.Model, maxModel)
+	errs.AddText("/reply/model", r.Model, maxModel)
 	if len(r.Variables) > maxVariables {
-		wrong.Add("/reply/variables", "too_long", "Must take at most 16 KiB as JSON.")
+		errs.Add("/reply/variables", "too_long", "Must take at most 16 KiB as JSON.")
 	}
 }
 
@@ -98,16 +98,16 @@ type Effective struct {
 }
 
 // Effective returns the instructions in a prompt's version: its text, or its messages of the roles system and
-// developer. Its variables have the values that are given, or else those of r. Errors are those of
+// developer. Its variables have the values of overrides, or else those of r. Errors are those of
 // prompt.Content.Render.
-func (r Reply) Effective(c prompt.Content, given map[string]any) (Effective, error) {
+func (r Reply) Effective(c prompt.Content, overrides map[string]any) (Effective, error) {
 	values := map[string]any{}
 	if r.Variables != nil {
 		if err := json.Unmarshal(r.Variables, &values); err != nil {
 			return Effective{}, err
 		}
 	}
-	maps.Copy(values, given)
+	maps.Copy(values, overrides)
 	out, err := c.Render(values, prompt.Partial)
 	if err != nil {
 		return Effective{}, err

@@ -12,7 +12,7 @@ import (
 )
 
 // checkConfig adds the errors of a configuration, located at pointer, against the item's schema.
-func (i *Item) checkConfig(pointer string, config json.RawMessage, wrong *fault.Fields) {
+func (i *Item) checkConfig(pointer string, config json.RawMessage, errs *fault.Fields) {
 	if i.schema == nil {
 		return
 	}
@@ -21,12 +21,12 @@ func (i *Item) checkConfig(pointer string, config json.RawMessage, wrong *fault.
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
 	if err != nil {
-		wrong.Add(pointer, ErrInvalidConfig.Code, "Must be JSON.")
+		errs.Add(pointer, ErrInvalidConfig.Code, "Must be JSON.")
 		return
 	}
 	if broken, ok := errors.AsType[*jsonschema.ValidationError](i.schema.Validate(value)); ok {
 		for _, f := range schema.Wrong(pointer, broken) {
-			wrong.Add(f.Pointer, ErrInvalidConfig.Code, f.Detail)
+			errs.Add(f.Pointer, ErrInvalidConfig.Code, f.Detail)
 		}
 	}
 }

@@ -96,8 +96,8 @@ func (p Prompt) Version() prompt.Ref {
 }
 
 // Reference returns how the template of refers to p.
-func (p Prompt) Reference(of ID) prompt.Reference {
-	return prompt.Reference{Holder: string(of), Template: p.Template, Ref: p.Ref}
+func (p Prompt) Reference(template ID) prompt.Reference {
+	return prompt.Reference{Holder: string(template), Template: p.Template, Ref: p.Ref}
 }
 
 // Selected is an agent or a tool of the registry, and its configuration in this template.
@@ -128,7 +128,7 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 }
 
 // newTemplate is New, and does not check the items that the content known has.
-func newTemplate(by identity.Actor, d Draft, f Facts, known Content) (*Template, error) {
+func newTemplate(by identity.Actor, d Draft, f Facts, original Content) (*Template, error) {
 	switch {
 	case by.ReadOnly():
 		return nil, identity.ErrReadOnly
@@ -145,7 +145,7 @@ func newTemplate(by identity.Actor, d Draft, f Facts, known Content) (*Template,
 	if err := t.check(true); err != nil {
 		return nil, err
 	}
-	if err := f.check(known, t.Content, t.Prompt != Prompt{}, t.Reply.Answers()); err != nil {
+	if err := f.check(original, t.Content, t.Prompt != Prompt{}, t.Reply.Answers()); err != nil {
 		return nil, err
 	}
 	t.Record(by, "chat_template.created", string(t.ID),
@@ -191,52 +191,52 @@ func (c Changes) Needs() access.Role {
 
 // Change applies changes. Items that do not change are not checked against the registry, which may have changed
 // since: Registry.Issues reports that.
-func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Facts) error {
-	if err := t.allow(by, c.Needs(), at); err != nil {
+func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, f Facts) error {
+	if err := t.allow(by, c.Needs(), match); err != nil {
 		return err
 	}
-	before, changed, status := t.Content, map[string]any{}, t.Status
+	previous, changes, status := t.Content, map[string]any{}, t.Status
 	c.Name = naming.Changed(t.Name, c.Name)
-	event.Set(&t.Name, c.Name, "name", changed)
-	event.Set(&t.Status, c.Status, "status", changed)
-	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
-	event.SetQuietly(&t.Description, c.Description, "description", changed)
-	event.SetQuietly(&t.AvatarURL, c.AvatarURL, "avatar_url", changed)
-	event.SetQuietly(&t.Instructions, c.Instructions, "instructions", changed)
-	event.SetQuietly(&t.Greeting, c.Greeting, "greeting", changed)
+	event.Set(&t.Name, c.Name, "name", changes)
+	event.Set(&t.Status, c.Status, "status", changes)
+	event.Set(&t.Visibility, c.Visibility, "visibility", changes)
+	event.SetQuietly(&t.Description, c.Description, "description", changes)
+	event.SetQuietly(&t.AvatarURL, c.AvatarURL, "avatar_url", changes)
+	event.SetQuietly(&t.Instructions, c.Instructions, "instructions", changes)
+	event.SetQuietly(&t.Greeting, c.Greeting, "greeting", changes)
 	newPrompt := c.Prompt != nil && *c.Prompt != t.Prompt
 	if newPrompt {
-		changed["prompt"] = event.Change{From: t.Prompt.named(), To: c.Prompt.named()}
+		changes["prompt"] = event.Change{From: t.Prompt.named(), To: c.Prompt.named()}
 		t.Prompt, t.PromptGone = *c.Prompt, false
 	}
-	replaced(&t.Agents, c.Agents, sameSelected, "agents", changed)
-	replaced(&t.Tools, c.Tools, sameSelected, "tools", changed)
-	replaced(&t.Capabilities, c.Capabilities, sameText, "capabilities", changed)
-	replaced(&t.Starters, c.Starters, sameText, "conversation_starters", changed)
+	replaced(&t.Agents, c.Agents, sameSelected, "agents", changes)
+	replaced(&t.Tools, c.Tools, sameSelected, "tools", changes)
+	replaced(&t.Capabilities, c.Capabilities, sameText, "capabilities", changes)
+	replaced(&t.Starters, c.Starters, sameText, "conversation_starters", changes)
 	if c.Model != nil {
-		if t.Model = c.Model(t.Model); !sameModel(before.Model, t.Model) {
-			changed["model_config"] = true
+		if t.Model = c.Model(t.Model); !sameModel(previous.Model, t.Model) {
+			changes["model_config"] = true
 		}
 	}
 	if c.Metadata != nil {
-		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != string(before.Metadata) {
-			changed["metadata"] = true
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != string(previous.Metadata) {
+			changes["metadata"] = true
 		}
 	}
 	if c.Theme != nil && !c.Theme.Same(t.Theme) {
-		changed["theme"] = true
+		changes["theme"] = true
 		t.Theme = *c.Theme
 	}
 	newReply := c.Reply != nil && !c.Reply.same(t.Reply)
 	if newReply {
-		changed["reply"] = true
+		changes["reply"] = true
 		t.Reply = *c.Reply
 	}
 	if err := t.check(c.Name != nil); err != nil {
 		return err
 	}
 	newReply = newReply && t.Reply.Answers()
-	if err := f.check(before, t.Content, newPrompt && t.Prompt != Prompt{}, newReply); err != nil {
+	if err := f.check(previous, t.Content, newPrompt && t.Prompt != Prompt{}, newReply); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
@@ -245,8 +245,8 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 		}
 		t.transfer(by, f.Owner)
 	}
-	if len(changed) > 0 {
-		t.Record(by, "chat_template.updated", string(t.ID), changed)
+	if len(changes) > 0 {
+		t.Record(by, "chat_template.updated", string(t.ID), changes)
 	}
 	if t.Status == StatusPublished && status != StatusPublished {
 		if err := t.publish(by, Release{}); err != nil {
@@ -258,11 +258,11 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 }
 
 // transfer makes to the owner. The previous owner becomes a manager.
-func (t *Template) transfer(by identity.Actor, to Party) {
-	if manager := t.Transfer(by, t.object(), to.User); manager != "" {
+func (t *Template) transfer(by identity.Actor, party Party) {
+	if manager := t.Transfer(by, t.object(), party.User); manager != "" {
 		t.join(Member{User: manager, Role: access.Manager, InvitedBy: by.User}, by.At)
 	}
-	t.leave(to)
+	t.leave(party)
 }
 
 // Filter narrows a list of templates. Empty fields match every template.
@@ -283,10 +283,10 @@ func (p Prompt) named() any {
 }
 
 // replaced replaces a list and records the change, if the lists differ.
-func replaced[T any](field *[]T, to *[]T, same func(T, T) bool, name string, changed map[string]any) {
-	if to != nil && !slices.EqualFunc(*field, *to, same) {
-		changed[name] = true
-		*field = *to
+func replaced[T any](field *[]T, items *[]T, same func(T, T) bool, name string, changes map[string]any) {
+	if items != nil && !slices.EqualFunc(*field, *items, same) {
+		changes[name] = true
+		*field = *items
 	}
 }
 

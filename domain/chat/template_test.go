@@ -210,11 +210,11 @@ func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 }
 
 func TestTransfer(t *testing.T) {
-	to := identity.UserID("eve")
+	user := identity.UserID("eve")
 	t.Run("the old owner goes on as a manager, the new one needs no membership", func(t *testing.T) {
 		c := sharedTemplate()
-		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &to}, handover(t, to)), nil)
-		if c.Owner != to || c.Access(owner) != access.Manager || c.Revision != 8 {
+		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &user}, handover(t, user)), nil)
+		if c.Owner != user || c.Access(owner) != access.Manager || c.Revision != 8 {
 			t.Errorf("owner %s, the old one is %s, revision %d", c.Owner, c.Access(owner), c.Revision)
 		}
 		toSave(t, c, chat.Member{User: "ann", Role: access.Manager, InvitedBy: "ann", Revision: 1, CreatedAt: now,
@@ -224,8 +224,8 @@ func TestTransfer(t *testing.T) {
 	t.Run("of an owner who has left by the workspace's owner", func(t *testing.T) {
 		c := sharedTemplate()
 		c.OwnerLeft = true
-		wantErr(t, c.Change(boss, nil, chat.Changes{Owner: &to}, handover(t, to)), nil)
-		if c.Owner != to || c.OwnerLeft {
+		wantErr(t, c.Change(boss, nil, chat.Changes{Owner: &user}, handover(t, user)), nil)
+		if c.Owner != user || c.OwnerLeft {
 			t.Errorf("owner %s, left %v", c.Owner, c.OwnerLeft)
 		}
 		toSave(t, c, chat.Member{User: "eve"})

@@ -64,13 +64,13 @@ func (t Theme) WithDefaults(base Theme) Theme {
 }
 
 func (p Palette) withDefaults(base Palette) Palette {
-	own, below := p.fields(), base.fields()
-	for i := range own {
-		if *own[i] == "" {
-			*own[i] = *below[i]
+	overrides, defaults := p.fields(), base.fields()
+	for i := range overrides {
+		if *overrides[i] == "" {
+			*overrides[i] = *defaults[i]
 		}
 	}
-	return Palette{*own[0], *own[1], *own[2], *own[3]}
+	return Palette{*overrides[0], *overrides[1], *overrides[2], *overrides[3]}
 }
 
 func (p *Palette) fields() []*string {
@@ -78,28 +78,28 @@ func (p *Palette) fields() []*string {
 }
 
 // Check adds what is wrong with t, whose fields are below pointer.
-func (t Theme) Check(wrong *fault.Fields, pointer string) {
+func (t Theme) Check(errs *fault.Fields, pointer string) {
 	if !slices.Contains([]string{"", "page", "light", "dark", "auto"}, t.Scheme) {
-		wrong.Add(pointer+"/scheme", "not_allowed_value", "Must be page, light, dark or auto.")
+		errs.Add(pointer+"/scheme", "not_allowed_value", "Must be page, light, dark or auto.")
 	}
 	for name, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
 		for i, field := range []string{"primary", "background", "surface", "text"} {
 			if text := *p.fields()[i]; text != "" && !color.MatchString(text) {
-				wrong.Add(pointer+"/"+name+"/"+field, "invalid_format", "Must be # and six hexadecimal digits.")
+				errs.Add(pointer+"/"+name+"/"+field, "invalid_format", "Must be # and six hexadecimal digits.")
 			}
 		}
 	}
 	if t.Radius != nil && (*t.Radius < 0 || *t.Radius > maxRadius) {
-		wrong.Add(pointer+"/radius", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRadius))
+		errs.Add(pointer+"/radius", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRadius))
 	}
-	wrong.AddText(pointer+"/font", t.Font, maxFont)
+	errs.AddText(pointer+"/font", t.Font, maxFont)
 	if !fontFamily().MatchString(t.Font) {
-		wrong.Add(pointer+"/font", "invalid_format", "Must be a CSS font-family: names, commas and quotation marks.")
+		errs.Add(pointer+"/font", "invalid_format", "Must be a CSS font-family: names, commas and quotation marks.")
 	}
 	if !slices.Contains([]string{"", "right", "left"}, t.Position) {
-		wrong.Add(pointer+"/position", "not_allowed_value", "Must be right or left.")
+		errs.Add(pointer+"/position", "not_allowed_value", "Must be right or left.")
 	}
 	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
-		wrong.Add(pointer+"/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
+		errs.Add(pointer+"/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
 	}
 }

@@ -111,16 +111,16 @@ type Release struct {
 
 // Publish makes a version the one that embedded chats and runtimes get, and publishes the template if it is not
 // published. Requires the manager role. Publishing the published version has no effect.
-func (t *Template) Publish(by identity.Actor, at revision.Match, r Release) error {
-	if err := t.allow(by, access.Manager, at); err != nil {
+func (t *Template) Publish(by identity.Actor, match revision.Match, r Release) error {
+	if err := t.allow(by, access.Manager, match); err != nil {
 		return err
 	}
-	var wrong fault.Fields
+	var errs fault.Fields
 	if utf8.RuneCountInString(r.Reason) > maxReason {
-		wrong.Add("/reason", "too_long", fmt.Sprintf("Must have at most %d characters.", maxReason))
+		errs.Add("/reason", "too_long", fmt.Sprintf("Must have at most %d characters.", maxReason))
 	}
-	wrong.AddCharacters("/reason", r.Reason)
-	if err := wrong.Err(); err != nil {
+	errs.AddCharacters("/reason", r.Reason)
+	if err := errs.Err(); err != nil {
 		return err
 	}
 	if r.Expected != nil && *r.Expected != t.publishedID() {
@@ -142,31 +142,31 @@ func (t *Template) Publish(by identity.Actor, at revision.Match, r Release) erro
 
 // publish makes a version the published one: that of r, or else the draft as it is now.
 func (t *Template) publish(by identity.Actor, r Release) error {
-	to, before := r.Version, t.Published
+	version, previous := r.Version, t.Published
 	switch {
-	case to != nil:
-	case before != nil && len(before.Content.Differences(t.Content)) == 0:
-		to = before
+	case version != nil:
+	case previous != nil && len(previous.Content.Differences(t.Content)) == 0:
+		version = previous
 	case t.Versions >= maxVersions:
 		return ErrVersionLimit
 	default:
 		t.Versions++
-		to = &Version{Content: t.Content, VersionInfo: VersionInfo{ID: VersionID(id.New(VersionPrefix)),
+		version = &Version{Content: t.Content, VersionInfo: VersionInfo{ID: VersionID(id.New(VersionPrefix)),
 			Number: t.Versions, CreatedBy: by.User, CreatedAt: by.At}}
-		t.NewVersion = to
+		t.NewVersion = version
 	}
 	t.Status = StatusPublished
-	if before == nil || before.ID != to.ID {
-		p := &Publication{ToID: to.ID, ToNumber: to.Number, Reason: r.Reason, By: by.User, At: by.At}
-		data := map[string]any{"version_id": to.ID, "version": to.Number}
-		if before != nil {
-			p.FromID, p.FromNumber = before.ID, before.Number
-			data["from_version_id"] = before.ID
+	if previous == nil || previous.ID != version.ID {
+		p := &Publication{ToID: version.ID, ToNumber: version.Number, Reason: r.Reason, By: by.User, At: by.At}
+		data := map[string]any{"version_id": version.ID, "version": version.Number}
+		if previous != nil {
+			p.FromID, p.FromNumber = previous.ID, previous.Number
+			data["from_version_id"] = previous.ID
 		}
 		if r.Reason != "" {
 			data["reason"] = r.Reason
 		}
-		t.Published, t.Publication = to, p
+		t.Published, t.Publication = version, p
 		t.Record(by, "chat_template.published", string(t.ID), data)
 	}
 	return nil

@@ -20,7 +20,7 @@ type Workflow struct {
 }
 
 // Attach attaches a workflow of the registry. attached is false if it was attached already.
-func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Workflow, attached bool, err error) {
+func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Workflow, isAttached bool, err error) {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return Workflow{}, false, err
 	}
@@ -41,7 +41,7 @@ func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Wo
 }
 
 // Detach removes a workflow, whether the registry still has it or not.
-func (t *Template) Detach(by identity.Actor, at revision.Match, workflow string) error {
+func (t *Template) Detach(by identity.Actor, match revision.Match, workflow string) error {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (t *Template) Detach(by identity.Actor, at revision.Match, workflow string)
 	if i < 0 {
 		return ErrWorkflowNotAttached
 	}
-	if err := at.Check(t.Revision); err != nil {
+	if err := match.Check(t.Revision); err != nil {
 		return err
 	}
 	t.Workflows = slices.Delete(slices.Clone(t.Workflows), i, i+1)

@@ -85,7 +85,7 @@ func (o Origin) Patterns() []OriginPattern {
 	case scheme == "http" && host == localhost:
 		patterns = append(patterns, anyLocalPort)
 	case scheme == "https" && !endsInNumber(host):
-		if _, parent, below := strings.Cut(host, "."); below {
+		if _, parent, isSubdomain := strings.Cut(host, "."); isSubdomain {
 			if port != "" {
 				port = ":" + port
 			}
@@ -153,8 +153,8 @@ func splitOrigin(s string) (scheme, host, port string, ok bool) {
 	if !ok || (scheme != "https" && scheme != "http") {
 		return "", "", "", false
 	}
-	if at := strings.IndexByte(rest, ':'); at >= 0 {
-		return scheme, rest[:at], rest[at:], true
+	if colon := strings.IndexByte(rest, ':'); colon >= 0 {
+		return scheme, rest[:colon], rest[colon:], true
 	}
 	return scheme, rest, "", true
 }

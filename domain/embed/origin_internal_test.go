@@ -256,8 +256,8 @@ func letIn(list []string, origin string) bool {
 		if from.Scheme != strings.ToLower(to.Scheme) || (!anyPort && port(from, from.Scheme) != port(to, to.Scheme)) {
 			continue
 		}
-		if p := port(from, from.Scheme); anyPort && (strings.HasPrefix(p, "0") || len(p) > 5 || (len(p) == 5 &&
-			p > "65535") || p == "none") {
+		if p := port(from, from.Scheme); anyPort && (strings.HasPrefix(p, "0") || len(p) > 5 ||
+			(len(p) == 5 && p > "65535") || p == "none") {
 			continue
 		}
 		want, have := labels(to.Hostname()), labels(from.Hostname())

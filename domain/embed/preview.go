@@ -16,8 +16,8 @@ const previewPerMinute = 10 // sixth of the calls of each kind from an address, 
 
 // PreviewPass returns a session for Atrium's own page, which shows the draft of t to by. It ends with the credential of
 // by, and with by's access to t.
-func PreviewPass(by identity.Actor, with account.Proof, t *chat.Template) (Pass, error) {
-	return Pass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: by.At.Add(PreviewLifetime), Proof: with},
+func PreviewPass(by identity.Actor, proof account.Proof, t *chat.Template) (Pass, error) {
+	return Pass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: by.At.Add(PreviewLifetime), Proof: proof},
 		MayPreview(t, by)
 }
 

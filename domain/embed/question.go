@@ -37,19 +37,19 @@ type Question struct {
 
 // Check returns an error with all that is wrong with q.
 func (q Question) Check() error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	if strings.TrimSpace(q.Text) == "" {
-		wrong.Add("/text", "too_short", "Must not be empty.")
+		errs.Add("/text", "too_short", "Must not be empty.")
 	}
-	wrong.AddText("/text", q.Text, MaxQuestion)
+	errs.AddText("/text", q.Text, MaxQuestion)
 	if len(q.History) > MaxTurns {
-		wrong.Add("/history", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxTurns))
+		errs.Add("/history", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxTurns))
 	}
 	for i, t := range q.History {
-		wrong.AddText(fmt.Sprintf("/history/%d/text", i), t.Question, MaxQuestion)
-		wrong.AddText(fmt.Sprintf("/history/%d/answer", i), t.Answer, MaxAnswer)
+		errs.AddText(fmt.Sprintf("/history/%d/text", i), t.Question, MaxQuestion)
+		errs.AddText(fmt.Sprintf("/history/%d/answer", i), t.Answer, MaxAnswer)
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // ReplyFailure says to a visitor why an answer is missing or not complete.

@@ -151,12 +151,12 @@ func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (Pass, 
 // Session opens a session for a page of origin, or, with a ticket, for Atrium's own page in a frame
 // (framed). It ends with the token at the latest.
 func (e *Embedding) Session(
-	by secret.Hash, origin Origin, framed bool, visitor string, now time.Time,
+	by secret.Hash, origin Origin, isFramed bool, visitor string, now time.Time,
 ) (Pass, error) {
 	if err := e.Admit(origin); err != nil {
 		return Pass{}, err
 	}
-	return Pass{ID: id.New("ses"), Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed,
+	return Pass{ID: id.New("ses"), Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: isFramed,
 		Visitor: visitor, ExpiresAt: e.sessionEnd(now), Generation: e.Token.Generation}, nil
 }
 

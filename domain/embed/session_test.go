@@ -49,11 +49,11 @@ func TestARotatedSecretWorksForItsGraceAlone(t *testing.T) {
 	e, first := embedding(t, settings("n", "https://a.example"))
 	rotate := func(grace time.Duration) secret.Hash {
 		t.Helper()
-		made, err := embed.Rotate(embeddable(), embedder(), nil, &e.Token, grace)
+		token, err := embed.Rotate(embeddable(), embedder(), nil, &e.Token, grace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return made.Hash()
+		return token.Hash()
 	}
 	usable := func(what string, by secret.Hash, after time.Duration, want bool) {
 		t.Helper()
@@ -152,9 +152,9 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	ends := settings("n", "https://a.example")
 	ends.ExpiresAt = ptr(visitAt.Add(5 * time.Minute))
 	e, by := embedding(t, ends)
-	for at, want := range map[time.Time]time.Time{visitAt.Add(-time.Hour): visitAt.Add(-50 * time.Minute),
+	for now, want := range map[time.Time]time.Time{visitAt.Add(-time.Hour): visitAt.Add(-50 * time.Minute),
 		visitAt: visitAt.Add(5 * time.Minute)} {
-		s, err := e.Session(by, "https://a.example", false, "v", at)
+		s, err := e.Session(by, "https://a.example", false, "v", now)
 		if err != nil || !s.ExpiresAt.Equal(want) || s.OpenedBy != by || s.Token != e.Token.ID || s.Visitor != "v" {
 			t.Errorf("%+v, %v", s, err)
 		}

@@ -152,11 +152,11 @@ func NewToken(t *chat.Template, by identity.Actor, count int, c Changes) (*Token
 	if count >= MaxTokens {
 		return nil, secret.Token{}, ErrTokenQuota
 	}
-	made := secret.NewToken(SecretPrefix)
-	token.Hash, token.Hint = made.Hash(), made.Hint()
+	secretToken := secret.NewToken(SecretPrefix)
+	token.Hash, token.Hint = secretToken.Hash(), secretToken.Hint()
 	token.Record(by, "embed_token.created", string(token.ID),
 		map[string]any{"chat_template_id": t.ID, "name": token.Name, "allowed_origins": token.Origins})
-	return token, made, nil
+	return token, secretToken, nil
 }
 
 // Change changes a token of t; token is nil if t does not have it. Requires the manager role.
@@ -164,13 +164,13 @@ func Change(t *chat.Template, by identity.Actor, match revision.Match, token *To
 	if err := allowToken(t, by, match, token); err != nil {
 		return err
 	}
-	changed, err := token.set(by, c)
-	if err != nil || len(changed) == 0 {
+	changes, err := token.set(by, c)
+	if err != nil || len(changes) == 0 {
 		return err
 	}
-	changed["chat_template_id"] = t.ID
+	changes["chat_template_id"] = t.ID
 	token.touch(by)
-	token.Record(by, "embed_token.updated", string(token.ID), changed)
+	token.Record(by, "embed_token.updated", string(token.ID), changes)
 	return nil
 }
 
@@ -181,16 +181,16 @@ func Rotate(t *chat.Template, by identity.Actor, match revision.Match, token *To
 	if err := allowToken(t, by, match, token); err != nil {
 		return secret.Token{}, err
 	}
-	made := secret.NewToken(SecretPrefix)
+	secretToken := secret.NewToken(SecretPrefix)
 	token.Previous, token.PreviousUntil = secret.Hash{}, time.Time{}
 	if grace > 0 {
 		token.Previous, token.PreviousUntil = token.Hash, by.At.Add(grace)
 	}
-	token.Hash, token.Hint = made.Hash(), made.Hint()
+	token.Hash, token.Hint = secretToken.Hash(), secretToken.Hint()
 	token.touch(by)
 	token.Record(by, "embed_token.rotated", string(token.ID),
 		map[string]any{"chat_template_id": t.ID, "grace_seconds": int(grace.Seconds())})
-	return made, nil
+	return secretToken, nil
 }
 
 // Delete ends a token and its sessions. Requires the manager role.
@@ -226,77 +226,77 @@ func allowToken(t *chat.Template, by identity.Actor, match revision.Match, token
 func (t *Token) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revision+1, by.At }
 
 // set applies c, or nothing if any of it is wrong.
-func (t *Token) set(by identity.Actor, c Changes) (changed map[string]any, err error) {
-	next, changed := t.Settings, map[string]any{}
-	var wrong fault.Fields
+func (t *Token) set(by identity.Actor, c Changes) (changes map[string]any, err error) {
+	next, changes := t.Settings, map[string]any{}
+	var errs fault.Fields
 	c.Name = naming.Changed(t.Name, c.Name)
-	event.Set(&next.Name, c.Name, "name", changed)
+	event.Set(&next.Name, c.Name, "name", changes)
 	switch n := utf8.RuneCountInString(next.Name); {
 	case n == 0:
-		wrong.Add("/name", "too_short", "Must not be empty.")
+		errs.Add("/name", "too_short", "Must not be empty.")
 	case n > maxName:
-		wrong.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
+		errs.Add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
 	}
 	if c.Name != nil && (naming.Deceptive(next.Name) || !utf8.ValidString(next.Name)) {
-		wrong.Add("/name", "invalid_characters", naming.Refusal)
+		errs.Add("/name", "invalid_characters", naming.Refusal)
 	}
 	if c.Origins != nil {
-		origins := parseOrigins(*c.Origins, &wrong)
+		origins := parseOrigins(*c.Origins, &errs)
 		if !slices.Equal(origins, t.Origins) {
 			next.Origins = origins
-			changed["allowed_origins"] = event.Change{From: t.Origins, To: origins}
+			changes["allowed_origins"] = event.Change{From: t.Origins, To: origins}
 		}
 	} else if len(t.Origins) == 0 {
-		wrong.Add("/allowed_origins", "required", "Name at least one origin.")
+		errs.Add("/allowed_origins", "required", "Name at least one origin.")
 	}
-	event.Set(&next.AllowNoOrigin, c.AllowNoOrigin, "allow_no_origin", changed)
-	event.Set(&next.Enabled, c.Enabled, "enabled", changed)
+	event.Set(&next.AllowNoOrigin, c.AllowNoOrigin, "allow_no_origin", changes)
+	event.Set(&next.Enabled, c.Enabled, "enabled", changes)
 	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(next.ExpiresAt) {
 		if !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(by.At) {
-			wrong.Add("/expires_at", "in_the_past", "Must be in the future.")
+			errs.Add("/expires_at", "in_the_past", "Must be in the future.")
 		}
-		changed["expires_at"] = event.Change{From: orNil(next.ExpiresAt), To: orNil(*c.ExpiresAt)}
+		changes["expires_at"] = event.Change{From: orNil(next.ExpiresAt), To: orNil(*c.ExpiresAt)}
 		next.ExpiresAt = *c.ExpiresAt
 	}
 	if c.SessionTTL != nil && *c.SessionTTL != next.SessionTTL {
-		changed["session_ttl_seconds"] = event.Change{From: int(next.SessionTTL.Seconds()),
+		changes["session_ttl_seconds"] = event.Change{From: int(next.SessionTTL.Seconds()),
 			To: int(c.SessionTTL.Seconds())}
 		next.SessionTTL = *c.SessionTTL
 	}
 	if next.SessionTTL < minSessionTTL || next.SessionTTL > maxSessionTTL {
-		wrong.Add("/session_ttl_seconds", "out_of_range", "Must be from 60 to 86400.")
+		errs.Add("/session_ttl_seconds", "out_of_range", "Must be from 60 to 86400.")
 	}
-	event.Set(&next.PerMinute, c.PerMinute, "rate_limit", changed)
+	event.Set(&next.PerMinute, c.PerMinute, "rate_limit", changes)
 	if next.PerMinute < 1 || next.PerMinute > maxPerMinute {
-		wrong.Add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
+		errs.Add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
 	}
-	event.Set(&next.RepliesPerDay, c.RepliesPerDay, "replies_per_day", changed)
+	event.Set(&next.RepliesPerDay, c.RepliesPerDay, "replies_per_day", changes)
 	if next.RepliesPerDay < 0 || next.RepliesPerDay > maxRepliesPerDay {
-		wrong.Add("/replies_per_day", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRepliesPerDay))
+		errs.Add("/replies_per_day", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRepliesPerDay))
 	}
 	if c.Theme != nil && !c.Theme.Same(next.Theme) {
-		changed["theme"] = true
+		changes["theme"] = true
 		next.Theme = *c.Theme
 	}
-	next.Theme.Check(&wrong, "/theme")
-	if err := wrong.Err(); err != nil {
+	next.Theme.Check(&errs, "/theme")
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	if t.Enabled && !next.Enabled {
 		t.Generation++
 	}
 	t.Settings = next
-	return changed, nil
+	return changes, nil
 }
 
 // parseOrigins reads the entries of a list. Two entries with the same meaning are an error: a person who
 // writes both expects a difference.
-func parseOrigins(entries []string, wrong *fault.Fields) []OriginPattern {
+func parseOrigins(entries []string, errs *fault.Fields) []OriginPattern {
 	switch n := len(entries); {
 	case n == 0:
-		wrong.Add("/allowed_origins", "too_few_items", "Name at least one origin.")
+		errs.Add("/allowed_origins", "too_few_items", "Name at least one origin.")
 	case n > maxOrigins:
-		wrong.Add("/allowed_origins", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxOrigins))
+		errs.Add("/allowed_origins", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxOrigins))
 	}
 	patterns := make([]OriginPattern, 0, len(entries))
 	for i, entry := range entries {
@@ -304,9 +304,9 @@ func parseOrigins(entries []string, wrong *fault.Fields) []OriginPattern {
 		p, bad := parseOriginPattern(entry)
 		switch {
 		case bad != nil:
-			wrong.Add(pointer, bad.code, bad.detail)
+			errs.Add(pointer, bad.code, bad.detail)
 		case slices.Contains(patterns, p):
-			wrong.Add(pointer, "duplicate_item", "Must not be in the list twice, not even in another spelling.")
+			errs.Add(pointer, "duplicate_item", "Must not be in the list twice, not even in another spelling.")
 		}
 		patterns = append(patterns, p)
 	}

@@ -22,8 +22,8 @@ var ErrVisitorSignature = &fault.Error{Kind: fault.Forbidden, Code: "visitor_sig
 // SignVisitor returns the signature with which a site's backend vouches for a visitor until a moment: the seconds since
 // 1970, a dot, and in hexadecimal the HMAC-SHA-256 of the seconds, a dot and the visitor. The key is the whole text of
 // the secret.
-func SignVisitor(by secret.String, visitor string, until time.Time) string {
-	seconds := strconv.FormatInt(until.Unix(), 10)
+func SignVisitor(by secret.String, visitor string, end time.Time) string {
+	seconds := strconv.FormatInt(end.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(by.Reveal()))
 	mac.Write([]byte(seconds + "." + visitor))
 	return seconds + "." + hex.EncodeToString(mac.Sum(nil))

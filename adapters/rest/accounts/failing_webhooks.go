@@ -9,13 +9,13 @@ import (
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
 // the number at once, and those of endpoints within a second.
 func (a *Handlers) failingWebhooks(r *server.Call) (int, error) {
-	generation, settled := r.API.Changes.Generation(r.By.Workspace)
+	generation, isSettled := r.API.Changes.Generation(r.By.Workspace)
 	read := time.Now()
-	if n, known := a.failing.get(r.By.Workspace, generation, read); known && settled && !r.MustRead() {
+	if n, isKnown := a.failing.get(r.By.Workspace, generation, read); isKnown && isSettled && !r.MustRead() {
 		return n, nil
 	}
 	n, err := r.Webhooks.Failing(r.Context(), r.By)
-	if err == nil && settled {
+	if err == nil && isSettled {
 		a.failing.put(r.By.Workspace, count{n, generation, read})
 	}
 	return n, err

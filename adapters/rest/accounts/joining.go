@@ -32,23 +32,23 @@ func (a *Handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 
 // joinByInvitation creates the account of an invited person, and opens a session.
 func (a *Handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
-	at, org := r.API.Now(), server.Observed(r.Request).Org
+	now, org := r.API.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
 	in, err := server.Decode[openapi.InvitationJoin](r)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, at)
-	opened, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
+	by := signingIn(r, now)
+	session, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return sessionReply(r, opened, by, "")
+	return sessionReply(r, session, by, "")
 }
 
 // mayAccept returns account.ErrSignInMissing for a key in an org without issuers, whose people accept by a session.

@@ -44,8 +44,8 @@ func verifyReport(l server.LeakedKeys, h http.Header, body []byte) error {
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
 func (a *Handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
-	at := server.Now()
-	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
+	now := server.Now()
+	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, now) {
 		return server.Reply{}, r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
 	if err := verifyReport(r.API.Config.LeakedKeys, r.Header, r.Payload); err != nil {
@@ -55,7 +55,7 @@ func (a *Handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, at)
+	by := signingIn(r, now)
 	mails, err := r.Accounts.EndLeaked(r.Context(), by, convert.Slice(in, toLeak))
 	alert(r, mails)
 	return server.NoContent, err

@@ -69,10 +69,10 @@ type passkeyAlgorithm struct {
 // base64URL encodes bytes as WebAuthn does in JSON.
 func base64URL(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-func descriptors(have []account.Passkey) []passkeyDescriptor {
-	out := make([]passkeyDescriptor, len(have))
-	for i := range have {
-		out[i] = passkeyDescriptor{ID: base64URL(have[i].Credential), Type: publicKey}
+func descriptors(passkeys []account.Passkey) []passkeyDescriptor {
+	out := make([]passkeyDescriptor, len(passkeys))
+	for i := range passkeys {
+		out[i] = passkeyDescriptor{ID: base64URL(passkeys[i].Credential), Type: publicKey}
 	}
 	return out
 }

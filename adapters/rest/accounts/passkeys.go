@@ -81,24 +81,24 @@ func (a *Handlers) optionsToSignIn(r *server.Call) (server.Reply, error) {
 
 // signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
 func (a *Handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
-	at, org := server.Now(), server.Observed(r.Request).Org
+	now, org := server.Now(), server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
 	in, err := server.Decode[openapi.PasskeyResponse](r)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, at)
-	opened, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
+	by := signingIn(r, now)
+	session, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return sessionReply(r, opened, by, "")
+	return sessionReply(r, session, by, "")
 }
 
 func (a *Handlers) optionsToStepUp(r *server.Call) (server.Reply, error) {

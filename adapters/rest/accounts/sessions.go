@@ -56,11 +56,11 @@ func (a *Handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
 // used up.
 func (a *Handlers) openSession(r *server.Call) (server.Reply, error) {
-	obs, at := server.Observed(r.Request), r.API.Now()
+	obs, now := server.Observed(r.Request), r.API.Now()
 	if _, _, err := r.API.SessionCookie(r.Request, obs.Org); err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.limitSignIn(r, at); err != nil {
+	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
 	in, err := server.Decode[openapi.SessionOpen](r)
@@ -68,17 +68,17 @@ func (a *Handlers) openSession(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	if _, isCode := account.ParseSignInCode(in.Token); isCode {
-		return a.openByCode(r, obs.Org, in.Token, at)
+		return a.openByCode(r, obs.Org, in.Token, now)
 	}
-	by := signingIn(r, at)
-	opened, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, r.UserAgent())
+	by := signingIn(r, now)
+	session, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if opened.Session.Key == "" { // a link works once, but a key opens any number of sessions
-		a.uncountSignIn(r, at)
+	if session.Session.Key == "" { // a link works once, but a key opens any number of sessions
+		a.uncountSignIn(r, now)
 	}
-	return sessionReply(r, opened, by, "")
+	return sessionReply(r, session, by, "")
 }
 
 // errMailing is returned if too many links are being mailed.
@@ -87,8 +87,8 @@ var errMailing = server.ErrRateLimited.Because("Too many links are being mailed.
 // mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
 // address.
 func (a *Handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
-	at, org := r.API.Now(), server.Observed(r.Request).Org
-	if err := a.limitSignIn(r, at); err != nil {
+	now, org := r.API.Now(), server.Observed(r.Request).Org
+	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
 	in, err := server.Decode[openapi.SignInLinkRequest](r)
@@ -104,7 +104,7 @@ func (a *Handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 		r.ReplyHeader.Set("Retry-After", "1")
 		return server.Reply{}, r.API.Refuse("sign_in_mails", errMailing)
 	}
-	by, ctx := signingIn(r, at), context.WithoutCancel(r.Context())
+	by, ctx := signingIn(r, now), context.WithoutCancel(r.Context())
 	go func() {
 		defer func() { <-a.mailings }()
 		ctx, cancel := context.WithTimeout(ctx, mailingWithin)

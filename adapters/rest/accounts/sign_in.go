@@ -11,9 +11,9 @@ import (
 
 // sessionReply responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
 func sessionReply(
-	r *server.Call, opened accounts.OpenedSession, by identity.Actor, returnTo string,
+	r *server.Call, session accounts.OpenedSession, by identity.Actor, returnTo string,
 ) (server.Reply, error) {
-	s, cookie, org := opened.Session, opened.Secrets.Cookie.Reveal(), server.Observed(r.Request).Org
+	s, cookie, org := session.Session, session.Secrets.Cookie.Reveal(), server.Observed(r.Request).Org
 	if err := r.API.SetCookie(r.ReplyHeader, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
 		return server.Reply{}, err
 	}
@@ -22,8 +22,8 @@ func sessionReply(
 	r.By = by
 	out := server.Created("/api/me/sessions/"+string(s.ID), openapi.SessionOpened{
 		Session:  toSession(r, s),
-		Proof:    opened.Secrets.Proof.Reveal(),
-		User:     toUser(r, &opened.User),
+		Proof:    session.Secrets.Proof.Reveal(),
+		User:     toUser(r, &session.User),
 		ReturnTo: openapi.OrNull(returnTo),
 	})
 	out.Reveals = string(s.ID)
@@ -31,17 +31,17 @@ func sessionReply(
 }
 
 // limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
-func (a *Handlers) limitSignIn(r *server.Call, at time.Time) error {
+func (a *Handlers) limitSignIn(r *server.Call, now time.Time) error {
 	if !r.API.SameOrigin(r.Request) {
 		return server.ErrCrossOrigin
 	}
-	return a.countSignIn(r, at)
+	return a.countSignIn(r, now)
 }
 
 // signingIn returns the system as the actor of a request without a credential.
-func signingIn(r *server.Call, at time.Time) identity.Actor {
+func signingIn(r *server.Call, now time.Time) identity.Actor {
 	obs := server.Observed(r.Request)
-	by := identity.System(obs.Org.ID, "", "sign-in", at)
+	by := identity.System(obs.Org.ID, "", "sign-in", now)
 	by.Request = identity.Request{ID: obs.ID, Address: obs.Address}
 	return by
 }
@@ -51,14 +51,14 @@ const (
 )
 
 // countSignIn counts an attempt against the caller's address.
-func (a *Handlers) countSignIn(r *server.Call, at time.Time) error {
-	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, at) {
+func (a *Handlers) countSignIn(r *server.Call, now time.Time) error {
+	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, now) {
 		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
 	return nil
 }
 
 // uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (a *Handlers) uncountSignIn(r *server.Call, at time.Time) {
-	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, at)
+func (a *Handlers) uncountSignIn(r *server.Call, now time.Time) {
+	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, now)
 }

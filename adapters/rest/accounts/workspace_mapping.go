@@ -56,17 +56,17 @@ func idsOf(keys []*account.Key) []string {
 	return convert.Slice(keys, func(k **account.Key) string { return string((*k).ID) })
 }
 
-func toInvitationCreated(made *accounts.Invited, now time.Time) openapi.InvitationCreated {
-	i := toInvitation(made.Invitation, now)
+func toInvitationCreated(invitation *accounts.Invited, now time.Time) openapi.InvitationCreated {
+	i := toInvitation(invitation.Invitation, now)
 	return openapi.InvitationCreated{
-		AcceptURL: made.AcceptURL,
+		AcceptURL: invitation.AcceptURL,
 		CreatedAt: i.CreatedAt,
 		Email:     i.Email,
 		ExpiresAt: i.ExpiresAt,
 		GroupIds:  i.GroupIds,
 		ID:        i.ID,
 		InvitedBy: i.InvitedBy,
-		Mailed:    made.Mailed,
+		Mailed:    invitation.Mailed,
 		Revision:  i.Revision,
 		Role:      i.Role,
 		Status:    i.Status,

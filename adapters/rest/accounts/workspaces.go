@@ -75,8 +75,8 @@ func transferWorkspace(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	to, keep := identity.UserID(in.UserID), account.KeepServiceKeys(in.KeepServiceKeys)
-	m, lost, err := r.Accounts.TransferWorkspace(r.Context(), r.By, server.WorkspaceID(r), r.Match, to, keep)
+	user, keep := identity.UserID(in.UserID), account.KeepServiceKeys(in.KeepServiceKeys)
+	m, lost, err := r.Accounts.TransferWorkspace(r.Context(), r.By, server.WorkspaceID(r), r.Match, user, keep)
 	return changedMember(&m, lost, err)
 }
 
@@ -155,17 +155,17 @@ func createInvitation(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	org, role := server.Observed(r.Request).Org, identity.ParseRole(string(in.Role))
-	made, err := r.Accounts.Invite(
+	invitation, err := r.Accounts.Invite(
 		r.Context(), r.By, org, server.WorkspaceID(r), in.Email, role, toGroupIDs(in.GroupIds)...,
 	)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	body := server.Deferred(func() any { return toInvitationCreated(made, r.By.At) })
-	id := string(made.Invitation.ID)
-	path := "/api/workspaces/" + string(made.Workspace.ID) + "/invitations/" + id
-	out := server.Created(path, body).WithRevision(made.Invitation.Revision)
-	if made.Renewed {
+	body := server.Deferred(func() any { return toInvitationCreated(invitation, r.By.At) })
+	id := string(invitation.Invitation.ID)
+	path := "/api/workspaces/" + string(invitation.Workspace.ID) + "/invitations/" + id
+	out := server.Created(path, body).WithRevision(invitation.Invitation.Revision)
+	if invitation.Renewed {
 		out.Status, out.Location = http.StatusOK, ""
 	}
 	out.Reveals = id

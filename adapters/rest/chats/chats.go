@@ -58,7 +58,7 @@ func getChatRuntime(r *server.Call) (server.Reply, error) {
 	if found.Version != nil {
 		id := found.Version.ID
 		reads := r.PromptReads
-		r.Delivered = func(to identity.Actor) { reads.Record(to, id) }
+		r.Delivered = func(reader identity.Actor) { reads.Record(reader, id) }
 	}
 	return server.OK(toChatRuntime(found)).WithRevision(found.Template.Revision), nil
 }
@@ -82,14 +82,14 @@ func restoreChat(r *server.Call) (server.Reply, error) {
 }
 
 func attachWorkflow(r *server.Call) (server.Reply, error) {
-	t, w, attached, err := r.Chats.AttachWorkflow(
+	t, w, isAttached, err := r.Chats.AttachWorkflow(
 		r.Context(), r.By, chatID(r), server.PathVar(r.Request, "workflow_id"),
 	)
 	if err != nil {
 		return server.Reply{}, err
 	}
 	out := server.OK(toWorkflow(&w))
-	if attached {
+	if isAttached {
 		out = server.Created("/api/chat-templates/"+string(t.ID)+"/workflows/"+w.ID, toWorkflow(&w))
 	}
 	return out.WithRevision(t.Revision), nil
@@ -102,13 +102,13 @@ func detachWorkflow(r *server.Call) (server.Reply, error) {
 }
 
 func getRegistry(r *server.Call) (server.Reply, error) {
-	of := r.Chats.Registry(r.By)
+	registry := r.Chats.Registry(r.By)
 	return server.OK(openapi.ChatRegistry{
-		Revision:     of.Revision,
-		Agents:       convert.Slice(of.Agents, toRegistryItem),
-		Tools:        convert.Slice(of.Tools, toRegistryItem),
-		Capabilities: convert.Slice(of.Capabilities, toRegistryItem),
-		Workflows:    convert.Slice(of.Workflows, toRegistryItem),
+		Revision:     registry.Revision,
+		Agents:       convert.Slice(registry.Agents, toRegistryItem),
+		Tools:        convert.Slice(registry.Tools, toRegistryItem),
+		Capabilities: convert.Slice(registry.Capabilities, toRegistryItem),
+		Workflows:    convert.Slice(registry.Workflows, toRegistryItem),
 	}).WithRevision(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-func toChatMemberAdded(added *chats.Added) openapi.ChatMemberAdded {
-	m := toChatMember(&added.Member)
+func toChatMemberAdded(addition *chats.Added) openapi.ChatMemberAdded {
+	m := toChatMember(&addition.Member)
 	out := openapi.ChatMemberAdded{
 		UserID:    m.UserID,
 		Email:     m.Email,
@@ -29,8 +29,8 @@ func toChatMemberAdded(added *chats.Added) openapi.ChatMemberAdded {
 		CreatedAt: m.CreatedAt,
 		UpdatedAt: m.UpdatedAt,
 	}
-	if added.Invitation != nil {
-		out.AcceptURL, out.Mailed = added.AcceptURL, new(added.Mailed)
+	if addition.Invitation != nil {
+		out.AcceptURL, out.Mailed = addition.AcceptURL, new(addition.Mailed)
 	}
 	return out
 }

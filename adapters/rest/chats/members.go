@@ -22,19 +22,19 @@ func createChatMember(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	grant := chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role))}
-	added, err := r.Chats.AddMember(r.Context(), r.By, server.Observed(r.Request).Org, chatID(r), grant)
+	addition, err := r.Chats.AddMember(r.Context(), r.By, server.Observed(r.Request).Org, chatID(r), grant)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	body := server.Deferred(func() any { return toChatMemberAdded(added) })
-	out := server.Created("/api/chat-templates/"+string(chatID(r))+"/members/"+string(added.Member.User), body)
-	if added.Again {
+	body := server.Deferred(func() any { return toChatMemberAdded(addition) })
+	out := server.Created("/api/chat-templates/"+string(chatID(r))+"/members/"+string(addition.Member.User), body)
+	if addition.Again {
 		out = server.OK(body)
 	}
-	if added.Invitation != nil {
-		out.Reveals = string(added.Invitation.ID)
+	if addition.Invitation != nil {
+		out.Reveals = string(addition.Invitation.ID)
 	}
-	return out.WithRevision(added.Member.Revision), nil
+	return out.WithRevision(addition.Member.Revision), nil
 }
 
 func updateChatMember(r *server.Call) (server.Reply, error) {
@@ -60,9 +60,9 @@ func changeChatMembers(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	changed, err := r.Chats.ChangeMembers(r.Context(), r.By, chatID(r), convert.Slice(in.Changes, toMemberGrant))
+	changes, err := r.Chats.ChangeMembers(r.Context(), r.By, chatID(r), convert.Slice(in.Changes, toMemberGrant))
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(openapi.ChatMembersChanged{Data: convert.Slice(changed, toMemberChanged)}), nil
+	return server.OK(openapi.ChatMembersChanged{Data: convert.Slice(changes, toMemberChanged)}), nil
 }

@@ -70,17 +70,17 @@ func getChatVersion(r *server.Call) (server.Reply, error) {
 }
 
 func diffChatVersions(r *server.Call) (server.Reply, error) {
-	against := chat.VersionRef{Published: true}
+	base := chat.VersionRef{Published: true}
 	if text := r.Query.Get("against"); text != "" {
-		against = chat.ParseVersionRef(text)
+		base = chat.ParseVersionRef(text)
 	}
-	both, err := r.Chats.Compare(r.Context(), r.By, chatID(r), against, chatVersionRef(r))
+	comparison, err := r.Chats.Compare(r.Context(), r.By, chatID(r), base, chatVersionRef(r))
 	if err != nil {
 		return server.Reply{}, err
 	}
-	from, to := both.Against, both.Version
-	changed := from.Differences(to.Content)
-	changes, err := chatChangesBetween(from, to, changed)
+	from, to := comparison.Against, comparison.Version
+	names := from.Differences(to.Content)
+	changes, err := chatChangesBetween(from, to, names)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -88,7 +88,7 @@ func diffChatVersions(r *server.Call) (server.Reply, error) {
 		Against:       versionName(from),
 		Version:       versionName(to),
 		Unified:       chat.UnifiedInstructions(versionName(from), versionName(to), from.Content, to.Content),
-		ChangedFields: convert.NonNil(changed),
+		ChangedFields: convert.NonNil(names),
 		Changes:       changes,
 	}), nil
 }
@@ -159,9 +159,10 @@ func toChatContent(c *chat.Content) openapi.ChatContent {
 }
 
 // chatChangesBetween returns the values of the fields that differ, other than those that the unified diff shows.
-func chatChangesBetween(from, to *chat.Version, changed []string) ([]openapi.FieldChange, error) {
-	var before, after map[string]json.RawMessage
-	for values, c := range map[*map[string]json.RawMessage]*chat.Content{&before: &from.Content, &after: &to.Content} {
+func chatChangesBetween(from, to *chat.Version, names []string) ([]openapi.FieldChange, error) {
+	var oldFields, newFields map[string]json.RawMessage
+	for values, c := range map[*map[string]json.RawMessage]*chat.Content{&oldFields: &from.Content,
+		&newFields: &to.Content} {
 		text, err := json.Marshal(toChatContent(c))
 		if err != nil {
 			return nil, err
@@ -171,9 +172,9 @@ func chatChangesBetween(from, to *chat.Version, changed []string) ([]openapi.Fie
 		}
 	}
 	changes := []openapi.FieldChange{}
-	for _, field := range changed {
+	for _, field := range names {
 		if field != "instructions" {
-			changes = append(changes, openapi.FieldChange{Field: field, From: before[field], To: after[field]})
+			changes = append(changes, openapi.FieldChange{Field: field, From: oldFields[field], To: newFields[field]})
 		}
 	}
 	return changes, nil

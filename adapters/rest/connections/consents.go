@@ -22,9 +22,9 @@ func requestConsent(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	to, err := r.Connections.RequestConsent(r.Context(), r.By, connection.Kind(in.Kind))
+	request, err := r.Connections.RequestConsent(r.Context(), r.By, connection.Kind(in.Kind))
 	return server.OK(openapi.ConnectionConsentRequested{
-		AuthorizationURL: to.URL, ExpiresAt: openapi.Time(to.ExpiresAt),
+		AuthorizationURL: request.URL, ExpiresAt: openapi.Time(request.ExpiresAt),
 	}), err
 }
 

@@ -29,15 +29,15 @@ func mergePatch(old, patch json.RawMessage) json.RawMessage {
 		}
 		return patch
 	}
-	before, _ := decodeAny(old).(map[string]any)
-	after := mergeMembers(before, change)
-	if before != nil && reflect.DeepEqual(before, after) {
+	original, _ := decodeAny(old).(map[string]any)
+	result := mergeMembers(original, change)
+	if original != nil && reflect.DeepEqual(original, result) {
 		return old
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(after); err != nil { // what was decoded always encodes
+	if err := enc.Encode(result); err != nil { // what was decoded always encodes
 		panic(err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
@@ -56,8 +56,8 @@ func mergeMembers(old, patch map[string]any) map[string]any {
 			continue
 		}
 		if inner, ok := v.(map[string]any); ok {
-			before, _ := out[k].(map[string]any)
-			v = mergeMembers(before, inner)
+			child, _ := out[k].(map[string]any)
+			v = mergeMembers(child, inner)
 		}
 		out[k] = v
 	}

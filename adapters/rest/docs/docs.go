@@ -38,7 +38,7 @@ func docsRoutes(a *server.API) []server.Route {
 		routes = append(routes, server.NewRoute(http.MethodGet, path, http.HandlerFunc(handler)))
 	}
 	const forMinutes = "public, max-age=300"
-	own := func(path, file, contentType string) {
+	serve := func(path, file, contentType string) {
 		add(path, func() (*server.Asset, error) {
 			text, err := docsFiles.ReadFile(file)
 			if err != nil {
@@ -47,11 +47,11 @@ func docsRoutes(a *server.API) []server.Route {
 			return server.NewAsset(text, contentType, forMinutes)
 		})
 	}
-	own("/api/docs", "index.html", "text/html; charset=utf-8")
-	own("/api/docs/start.js", "start.js", "text/javascript; charset=utf-8")
-	own("/api/docs/navigation.js", "navigation.js", "text/javascript; charset=utf-8")
-	own("/api/docs/references.js", "references.js", "text/javascript; charset=utf-8")
-	own("/api/docs/page.css", "page.css", "text/css; charset=utf-8")
+	serve("/api/docs", "index.html", "text/html; charset=utf-8")
+	serve("/api/docs/start.js", "start.js", "text/javascript; charset=utf-8")
+	serve("/api/docs/navigation.js", "navigation.js", "text/javascript; charset=utf-8")
+	serve("/api/docs/references.js", "references.js", "text/javascript; charset=utf-8")
+	serve("/api/docs/page.css", "page.css", "text/css; charset=utf-8")
 	add("/api/docs/samples.json", func() (*server.Asset, error) {
 		return server.NewAsset(openapi.Samples(), "application/json", forMinutes)
 	})

@@ -88,14 +88,14 @@ func (g answerGates) enter(
 	if address != "" {
 		places = append(places, place{g.addresses, token + " " + address})
 	}
-	entered := 0
+	count := 0
 	leave = func() {
-		for _, p := range places[:entered] {
+		for _, p := range places[:count] {
 			p.Leave(p.key)
 		}
 	}
-	for ; entered < len(places); entered++ {
-		if p := places[entered]; !p.Enter(ctx, p.key, 0) {
+	for ; count < len(places); count++ {
+		if p := places[count]; !p.Enter(ctx, p.key, 0) {
 			leave()
 			return nil, false
 		}

@@ -62,7 +62,7 @@ func toEmbedToken(t *embed.Token, now time.Time) openapi.EmbedToken {
 }
 
 func (a *handlers) embedTokenCreated(
-	r *server.Call, t *embed.Token, made secret.Token,
+	r *server.Call, t *embed.Token, token secret.Token,
 ) openapi.EmbedTokenCreated {
 	s := toEmbedToken(t, r.By.At)
 	return openapi.EmbedTokenCreated{
@@ -84,8 +84,8 @@ func (a *handlers) embedTokenCreated(
 		Revision:          s.Revision,
 		CreatedAt:         s.CreatedAt,
 		UpdatedAt:         s.UpdatedAt,
-		Token:             made.Reveal(),
-		Snippets:          snippets(a.home(r.Request), made.Reveal()),
+		Token:             token.Reveal(),
+		Snippets:          snippets(a.home(r.Request), token.Reveal()),
 		VisitorSecret:     r.Embeds.VisitorSecret(t).Reveal(),
 	}
 }

@@ -34,16 +34,16 @@ func (a *handlers) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
 		return embed.Turn{Question: t.Text, Answer: t.Answer}
 	})}
 	leave := func() {}
-	limit := func(t *embed.Token, of embed.Counted) error {
-		if err := v.limit(t, of); err != nil {
+	limit := func(t *embed.Token, count embed.Counted) error {
+		if err := v.limit(t, count); err != nil {
 			return err
 		}
-		visitor, address := visitOf(of, v.Request)
-		freed, ok := a.answering.enter(v.Context(), t, visitor, address)
+		visitor, address := visitOf(count, v.Request)
+		release, ok := a.answering.enter(v.Context(), t, visitor, address)
 		if !ok {
 			return v.API.Refuse("embed_answers", server.ErrRateLimited.WithRetryAfter(5*time.Second))
 		}
-		leave = freed
+		leave = release
 		return nil
 	}
 	asking, err := v.Replies.Ask(v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), q, limit)
@@ -71,9 +71,9 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, as
 	server.SetStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
 	s.Out.WriteString(":\n\n") // tells the page that its message was accepted
-	texts, ended := make(chan string), make(chan error, 1)
+	texts, finished := make(chan string), make(chan error, 1)
 	go func() {
-		ended <- asking.Answer(ctx, func(text string) error {
+		finished <- asking.Answer(ctx, func(text string) error {
 			select {
 			case texts <- text:
 				return nil
@@ -88,7 +88,7 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, as
 		select {
 		case text := <-texts:
 			s.Event("delta", embedDelta{text})
-		case err := <-ended:
+		case err := <-finished:
 			endAnswer(s, w, asking, err)
 			return
 		case <-comment.C:
@@ -96,7 +96,7 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, as
 		}
 	}
 	cancel(nil)
-	<-ended //nolint:errcheck // there is no one to tell
+	<-finished //nolint:errcheck // there is no one to tell
 }
 
 // endAnswer writes how an answer ended.

@@ -116,19 +116,19 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
-	status, ancestors, listed := http.StatusOK, "'none'", false
+	status, ancestors, isListed := http.StatusOK, "'none'", false
 	var e *embed.Embedding
 	var ticket secret.String
 	var known *embed.Token
 	err := a.LimitFailedAuth(w.Header(), server.Observed(r), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(w.Header(), r, visit.Origin, visit.At, "page")
-		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *embed.Token, of embed.Counted) error {
-			known, listed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
-			return limit(t, of)
+		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *embed.Token, count embed.Counted) error {
+			known, isListed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
+			return limit(t, count)
 		})
 		if errors.Is(err, embed.ErrTokenInvalid) && visit.Origin != embed.NoOrigin {
-			listed, _ = a.Services.Embeds.Expected(ctx, visit) // an outage: the page cannot be framed
+			isListed, _ = a.Services.Embeds.Expected(ctx, visit) // an outage: the page cannot be framed
 		}
 	}
 	if err == nil {
@@ -143,7 +143,7 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 		a.SetProblemHeaders(w.Header(), r, f, err)
 		status, view.Refusal, view.Code = server.Statuses[f.Kind], f.Detail, f.Code
 	}
-	if listed {
+	if isListed {
 		view.Site, ancestors = visit.Origin, string(visit.Origin)
 	}
 	var page bytes.Buffer

@@ -19,7 +19,7 @@ func (a *handlers) home(r *http.Request) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
-	if ip := net.ParseIP(name); r.TLS == nil && (name == "localhost" || ip != nil && ip.IsLoopback()) {
+	if ip := net.ParseIP(name); r.TLS == nil && (name == "localhost" || (ip != nil && ip.IsLoopback())) {
 		return "http://" + host
 	}
 	return "https://" + host

@@ -54,12 +54,12 @@ func (a *handlers) createEmbedToken(r *server.Call) (server.Reply, error) {
 		c.Theme = new(convert.ToTheme(in.Theme))
 	}
 	c.SessionTTL, c.PerMinute = convert.Seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
-	t, made, err := r.Embeds.Create(r.Context(), r.By, pathChat(r), c)
+	t, token, err := r.Embeds.Create(r.Context(), r.By, pathChat(r), c)
 	if err != nil {
 		return server.Reply{}, err
 	}
 	out := server.Created(
-		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), a.embedTokenCreated(r, t, made),
+		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), a.embedTokenCreated(r, t, token),
 	).WithRevision(t.Revision)
 	out.Reveals = string(t.ID)
 	return out, nil
@@ -102,13 +102,13 @@ func (a *handlers) rotateEmbedToken(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	t, made, err := r.Embeds.Rotate(
+	t, token, err := r.Embeds.Rotate(
 		r.Context(), r.By, pathChat(r), embedTokenID(r), r.Match, time.Duration(in.GraceSeconds)*time.Second,
 	)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	out := server.OK(a.embedTokenCreated(r, t, made)).WithRevision(t.Revision)
+	out := server.OK(a.embedTokenCreated(r, t, token)).WithRevision(t.Revision)
 	out.Reveals = string(t.ID)
 	return out, nil
 }
@@ -142,11 +142,11 @@ func getEmbedTokenUsage(r *server.Call) (server.Reply, error) {
 	from := to - 29
 	for name, day := range map[string]*embed.Day{"from": &from, "to": &to} {
 		if text := r.Query.Get(name); text != "" {
-			at, err := time.Parse(time.DateOnly, text)
+			now, err := time.Parse(time.DateOnly, text)
 			if err != nil {
 				return server.Reply{}, embed.ErrUsageRange
 			}
-			*day = embed.DayOf(at)
+			*day = embed.DayOf(now)
 		}
 	}
 	if r.Query.Has("to") && !r.Query.Has("from") {

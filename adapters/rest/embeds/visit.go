@@ -32,9 +32,9 @@ func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Anonym
 			v := &visitor{Call: r, Visit: a.newVisit(r.Request)}
 			kind := r.Operation.Method + " " + r.Operation.Path
 			limit := a.visitLimit(r.ReplyHeader, r.Request, v.Origin, v.At, kind)
-			v.limit = func(t *embed.Token, of embed.Counted) error {
+			v.limit = func(t *embed.Token, count embed.Counted) error {
 				v.token = t
-				return limit(t, of)
+				return limit(t, count)
 			}
 			out, err := act(v)
 			if err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
@@ -90,7 +90,7 @@ func (a *handlers) isOwnOrigin(r *http.Request, o embed.Origin) bool {
 		return true
 	}
 	for _, scheme := range []string{"https://", "http://"} {
-		if own, ok := embed.ParseOrigin(scheme + a.Host(r)); ok && o == own {
+		if self, ok := embed.ParseOrigin(scheme + a.Host(r)); ok && o == self {
 			return true
 		}
 	}
@@ -109,12 +109,12 @@ func originOf(text string) (embed.Origin, bool) {
 // letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
 // Without it, a browser tells them only that the call failed.
 func (a *handlers) letReadRefusal(v *visitor) {
-	sent := v.Header.Get("Origin")
-	if sent == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {
+	origin := v.Header.Get("Origin")
+	if origin == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {
 		return
 	}
-	if expected, err := a.Services.Embeds.Expected(v.Context(), v.Visit); err == nil && expected {
-		allowOrigin(v.ReplyHeader, sent)
+	if isExpected, err := a.Services.Embeds.Expected(v.Context(), v.Visit); err == nil && isExpected {
+		allowOrigin(v.ReplyHeader, origin)
 	}
 }
 
@@ -122,47 +122,47 @@ func (a *handlers) letReadRefusal(v *visitor) {
 // and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *handlers) visitLimit(
-	header http.Header, r *http.Request, origin embed.Origin, at time.Time, what string,
+	header http.Header, r *http.Request, origin embed.Origin, now time.Time, problem string,
 ) embeds.Limit {
-	return func(t *embed.Token, of embed.Counted) error {
+	return func(t *embed.Token, count embed.Counted) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Admits(origin) {
 			allowOrigin(header, sent)
 		}
-		caller, h := what+" "+string(t.ID), header
-		var own []server.Allowance
-		visitor, address := visitOf(of, r)
+		caller, h := problem+" "+string(t.ID), header
+		var allowances []server.Allowance
+		visitor, address := visitOf(count, r)
 		if address != "" {
-			own = append(own, a.visitors.allowing(t.PerAddress()).Allowance(caller+" "+address))
+			allowances = append(allowances, a.visitors.allowing(t.PerAddress()).Allowance(caller+" "+address))
 		}
 		if visitor != "" {
-			own = append(own, a.visitors.allowing(t.PerMinute).Allowance(caller+" "+visitor))
+			allowances = append(allowances, a.visitors.allowing(t.PerMinute).Allowance(caller+" "+visitor))
 		}
 		// These limits come first, so that a caller beyond its own limit does not use up the token's.
-		if server.TakeAll(h, at, 1, own...) != nil {
+		if server.TakeAll(h, now, 1, allowances...) != nil {
 			return a.Refuse("embed_address_rate", server.ErrRateLimited)
 		}
-		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
-		switch server.TakeAll(h, at, 1, a.visitors.tokens.Allowance(caller),
-			a.visitors.workspaces.Allowance(what+" "+string(t.Workspace))) {
+		policy, remaining := h["Ratelimit-Policy"], h["Ratelimit"]
+		switch server.TakeAll(h, now, 1, a.visitors.tokens.Allowance(caller),
+			a.visitors.workspaces.Allowance(problem+" "+string(t.Workspace))) {
 		case nil:
 		case a.visitors.tokens:
 			return a.Refuse("embed_token_rate", server.ErrRateLimited)
 		default:
 			return a.Refuse("embed_workspace_rate", server.ErrRateLimited)
 		}
-		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // the limit that the caller controls
+		h["Ratelimit-Policy"], h["Ratelimit"] = policy, remaining // the limit that the caller controls
 		return nil
 	}
 }
 
 // visitOf returns the names by which a call is counted. A visitor that the site's backend signed is counted apart from
 // its address; others, who can begin any number of sessions, by both. One of the two can be empty.
-func visitOf(of embed.Counted, r *http.Request) (visitor, address string) {
-	if of.Visitor != "" {
-		return "visitor " + of.Visitor, ""
+func visitOf(count embed.Counted, r *http.Request) (visitor, address string) {
+	if count.Visitor != "" {
+		return "visitor " + count.Visitor, ""
 	}
-	if of.Session != "" {
-		visitor = "session " + of.Session
+	if count.Session != "" {
+		visitor = "session " + count.Session
 	}
 	return visitor, "address " + identity.AddressGroup(server.Observed(r).Address)
 }

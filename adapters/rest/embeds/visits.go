@@ -101,7 +101,7 @@ func getEmbedTemplate(v *visitor) (server.Reply, error) {
 
 // visitCORS responds to CORS preflights from every origin that some embed token lists, and reports whether the
 // request was one. The token is not known yet; the request that follows is checked against its own.
-func (a *handlers) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
+func (a *handlers) visitCORS(w http.ResponseWriter, r *http.Request) (isDone bool) {
 	w.Header().Add("Vary", "Origin")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
@@ -111,12 +111,12 @@ func (a *handlers) visitCORS(w http.ResponseWriter, r *http.Request) (done bool)
 		a.Problem(w, r, a.Refuse("embed_address_rate", server.ErrRateLimited))
 		return true
 	}
-	expected, err := a.Services.Embeds.Expected(r.Context(), a.newVisit(r))
+	isExpected, err := a.Services.Embeds.Expected(r.Context(), a.newVisit(r))
 	if err != nil {
 		a.Problem(w, r, err)
 		return true
 	}
-	if expected {
+	if isExpected {
 		h := w.Header()
 		allowOrigin(h, r.Header.Get("Origin"))
 		h.Set("Access-Control-Allow-Methods", "GET, POST")

@@ -43,7 +43,7 @@ func newVisits(t *testing.T, base string) visits {
 
 func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	const shop = "https://shop.example"
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	token := func(id embed.TokenID, perMinute int) *embed.Token {
 		return &embed.Token{ID: id, Settings: embed.Settings{PerMinute: perMinute,
 			Origins: []embed.OriginPattern{shop}}}
@@ -51,7 +51,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	visit := func(h visits, of *embed.Token, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		limit := h.visitLimit(w.Header(), h.reach(r, address), embed.Origin(origin), at, what)
+		limit := h.visitLimit(w.Header(), h.reach(r, address), embed.Origin(origin), now, what)
 		err := limit(of, embed.Counted{})
 		return w, err == nil
 	}
@@ -99,7 +99,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
 		h, of := newVisits(t, ""), token("a", 1)
 		limit := h.visitLimit(
-			http.Header{}, h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, at, "POST",
+			http.Header{}, h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, now, "POST",
 		)
 		signed, session := func(name string) embed.Counted { return embed.Counted{Visitor: name} },
 			func(id string) embed.Counted { return embed.Counted{Session: id} }

@@ -35,11 +35,11 @@ func listEvents(r *server.Call) (server.Reply, error) {
 }
 
 func verifyEvents(r *server.Call) (server.Reply, error) {
-	var after int64
+	var cursor int64
 	if text := r.Query.Get("after"); text != "" {
-		after, _ = strconv.ParseInt(text, 10, 64) // the contract has let only integers through
+		cursor, _ = strconv.ParseInt(text, 10, 64) // the contract has let only integers through
 	}
-	part, err := r.Accounts.VerifyEvents(r.Context(), r.By, after)
+	part, err := r.Accounts.VerifyEvents(r.Context(), r.By, cursor)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -68,20 +68,20 @@ func listEventTypes(r *server.Call) (server.Reply, error) {
 
 // feedReply responds with a part of the feed. The position in a cursor is what after is in a request without one.
 func feedReply(r *server.Call) (server.Reply, error) {
-	at, err := r.Page()
+	query, err := r.Page()
 	if err != nil {
 		return server.Reply{}, err
 	}
-	q := event.FeedQuery{Filter: eventFilter(r.Query), Limit: at.Limit}
+	q := event.FeedQuery{Filter: eventFilter(r.Query), Limit: query.Limit}
 	if types := r.Query.Get("types"); types != "" {
 		q.Types = strings.Split(types, ",")
 	}
-	after := r.Query.Get("after")
-	if at.After != "" {
-		after = at.After
+	cursor := r.Query.Get("after")
+	if query.After != "" {
+		cursor = query.After
 	}
-	if after != "" {
-		q.After, _ = strconv.ParseInt(after, 10, 64) // the contract has let only integers through
+	if cursor != "" {
+		q.After, _ = strconv.ParseInt(cursor, 10, 64) // the contract has let only integers through
 	}
 	part, err := r.Accounts.EventFeed(r.Context(), r.By, q)
 	if err != nil {

@@ -52,11 +52,11 @@ func eventFilter(q url.Values) event.Filter {
 		Subject: q.Get("subject"),
 		Request: q.Get("request_id"),
 	}
-	if after := q.Get("created_after"); after != "" {
-		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract accepts only times
+	if start := q.Get("created_after"); start != "" {
+		f.CreatedAfter, _ = time.Parse(time.RFC3339, start) // the contract accepts only times
 	}
-	if before := q.Get("created_before"); before != "" {
-		f.CreatedBefore, _ = time.Parse(time.RFC3339, before)
+	if end := q.Get("created_before"); end != "" {
+		f.CreatedBefore, _ = time.Parse(time.RFC3339, end)
 	}
 	return f
 }

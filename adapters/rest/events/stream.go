@@ -103,11 +103,11 @@ func (s *followedEvents) writePlace() {
 // send sends the events that the reader does not know yet, and reports whether the stream continues.
 func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 	for isBehind := false; ; isBehind = true {
-		more, ok := s.read(isBehind)
+		hasMore, ok := s.read(isBehind)
 		if !ok || s.Flush(w) != nil {
 			return false
 		}
-		if !more {
+		if !hasMore {
 			return true
 		}
 	}
@@ -116,7 +116,7 @@ func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
 // read collects the next events. isBehind says that the last part was not all that there is: then it waits for its turn
 // as other requests do, because the streams of one caller could read a long trail as fast as the database can. If its
 // turn does not come, the stream continues at its next poll.
-func (s *followedEvents) read(isBehind bool) (more, goOn bool) {
+func (s *followedEvents) read(isBehind bool) (hasMore, goOn bool) {
 	if isBehind {
 		if s.API.CatchingUp.Enter(s.Context(), s.By) != nil {
 			return false, true

@@ -98,19 +98,19 @@ var (
 
 // malformed returns an error of the reader without the parts of the body that jsontext quotes.
 func malformed(err error, offset int64) error {
-	if at := new(jsontext.SyntacticError); errors.As(err, &at) {
-		offset = at.ByteOffset
+	if syntax := new(jsontext.SyntacticError); errors.As(err, &syntax) {
+		offset = syntax.ByteOffset
 	}
-	what := "The body is not valid JSON"
+	problem := "The body is not valid JSON"
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return because(ErrMalformedJSON, "The body ends in the middle of its JSON value.")
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		what = "The body repeats a key of an object"
+		problem = "The body repeats a key of an object"
 	case errors.Is(err, errDepth):
-		what = fmt.Sprintf("The body is nested more than %d levels deep", maxDepth)
+		problem = fmt.Sprintf("The body is nested more than %d levels deep", maxDepth)
 	case errors.Is(err, errTail):
-		what = "The body goes on after its JSON value"
+		problem = "The body goes on after its JSON value"
 	}
-	return because(ErrMalformedJSON, fmt.Sprintf("%s, at byte %d.", what, offset))
+	return because(ErrMalformedJSON, fmt.Sprintf("%s, at byte %d.", problem, offset))
 }

@@ -116,8 +116,8 @@ func Load() (*Contract, error) {
 	}
 	slices.SortFunc(c.problems, func(a, b ProblemType) int { return cmp.Compare(a.Code, b.Code) })
 	for path, item := range doc.Paths {
-		for method, declared := range item.operations() {
-			o, err := doc.compile(method, path, item, declared)
+		for method, operation := range item.operations() {
+			o, err := doc.compile(method, path, item, operation)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}

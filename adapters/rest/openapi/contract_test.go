@@ -220,14 +220,14 @@ func TestOperations(t *testing.T) {
 		// it has no revision, and the next heartbeat repeats the one before
 		unrevised := strings.HasPrefix(o.Path, "/api/presence") ||
 			// a session never changes, and a credential that is shown once is not kept for a repeated call
-			o.ID == "joinByInvitation" || o.ID == "signInWithPasskey" || strings.Contains(o.Path, "/session") &&
-			!strings.HasPrefix(o.Path, "/api/embed")
+			o.ID == "joinByInvitation" || o.ID == "signInWithPasskey" || (strings.Contains(o.Path, "/session") &&
+			!strings.HasPrefix(o.Path, "/api/embed"))
 		answers := responses[strconv.Itoa(http.StatusOK)]
 		tagged := answers != nil && follow(doc, answers)["headers"].(object)["ETag"] != nil
 		for header, needed := range map[string]bool{
 			// methods are the gateway's, which has no revisions
-			"If-Match": o.Method == http.MethodPatch || o.Method == http.MethodDelete && !unrevised &&
-				o.ID != "deletePaymentMethod" || o.ID == "activatePromptVersion",
+			"If-Match": o.Method == http.MethodPatch || (o.Method == http.MethodDelete && !unrevised &&
+				o.ID != "deletePaymentMethod") || o.ID == "activatePromptVersion",
 			"If-None-Match":   o.Method == http.MethodGet && tagged,
 			"Idempotency-Key": o.Method == http.MethodPost && (tagged || responses["201"] != nil) && !unrevised,
 			"Workspace-Id": responses["200"] != nil &&
@@ -255,7 +255,7 @@ func TestOperations(t *testing.T) {
 			}
 			gateways := []string{"createSetupIntent", "createPortalSession", "createCheckoutSession"} // not read here
 			if status == "201" && !slices.Contains(gateways, o.ID) &&
-				(headers["Location"] == nil || headers["ETag"] == nil && !unrevised) {
+				(headers["Location"] == nil || (headers["ETag"] == nil && !unrevised)) {
 				t.Errorf("%s promises no Location or no ETag", status)
 			}
 		}
@@ -359,7 +359,7 @@ func TestCodes(t *testing.T) {
 		if !used[p.Code] {
 			t.Errorf("%s is registered and never answered", p.Code)
 		}
-		if p.Title == "" || !strings.HasSuffix(p.Description, ".") && !strings.HasSuffix(p.Description, "`") ||
+		if p.Title == "" || (!strings.HasSuffix(p.Description, ".") && !strings.HasSuffix(p.Description, "`")) ||
 			p.Status < 400 {
 			t.Errorf("%+v is not described", p)
 		}

@@ -92,15 +92,15 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
 	o := &Operation{ID: declared.ID, Method: method, Path: path, Codes: declared.Codes, Access: declared.Access,
 		Scope: declared.Scope, Outbound: declared.Outbound, Stream: declared.Stream, query: map[string]parameter{}}
-	at := "/paths/" + schema.Token(path)
+	place := "/paths/" + schema.Token(path)
 	for i := range item.Parameters {
-		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
+		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(place, "/parameters/", i)); err != nil {
 			return nil, err
 		}
 	}
-	at += "/" + strings.ToLower(method)
+	place += "/" + strings.ToLower(method)
 	for i := range declared.Parameters {
-		if err := d.addParameter(o, declared.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
+		if err := d.addParameter(o, declared.Parameters[i], fmt.Sprint(place, "/parameters/", i)); err != nil {
 			return nil, err
 		}
 	}
@@ -115,24 +115,24 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 			return nil, errors.New("the request body has no content")
 		}
 		// all media types of a body share one schema: a test checks that
-		of := at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
-		o.body, o.plain = d.schemas.check(of), d.schemas.plain(of)
+		pointer := place + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
+		o.body, o.plain = d.schemas.check(pointer), d.schemas.plain(pointer)
 	}
 	return o, nil
 }
 
-func (d *document) addParameter(o *Operation, p parameter, at string) error {
+func (d *document) addParameter(o *Operation, p parameter, place string) error {
 	if p.Ref != "" {
-		shared, ok := d.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]
+		component, ok := d.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]
 		if !ok {
 			return fmt.Errorf("parameter: %s leads nowhere", p.Ref)
 		}
-		at, p = strings.TrimPrefix(p.Ref, "#"), shared
+		place, p = strings.TrimPrefix(p.Ref, "#"), component
 	}
 	if p.In == "path" {
 		return nil // a malformed one is a 404 of the domain
 	}
-	pointer := at + "/schema"
+	pointer := place + "/schema"
 	if p.Style == deepObject {
 		pointer += "/additionalProperties"
 	}

@@ -35,17 +35,17 @@ func newPlainObject(schema map[string]any, lookUp func(ref string) map[string]an
 		return nil
 	}
 	for name, value := range properties {
-		of, _ := value.(map[string]any)
-		if ref, ok := of["$ref"].(string); ok && len(of) == 1 {
-			of = lookUp(ref)
+		object, _ := value.(map[string]any)
+		if ref, ok := object["$ref"].(string); ok && len(object) == 1 {
+			object = lookUp(ref)
 		}
-		if m, ok := newPlainMember(of); ok && len(p.members) < 64 {
+		if m, ok := newPlainMember(object); ok && len(p.members) < 64 {
 			m.bit = 1 << len(p.members)
 			p.members[name] = m
 		}
 	}
-	required, _ := schema["required"].([]any)
-	for _, name := range required {
+	names, _ := schema["required"].([]any)
+	for _, name := range names {
 		name, _ := name.(string)
 		m, ok := p.members[name]
 		if !ok {
@@ -58,8 +58,8 @@ func newPlainObject(schema map[string]any, lookUp func(ref string) map[string]an
 
 func newPlainMember(schema map[string]any) (m plainMember, ok bool) {
 	limit := func(name string, otherwise int64) int64 {
-		value, there := schema[name]
-		if !there {
+		value, exists := schema[name]
+		if !exists {
 			return otherwise
 		}
 		number, _ := value.(json.Number)
@@ -74,12 +74,12 @@ func newPlainMember(schema map[string]any) (m plainMember, ok bool) {
 	case "string":
 		ok = hasOnly(schema, "type", "minLength", "maxLength", "pattern", "enum")
 		m.min, m.max = limit("minLength", 0), limit("maxLength", maxPlain)
-		if pattern, there := schema["pattern"].(string); there && ok {
+		if pattern, exists := schema["pattern"].(string); exists && ok {
 			var err error
 			m.pattern, err = regexp.Compile(pattern) // as the whole check does
 			ok = err == nil
 		}
-		if all, there := schema["enum"].([]any); there {
+		if all, exists := schema["enum"].([]any); exists {
 			m.enum = make([]string, 0, len(all))
 			for _, one := range all {
 				text, isText := one.(string)
@@ -183,7 +183,7 @@ func (s *plainScanner) integer() (n int64, ok bool) {
 		}
 		n = 10*n + int64(s.rest[digits]-'0')
 	}
-	if digits == 0 || digits > 1 && s.rest[0] == '0' {
+	if digits == 0 || (digits > 1 && s.rest[0] == '0') {
 		return 0, false
 	}
 	if s.rest = s.rest[digits:]; isNegative {

@@ -122,12 +122,12 @@ func TestACheckOfYesOrNoTakesTrueAndFalseAlone(t *testing.T) {
 	if !create.Outbound || operation(t, "GET", "/api/connections").Outbound {
 		t.Error("which operations reach another system is not as declared")
 	}
-	for query, taken := range map[string]bool{
+	for query, isTaken := range map[string]bool{
 		"dry_run=true": true, "dry_run=false": true, "dry_run=1": false, "dry_run=TRUE": false, "dry_run=": false,
 		"dry_run=yes": false,
 	} {
-		if err := create.CheckQuery(query); (err == nil) != taken || err != nil &&
-			!errors.Is(err, openapi.ErrInvalidParameter) {
+		if err := create.CheckQuery(query); (err == nil) != isTaken ||
+			(err != nil && !errors.Is(err, openapi.ErrInvalidParameter)) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}

@@ -119,15 +119,16 @@ func (r *reader) number(literal string) any {
 	return f
 }
 
-func (r *reader) checkText(s string, at func() jsontext.Pointer) {
+func (r *reader) checkText(s string, pointerOf func() jsontext.Pointer) {
 	if strings.IndexByte(s, 0) >= 0 {
-		r.note(at(), "invalid_characters", "Must not hold a NUL character.")
+		r.note(pointerOf(), "invalid_characters", "Must not hold a NUL character.")
 	}
 }
 
-func (r *reader) note(at jsontext.Pointer, code, detail string) {
+func (r *reader) note(pointer jsontext.Pointer, code, detail string) {
 	if len(r.fields) < maxFields {
-		r.fields = append(r.fields, fault.Field{Pointer: schema.Pointer(slices.Collect(at.Tokens())...), Code: code,
+		r.fields = append(r.fields, fault.Field{Pointer: schema.Pointer(slices.Collect(pointer.Tokens())...),
+			Code:   code,
 			Detail: detail})
 	}
 }

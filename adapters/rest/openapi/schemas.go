@@ -25,9 +25,9 @@ type schemas struct {
 
 // check returns the check of the schema that a JSON pointer leads to.
 func (s *schemas) check(pointer string) check {
-	compiled := sync.OnceValues(func() (*jsonschema.Schema, error) { return s.compile(pointer) })
+	compile := sync.OnceValues(func() (*jsonschema.Schema, error) { return s.compile(pointer) })
 	return func(v any) error {
-		schema, err := compiled()
+		schema, err := compile()
 		if err != nil {
 			return err
 		}
@@ -74,17 +74,17 @@ func (s *schemas) plain(pointer string) func() *plainObject {
 			return nil // the whole check returns the error
 		}
 		lookUp := func(ref string) map[string]any {
-			at, _ := document.(map[string]any)
+			node, _ := document.(map[string]any)
 			for token := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-				at, _ = at[untoken.Replace(token)].(map[string]any)
+				node, _ = node[untoken.Replace(token)].(map[string]any)
 			}
-			return at
+			return node
 		}
-		of := lookUp("#" + pointer)
-		if ref, ok := of["$ref"].(string); ok && len(of) == 1 {
-			of = lookUp(ref)
+		object := lookUp("#" + pointer)
+		if ref, ok := object["$ref"].(string); ok && len(object) == 1 {
+			object = lookUp(ref)
 		}
-		return newPlainObject(of, lookUp)
+		return newPlainObject(object, lookUp)
 	})
 }
 

@@ -29,26 +29,26 @@ func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
 // MarshalJSONTo is MarshalJSON for version 2 of encoding/json, without allocations.
-func (t Time) MarshalJSONTo(into *jsontext.Encoder) error {
-	return into.WriteValue(t.AppendJSON(into.AvailableBuffer()))
+func (t Time) MarshalJSONTo(encoder *jsontext.Encoder) error {
+	return encoder.WriteValue(t.AppendJSON(encoder.AvailableBuffer()))
 }
 
 // AppendJSON appends what MarshalJSON returns. It does not use the layout, which takes twice as long.
 func (t Time) AppendJSON(b []byte) []byte {
-	at := time.Time(t).UTC()
-	year, month, day := at.Date()
+	now := time.Time(t).UTC()
+	year, month, day := now.Date()
 	b = append(slices.Grow(b, len(timeLayout)+2), '"')
 	if year < 0 || year > 9999 {
-		return append(at.AppendFormat(b, timeLayout), '"')
+		return append(now.AppendFormat(b, timeLayout), '"')
 	}
-	hour, minute, second := at.Clock()
+	hour, minute, second := now.Clock()
 	b = append(appendDigits(b, year, 1000), '-')
 	b = append(appendDigits(b, int(month), 10), '-')
 	b = append(appendDigits(b, day, 10), 'T')
 	b = append(appendDigits(b, hour, 10), ':')
 	b = append(appendDigits(b, minute, 10), ':')
 	b = append(appendDigits(b, second, 10), '.')
-	return append(appendDigits(b, at.Nanosecond()/int(time.Millisecond), 100), 'Z', '"')
+	return append(appendDigits(b, now.Nanosecond()/int(time.Millisecond), 100), 'Z', '"')
 }
 
 // appendDigits appends n, with leading zeros up to the digit of a unit.
@@ -65,8 +65,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &s) != nil {
 		return errTime
 	}
-	parsed, err := parseTime(s)
-	*t = Time(parsed)
+	moment, err := parseTime(s)
+	*t = Time(moment)
 	return err
 }
 

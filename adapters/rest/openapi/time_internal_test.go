@@ -17,9 +17,9 @@ func TestTimesAreWrittenInTheirLayout(t *testing.T) {
 	for range 1000 {
 		times = append(times, time.Unix(rand.Int64N(1<<33)-1<<31, rand.Int64N(1e9)))
 	}
-	for _, at := range times {
-		want := `"` + at.UTC().Format(timeLayout) + `"`
-		if got := string(Time(at).AppendJSON(nil)); got != want {
+	for _, now := range times {
+		want := `"` + now.UTC().Format(timeLayout) + `"`
+		if got := string(Time(now).AppendJSON(nil)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -20,21 +20,21 @@ func replaceBillingDetails(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	d := payment.Details{Name: in.Name, Email: in.Email}
-	if to := in.Address; to != nil {
+	if address := in.Address; address != nil {
 		d.Address = payment.Address{
-			Line1:      to.Line1,
-			Line2:      to.Line2,
-			City:       to.City,
-			PostalCode: to.PostalCode,
-			State:      to.State,
-			Country:    to.Country,
+			Line1:      address.Line1,
+			Line2:      address.Line2,
+			City:       address.City,
+			PostalCode: address.PostalCode,
+			State:      address.State,
+			Country:    address.Country,
 		}
 	}
 	for _, id := range in.TaxIds {
 		d.TaxIDs = append(d.TaxIDs, payment.TaxID{Type: id.Type, Value: id.Value})
 	}
-	stored, err := r.Payments.ChangeDetails(r.Context(), r.By, d)
-	return detailsReply(stored, err)
+	updated, err := r.Payments.ChangeDetails(r.Context(), r.By, d)
+	return detailsReply(updated, err)
 }
 
 func detailsReply(d *payments.BillingDetails, err error) (server.Reply, error) {

@@ -21,8 +21,8 @@ func TestGatewayKey(t *testing.T) {
 	user, key, workspace := id.New("usr"), id.New("key"), id.New("wsp")
 	with := func(method, template, path, idempotency, body string) string {
 		t.Helper()
-		op, there := contract.Operation(method, template)
-		if !there {
+		op, exists := contract.Operation(method, template)
+		if !exists {
 			t.Fatalf("no operation %s %s", method, template)
 		}
 		r := httptest.NewRequest(method, path, nil)

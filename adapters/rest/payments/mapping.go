@@ -19,13 +19,13 @@ func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 	for name, n := range p.Limits {
 		limits[name] = n
 	}
-	metered := nullable.NewNullNullable[openapi.MeteredPrice]()
+	price := nullable.NewNullNullable[openapi.MeteredPrice]()
 	if m := p.Metered; m != nil {
 		unit := toMoney(payment.Money{Amount: m.Amount, Currency: p.Price.Currency})
-		metered.Set(openapi.MeteredPrice{Feature: m.Feature, UnitPrice: unit})
+		price.Set(openapi.MeteredPrice{Feature: m.Feature, UnitPrice: unit})
 	}
 	return openapi.Plan{
-		MeteredPrice:  metered,
+		MeteredPrice:  price,
 		ID:            string(p.ID),
 		Key:           string(p.ID),
 		Name:          p.Name,

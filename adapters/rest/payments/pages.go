@@ -100,9 +100,9 @@ func (a *handlers) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	}
 	org := server.Observed(r).Org.ID
 	page, err := a.Services.Payments.SandboxPage(ctx, org, link)
-	var refused error
+	var refusal error
 	if err == nil && r.Method == http.MethodPost {
-		if refused = a.submitSandboxPage(ctx, w, r, link, &page); refused == nil && !page.Portal {
+		if refusal = a.submitSandboxPage(ctx, w, r, link, &page); refusal == nil && !page.Portal {
 			redirectPayer(w, r, page.Success)
 			return
 		}
@@ -110,7 +110,7 @@ func (a *handlers) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
 	if errors.Is(err, payment.ErrPageNotFound) {
 		err = a.CountUnauthenticated(w.Header(), server.Observed(r), err)
 	}
-	a.writeSandboxPage(w, r, page, errors.Join(err, refused))
+	a.writeSandboxPage(w, r, page, errors.Join(err, refusal))
 }
 
 // submitSandboxPage does what the form of a page says.
@@ -121,19 +121,19 @@ func (a *handlers) submitSandboxPage(
 	if err := r.ParseForm(); err != nil {
 		return server.ErrBodyUnreadable
 	}
-	var now *payment.SandboxPage
+	var current *payment.SandboxPage
 	var err error
 	if action := r.PostForm.Get("action"); (*page).Portal {
-		now, err = a.Services.Payments.EndFromPortal(ctx, server.Observed(r).Org.ID, link, action == "end")
+		current, err = a.Services.Payments.EndFromPortal(ctx, server.Observed(r).Org.ID, link, action == "end")
 	} else {
 		month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
 		year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))
-		now, err = a.Services.Payments.CompleteCheckout(ctx, server.Observed(r).Org.ID, link, payment.Card{
+		current, err = a.Services.Payments.CompleteCheckout(ctx, server.Observed(r).Org.ID, link, payment.Card{
 			Number: secret.New(r.PostForm.Get("number")), ExpMonth: month, ExpYear: year,
 		})
 	}
 	if err == nil {
-		*page = now
+		*page = current
 	}
 	return err
 }
@@ -186,11 +186,11 @@ func formatMoney(m payment.Money) string {
 	}
 	scale, _ := currency.Standard.Rounding(unit)
 	digits := fmt.Sprintf("%0*d", scale+1, m.Amount)
-	whole, part := digits[:len(digits)-scale], digits[len(digits)-scale:]
+	integer, part := digits[:len(digits)-scale], digits[len(digits)-scale:]
 	if scale > 0 {
-		whole += "." + part
+		integer += "." + part
 	}
-	return whole + " " + unit.String()
+	return integer + " " + unit.String()
 }
 
 func formatInterval(p payment.Plan) string {

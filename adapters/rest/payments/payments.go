@@ -61,11 +61,11 @@ func createSetupIntent(r *server.Call) (server.Command, error) {
 	if in.Usage != "" {
 		usage = payment.Usage(in.Usage)
 	}
-	made, err := r.Payments.SetupIntent(r.Context(), r.By, gatewayKey(r), usage)
+	intent, err := r.Payments.SetupIntent(r.Context(), r.By, gatewayKey(r), usage)
 	if err != nil {
 		return nil, err
 	}
-	out := intentReply(made)
+	out := intentReply(intent)
 	out.Status = http.StatusCreated
 	return server.Respond(out), nil
 }
@@ -209,10 +209,10 @@ func subscriptionReply(v *payments.View, err error) (server.Reply, error) {
 }
 
 func cancelSubscription(r *server.Call) (server.Command, error) {
-	why := payment.Cancellation{
+	reason := payment.Cancellation{
 		Feedback: payment.Feedback(r.Query.Get("cancellation_feedback")), Comment: r.Query.Get("cancellation_comment"),
 	}
 	return server.Respond(server.NoContent), r.Payments.CancelSubscription(
-		r.Context(), r.By, gatewayKey(r), r.Match, why,
+		r.Context(), r.By, gatewayKey(r), r.Match, reason,
 	)
 }

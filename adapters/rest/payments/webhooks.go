@@ -37,8 +37,8 @@ func (a *handlers) webhookRoutes() []server.Route {
 // receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before
 // the signature is verified.
 func (a *handlers) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
-	org, there := a.Orgs().BySlug(server.PathVar(r, "org"))
-	if !there {
+	org, exists := a.Orgs().BySlug(server.PathVar(r, "org"))
+	if !exists {
 		return payment.ErrGatewayNotFound
 	}
 	server.Observed(r).Org = org

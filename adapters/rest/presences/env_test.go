@@ -175,12 +175,12 @@ func (h *streamEnv) presences(mock *gomock.Controller) ports.Presences {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, u := range users {
-			was := cmp.Or(h.records[u], presence.New(org, u, presence.ID("prs_"+u)))
-			r := was.Copy()
+			previous := cmp.Or(h.records[u], presence.New(org, u, presence.ID("prs_"+u)))
+			r := previous.Copy()
 			if err := change(r); err != nil {
 				return nil, err
 			}
-			if !r.EqualVisible(was) {
+			if !r.EqualVisible(previous) {
 				h.seq++
 				r.Seq = h.seq
 			}
@@ -281,17 +281,17 @@ func (l *client) Header() http.Header    { return l.header }
 func (l *client) WriteHeader(status int) { l.status = status }
 func (l *client) Flush()                 {}
 
-func (l *client) SetReadDeadline(at time.Time) error {
+func (l *client) SetReadDeadline(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.readBy = at
+	l.readBy = now
 	return nil
 }
 
-func (l *client) SetWriteDeadline(at time.Time) error {
+func (l *client) SetWriteDeadline(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.write = at
+	l.write = now
 	return nil
 }
 
@@ -363,10 +363,10 @@ func (l *client) expect(holds string, kinds ...string) (id string) {
 
 // after is how long l goes on, up to a minute.
 func (l *client) after() time.Duration {
-	begun := time.Now()
+	start := time.Now()
 	select {
 	case <-l.ended:
 	case <-time.After(time.Minute):
 	}
-	return time.Since(begun)
+	return time.Since(start)
 }

@@ -18,9 +18,9 @@ type handlers struct {
 // ownPresence is the alias of the caller's own id in a path.
 const ownPresence = "me"
 
-func presenceID(r *server.Call) (id presence.ID, own bool) {
-	own = server.PathVar(r.Request, "presence_id") == ownPresence
-	return server.PathID[presence.ID](r, "presence_id", presence.Prefix), own
+func presenceID(r *server.Call) (id presence.ID, isOwn bool) {
+	isOwn = server.PathVar(r.Request, "presence_id") == ownPresence
+	return server.PathID[presence.ID](r, "presence_id", presence.Prefix), isOwn
 }
 
 func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
@@ -32,12 +32,12 @@ func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	h := toHeartbeat(in)
-	v, begun, err := r.Presences.Beat(r.Context(), r.By, h)
+	v, hasBegun, err := r.Presences.Beat(r.Context(), r.By, h)
 	if err != nil {
 		return server.Reply{}, err
 	}
 	body := &presenceBody{v, int64(h.Every() / time.Second)}
-	if begun {
+	if hasBegun {
 		return server.Created("/api/presence/"+string(v.ID), body), nil
 	}
 	return server.OK(body), nil
@@ -63,10 +63,10 @@ func listPresences(r *server.Call) (server.Reply, error) {
 }
 
 func getPresence(r *server.Call) (server.Reply, error) {
-	id, own := presenceID(r)
+	id, isOwn := presenceID(r)
 	var v presence.View
 	var err error
-	if own {
+	if isOwn {
 		v, err = r.Presences.Mine(r.Context(), r.By)
 	} else {
 		v, err = r.Presences.Get(r.Context(), r.By, id)
@@ -78,8 +78,8 @@ func getPresence(r *server.Call) (server.Reply, error) {
 }
 
 func deletePresence(r *server.Call) (server.Reply, error) {
-	id, own := presenceID(r)
-	if own {
+	id, isOwn := presenceID(r)
+	if isOwn {
 		return server.NoContent, r.Presences.DeleteMine(r.Context(), r.By)
 	}
 	return server.NoContent, r.Presences.Delete(r.Context(), r.By, id)

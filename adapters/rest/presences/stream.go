@@ -42,8 +42,8 @@ func (s *stream) Authenticate(w http.ResponseWriter) (err error) {
 	if ticket == "" || s.Header.Get("Authorization") != "" {
 		return s.Stream.Authenticate(w)
 	}
-	at := s.API.Now()
-	if err := s.API.LimitFailedAuth(w.Header(), s.Observation, ticket, at); err != nil {
+	now := s.API.Now()
+	if err := s.API.LimitFailedAuth(w.Header(), s.Observation, ticket, now); err != nil {
 		return err
 	}
 	s.receipt = receiptOf(s.API.Digester, s.Observation.Org.ID, ticket, s.URL.Query().Get("user_id"))
@@ -51,33 +51,33 @@ func (s *stream) Authenticate(w http.ResponseWriter) (err error) {
 	if s.hasReceived() {
 		redeem = s.Tickets.Resume
 	}
-	if s.Proof, err = redeem(s.Context(), s.Observation.Org.ID, ticket, at); err == nil {
-		s.By, err = s.API.ResolveProof(s.Context(), s.Observation, s.Proof, at)
+	if s.Proof, err = redeem(s.Context(), s.Observation.Org.ID, ticket, now); err == nil {
+		s.By, err = s.API.ResolveProof(s.Context(), s.Observation, s.Proof, now)
 	}
 	s.API.Measures.Authenticated(server.ByTicket, err)
 	if err != nil {
 		return s.API.CountFailedAuth(w.Header(), s.Observation, ticket, err)
 	}
 	s.Observation.User, s.Observation.Key, s.Observation.Workspace = s.By.User, s.By.Key, s.By.Workspace
-	return s.API.Admit(w.Header(), s.By, s.By.Workspace, at)
+	return s.API.Admit(w.Header(), s.By, s.By.Workspace, now)
 }
 
 // Open starts to watch, from the reader's last event if the request names one.
 func (s *stream) Open() error {
 	var users []identity.UserID
-	if named := s.Query.Get("user_id"); named != "" {
-		for id := range strings.SplitSeq(named, ",") {
+	if userID := s.Query.Get("user_id"); userID != "" {
+		for id := range strings.SplitSeq(userID, ",") {
 			users = append(users, identity.UserID(id))
 		}
 	}
 	s.key = streamKey(s.By, s.Query.Get("user_id"))
-	above, resumes, known := s.resumePoint()
+	newest, resumes, isKnown := s.resumePoint()
 	var err error
-	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.By, users, above); err != nil {
+	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.By, users, newest); err != nil {
 		return err
 	}
-	if s.reset = s.reset || resumes && !known; !s.reset {
-		s.resumedAt = above
+	if s.reset = s.reset || (resumes && !isKnown); !s.reset {
+		s.resumedAt = newest
 	}
 	if err := s.Presences.Attend(s.Context(), s.By, s.device(), true); err != nil {
 		s.watch.Close()
@@ -120,8 +120,8 @@ func (s *stream) Run(w http.ResponseWriter) error {
 				return nil
 			}
 		case <-s.watch.Regrouped:
-			changed, err := s.watch.Recheck(s.Context())
-			if s.logStreamError(err); changed {
+			isChanged, err := s.watch.Recheck(s.Context())
+			if s.logStreamError(err); isChanged {
 				s.Out.WriteString("event: reset\ndata: {}\n\n")
 			}
 		case <-attend.C:
@@ -143,7 +143,7 @@ func (s *stream) next() (goOn bool) {
 		}
 		return false
 	}
-	if b == nil || !b.Snapshot && len(b.Views) == 0 && len(b.Gone) == 0 {
+	if b == nil || (!b.Snapshot && len(b.Views) == 0 && len(b.Gone) == 0) {
 		return true
 	}
 	kind := "change"

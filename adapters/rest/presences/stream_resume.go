@@ -48,13 +48,13 @@ func (s *stream) lastEventID() string {
 
 // resumePoint reads the Seq up to which the reader knows everything. known reports whether the last event belongs to
 // the same caller and the same query.
-func (s *stream) resumePoint() (above int64, resumes, known bool) {
+func (s *stream) resumePoint() (newest int64, resumes, isKnown bool) {
 	last := s.lastEventID()
 	if last == "" {
 		return 0, false, false
 	}
 	id := parseEventID(last)
-	if known = id.key == s.key && id.seq >= 0; !known {
+	if isKnown = id.key == s.key && id.seq >= 0; !isKnown {
 		return 0, true, false
 	}
 	return id.seq, true, true

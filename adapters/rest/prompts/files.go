@@ -55,41 +55,41 @@ var exportPrompts = server.Downloading(
 				return media
 			}
 		}
-		offered := func(media string) bool { return exportFormats[media] != "" }
-		return cmp.Or(server.Preferred(r.Header.Get("Accept"), offered), server.JSONType)
+		isOffered := func(media string) bool { return exportFormats[media] != "" }
+		return cmp.Or(server.Preferred(r.Header.Get("Accept"), isOffered), server.JSONType)
 	},
 	func(s *server.Stream) (func(context.Context, io.Writer) error, error) {
 		media, ref := s.Produces, refOr(s.Query.Get("ref"), "latest")
 		s.ReplyHeader.Set("Content-Type", media)
 		s.ReplyHeader.Set("Content-Disposition", `attachment; filename="prompts.`+exportFormats[media]+`"`)
 		return func(ctx context.Context, w io.Writer) error {
-			var to promptArchive = &jsonArchive{to: w, lines: media == linesType}
+			var archive promptArchive = &jsonArchive{to: w, lines: media == linesType}
 			if media == zipType {
-				to = &zipArchive{zip.NewWriter(w)}
+				archive = &zipArchive{zip.NewWriter(w)}
 			}
 			if err := s.Prompts.Export(ctx, s.By, strings.TrimSuffix(s.Query.Get("folder"), "/"), ref,
-				func(t *prompt.Template, of *prompt.Reading, v *prompt.Version) error {
-					path, file, err := promptFile(t, of, v)
+				func(t *prompt.Template, reading *prompt.Reading, v *prompt.Version) error {
+					path, file, err := promptFile(t, reading, v)
 					if err != nil {
 						return err
 					}
-					return to.add(path, file)
+					return archive.add(path, file)
 				}); err != nil {
 				return err
 			}
-			return to.end()
+			return archive.end()
 		}, nil
 	},
 )
 
 // promptFile returns the file of a version, and its path.
-func promptFile(t *prompt.Template, of *prompt.Reading, v *prompt.Version) (path string, file []byte, err error) {
+func promptFile(t *prompt.Template, reading *prompt.Reading, v *prompt.Version) (path string, file []byte, err error) {
 	p := promptfile.Prompt{Type: string(t.Type), Description: t.Description, Tags: t.Tags}
-	path, named := promptfile.Place(t.Name)
-	if named {
+	path, hasPlace := promptfile.Place(t.Name)
+	if hasPlace {
 		p.Name = t.Name
 	}
-	version, err := json.Marshal(toVersion(of, v))
+	version, err := json.Marshal(toVersion(reading, v))
 	if err != nil {
 		return "", nil, err
 	}
@@ -179,7 +179,7 @@ func unpacked(body []byte) ([]openapi.PromptFile, error) {
 		pointer := fmt.Sprintf("/files/%d", i)
 		path := strings.TrimSuffix(f.Name, "/")
 		switch mode := f.Mode(); {
-		case strings.ContainsAny(path, "\\:\x00") || !fs.ValidPath(path) || !mode.IsDir() && !mode.IsRegular():
+		case strings.ContainsAny(path, "\\:\x00") || !fs.ValidPath(path) || (!mode.IsDir() && !mode.IsRegular()):
 			return nil, fault.InField(pointer, "invalid_format",
 				"The archive has a link, or a file whose path is absolute or leads out of the archive.")
 		case mode.IsDir() || !strings.HasSuffix(path, ".md") || isHidden(path):

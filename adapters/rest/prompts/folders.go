@@ -36,9 +36,9 @@ func moveFolder(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	moved, err := r.Prompts.MoveFolder(r.Context(), r.By, in.From, in.To)
+	count, err := r.Prompts.MoveFolder(r.Context(), r.By, in.From, in.To)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(openapi.PromptFolderMoved{TemplateCount: moved}), nil
+	return server.OK(openapi.PromptFolderMoved{TemplateCount: count}), nil
 }

@@ -22,8 +22,8 @@ func moveLabel(r *server.Call) (server.Reply, error) {
 
 func removeLabel(r *server.Call) (server.Reply, error) {
 	m := prompt.LabelMove{Label: server.PathVar(r.Request, "label"), Reason: r.Query.Get("reason")}
-	if expected := r.Query.Get("expected_version"); expected != "" {
-		m.Expected = new(prompt.ParseRef(expected))
+	if expectation := r.Query.Get("expected_version"); expectation != "" {
+		m.Expected = new(prompt.ParseRef(expectation))
 	}
 	return server.NoContent, r.Prompts.RemoveLabel(r.Context(), r.By, promptID(r), r.Match, m)
 }

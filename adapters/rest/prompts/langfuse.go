@@ -50,7 +50,7 @@ func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]pr
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(items[a].Version, items[b].Version) })
 	var all []prompt.Imported
-	at := map[string]int{}
+	indexes := map[string]int{}
 	for _, i := range order {
 		item, pointer := items[i], fmt.Sprintf("/langfuse/%d", i)
 		d, err := langfuseVersion(r, pointer, item)
@@ -59,10 +59,10 @@ func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]pr
 		}
 		d.Activate = activate && slices.Contains(item.Labels, "production")
 		key := prompt.NameKey(item.Name)
-		k, known := at[key]
-		if !known {
+		k, isKnown := indexes[key]
+		if !isKnown {
 			k = len(all)
-			at[key] = k
+			indexes[key] = k
 			all = append(all, prompt.Imported{Pointer: pointer,
 				Draft: importedDraft(r, item.Name, cmp.Or(item.Type, "text"), "", item.Tags)})
 		}
@@ -102,18 +102,18 @@ func langfuseVersion(r *server.Call, pointer string, item langfusePrompt) (promp
 
 // langfuseText sets the text or the messages.
 func langfuseText(create map[string]any, item langfusePrompt) error {
-	wrong := fault.InField("/prompt", "wrong_type", "Must be a text, or a list of messages if the type is chat.")
+	invalid := fault.InField("/prompt", "wrong_type", "Must be a text, or a list of messages if the type is chat.")
 	if item.Type != "chat" {
 		var text string
 		if json.Unmarshal(item.Prompt, &text) != nil {
-			return wrong
+			return invalid
 		}
 		create["text"] = withIncludes(text)
 		return nil
 	}
 	var messages []langfuseMessage
 	if json.Unmarshal(item.Prompt, &messages) != nil {
-		return wrong
+		return invalid
 	}
 	out := make([]map[string]any, len(messages))
 	for i, m := range messages {

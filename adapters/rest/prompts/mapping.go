@@ -206,15 +206,15 @@ func toVersionSummary(t *prompt.Reading, v *prompt.VersionSummary) openapi.Promp
 	}
 }
 
-func versionState(frozen bool) openapi.VersionState {
-	if frozen {
+func versionState(isFrozen bool) openapi.VersionState {
+	if isFrozen {
 		return openapi.VersionStateFrozen
 	}
 	return openapi.VersionStateDraft
 }
 
 // fieldChanges returns the values of the changed fields that the unified diff does not show.
-func fieldChanges(from, to *prompt.Version, changed []string) []openapi.FieldChange {
+func fieldChanges(from, to *prompt.Version, names []string) []openapi.FieldChange {
 	values := func(c *prompt.Content) map[string]any {
 		return map[string]any{
 			"format":          c.Format,
@@ -224,11 +224,11 @@ func fieldChanges(from, to *prompt.Version, changed []string) []openapi.FieldCha
 			"response_format": jsonOr(c.ResponseFormat, "null"),
 		}
 	}
-	before, after := values(&from.Content), values(&to.Content)
+	oldValues, newValues := values(&from.Content), values(&to.Content)
 	changes := []openapi.FieldChange{}
-	for _, field := range changed {
-		if _, ok := before[field]; ok {
-			changes = append(changes, openapi.FieldChange{Field: field, From: before[field], To: after[field]})
+	for _, field := range names {
+		if _, ok := oldValues[field]; ok {
+			changes = append(changes, openapi.FieldChange{Field: field, From: oldValues[field], To: newValues[field]})
 		}
 	}
 	return changes

@@ -12,7 +12,7 @@ func TestWithoutKey(t *testing.T) {
 		`["key"]`:                      {"", ""},
 		`{"key":`:                      {"", ""},
 	} {
-		if key, rest := withoutKey([]byte(body)); key != want[0] || key != "" && rest != want[1] {
+		if key, rest := withoutKey([]byte(body)); key != want[0] || (key != "" && rest != want[1]) {
 			t.Errorf("%s: key %q of %s", body, key, rest)
 		}
 	}

@@ -29,14 +29,14 @@ func activateVersion(r *server.Call) (server.Reply, error) {
 		Expected: convert.PatchString[prompt.VersionID](in.ExpectedActiveVersionID), Reason: in.Reason,
 		Acknowledged: in.AcknowledgeContractBreak, NotBefore: time.Time(in.ActivateAt), BypassChecks: in.BypassChecks,
 	}
-	t, asked, err := r.Prompts.ActivateVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match, wish)
-	if err != nil || asked == nil {
+	t, request, err := r.Prompts.ActivateVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match, wish)
+	if err != nil || request == nil {
 		return templateReply(r, t, err)
 	}
 	body := toTemplate(r, t)
-	body.ActivationRequest = new(toActivationRequest(asked, r.By.At))
+	body.ActivationRequest = new(toActivationRequest(request, r.By.At))
 	return server.Reply{
-		Status: http.StatusAccepted, Body: body, Location: requestPath(asked),
+		Status: http.StatusAccepted, Body: body, Location: requestPath(request),
 	}.WithRevision(t.Revision), nil
 }
 

@@ -26,11 +26,11 @@ func rollOutLabel(r *server.Call) (server.Reply, error) {
 	for _, v := range in.Versions {
 		d.Versions = append(d.Versions, prompt.WeightedRef{Ref: prompt.ParseRef(v.Version), Weight: v.Weight})
 	}
-	started, err := r.Prompts.RollOut(r.Context(), r.By, promptID(r), d)
+	rollout, err := r.Prompts.RollOut(r.Context(), r.By, promptID(r), d)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(toRollout(started)), nil
+	return server.OK(toRollout(rollout)), nil
 }
 
 func listRollouts(r *server.Call) (server.Reply, error) {
@@ -60,7 +60,7 @@ func showVersions(r *server.Call, versions ...*prompt.Version) {
 		}
 	}
 	reads := r.PromptReads
-	r.Delivered = func(to identity.Actor) { reads.Record(to, ids...) }
+	r.Delivered = func(reader identity.Actor) { reads.Record(reader, ids...) }
 	if len(rollouts) > 0 {
 		r.Variant = func(reader string) string { return choices(rollouts, reader) }
 	}

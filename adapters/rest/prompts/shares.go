@@ -70,19 +70,19 @@ func changeShares(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	changed, err := r.Prompts.ChangeShares(r.Context(), r.By, promptID(r), convert.Slice(in.Changes, toShareGrant))
+	changes, err := r.Prompts.ChangeShares(r.Context(), r.By, promptID(r), convert.Slice(in.Changes, toShareGrant))
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(openapi.SharesChanged{Data: convert.Slice(changed, toShareChanged)}), nil
+	return server.OK(openapi.SharesChanged{Data: convert.Slice(changes, toShareChanged)}), nil
 }
 
 func shareChanges(in openapi.SharePatch) (c prompt.ShareChanges) {
 	if in.Role != nil {
 		c.Role = new(access.Parse(string(*in.Role)))
 	}
-	if until := convert.OrZero(in.ExpiresAt); until != nil {
-		c.ExpiresAt = (*time.Time)(until)
+	if expiry := convert.OrZero(in.ExpiresAt); expiry != nil {
+		c.ExpiresAt = (*time.Time)(expiry)
 	}
 	return c
 }

@@ -124,7 +124,7 @@ func (j *versionJSON) model(m *prompt.ModelConfig) {
 }
 
 // isPlain reports whether JSON has a number without an exponent.
-func isPlain(f *float64) bool { return f == nil || *f == 0 || *f >= 1e-6 && *f < 1e21 }
+func isPlain(f *float64) bool { return f == nil || *f == 0 || (*f >= 1e-6 && *f < 1e21) }
 
 func (j *versionJSON) variables(variables []prompt.Variable) {
 	j.b = append(j.b, `,"variables":[`...)

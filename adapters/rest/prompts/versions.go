@@ -16,10 +16,10 @@ func versionRef(r *server.Call) prompt.Ref {
 }
 
 func listVersions(r *server.Call) (server.Reply, error) {
-	var of *prompt.Reading
-	summary := func(v *prompt.VersionSummary) openapi.PromptVersionSummary { return toVersionSummary(of, v) }
+	var reading *prompt.Reading
+	summary := func(v *prompt.VersionSummary) openapi.PromptVersionSummary { return toVersionSummary(reading, v) }
 	return server.List(r, summary, func(q page.Query) (found prompt.VersionPage, err error) {
-		of, found, err = r.Prompts.Versions(r.Context(), r.By, promptID(r), q)
+		reading, found, err = r.Prompts.Versions(r.Context(), r.By, promptID(r), q)
 		return found, err
 	})
 }
@@ -126,16 +126,16 @@ func resolvePrompts(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	wanted := make([]prompts.Wanted, len(in.Refs))
+	queries := make([]prompts.Wanted, len(in.Refs))
 	for i, ref := range in.Refs {
-		wanted[i] = prompts.Wanted{
+		queries[i] = prompts.Wanted{
 			ID:   prompt.ID(ref.PromptTemplateID),
 			Name: ref.Name,
 			Ref:  refOr(ref.Ref, "active"),
 			Key:  in.Key,
 		}
 	}
-	found, err := r.Prompts.Resolve(r.Context(), r.By, wanted)
+	found, err := r.Prompts.Resolve(r.Context(), r.By, queries)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -171,8 +171,8 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) (result 
 			Ref:              convert.OrDefault(refs[i].Ref, "active"),
 		}
 		if f.Err != nil {
-			why := server.PublicError(f.Err)
-			said.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
+			problem := server.PublicError(f.Err)
+			said.Error = &openapi.ResolveError{Code: problem.Code, Detail: problem.Detail}
 		} else {
 			if version, err = appendVersion(version[:0], f.Template, f.Version); err != nil {
 				return nil, err

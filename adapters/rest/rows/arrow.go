@@ -36,7 +36,7 @@ type arrowRowsFormat struct {
 	bytes  int
 }
 
-func newArrowRows(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
+func newArrowRows(buffer *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
 	columns := make([]arrow.Field, 0, len(fields)+1)
 	for _, f := range fields {
 		columns = append(columns, arrow.Field{Name: f.Key, Type: arrowType(f.Type, o.raw), Nullable: true,
@@ -46,7 +46,7 @@ func newArrowRows(to *bytes.Buffer, fields []column.Field, o rowOptions) rowForm
 		columns = append(columns, arrow.Field{Name: invalidMember, Type: arrow.BinaryTypes.String, Nullable: true})
 	}
 	schema := arrow.NewSchema(columns, nil)
-	return &arrowRowsFormat{fields: fields, report: o.report, to: ipc.NewWriter(to, ipc.WithSchema(schema)),
+	return &arrowRowsFormat{fields: fields, report: o.report, to: ipc.NewWriter(buffer, ipc.WithSchema(schema)),
 		next: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
 }
 
@@ -96,13 +96,13 @@ func (f *arrowRowsFormat) row(row sources.Row) error {
 }
 
 // put appends a value, or null if the column's type cannot hold it: an integer beyond 64 bits, a date before year 0.
-func (f *arrowRowsFormat) put(to array.Builder, v column.Value) (fits bool) {
+func (f *arrowRowsFormat) put(builder array.Builder, v column.Value) (fits bool) {
 	if v.IsNull() {
-		to.AppendNull()
+		builder.AppendNull()
 		return true
 	}
 	fits = true
-	switch b := to.(type) {
+	switch b := builder.(type) {
 	case *array.Int64Builder:
 		n, err := strconv.ParseInt(v.Text, 10, 64)
 		if fits = err == nil; fits {
@@ -127,7 +127,7 @@ func (f *arrowRowsFormat) put(to array.Builder, v column.Value) (fits bool) {
 		b.Append(strings.ToValidUTF8(v.Text, "\uFFFD"))
 	}
 	if !fits {
-		to.AppendNull()
+		builder.AppendNull()
 	}
 	return fits
 }

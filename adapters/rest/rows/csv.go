@@ -71,7 +71,7 @@ func (f *csvRows) write(record []string) {
 
 // isQuoted reports whether a value of CSV needs quotes. Some readers drop spaces at the beginning of one without.
 func isQuoted(value string) bool {
-	return strings.ContainsAny(value, "\",\r\n") || value != "" && (value[0] == ' ' || value[0] == '\t')
+	return strings.ContainsAny(value, "\",\r\n") || (value != "" && (value[0] == ' ' || value[0] == '\t'))
 }
 
 func (*csvRows) end() error { return nil }

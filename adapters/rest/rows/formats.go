@@ -60,12 +60,12 @@ func newObjectWriter(fields []column.Field) objectWriter {
 	return w
 }
 
-func (w objectWriter) append(to []byte, values []column.Value) []byte {
+func (w objectWriter) append(buffer []byte, values []column.Value) []byte {
 	for i, v := range values {
-		to = append(to, w.before[i]...)
-		to = v.AppendJSON(to)
+		buffer = append(buffer, w.before[i]...)
+		buffer = v.AppendJSON(buffer)
 	}
-	return append(to, '}')
+	return append(buffer, '}')
 }
 
 // ndjson writes a JSON object a line.

@@ -70,9 +70,9 @@ func listRows(r *server.Call) (server.Reply, error) {
 	q.Pages = true
 	var object objectWriter
 	var data []byte
-	invalid, removed := []openapi.SourceInvalidValue{}, []string{}
-	begin := func(_ context.Context, at sources.RowsStart) error {
-		object, removed = newObjectWriter(at.Fields), append(removed, at.Removed...)
+	invalid, removals := []openapi.SourceInvalidValue{}, []string{}
+	begin := func(_ context.Context, start sources.RowsStart) error {
+		object, removals = newObjectWriter(start.Fields), append(removals, start.Removed...)
 		return nil
 	}
 	end, err := r.Sources.ReadRows(r.Context(), r.By, pathSource(r), q, begin, func(row sources.Row) error {
@@ -102,7 +102,7 @@ func listRows(r *server.Call) (server.Reply, error) {
 		Removed    []string                     `json:"removed"`
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
-	}{append(data, ']'), invalid, removed, end.More, next})
+	}{append(data, ']'), invalid, removals, end.More, next})
 	return server.OK(server.JSON(text)), err
 }
 
@@ -215,12 +215,12 @@ func pathSource(r *server.Call) source.ID {
 const csvMedia = "text/csv"
 
 // rowFormats has the formats of streams by their media type. Each writes to a buffer.
-var rowFormats = map[string]func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
-	linesOfJSON: func(to *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
-		return &ndjson{to, newObjectWriter(fields)}
+var rowFormats = map[string]func(buffer *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat{
+	linesOfJSON: func(buffer *bytes.Buffer, fields []column.Field, _ rowOptions) rowFormat {
+		return &ndjson{buffer, newObjectWriter(fields)}
 	},
-	"text/csv": func(to *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
-		return &csvRows{to, fields, o}
+	"text/csv": func(buffer *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
+		return &csvRows{buffer, fields, o}
 	},
 	arrowStream: newArrowRows,
 }

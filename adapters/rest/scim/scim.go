@@ -66,8 +66,8 @@ func directoryOf(org *identity.Org) string { return "scim " + string(org.ID) }
 
 // admitDirectory checks the token of a directory, and counts its request.
 func (a *Handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
-	at, token := a.Now(), server.Bearer(r.Header.Get("Authorization"))
-	if err := a.LimitFailedAuth(h, obs, token, at); err != nil {
+	now, token := a.Now(), server.Bearer(r.Header.Get("Authorization"))
+	if err := a.LimitFailedAuth(h, obs, token, now); err != nil {
 		return err
 	}
 	if !obs.Org.SCIM.Accepts(token) {
@@ -75,8 +75,8 @@ func (a *Handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Ob
 		return a.CountFailedAuth(h, obs, token, identity.ErrUnauthenticated)
 	}
 	a.Measures.Authenticated("directory", nil)
-	a.KnownTokens.Remember(token, at)
-	return a.AdmitAs(h, directoryOf(obs.Org), at)
+	a.KnownTokens.Remember(token, now)
+	return a.AdmitAs(h, directoryOf(obs.Org), now)
 }
 
 // refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).

@@ -114,10 +114,10 @@ type Call struct {
 
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 
-	Uncacheable bool                       // the response must not be cached
-	TrackedOnly bool                       // it depends only on tracked data, and on no time except the end of shares
-	Delivered   func(to identity.Actor)    // is called for each caller who gets the response, also from the cache
-	Variant     func(reader string) string // what the response depends on, of its reader's key; nil for nothing
+	Uncacheable bool                        // the response must not be cached
+	TrackedOnly bool                        // it depends only on tracked data, and on no time except the end of shares
+	Delivered   func(reader identity.Actor) // is called for each caller who gets the response, also from the cache
+	Variant     func(reader string) string  // what the response depends on, of its reader's key; nil for nothing
 
 	Produces    string      // the media type of the response, if it is not JSON
 	ReplyHeader http.Header // the header of the response, also of an error
@@ -190,7 +190,7 @@ type readOperation struct {
 // CORS handles preflights of paths with a prefix, and adds the headers that let pages of other sites read responses.
 type CORS struct {
 	Prefix string // of the paths
-	Handle func(w http.ResponseWriter, r *http.Request) (done bool)
+	Handle func(w http.ResponseWriter, r *http.Request) (isDone bool)
 }
 
 // endpoint is a method of a path template.
@@ -198,4 +198,4 @@ type endpoint struct{ method, path string }
 
 // perform runs one request and returns its response, and whether it is that of an earlier request with the same
 // Idempotency-Key.
-type perform func(*Call) (answer ports.Answer, replayed bool, err error)
+type perform func(*Call) (answer ports.Answer, isReplay bool, err error)

@@ -35,10 +35,10 @@ func (a *API) Register(areas ...Area) error {
 func (a *API) Serves(method, path string) bool { return a.served[endpoint{method, path}] }
 
 // CheckComplete returns an error if an operation of openapi.yaml has no route, unless its area is left out.
-func (a *API) CheckComplete(without ...Area) error {
-	left := endpoints(without)
-	for _, declared := range a.Contract.Operations() {
-		if e := (endpoint{declared.Method, declared.Path}); !a.served[e] && !left[e] {
+func (a *API) CheckComplete(excluded ...Area) error {
+	excludedOps := endpoints(excluded)
+	for _, op := range a.Contract.Operations() {
+		if e := (endpoint{op.Method, op.Path}); !a.served[e] && !excludedOps[e] {
 			return fmt.Errorf("rest: %s %s of openapi.yaml has no route", e.method, e.path)
 		}
 	}
@@ -50,50 +50,52 @@ func (a *API) CheckComplete(without ...Area) error {
 func (a *API) registerOperations(operations []Operation) error {
 	byPrefix := map[string]*mux.Router{}
 	for _, op := range operations {
-		declared, ok := a.Contract.Operation(op.method, op.path)
+		declaration, ok := a.Contract.Operation(op.method, op.path)
 		if !ok {
 			return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 		}
-		if err := checkKind(declared, op.kind); err != nil {
+		if err := checkKind(declaration, op.kind); err != nil {
 			return err
 		}
 		if op.method == http.MethodGet {
 			switch q := op.kind.(type) {
 			case Query:
-				a.reads[op.path] = readOperation{declared, q.perform}
+				a.reads[op.path] = readOperation{declaration, q.perform}
 			case CachedQuery:
-				a.reads[op.path] = readOperation{declared, Query(q).perform}
+				a.reads[op.path] = readOperation{declaration, Query(q).perform}
 			case ReaderQuery:
-				a.reads[op.path] = readOperation{declared, Query(q.CachedQuery).perform}
+				a.reads[op.path] = readOperation{declaration, Query(q.CachedQuery).perform}
 			}
 		}
 		prefix := pathPrefix(op.path)
 		if byPrefix[prefix] == nil {
 			byPrefix[prefix] = a.router.PathPrefix(prefix).Subrouter()
 		}
-		handle(byPrefix[prefix], op.method, strings.TrimPrefix(op.path, prefix), op.kind.handler(a, declared))
+		handle(byPrefix[prefix], op.method, strings.TrimPrefix(op.path, prefix), op.kind.handler(a, declaration))
 	}
 	return nil
 }
 
 // registerRoutes adds what an area serves besides operations with a credential.
-func (a *API) registerRoutes(of Area) error {
-	if of.AnyHost != "" {
-		a.anyHost = append(a.anyHost, of.AnyHost)
+func (a *API) registerRoutes(area Area) error {
+	if area.AnyHost != "" {
+		a.anyHost = append(a.anyHost, area.AnyHost)
 	}
-	if of.CORS != nil {
-		a.cors = append(a.cors, *of.CORS)
+	if area.CORS != nil {
+		a.cors = append(a.cors, *area.CORS)
 	}
-	for _, r := range of.Public {
-		if declared, ok := a.Contract.Operation(r.method, r.path); ok && (declared.Stream || declared.Scope != "") {
-			return fmt.Errorf("rest: %s needs a credential or is a stream, so it has to be an Operation", declared.ID)
+	for _, r := range area.Public {
+		if declaration, ok := a.Contract.Operation(r.method, r.path); ok && (declaration.Stream ||
+			declaration.Scope != "") {
+			return fmt.Errorf("rest: %s needs a credential or is a stream, so it has to be an Operation",
+				declaration.ID)
 		}
 		handle(a.router, r.method, r.path, r.handler)
 	}
-	for _, r := range of.Below {
-		below := a.router.PathPrefix(r.path).Handler(r.handler)
+	for _, r := range area.Below {
+		route := a.router.PathPrefix(r.path).Handler(r.handler)
 		if r.method != "" {
-			below.Methods(methods(r.method)...)
+			route.Methods(methods(r.method)...)
 		}
 	}
 	return nil
@@ -108,21 +110,21 @@ func handle(r *mux.Router, method, path string, h http.Handler) {
 // are any. The router itself does not list them, and returns 404 for a known path if the prefix of
 // another route fits.
 func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
-	var allowed []string
+	var methods []string
 	for _, m := range []string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	} {
 		try := r.Clone(r.Context())
 		try.Method = m
 		if match := (mux.RouteMatch{}); a.router.Match(try, &match) && match.MatchErr == nil {
-			allowed = append(allowed, m)
+			methods = append(methods, m)
 		}
 	}
-	if len(allowed) == 0 {
+	if len(methods) == 0 {
 		a.Problem(w, r, ErrNoSuchPath)
 		return
 	}
-	list := strings.Join(allowed, ", ")
+	list := strings.Join(methods, ", ")
 	w.Header().Set("Allow", list)
 	a.Problem(w, r, errMethodNotAllowed.Because("This path supports only "+list+"."))
 }

@@ -30,8 +30,8 @@ type Asset struct {
 
 // NewAsset returns the asset of a text.
 func NewAsset(plain []byte, contentType, cacheControl string) (*Asset, error) {
-	var zipped bytes.Buffer
-	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	var compressed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
@@ -41,17 +41,17 @@ func NewAsset(plain []byte, contentType, cacheControl string) (*Asset, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return joinAsset(plain, zipped.Bytes(), contentType, cacheControl), nil
+	return joinAsset(plain, compressed.Bytes(), contentType, cacheControl), nil
 }
 
-func joinAsset(plain, zipped []byte, contentType, cacheControl string) *Asset {
-	if len(zipped) >= len(plain) {
-		zipped = nil
+func joinAsset(plain, compressed []byte, contentType, cacheControl string) *Asset {
+	if len(compressed) >= len(plain) {
+		compressed = nil
 	}
 	sum := sha256.Sum256(plain)
 	return &Asset{
 		plain:        plain,
-		zipped:       zipped,
+		zipped:       compressed,
 		tag:          hex.EncodeToString(sum[:16]),
 		contentType:  contentType,
 		cacheControl: cacheControl,
@@ -64,8 +64,8 @@ func OpenAsset(files fs.FS, name, cacheControl string) (*Asset, error) {
 	if err != nil {
 		return nil, err
 	}
-	served, isZipped := strings.CutSuffix(name, ".gz")
-	contentType := mime.TypeByExtension(path.Ext(served))
+	plainName, isZipped := strings.CutSuffix(name, ".gz")
+	contentType := mime.TypeByExtension(path.Ext(plainName))
 	if !isZipped {
 		return joinAsset(content, content, contentType, cacheControl), nil
 	}
@@ -87,19 +87,19 @@ const downloadUnit = 64 << 10
 func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *Asset) {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
-	body, tag, zipped := f.plain, `"`+f.tag+`"`, false
+	body, tag, isZipped := f.plain, `"`+f.tag+`"`, false
 	if f.zipped != nil && acceptsGzip(r.Header.Values("Accept-Encoding")) {
-		body, tag, zipped = f.zipped, `"`+f.tag+`-gzip"`, true
+		body, tag, isZipped = f.zipped, `"`+f.tag+`-gzip"`, true
 	}
-	known := NoneMatch(r.Header.Values("If-None-Match"), tag)
+	isKnown := NoneMatch(r.Header.Values("If-None-Match"), tag)
 	size := len(body)
-	if known || r.Method == http.MethodHead {
+	if isKnown || r.Method == http.MethodHead {
 		size = 0
 	}
 	if !a.MayDownload(w, r, size) {
 		return
 	}
-	if zipped && !known {
+	if isZipped && !isKnown {
 		h.Set("Content-Encoding", "gzip")
 	}
 	Write(w, r, ports.Answer{
@@ -153,11 +153,11 @@ func acceptsGzip(headers []string) bool {
 			}
 			q, isWeight := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q=")
 			value, err := strconv.ParseFloat(q, 64)
-			accepted := !isWeight || err == nil && value > 0
+			isAccepted := !isWeight || (err == nil && value > 0)
 			if coding != "*" {
-				return accepted
+				return isAccepted
 			}
-			anything = accepted
+			anything = isAccepted
 		}
 	}
 	return anything

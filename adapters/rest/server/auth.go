@@ -64,16 +64,16 @@ func refusalOf(r *http.Request, token string) error {
 func (a *API) authenticate(
 	w http.ResponseWriter, r *http.Request, obs *Observation, op *openapi.Operation, workspaceOptional bool,
 ) (identity.Actor, owner, error) {
-	at := a.Now()
-	token, prove, stored := a.credential(r, obs.Org)
-	if stored {
-		if err := a.LimitFailedAuth(w.Header(), obs, token, at); err != nil {
+	now := a.Now()
+	token, prove, isStored := a.credential(r, obs.Org)
+	if isStored {
+		if err := a.LimitFailedAuth(w.Header(), obs, token, now); err != nil {
 			return identity.Actor{}, nil, err
 		}
 	}
-	by, proved, selectMembership, err := prove(a, r, obs, token, at)
+	by, proof, selectMembership, err := prove(a, r, obs, token, now)
 	if token != "" {
-		a.Measures.Authenticated(credentialKind(token, stored), err)
+		a.Measures.Authenticated(credentialKind(token, isStored), err)
 	}
 	if err != nil {
 		if errors.Is(err, identity.ErrUnauthenticated) {
@@ -86,8 +86,8 @@ func (a *API) authenticate(
 	}
 	obs.User, obs.Key, obs.session = by.User, by.Key, by.Session
 	m, err := selectMembership(r.Header.Get("Workspace-Id"))
-	if refused := a.Admit(w.Header(), by, m.Workspace.ID, at); refused != nil {
-		return identity.Actor{}, nil, refused
+	if refusal := a.Admit(w.Header(), by, m.Workspace.ID, now); refusal != nil {
+		return identity.Actor{}, nil, refusal
 	}
 	if err != nil && !(workspaceOptional && errors.Is(err, identity.ErrWorkspaceRequired)) {
 		return identity.Actor{}, nil, err
@@ -99,7 +99,7 @@ func (a *API) authenticate(
 		w.Header()["Workspace-Id"] = x.fields[1:2:2]
 		obs.Workspace = by.Workspace
 	}
-	return by, proved, nil
+	return by, proof, nil
 }
 
 type (
@@ -115,12 +115,12 @@ func (b *userOwner) person() *account.Person { return (*account.Person)(b) }
 
 // prover authenticates the caller by a credential of one kind.
 type prover func(
-	a *API, r *http.Request, obs *Observation, token string, at time.Time,
+	a *API, r *http.Request, obs *Observation, token string, now time.Time,
 ) (identity.Actor, owner, selectMembership, error)
 
 // credential returns the credential of a request and the function that verifies it. A cookie counts only if there is no
 // Authorization header. stored reports whether the verification reads the database.
-func (a *API) credential(r *http.Request, org *identity.Org) (token string, prove prover, stored bool) {
+func (a *API) credential(r *http.Request, org *identity.Org) (token string, prove prover, isStored bool) {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
 		if cookie := a.cookieOf(r, org); cookie != "" {
@@ -135,7 +135,7 @@ func (a *API) credential(r *http.Request, org *identity.Org) (token string, prov
 }
 
 // Admit counts a request against the rate limits of its credential, its user and, if any, its workspace.
-func (a *API) Admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, at time.Time) error {
+func (a *API) Admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, now time.Time) error {
 	credential := string(by.User)
 	if by.Key != "" {
 		credential = string(by.Key)
@@ -145,8 +145,8 @@ func (a *API) Admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, a
 	if ws == "" {
 		n--
 	}
-	if refused := TakeAll(h, at, 1, allowances[:n]...); refused != nil {
-		return a.Refuse(refused.name+"_rate", ErrRateLimited)
+	if limiter := TakeAll(h, now, 1, allowances[:n]...); limiter != nil {
+		return a.Refuse(limiter.name+"_rate", ErrRateLimited)
 	}
 	return nil
 }
@@ -162,54 +162,54 @@ func Bearer(authorization string) string {
 }
 
 // selectMembership returns the caller's membership in the workspace that a request names.
-type selectMembership func(named string) (account.Membership, error)
+type selectMembership func(id string) (account.Membership, error)
 
 // byKey authenticates a caller by an API key, which is bound to one workspace.
 func (a *API) byKey(
-	r *http.Request, obs *Observation, token string, at time.Time,
+	r *http.Request, obs *Observation, token string, now time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
-	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.Org, token, at)
+	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.Org, token, now)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	by := keyActor(p, obs, at)
+	by := keyActor(p, obs, now)
 	by.Workspace = p.Membership.Workspace.ID
 	if err := by.CheckAddress(); err != nil {
 		return by, nil, nil, err
 	}
 	if !obs.noted {
-		a.KnownTokens.Remember(token, at)
+		a.KnownTokens.Remember(token, now)
 	}
-	a.Services.KeyUsage.Record(&p.Key, at, obs.Address)
+	a.Services.KeyUsage.Record(&p.Key, now, obs.Address)
 	return by, (*keyOwner)(p), p.Select, nil
 }
 
 // bySession authenticates a caller by the cookie and the proof of a session. It refuses a request from a page of
 // another origin.
 func (a *API) bySession(
-	r *http.Request, obs *Observation, cookie string, at time.Time,
+	r *http.Request, obs *Observation, cookie string, now time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
 	if !a.SameOrigin(r) {
 		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
 	}
-	p, err := a.Services.Sessions.Authenticate(r.Context(), obs.Org, cookie, r.Header.Get(proofHeader), at)
+	p, err := a.Services.Sessions.Authenticate(r.Context(), obs.Org, cookie, r.Header.Get(proofHeader), now)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	by := sessionActor(p.Principal(), obs, at)
+	by := sessionActor(p.Principal(), obs, now)
 	if err := by.CheckAddress(); err != nil {
 		by.Workspace = p.Session.Workspace
 		return by, nil, nil, err
 	}
 	if !obs.noted {
-		a.KnownTokens.Remember(cookie, at)
+		a.KnownTokens.Remember(cookie, now)
 	}
-	a.Services.SessionUsage.Record(&p.Session, at)
+	a.Services.SessionUsage.Record(&p.Session, now)
 	if p.Key.ID != "" {
-		a.Services.KeyUsage.Record(&p.Key, at, obs.Address)
+		a.Services.KeyUsage.Record(&p.Key, now, obs.Address)
 	}
-	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
-	return by, (*userOwner)(&p.Person), selected, nil
+	selectByID := func(id string) (account.Membership, error) { return p.Select(id, isSafe(r)) }
+	return by, (*userOwner)(&p.Person), selectByID, nil
 }
 
 // isSafe reports whether a request changes nothing (RFC 9110, section 9.2.1).
@@ -217,66 +217,66 @@ func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Metho
 
 // byToken authenticates a caller by a token that one of the org's issuers signed.
 func (a *API) byToken(
-	r *http.Request, obs *Observation, token string, at time.Time,
+	r *http.Request, obs *Observation, token string, now time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
 	if token == "" || len(obs.Org.Issuers) == 0 {
 		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
 	}
-	claims, err := a.Verifier.Verify(r.Context(), obs.Org.Issuers, token, at)
+	claims, err := a.Verifier.Verify(r.Context(), obs.Org.Issuers, token, now)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	by := identity.System(obs.Org.ID, "", "sign-in", at)
+	by := identity.System(obs.Org.ID, "", "sign-in", now)
 	by.Request = identity.Request{ID: obs.ID, Address: obs.Address}
 	p, err := a.SignIn(r.Context(), by, obs.Org, claims)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	selected := func(named string) (account.Membership, error) { return p.Select(named, isSafe(r)) }
-	return userActor(&p.User, obs, at), (*userOwner)(p), selected, nil
+	selectByID := func(id string) (account.Membership, error) { return p.Select(id, isSafe(r)) }
+	return userActor(&p.User, obs, now), (*userOwner)(p), selectByID, nil
 }
 
 // SignIn returns the person that verified claims belong to. by is the system, in the request of the sign-in.
 func (a *API) SignIn(
 	ctx context.Context, by identity.Actor, org *identity.Org, claims *account.Claims,
 ) (*account.Person, error) {
-	p, apart, err := a.Services.Accounts.SignIn(ctx, by, org, *claims)
-	if err == nil && apart != nil {
+	p, unlinked, err := a.Services.Accounts.SignIn(ctx, by, org, *claims)
+	if err == nil && unlinked != nil {
 		a.Log.WarnContext(
 			ctx, "a user signed in with the e-mail address of an account that could not be joined, "+
 				"and got a separate account",
-			"issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID,
+			"issuer", claims.Issuer, "user_id", p.User.ID, "address_of", unlinked.ID,
 		)
 	}
 	return p, err
 }
 
 // userActor returns the caller for a user whose credential sets no ceiling, in no workspace yet.
-func userActor(u *account.User, obs *Observation, at time.Time) identity.Actor {
+func userActor(u *account.User, obs *Observation, now time.Time) identity.Actor {
 	return identity.Actor{
 		Org:      u.Org,
 		User:     u.ID,
 		Service:  u.Service,
 		Ceiling:  identity.Owner,
 		Operator: u.Operator,
-		At:       at,
+		At:       now,
 		Request:  identity.Request{ID: obs.ID, Address: obs.Address},
 	}
 }
 
 // keyActor returns the caller for a key.
-func keyActor(p *account.Principal, obs *Observation, at time.Time) identity.Actor {
-	by := userActor(&p.User, obs, at)
+func keyActor(p *account.Principal, obs *Observation, now time.Time) identity.Actor {
+	by := userActor(&p.User, obs, now)
 	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
 	by.Scopes, by.Networks = p.Key.Scopes, p.Key.Networks
 	return by
 }
 
 // sessionActor returns the caller for a session, with the limits of the key that opened it, if one did.
-func sessionActor(p *account.Principal, obs *Observation, at time.Time) identity.Actor {
-	by := userActor(&p.User, obs, at)
+func sessionActor(p *account.Principal, obs *Observation, now time.Time) identity.Actor {
+	by := userActor(&p.User, obs, now)
 	if p.Key.ID != "" {
-		by = keyActor(p, obs, at)
+		by = keyActor(p, obs, now)
 	}
 	by.Session, by.SignedInAt = p.Session.ID, p.Session.SignedInAt()
 	return by
@@ -304,25 +304,25 @@ func (r *Call) Proof() (account.Proof, error) {
 // ResolveProof returns the caller behind a proof, if the proof is still valid in the org as it is configured
 // now, and ErrUnauthenticated otherwise.
 func (a *API) ResolveProof(
-	ctx context.Context, obs *Observation, p account.Proof, at time.Time,
+	ctx context.Context, obs *Observation, p account.Proof, now time.Time,
 ) (identity.Actor, error) {
 	org, ok := a.Orgs().ByID(obs.Org.ID)
 	if !ok {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	found, err := a.Services.Tickets.ResolveProofs(ctx, org, []account.Proof{p}, at)
+	found, err := a.Services.Tickets.ResolveProofs(ctx, org, []account.Proof{p}, now)
 	if err != nil {
 		return identity.Actor{}, err
 	}
-	return actorOf(found[0], obs, at)
+	return actorOf(found[0], obs, now)
 }
 
 // actorOf returns the caller of a resolved proof, whose principal is nil if the proof is no longer valid.
-func actorOf(principal *account.Principal, obs *Observation, at time.Time) (identity.Actor, error) {
+func actorOf(principal *account.Principal, obs *Observation, now time.Time) (identity.Actor, error) {
 	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	by, m := sessionActor(principal, obs, at), principal.Membership
+	by, m := sessionActor(principal, obs, now), principal.Membership
 	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
 	return by, by.CheckAddress()
 }

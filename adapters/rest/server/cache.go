@@ -18,11 +18,11 @@ type version struct {
 
 // getFor is get for the variant of a response that a reader gets. The empty reader has none.
 func (c *responseCache) getFor(reader string, key cacheKey, at version, now time.Time) (cachedResponse, bool) {
-	cached, ok := c.get(&key, at, now)
-	if !ok || cached.variant == nil || reader == "" {
-		return cached, ok
+	entry, ok := c.get(&key, at, now)
+	if !ok || entry.variant == nil || reader == "" {
+		return entry, ok
 	}
-	key.variant += cached.variant(reader)
+	key.variant += entry.variant(reader)
 	return c.get(&key, at, now)
 }
 
@@ -66,8 +66,8 @@ func (k *cacheKey) size() int {
 // cachedResponse is a response, with the version of the workspace and the time before it was read.
 type cachedResponse struct {
 	answer      ports.Answer
-	delivered   func(to identity.Actor)    // see Call
-	variant     func(reader string) string // see Call
+	delivered   func(reader identity.Actor) // see Call
+	variant     func(reader string) string  // see Call
 	at          version
 	trackedOnly bool // time alone does not make it old
 	read        time.Time
@@ -77,7 +77,7 @@ type cachedResponse struct {
 func (k *cachedResponse) isValid(at version, now time.Time) bool {
 	age := now.Sub(k.read)
 	return k.at.generation == at.generation &&
-		(age < cacheFresh || k.trackedOnly && at.current && k.at == at && age < maxCacheAge)
+		(age < cacheFresh || (k.trackedOnly && at.current && k.at == at && age < maxCacheAge))
 }
 
 // responseCache keeps the responses of cached queries, which must not be changed. It has two halves: when the younger
@@ -91,22 +91,22 @@ type responseCache struct {
 }
 
 // get returns the response to a request, if it is still valid.
-func (c *responseCache) get(key *cacheKey, at version, now time.Time) (cached cachedResponse, ok bool) {
+func (c *responseCache) get(key *cacheKey, at version, now time.Time) (entry cachedResponse, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cached, isYoung := c.young[*key]
+	entry, isYoung := c.young[*key]
 	if !isYoung {
-		if cached, ok = c.old[*key]; !ok {
+		if entry, ok = c.old[*key]; !ok {
 			return cachedResponse{}, false
 		}
 	}
-	if !cached.isValid(at, now) {
+	if !entry.isValid(at, now) {
 		return cachedResponse{}, false
 	}
 	if !isYoung {
-		c.add(key, cached, now)
+		c.add(key, entry, now)
 	}
-	return cached, true
+	return entry, true
 }
 
 // has reports whether there is a response that a read from the database must replace, so that no later one is older.
@@ -127,7 +127,7 @@ func (c *responseCache) put(key cacheKey, k cachedResponse) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, there := c.young[key]; there && old.at.generation > k.at.generation {
+	if old, exists := c.young[key]; exists && old.at.generation > k.at.generation {
 		return
 	}
 	c.add(&key, k, k.read)
@@ -136,10 +136,10 @@ func (c *responseCache) put(key cacheKey, k cachedResponse) {
 // add stores a response. The caller holds c.mu.
 func (c *responseCache) add(key *cacheKey, k cachedResponse, now time.Time) {
 	size := key.size() + len(k.answer.Body)
-	expired := now.Sub(c.youngSince).Abs() >= cacheFresh // the clock may have been set back
-	if expired || c.size+size > maxCacheBytes/2 {
+	isExpired := now.Sub(c.youngSince).Abs() >= cacheFresh // the clock may have been set back
+	if isExpired || c.size+size > maxCacheBytes/2 {
 		c.old, c.young, c.size, c.youngSince = c.young, make(map[cacheKey]cachedResponse, len(c.young)), 0, now
-	} else if old, there := c.young[*key]; there {
+	} else if old, exists := c.young[*key]; exists {
 		c.size -= key.size() + len(old.answer.Body)
 	}
 	c.size += size

@@ -16,7 +16,7 @@ func TestLimitsFollowCorrectionsOfTheClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := NewLimiter(60, 2)
-			allow := func(at time.Time) bool { return l.Allow(httptest.NewRecorder(), "a", at) }
+			allow := func(now time.Time) bool { return l.Allow(httptest.NewRecorder(), "a", now) }
 			if !allow(start) || !allow(start) || allow(start) {
 				t.Fatal("the bucket does not hold two tokens")
 			}

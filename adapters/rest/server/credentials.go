@@ -37,8 +37,8 @@ func (a *API) EnterAs(ctx context.Context, caller string) (leave func(), err err
 }
 
 // AdmitAs counts a request against the rate limit of a caller that is no user of a workspace.
-func (a *API) AdmitAs(h http.Header, caller string, at time.Time) error {
-	if TakeAll(h, at, 1, Allowance{a.callers, caller}) != nil {
+func (a *API) AdmitAs(h http.Header, caller string, now time.Time) error {
+	if TakeAll(h, now, 1, Allowance{a.callers, caller}) != nil {
 		return a.Refuse("caller_rate", ErrRateLimited)
 	}
 	return nil
@@ -47,12 +47,12 @@ func (a *API) AdmitAs(h http.Header, caller string, at time.Time) error {
 // LimitFailedAuth refuses a token before it is looked up if its address has sent too many invalid ones. A token that
 // was valid within knownFor is still looked up, so that a program that guesses tokens does not lock out others at its
 // address.
-func (a *API) LimitFailedAuth(h http.Header, obs *Observation, token string, at time.Time) error {
-	known, noted := a.KnownTokens.has(token, at)
-	if !known && a.Unauthenticated.Exhausted(h, obs.Address, at) {
+func (a *API) LimitFailedAuth(h http.Header, obs *Observation, token string, now time.Time) error {
+	isKnown, isNoted := a.KnownTokens.has(token, now)
+	if !isKnown && a.Unauthenticated.Exhausted(h, obs.Address, now) {
 		return a.Refuse("address_rate", ErrRateLimited)
 	}
-	obs.noted = noted
+	obs.noted = isNoted
 	return nil
 }
 

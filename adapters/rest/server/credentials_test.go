@@ -18,9 +18,9 @@ import (
 func TestGuesses(t *testing.T) {
 	a := &API{Now: Now, Unauthenticated: NewLimiter(2, 2), KnownTokens: newKnownTokens(),
 		Measures: newMeasures(prometheus.NewRegistry(), func() int { return 0 })}
-	obs, at := &Observation{Address: "192.0.2.1"}, Now()
-	may := func(token string) error { return a.LimitFailedAuth(http.Header{}, obs, token, at) }
-	a.KnownTokens.Remember("proven", at)
+	obs, now := &Observation{Address: "192.0.2.1"}, Now()
+	may := func(token string) error { return a.LimitFailedAuth(http.Header{}, obs, token, now) }
+	a.KnownTokens.Remember("proven", now)
 	for range 2 {
 		if err := may("unknown"); err != nil {
 			t.Fatalf("refused with guesses left: %v", err)
@@ -31,14 +31,14 @@ func TestGuesses(t *testing.T) {
 		}
 	}
 	h := http.Header{}
-	if err := a.LimitFailedAuth(h, obs, "unknown", at); err != ErrRateLimited || h.Get("Retry-After") == "" ||
+	if err := a.LimitFailedAuth(h, obs, "unknown", now); err != ErrRateLimited || h.Get("Retry-After") == "" ||
 		h.Get("Ratelimit") == "" {
 		t.Errorf("with no guesses left: %v, %v", err, h)
 	}
 	if err := may("proven"); err != nil {
 		t.Errorf("a token that proved something lately: %v", err)
 	}
-	if err := a.LimitFailedAuth(http.Header{}, &Observation{Address: "192.0.2.2"}, "unknown", at); err != nil {
+	if err := a.LimitFailedAuth(http.Header{}, &Observation{Address: "192.0.2.2"}, "unknown", now); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
 	if err := a.CountFailedAuth(http.Header{}, obs, "proven", identity.ErrUnauthenticated); err != ErrRateLimited {
@@ -50,15 +50,15 @@ func TestGuesses(t *testing.T) {
 }
 
 func TestProvenTokens(t *testing.T) {
-	p, at := newKnownTokens(), Now()
-	p.Remember("a", at)
+	p, now := newKnownTokens(), Now()
+	p.Remember("a", now)
 	for after, want := range map[time.Duration]bool{0: true, knownFor - 1: true, knownFor: false} {
-		if got, _ := p.has("a", at.Add(after)); got != want {
+		if got, _ := p.has("a", now.Add(after)); got != want {
 			t.Errorf("after %v: %v, want %v", after, got, want)
 		}
 	}
 	for i := range maxKnownTokens + 10 {
-		p.Remember(strconv.Itoa(i), at)
+		p.Remember(strconv.Itoa(i), now)
 	}
 	if len(p.seenAt) > maxKnownTokens {
 		t.Errorf("%d notes are kept, want %d at most", len(p.seenAt), maxKnownTokens)
@@ -66,11 +66,11 @@ func TestProvenTokens(t *testing.T) {
 }
 
 func TestTakeAll(t *testing.T) {
-	at := Now()
+	now := Now()
 	key, user := NewLimiter(60, 3), newNamedLimiter("user", 60, 4)
 	take := func(k string) (*Limiter, http.Header) {
 		h := http.Header{}
-		return TakeAll(h, at, 1, Allowance{key, k}, Allowance{user, "u"}), h
+		return TakeAll(h, now, 1, Allowance{key, k}, Allowance{user, "u"}), h
 	}
 	for i, want := range []struct {
 		key       string
@@ -91,7 +91,7 @@ func TestTakeAll(t *testing.T) {
 			t.Errorf("%d. refused by %v, %v; want %v %s", i, refused, h, want.refused, want.ratelimit)
 		}
 	}
-	if left := key.left("k3", at); left != 3 {
+	if left := key.left("k3", now); left != 3 {
 		t.Errorf("a key has %v tokens after its user was refused, want 3", left)
 	}
 }
@@ -104,11 +104,12 @@ func BenchmarkAdmit(b *testing.B) {
 	obs, token := &Observation{Address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"
 	b.ReportAllocs()
 	for b.Loop() {
-		at, h := Now(), http.Header{}
-		if a.LimitFailedAuth(h, obs, token, at) != nil || a.Admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn", at) != nil {
+		now, h := Now(), http.Header{}
+		if a.LimitFailedAuth(h, obs, token, now) != nil || a.Admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn",
+			now) != nil {
 			b.Fatal("refused")
 		}
-		a.KnownTokens.Remember(token, at)
+		a.KnownTokens.Remember(token, now)
 	}
 }
 

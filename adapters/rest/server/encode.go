@@ -17,15 +17,15 @@ import (
 
 // Encode adds the JSON of v and a line break. Version 2 of encoding/json allocates no memory for most values; version 1
 // does for each time and for each member that can be null.
-func Encode(into *bytes.Buffer, v any) error {
+func Encode(buffer *bytes.Buffer, v any) error {
 	options := asVersion1
 	if holdsNumbers(reflect.TypeOf(v)) {
 		options = withNumbers
 	}
-	if err := jsonv2.MarshalWrite(into, v, options); err != nil {
+	if err := jsonv2.MarshalWrite(buffer, v, options); err != nil {
 		return err
 	}
-	return into.WriteByte('\n')
+	return buffer.WriteByte('\n')
 }
 
 // The options of encode.
@@ -37,39 +37,39 @@ var (
 
 	// withNumbers is for values that can hold a json.Number, which version 2 does not know. It takes longer.
 	withNumbers = jsonv2.JoinOptions(asVersion1, jsonv2.WithMarshalers(jsonv2.MarshalToFunc(
-		func(into *jsontext.Encoder, n json.Number) error { return into.WriteValue(jsontext.Value(n)) },
+		func(encoder *jsontext.Encoder, n json.Number) error { return encoder.WriteValue(jsontext.Value(n)) },
 	)))
 )
 
 // holdsNumbers reports whether values of a type can hold a json.Number.
 func holdsNumbers(t reflect.Type) bool {
-	known, ok := typesWithNumbers.Load(t)
+	answer, ok := typesWithNumbers.Load(t)
 	if !ok {
-		known = canHoldNumbers(t, map[reflect.Type]bool{})
-		typesWithNumbers.Store(t, known)
+		answer = canHoldNumbers(t, map[reflect.Type]bool{})
+		typesWithNumbers.Store(t, answer)
 	}
-	return known.(bool) //nolint:errcheck // the map holds nothing else
+	return answer.(bool) //nolint:errcheck // the map holds nothing else
 }
 
 var typesWithNumbers sync.Map // reflect.Type → bool
 
 // canHoldNumbers is holdsNumbers for a type of which other parts have been examined.
-func canHoldNumbers(t reflect.Type, examined map[reflect.Type]bool) bool {
+func canHoldNumbers(t reflect.Type, visited map[reflect.Type]bool) bool {
 	switch {
 	case t == nil || t.Kind() == reflect.Interface || t == reflect.TypeFor[json.Number]():
 		return true
-	case examined[t]:
+	case visited[t]:
 		return false
 	}
-	examined[t] = true
+	visited[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return canHoldNumbers(t.Elem(), examined)
+		return canHoldNumbers(t.Elem(), visited)
 	case reflect.Map:
-		return canHoldNumbers(t.Key(), examined) || canHoldNumbers(t.Elem(), examined)
+		return canHoldNumbers(t.Key(), visited) || canHoldNumbers(t.Elem(), visited)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if canHoldNumbers(t.Field(i).Type, examined) {
+			if canHoldNumbers(t.Field(i).Type, visited) {
 				return true
 			}
 		}
@@ -90,8 +90,8 @@ func AppendTime(b []byte, name string, t time.Time) []byte {
 func AppendText(b []byte, name, s string) []byte {
 	b = append(b, name...)
 	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") { // version 1 escapes them
-		quoted, _ := jsonv2.Marshal(s, asVersion1)
-		return append(b, quoted...)
+		text, _ := jsonv2.Marshal(s, asVersion1)
+		return append(b, text...)
 	}
 	b, _ = jsontext.AppendQuote(b, s)
 	return b

@@ -87,11 +87,11 @@ func (x *exchange) Done() <-chan struct{} {
 // Err implements context.Context.
 func (x *exchange) Err() error {
 	x.mu.Lock()
-	limited := x.limited
+	callCtx := x.limited
 	x.mu.Unlock()
 	switch {
-	case limited != nil:
-		return limited.Err()
+	case callCtx != nil:
+		return callCtx.Err()
 	case x.parent.Err() == nil && !x.deadline.IsZero() && !time.Now().Before(x.deadline):
 		return context.DeadlineExceeded
 	}
@@ -105,10 +105,10 @@ func (x *exchange) Value(key any) any {
 		return x
 	}
 	x.mu.Lock()
-	limited := x.limited
+	callCtx := x.limited
 	x.mu.Unlock()
-	if limited != nil {
-		return limited.Value(key)
+	if callCtx != nil {
+		return callCtx.Value(key)
 	}
 	return x.parent.Value(key)
 }

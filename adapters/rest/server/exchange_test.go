@@ -48,8 +48,8 @@ func TestExchangeAsContext(t *testing.T) {
 	})
 	run("with a limit it ends in time for those who only look", func(t *testing.T, x *exchange, _ context.CancelFunc) {
 		x.limit(time.Second)
-		if at, limited := x.Deadline(); !limited || time.Until(at) != time.Second {
-			t.Errorf("%v, %v", at, limited)
+		if now, limited := x.Deadline(); !limited || time.Until(now) != time.Second {
+			t.Errorf("%v, %v", now, limited)
 		}
 		time.Sleep(time.Second)
 		if !errors.Is(x.Err(), context.DeadlineExceeded) {

@@ -31,17 +31,17 @@ func newSealer(f *testing.F) sealer {
 	return sealer{aead}
 }
 
-func (s sealer) Seal(plain, associated []byte) ([]byte, error) {
+func (s sealer) Seal(plain, context []byte) ([]byte, error) {
 	nonce := make([]byte, s.NonceSize())
 	_, _ = rand.Read(nonce)
-	return s.AEAD.Seal(nonce, nonce, plain, associated), nil
+	return s.AEAD.Seal(nonce, nonce, plain, context), nil
 }
 
-func (s sealer) Open(sealed, associated []byte) ([]byte, error) {
-	if len(sealed) < s.NonceSize() {
+func (s sealer) Open(ciphertext, context []byte) ([]byte, error) {
+	if len(ciphertext) < s.NonceSize() {
 		return nil, errors.New("too short")
 	}
-	return s.AEAD.Open(nil, sealed[:s.NonceSize()], sealed[s.NonceSize():], associated)
+	return s.AEAD.Open(nil, ciphertext[:s.NonceSize()], ciphertext[s.NonceSize():], context)
 }
 
 // FuzzCursor looks for forged cursors that a list accepts. It also checks that a list accepts the cursors

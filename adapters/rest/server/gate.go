@@ -120,15 +120,15 @@ func newGates(c Concurrency, factor int) *Gates {
 // Enter waits until the request of by may run, for at most g.wait in both gates together. If it returns no error,
 // the caller must call leave. A request without a workspace counts only for its caller.
 func (g *Gates) Enter(ctx context.Context, by identity.Actor) error {
-	left := g.wait
+	remaining := g.wait
 	if !g.callers.Enter(ctx, string(by.User), 0) { // most enter at once, without reading the clock
-		begun := time.Now()
+		start := time.Now()
 		if !g.callers.Enter(ctx, string(by.User), g.wait) {
 			return errCallerBusy
 		}
-		left -= time.Since(begun)
+		remaining -= time.Since(start)
 	}
-	if by.Workspace != "" && !g.workspaces.Enter(ctx, string(by.Workspace), left) {
+	if by.Workspace != "" && !g.workspaces.Enter(ctx, string(by.Workspace), remaining) {
 		g.callers.Leave(string(by.User))
 		return errWorkspaceBusy
 	}

@@ -64,9 +64,9 @@ func TestGate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGate(1)
 			g.Enter(t.Context(), "a", wait)
-			begun := time.Now()
-			if g.Enter(t.Context(), "a", wait) || time.Since(begun) != wait {
-				t.Errorf("let in, or refused after %v", time.Since(begun))
+			start := time.Now()
+			if g.Enter(t.Context(), "a", wait) || time.Since(start) != wait {
+				t.Errorf("let in, or refused after %v", time.Since(start))
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(wait/2, cancel)
@@ -87,9 +87,9 @@ func TestGate(t *testing.T) {
 				go g.Enter(t.Context(), "a", wait)
 			}
 			synctest.Wait()
-			begun := time.Now()
-			if g.Enter(t.Context(), "a", wait) || time.Since(begun) != 0 {
-				t.Errorf("one more waited for %v", time.Since(begun))
+			start := time.Now()
+			if g.Enter(t.Context(), "a", wait) || time.Since(start) != 0 {
+				t.Errorf("one more waited for %v", time.Since(start))
 			}
 			time.Sleep(wait)
 		})

@@ -99,9 +99,9 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 
 func (a *API) handleAs(op *openapi.Operation, h handling) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		x, whole := exchangeOf(hr), hr.Context()
+		x, callCtx := exchangeOf(hr), hr.Context()
 		if h.relays { // the deadline of the exchange would end the response, too
-			ctx, cancel := context.WithTimeout(whole, a.Config.RequestTimeout)
+			ctx, cancel := context.WithTimeout(callCtx, a.Config.RequestTimeout)
 			defer cancel()
 			hr = hr.WithContext(ctx)
 		} else {
@@ -113,14 +113,14 @@ func (a *API) handleAs(op *openapi.Operation, h handling) http.Handler {
 		r := a.newCall(w, hr, op, h.produces)
 		r.unpack = h.unpack
 		var answer ports.Answer
-		replayed := false
+		isReplay := false
 		err := r.admit(w, h)
 		switch {
 		case err != nil:
 		case h.open:
 			answer, _, err = h.run(r)
 		default:
-			answer, replayed, err = r.runWithinLimits(h.run)
+			answer, isReplay, err = r.runWithinLimits(h.run)
 		}
 		switch {
 		case err != nil:
@@ -128,9 +128,9 @@ func (a *API) handleAs(op *openapi.Operation, h handling) http.Handler {
 			a.Problem(w, hr, err)
 			return
 		case r.Relay != nil:
-			r.Relay(whole, w)
+			r.Relay(callCtx, w)
 			return
-		case replayed:
+		case isReplay:
 			w.Header().Set("Idempotency-Replayed", "true")
 		}
 		Write(w, hr, answer)
@@ -145,8 +145,8 @@ func (r *Call) admit(w http.ResponseWriter, h handling) (err error) {
 		if err != nil {
 			return err
 		}
-		if named := WorkspaceID(r); named != "" {
-			obs.Workspace = named
+		if id := WorkspaceID(r); id != "" {
+			obs.Workspace = id
 		}
 	}
 	if h.lenient {
@@ -165,19 +165,19 @@ func (r *Call) recordRefusal(err error) {
 		return
 	}
 	by := r.By
-	if named := WorkspaceID(r); named != "" && named != by.Workspace {
-		isNamed := func(m account.Membership) bool { return m.Workspace.ID == named }
+	if id := WorkspaceID(r); id != "" && id != by.Workspace {
+		isNamed := func(m account.Membership) bool { return m.Workspace.ID == id }
 		if !slices.ContainsFunc(r.Person().Memberships, isNamed) {
 			return
 		}
-		by.Workspace = named
+		by.Workspace = id
 	}
 	r.API.Services.Accounts.NoteRefusal(r.Context(), by, r.Operation.ID, r.Method == http.MethodDelete, err)
 }
 
 // runWithinLimits runs the request when the gates allow it. Reading a request and writing the response take as long as
 // the client likes, so they occupy no slot.
-func (r *Call) runWithinLimits(run perform) (answer ports.Answer, replayed bool, err error) {
+func (r *Call) runWithinLimits(run perform) (answer ports.Answer, isReplay bool, err error) {
 	gates := r.API.Gates
 	if r.Operation.Outbound {
 		gates = r.API.outbound
@@ -191,11 +191,11 @@ func (r *Call) runWithinLimits(run perform) (answer ports.Answer, replayed bool,
 			return ports.Answer{}, false, err
 		}
 	}
-	answer, replayed, err = run(r)
+	answer, isReplay, err = run(r)
 	if r.weak && errors.Is(err, revision.ErrMismatch) {
 		err = errWeakTag
 	}
-	return answer, replayed, err
+	return answer, isReplay, err
 }
 
 // parse checks the scopes of the caller's API key, and the request against the contract.

@@ -19,17 +19,17 @@ import (
 // (replayed).
 func (r *Call) runOnce(
 	key ports.IdempotencyKey, reach func(context.Context) error, store func(*Call) (ports.Answer, error),
-) (answer ports.Answer, replayed bool, err error) {
-	answer, replayed, err = r.API.Idempotency.Once(r.Context(), key, reach,
+) (answer ports.Answer, isReplay bool, err error) {
+	answer, isReplay, err = r.API.Idempotency.Once(r.Context(), key, reach,
 		func(stores ports.Stores) (ports.Answer, error) { return store(r.withStores(stores)) },
 		func(err error) (ports.Answer, bool) { return r.API.outcome(r.Request, err) })
 	switch {
-	case replayed && answer.Shows != "":
+	case isReplay && answer.Shows != "":
 		answer, err = r.readAgain(answer)
-	case replayed:
+	case isReplay:
 		answer = withRequestID(answer, Observed(r.Request).ID)
 	}
-	return answer, replayed, err
+	return answer, isReplay, err
 }
 
 // scope returns the scope within which an Idempotency-Key is unique: caller, credential, workspace, method and path.
@@ -92,9 +92,9 @@ var errNoLongerReadable = ports.ErrAnswerErased.Because(
 
 // readAgain returns kept with the body and the ETag that a GET of kept.Shows now has for the caller; the status and the
 // other headers are those of the first response. It returns ports.ErrAnswerErased if the caller can no longer read it.
-func (r *Call) readAgain(kept ports.Answer) (ports.Answer, error) {
+func (r *Call) readAgain(stored ports.Answer) (ports.Answer, error) {
 	hr := r.Clone(r.Context())
-	hr.Method, hr.URL, hr.Body = http.MethodGet, &url.URL{Path: kept.Shows}, http.NoBody
+	hr.Method, hr.URL, hr.Body = http.MethodGet, &url.URL{Path: stored.Shows}, http.NoBody
 	var match mux.RouteMatch
 	if !r.API.router.Match(hr, &match) || match.MatchErr != nil {
 		return ports.Answer{}, errNoLongerReadable // a path that another version of Atrium had
@@ -107,11 +107,11 @@ func (r *Call) readAgain(kept ports.Answer) (ports.Answer, error) {
 	if !ok {
 		return ports.Answer{}, errNoLongerReadable
 	}
-	again := *r
-	within := &exchange{parent: r.Context(), observed: *Observed(r.Request)}
-	again.Request, again.Operation = mux.SetURLVars(hr.WithContext(within), match.Vars), get.op
-	again.Payload, again.Query, again.Match = nil, nil, nil
-	now, _, err := get.read(&again)
+	repeat := *r
+	inner := &exchange{parent: r.Context(), observed: *Observed(r.Request)}
+	repeat.Request, repeat.Operation = mux.SetURLVars(hr.WithContext(inner), match.Vars), get.op
+	repeat.Payload, repeat.Query, repeat.Match = nil, nil, nil
+	current, _, err := get.read(&repeat)
 	if err != nil {
 		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Forbidden) {
 			err = errNoLongerReadable
@@ -119,12 +119,12 @@ func (r *Call) readAgain(kept ports.Answer) (ports.Answer, error) {
 		return ports.Answer{}, err
 	}
 	header := map[string]string{}
-	for name, value := range kept.Header {
+	for name, value := range stored.Header {
 		header[name] = value
 	}
 	for _, name := range []string{"Content-Type", "Etag"} {
-		header[name] = now.Header[name]
+		header[name] = current.Header[name]
 	}
-	kept.Header, kept.Body = header, now.Body
-	return kept, nil
+	stored.Header, stored.Body = header, current.Body
+	return stored, nil
 }

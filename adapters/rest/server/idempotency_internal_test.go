@@ -18,12 +18,12 @@ func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 	}
 	a := &API{Contract: contract}
 	for n, want := range map[int]bool{1: true, 20: true, 500: false} {
-		var wrong fault.Fields
+		var errs fault.Fields
 		for i := range n {
-			wrong.Add(fmt.Sprintf("/variables/%d", i), "invalid_format", "Must begin with a letter.")
+			errs.Add(fmt.Sprintf("/variables/%d", i), "invalid_format", "Must begin with a letter.")
 		}
 		answer, kept := a.outcome(httptest.NewRequest(http.MethodPost, "/api/prompt-templates", nil),
-			fault.ErrInvalid.WithFields(wrong...))
+			fault.ErrInvalid.WithFields(errs...))
 		if kept != want {
 			t.Errorf("kept = %v for %d fields in %d bytes", kept, n, len(answer.Body))
 		}

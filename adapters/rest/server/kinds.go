@@ -72,7 +72,7 @@ func (d Redirecting) handler(a *API, op *openapi.Operation) http.Handler {
 func (u Unpacking) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handleAs(op, handling{run: u.perform, unpack: u.Unpack})
 }
-func (q Query) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (q Query) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	out, err := q(r)
 	if err != nil {
 		return ports.Answer{}, false, err
@@ -81,7 +81,7 @@ func (q Query) perform(r *Call) (answer ports.Answer, replayed bool, err error) 
 	return answer, false, err
 }
 
-func (c Command) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (c Command) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	key, ok := r.IdempotencyKey()
 	if !ok {
 		return Query(c).perform(r)
@@ -94,14 +94,14 @@ func (c Command) perform(r *Call) (answer ports.Answer, replayed bool, err error
 		}
 		return out.encode()
 	}
-	answer, replayed, err = r.runOnce(key, nil, store)
-	if _, isDeferred := out.Body.(Deferred); isDeferred && !replayed && err == nil {
+	answer, isReplay, err = r.runOnce(key, nil, store)
+	if _, isDeferred := out.Body.(Deferred); isDeferred && !isReplay && err == nil {
 		answer, err = out.encode() // its deferred values are known now
 	}
-	return answer, replayed, err
+	return answer, isReplay, err
 }
 
-func (o Outbound) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (o Outbound) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	var store Command
 	reach := func(context.Context) (err error) {
 		store, err = o(r)
@@ -120,7 +120,7 @@ func (o Outbound) perform(r *Call) (answer ports.Answer, replayed bool, err erro
 	})
 }
 
-func (d Redirecting) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (d Redirecting) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	location, err := d.Run(r)
 	if err != nil {
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -136,7 +136,7 @@ func (d Redirecting) perform(r *Call) (answer ports.Answer, replayed bool, err e
 	}}, false, nil
 }
 
-func (d DryRunnable) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (d DryRunnable) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	if r.Query.Get("dry_run") == "true" {
 		return d.DryRun.perform(r)
 	}

@@ -26,25 +26,25 @@ func newKnownTokens() *knownTokens {
 }
 
 // has reports whether a token was valid within knownFor. noted says that it need not be remembered again.
-func (p *knownTokens) has(token string, now time.Time) (known, noted bool) {
+func (p *knownTokens) has(token string, now time.Time) (isKnown, isNoted bool) {
 	p.mu.RLock()
-	at, ok := p.seenAt[maphash.String(p.seed, token)]
+	seenAt, ok := p.seenAt[maphash.String(p.seed, token)]
 	p.mu.RUnlock()
-	age := now.Sub(at).Abs() // the clock may have been set back
+	age := now.Sub(seenAt).Abs() // the clock may have been set back
 	return ok && age < knownFor, ok && age < knownRefresh
 }
 
 // Remember notes that a token is valid.
 func (p *knownTokens) Remember(token string, now time.Time) {
-	if _, noted := p.has(token, now); noted {
+	if _, isNoted := p.has(token, now); isNoted {
 		return
 	}
 	h := maphash.String(p.seed, token)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.seenAt) >= maxKnownTokens {
-		for k, at := range p.seenAt {
-			if now.Sub(at) >= knownFor {
+		for k, seenAt := range p.seenAt {
+			if now.Sub(seenAt) >= knownFor {
 				delete(p.seenAt, k)
 			}
 		}

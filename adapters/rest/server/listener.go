@@ -61,8 +61,8 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	c.writes.begin()
 	defer c.writes.end()
 	for {
-		written, err := c.Conn.Write(p[n:])
-		n += written
+		count, err := c.Conn.Write(p[n:])
+		n += count
 		if !c.writes.wasPutOff(err) {
 			return n, err
 		}
@@ -118,7 +118,7 @@ func (d *deadline) set(t time.Time) error {
 
 // applyEarlier applies the deadline to the connection unless that has an earlier one. The caller holds d.mu.
 func (d *deadline) applyEarlier() error {
-	if d.at.IsZero() || !d.applied.IsZero() && !d.at.Before(d.applied) {
+	if d.at.IsZero() || (!d.applied.IsZero() && !d.at.Before(d.applied)) {
 		return nil
 	}
 	d.applied = d.at

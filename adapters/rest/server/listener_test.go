@@ -71,12 +71,12 @@ func TestDeadlinesChangeWhileCallsWait(t *testing.T) {
 					inner, client := net.Pipe()
 					defer client.Close()
 					c := newConn(inner)
-					begun := time.Now()
+					start := time.Now()
 					after := func(d time.Duration) time.Time {
 						if d == 0 {
 							return time.Time{}
 						}
-						return begun.Add(d)
+						return start.Add(d)
 					}
 					if err := one.set(c, after(tt.first)); err != nil {
 						t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDeadlinesChangeWhileCallsWait(t *testing.T) {
 					}
 					select {
 					case err := <-ended:
-						if took := time.Since(begun); took != tt.ends || !errors.Is(err, os.ErrDeadlineExceeded) {
+						if took := time.Since(start); took != tt.ends || !errors.Is(err, os.ErrDeadlineExceeded) {
 							t.Errorf("it ended after %s with %v, want %s", took, err, tt.ends)
 						}
 					case <-time.After(time.Hour):
@@ -223,9 +223,9 @@ func TestAHandlerLearnsThatItsClientIsGone(t *testing.T) {
 		running, took := make(chan struct{}), make(chan time.Duration, 1)
 		_, client := serveOne(t, func(_ http.ResponseWriter, r *http.Request) {
 			close(running)
-			begun := time.Now()
+			start := time.Now()
 			<-r.Context().Done()
-			took <- time.Since(begun)
+			took <- time.Since(start)
 		})
 		if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -251,12 +251,12 @@ func TestTimeoutsOfTheServerHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, client := serveOne(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-				begun := time.Now()
+				start := time.Now()
 				go func() { _, _ = io.WriteString(client, tt.send) }()
 				if _, err := io.Copy(io.Discard, client); err != nil {
 					t.Fatal(err)
 				}
-				if got := time.Since(begun).Round(time.Second); got != tt.want {
+				if got := time.Since(start).Round(time.Second); got != tt.want {
 					t.Errorf("it was cut off after %s, want %s", got, tt.want)
 				}
 			})

@@ -55,11 +55,11 @@ const (
 )
 
 // credentialKind returns the kind of a request's credential. stored reports whether it was looked up.
-func credentialKind(token string, stored bool) string {
+func credentialKind(token string, isStored bool) string {
 	switch {
 	case strings.HasPrefix(token, account.KeyTokenPrefix):
 		return byAPIKey
-	case stored:
+	case isStored:
 		return "session"
 	}
 	return "token"

@@ -75,7 +75,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 }
 
 // handleCORS handles preflights (done), and adds the headers that let pages of other origins read responses.
-func (a *API) handleCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
+func (a *API) handleCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (isDone bool) {
 	for _, c := range a.cors {
 		if strings.HasPrefix(r.URL.Path, c.Prefix) {
 			return c.Handle(w, r)

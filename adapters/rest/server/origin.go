@@ -29,8 +29,8 @@ var errAmbiguousHost = &fault.Error{
 
 // Host returns the name that the client requested: from X-Forwarded-Host if a trusted proxy sent it.
 func (a *API) Host(r *http.Request) string {
-	if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" && a.trusted(r.RemoteAddr) {
-		return forwarded
+	if host := r.Header.Get("X-Forwarded-Host"); host != "" && a.trusted(r.RemoteAddr) {
+		return host
 	}
 	return r.Host
 }
@@ -95,7 +95,7 @@ const (
 
 // orgCORS lets the org's configured origins read responses, and handles their preflights (done). Any other origin gets
 // no header at all, so browsers refuse access.
-func orgCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
+func orgCORS(w http.ResponseWriter, r *http.Request, org *identity.Org) (isDone bool) {
 	if len(org.CORS) == 0 {
 		return false
 	}

@@ -116,7 +116,7 @@ func TestCORS(t *testing.T) {
 				slices.Contains(h.Values("Vary"), "Origin") != tt.vary {
 				t.Errorf("done %v, headers %v", done, h)
 			}
-			if done && w.Code != http.StatusNoContent || h.Get("Access-Control-Allow-Credentials") != "" {
+			if (done && w.Code != http.StatusNoContent) || h.Get("Access-Control-Allow-Credentials") != "" {
 				t.Errorf("%d %v", w.Code, h)
 			}
 		})

@@ -25,11 +25,11 @@ func (r *Call) Page() (page.Query, error) {
 	if cursor == "" {
 		return q, nil
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
+	ciphertext, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return q, openapi.ErrInvalidCursor
 	}
-	position, err := r.API.Sealer.Open(sealed, r.list())
+	position, err := r.API.Sealer.Open(ciphertext, r.list())
 	if err != nil {
 		return q, openapi.ErrInvalidCursor
 	}
@@ -42,11 +42,11 @@ func (r *Call) Next(position string) (next nullable.Nullable[string], err error)
 	if position == "" {
 		return nullable.NewNullNullable[string](), nil
 	}
-	sealed, err := r.API.Sealer.Seal([]byte(position), r.list())
+	ciphertext, err := r.API.Sealer.Seal([]byte(position), r.list())
 	if err != nil {
 		return next, err
 	}
-	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(sealed)), nil
+	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(ciphertext)), nil
 }
 
 // pageBody is the body of a list that has nothing but its items.
@@ -57,9 +57,9 @@ type pageBody[Item any] struct {
 
 // List responds with the page of a list that the request asks for. load returns it, and to maps an item.
 func List[T, Item any](
-	r *Call, to func(*T) Item, load func(page.Query) (page.Of[T], error),
+	r *Call, convert func(*T) Item, load func(page.Query) (page.Of[T], error),
 ) (Reply, error) {
-	items, next, err := PageOf(r, to, load)
+	items, next, err := PageOf(r, convert, load)
 	return OK(pageBody[Item]{items, next}), err
 }
 
@@ -90,6 +90,6 @@ func (r *Call) list() []byte {
 }
 
 // MapFor returns a mapping that depends on the caller of r as one that convert.Slice and List use.
-func MapFor[From, To any](r *Call, to func(*Call, *From) To) func(*From) To {
-	return func(from *From) To { return to(r, from) }
+func MapFor[From, To any](r *Call, convert func(*Call, *From) To) func(*From) To {
+	return func(from *From) To { return convert(r, from) }
 }

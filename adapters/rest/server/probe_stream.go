@@ -17,7 +17,7 @@ import (
 // the response has an event for each check as soon as its step has ended, and then one with the result.
 type Probing struct {
 	Kind interface { // Outbound or DryRunnable
-		perform(r *Call) (answer ports.Answer, replayed bool, err error)
+		perform(r *Call) (answer ports.Answer, isReplay bool, err error)
 	}
 }
 
@@ -49,11 +49,11 @@ func (p Probing) performWatched(w http.ResponseWriter, r *Call) (ports.Answer, b
 	s := NewStream(r, w, cancel)
 	s.Proof, s.Finite = proof, true
 	defer r.API.TrackStream(s)()
-	answer, replayed, err := p.Kind.perform(r)
-	if ended := s.EndedBy(); err != nil && ended != nil { // what was stored is reported
-		err = ended
+	answer, isReplay, err := p.Kind.perform(r)
+	if cause := s.EndedBy(); err != nil && cause != nil { // what was stored is reported
+		err = cause
 	}
-	return answer, replayed, err
+	return answer, isReplay, err
 }
 
 // probeStream is the response of a probe that is watched. Until the first check it is an ordinary response, so that a

@@ -56,8 +56,8 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	Observed(r).Code = f.Code
 	status := Statuses[f.Kind]
 	title := http.StatusText(status)
-	if declared, ok := a.Contract.Problem(f.Code); ok {
-		title = declared.Title
+	if declaration, ok := a.Contract.Problem(f.Code); ok {
+		title = declaration.Title
 	}
 	p := openapi.Problem{
 		Type:      "/problems/" + f.Code,

@@ -21,7 +21,7 @@ func TestOutcome(t *testing.T) {
 		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid ||
 			kind == fault.PaymentRequired
 		answer, kept := h.outcome(r, fmt.Errorf("wrapped: %w", &fault.Error{Kind: kind, Code: "x"}))
-		if kept != want || kept && answer.Status != Statuses[kind] {
+		if kept != want || (kept && answer.Status != Statuses[kind]) {
 			t.Errorf("kind %d: kept %v with %d, want %v", kind, kept, answer.Status, want)
 		}
 	}

@@ -66,7 +66,7 @@ func renderCode(markdown string) template.HTML {
 
 // problemPage explains the code of a problem to people. The type of a problem is its address.
 func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
-	declared, ok := a.Contract.Problem(PathVar(r, "code"))
+	declaration, ok := a.Contract.Problem(PathVar(r, "code"))
 	if !ok {
 		a.Problem(w, r, ErrNoSuchPath)
 		return
@@ -78,7 +78,7 @@ func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
 		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	)
 	h.Set("Cache-Control", "public, max-age=300")
-	_ = problemTemplate.Execute(w, declared) // it fails if the client is gone
+	_ = problemTemplate.Execute(w, declaration) // it fails if the client is gone
 }
 
 // ready reports whether this node should get requests: 503 while the database cannot be reached or

@@ -64,11 +64,11 @@ func (l *Limiter) Take(h http.Header, caller string, now time.Time) bool {
 // Exhausted reports whether caller has no token left, and takes none. If so, it sets the RateLimit header
 // fields.
 func (l *Limiter) Exhausted(h http.Header, caller string, now time.Time) bool {
-	left := l.left(identity.AddressGroup(caller), now)
-	if left >= atLeast(1) {
+	remaining := l.left(identity.AddressGroup(caller), now)
+	if remaining >= atLeast(1) {
 		return false
 	}
-	l.setHeaders(h, left, 1)
+	l.setHeaders(h, remaining, 1)
 	return true
 }
 
@@ -87,58 +87,58 @@ func atLeast(n int) float64 { return float64(n) - 1e-6 }
 // TakeAll takes n tokens from each allowance, or from none: then it returns the limiter that refused. The header
 // describes the allowance with the fewest tokens left. A request that is refused holds tokens of other allowances for
 // a moment, in which they can refuse another request.
-func TakeAll(h http.Header, now time.Time, n int, allowances ...Allowance) (refused *Limiter) {
-	tightest, least := 0, math.Inf(1)
+func TakeAll(h http.Header, now time.Time, n int, allowances ...Allowance) (limiter *Limiter) {
+	tightest, lowest := 0, math.Inf(1)
 	for i, s := range allowances {
-		left, taken := s.Spend(s.caller, n, now)
-		if !taken {
+		remaining, isTaken := s.Spend(s.caller, n, now)
+		if !isTaken {
 			for _, earlier := range allowances[:i] {
 				earlier.Spend(earlier.caller, -n, now)
 			}
 			return refuseAll(h, now, n, s.Limiter, allowances)
 		}
-		if left < least {
-			tightest, least = i, left
+		if remaining < lowest {
+			tightest, lowest = i, remaining
 		}
 	}
-	allowances[tightest].setHeaders(h, least, 0)
+	allowances[tightest].setHeaders(h, lowest, 0)
 	return nil
 }
 
 // refuseAll sets the header fields of a request that a limiter has refused, and returns the last limiter that refuses
 // it.
-func refuseAll(h http.Header, now time.Time, n int, refused *Limiter, allowances []Allowance) *Limiter {
-	tightest, least := 0, math.Inf(1)
+func refuseAll(h http.Header, now time.Time, n int, limiter *Limiter, allowances []Allowance) *Limiter {
+	tightest, lowest := 0, math.Inf(1)
 	for i, s := range allowances {
-		left := s.left(s.caller, now)
-		if left < atLeast(n) {
-			refused = s.Limiter
+		remaining := s.left(s.caller, now)
+		if remaining < atLeast(n) {
+			limiter = s.Limiter
 		}
-		if left < least {
-			tightest, least = i, left
+		if remaining < lowest {
+			tightest, lowest = i, remaining
 		}
 	}
-	allowances[tightest].setHeaders(h, least, n)
-	return refused
+	allowances[tightest].setHeaders(h, lowest, n)
+	return limiter
 }
 
 // setHeaders sets the header fields for a bucket with left tokens. If n is positive, it also sets Retry-After to the
 // time until the bucket has n tokens.
-func (l *Limiter) setHeaders(h http.Header, left float64, n int) {
-	left = max(0, left)
+func (l *Limiter) setHeaders(h http.Header, remaining float64, n int) {
+	remaining = max(0, remaining)
 	perSecond := float64(l.perMinute) / 60
 	h["Ratelimit-Policy"] = l.policy
-	item := strconv.AppendInt(append(make([]byte, 0, 64), l.item...), int64(left), 10)
-	until := int64(math.Ceil((float64(l.burst) - left) / perSecond))
-	h["Ratelimit"] = []string{string(strconv.AppendInt(append(item, `;t=`...), until, 10))}
+	item := strconv.AppendInt(append(make([]byte, 0, 64), l.item...), int64(remaining), 10)
+	reset := int64(math.Ceil((float64(l.burst) - remaining) / perSecond))
+	h["Ratelimit"] = []string{string(strconv.AppendInt(append(item, `;t=`...), reset, 10))}
 	if n > 0 {
-		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil((float64(n)-left)/perSecond)))))
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil((float64(n)-remaining)/perSecond)))))
 	}
 }
 
 // Spend takes n tokens from a caller's bucket if it has as many, and returns how many are left. A negative n returns
 // tokens.
-func (l *Limiter) Spend(caller string, n int, now time.Time) (left float64, taken bool) {
+func (l *Limiter) Spend(caller string, n int, now time.Time) (remaining float64, isTaken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.bucket(caller, now)
@@ -179,11 +179,11 @@ func (l *Limiter) bucket(caller string, now time.Time) *bucket {
 
 // refill adds the tokens of the time since b was refilled last. The caller holds l.mu.
 func (l *Limiter) refill(b *bucket, now time.Time) {
-	since := now.Sub(b.at)
-	if since > 0 {
-		b.tokens += since.Seconds() * float64(l.perMinute) / 60
+	age := now.Sub(b.at)
+	if age > 0 {
+		b.tokens += age.Seconds() * float64(l.perMinute) / 60
 	}
-	if since > 0 || since < -setBack {
+	if age > 0 || age < -setBack {
 		b.at = now
 	}
 	b.tokens = min(b.tokens, float64(l.burst))

@@ -26,7 +26,7 @@ type readiness struct {
 }
 
 func (r *readiness) isReady(ctx context.Context) error {
-	if until := r.until.Load(); until != nil && time.Now().Before(*until) {
+	if end := r.until.Load(); end != nil && time.Now().Before(*end) {
 		return nil
 	}
 	_, err, _ := r.checks.Do("", func() (any, error) {
@@ -41,17 +41,17 @@ func (r *readiness) isReady(ctx context.Context) error {
 
 // record stores the result of a check, and logs it if it has changed.
 func (r *readiness) record(ctx context.Context, err error) {
-	was := r.bad.Swap(err != nil)
+	wasBad := r.bad.Swap(err != nil)
 	if err != nil {
 		r.until.Store(nil)
-		if !was {
+		if !wasBad {
 			r.log.WarnContext(ctx, "not ready", "error", err)
 		}
 		return
 	}
-	until := time.Now().Add(readyFor)
-	r.until.Store(&until)
-	if was {
+	end := time.Now().Add(readyFor)
+	r.until.Store(&end)
+	if wasBad {
 		r.log.InfoContext(ctx, "ready again")
 	}
 }

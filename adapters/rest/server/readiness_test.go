@@ -109,9 +109,9 @@ func TestReadiness(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, _, _ := asked(func() error { return nil })
 			r.check = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-			begun := time.Now()
+			start := time.Now()
 			all(t, r, 3, context.DeadlineExceeded)
-			if took := time.Since(begun); took != readyTimeout {
+			if took := time.Since(start); took != readyTimeout {
 				t.Errorf("after %s", took)
 			}
 		})

@@ -17,11 +17,11 @@ type readings struct {
 }
 
 // begin returns a channel that is closed when the response has been read, and whether the caller has to read it.
-func (s *readings) begin(key readingKey) (done <-chan struct{}, first bool) {
+func (s *readings) begin(key readingKey) (finished <-chan struct{}, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if done, there := s.now[key]; there {
-		return done, false
+	if finished, exists := s.now[key]; exists {
+		return finished, false
 	}
 	if s.now == nil {
 		s.now = map[readingKey]chan struct{}{}

@@ -205,8 +205,8 @@ func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 			return nil, false, errIfMatch
 		}
 		weak = weak || isWeak
-		number, _, dashed := strings.Cut(tag[1:], "-")
-		if n, err := strconv.ParseInt(number, 10, 64); err == nil && dashed && n > 0 && !isWeak {
+		number, _, hasDash := strings.Cut(tag[1:], "-")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && hasDash && n > 0 && !isWeak {
 			m = append(m, n)
 		}
 	}

@@ -24,7 +24,7 @@ func (q CachedQuery) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handle(op, q.perform)
 }
 
-func (q CachedQuery) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (q CachedQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	return q.performFor(r, nil)
 }
 
@@ -40,18 +40,18 @@ func (q ReaderQuery) handler(a *API, op *openapi.Operation) http.Handler {
 	return a.handle(op, q.perform)
 }
 
-func (q ReaderQuery) perform(r *Call) (answer ports.Answer, replayed bool, err error) {
+func (q ReaderQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	return q.performFor(r, q.Split)
 }
 
 func (q CachedQuery) performFor(
 	r *Call, split func(*Call) (reader, query, body string),
-) (answer ports.Answer, replayed bool, err error) {
+) (answer ports.Answer, isReplay bool, err error) {
 	if r.By.Workspace == "" || len(r.Payload) > maxCachedBodyBytes {
 		return q.read(r)
 	}
-	at, settled := r.API.versionOf(r.By.Workspace)
-	if !settled {
+	version, isSettled := r.API.versionOf(r.By.Workspace)
+	if !isSettled {
 		return q.read(r)
 	}
 	key, now := r.cacheKey(), time.Now()
@@ -63,48 +63,48 @@ func (q CachedQuery) performFor(
 		}
 	}
 	if !r.MustRead() {
-		cached, ok := r.API.cache.getFor(reader, key, at, now)
+		entry, ok := r.API.cache.getFor(reader, key, version, now)
 		if !ok {
-			reading := readingKey{key, at.generation}
-			if done, first := r.API.reading.begin(reading); first {
+			reading := readingKey{key, version.generation}
+			if finished, first := r.API.reading.begin(reading); first {
 				defer r.API.reading.end(reading)
 			} else {
 				select {
-				case <-done:
+				case <-finished:
 				case <-r.Context().Done():
 				}
-				cached, ok = r.API.cache.getFor(reader, key, at, now)
+				entry, ok = r.API.cache.getFor(reader, key, version, now)
 			}
 		}
 		if ok {
-			if cached.delivered != nil {
-				cached.delivered(r.By)
+			if entry.delivered != nil {
+				entry.delivered(r.By)
 			}
-			return cached.answer, false, nil
+			return entry.answer, false, nil
 		}
 	}
 	answer, _, err = q.read(r)
 	if err == nil && !r.Uncacheable && (!r.MustRead() || r.API.cache.has(key)) {
 		// A share that ended between the time of the request and its read counts as a change for a few seconds only.
 		trackedOnly := r.TrackedOnly && now.Sub(r.By.At).Abs() < cacheFresh
-		begun := exchangeOf(r.Request).begun // the version may have been read together with the caller
-		r.API.cache.putFor(reader, key, cachedResponse{answer, r.Delivered, r.Variant, at, trackedOnly, begun})
+		start := exchangeOf(r.Request).begun // the version may have been read together with the caller
+		r.API.cache.putFor(reader, key, cachedResponse{answer, r.Delivered, r.Variant, version, trackedOnly, start})
 	}
 	return answer, false, err
 }
 
-func (a *API) versionOf(ws identity.WorkspaceID) (v version, settled bool) {
+func (a *API) versionOf(ws identity.WorkspaceID) (v version, isSettled bool) {
 	v.observed, v.current = a.Changes.ObservedGeneration(ws)
-	v.generation, settled = a.Changes.Generation(ws)
-	return v, settled
+	v.generation, isSettled = a.Changes.Generation(ws)
+	return v, isSettled
 }
 
 // read reads the response from the database.
-func (q CachedQuery) read(r *Call) (answer ports.Answer, replayed bool, err error) {
-	if answer, replayed, err = Query(q).perform(r); err == nil && r.Delivered != nil {
+func (q CachedQuery) read(r *Call) (answer ports.Answer, isReplay bool, err error) {
+	if answer, isReplay, err = Query(q).perform(r); err == nil && r.Delivered != nil {
 		r.Delivered(r.By)
 	}
-	return answer, replayed, err
+	return answer, isReplay, err
 }
 
 // MustRead reports whether the caller requires a read from the database.

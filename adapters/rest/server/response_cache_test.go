@@ -26,16 +26,16 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 		}
 	}
 	key := cacheKey{path: strings.Repeat("x", 999)}
-	if _, known := s.get(&key, version{generation: 1}, now); !known {
+	if _, isKnown := s.get(&key, version{generation: 1}, now); !isKnown {
 		t.Error("the newest response is not cached")
 	}
 	key.path = ""
-	if _, known := s.get(&key, version{generation: 1}, now); known {
+	if _, isKnown := s.get(&key, version{generation: 1}, now); isKnown {
 		t.Error("the oldest response is still cached")
 	}
 	tooLarge := ports.Answer{Body: make([]byte, maxCachedResponseBytes+1)}
 	s.put(key, cachedResponse{answer: tooLarge, at: version{generation: 1}, read: now})
-	if _, known := s.get(&key, version{generation: 1}, now); known {
+	if _, isKnown := s.get(&key, version{generation: 1}, now); isKnown {
 		t.Error("a response that is too large is cached")
 	}
 }
@@ -51,7 +51,7 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 			if held := len(s.young) + len(s.old); held > 20 {
 				t.Fatalf("%d answers are held, 10 of which can be used", held)
 			}
-			if _, known := s.get(&key, version{generation: 1}, at.Add(cacheFresh-1)); !known {
+			if _, isKnown := s.get(&key, version{generation: 1}, at.Add(cacheFresh-1)); !isKnown {
 				t.Fatal("an answer is forgotten before its time")
 			}
 		}
@@ -59,19 +59,19 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 }
 
 func TestAnAnswerOfAnOlderGenerationDoesNotReplaceALaterOne(t *testing.T) {
-	s, at := responseCache{}, time.Now()
+	s, now := responseCache{}, time.Now()
 	store := func(generation uint64, body string) {
 		s.put(cacheKey{path: "/"}, cachedResponse{answer: ports.Answer{Body: []byte(body)},
-			at: version{generation: generation}, read: at})
+			at: version{generation: generation}, read: now})
 	}
 	store(2, "after the change")
 	store(1, "before the change")
-	known, ok := s.get(&cacheKey{path: "/"}, version{generation: 2}, at)
+	known, ok := s.get(&cacheKey{path: "/"}, version{generation: 2}, now)
 	if !ok || string(known.answer.Body) != "after the change" {
 		t.Errorf("%q is cached, %v", known.answer.Body, ok)
 	}
 	store(3, "after another one")
-	known, _ = s.get(&cacheKey{path: "/"}, version{generation: 3}, at)
+	known, _ = s.get(&cacheKey{path: "/"}, version{generation: 3}, now)
 	if string(known.answer.Body) != "after another one" {
 		t.Errorf("%q is cached", known.answer.Body)
 	}

@@ -56,7 +56,7 @@ func (a *API) SessionCookie(r *http.Request, org *identity.Org) (name string, se
 // isHTTPS reports whether the browser reached the host over https: by this server's own TLS, by what a trusted proxy
 // says, or because that is the org's canonical address. If the last one is wrong, the browser stores no cookie.
 func (a *API) isHTTPS(r *http.Request, org *identity.Org, host string) bool {
-	if r.TLS != nil || a.trusted(r.RemoteAddr) && r.Header.Get("X-Forwarded-Proto") == "https" {
+	if r.TLS != nil || (a.trusted(r.RemoteAddr) && r.Header.Get("X-Forwarded-Proto") == "https") {
 		return true
 	}
 	rest, ok := strings.CutPrefix(org.BaseURL, "https://")
@@ -102,10 +102,10 @@ func (a *API) SetCookie(h http.Header, r *http.Request, org *identity.Org, value
 // SameOrigin reports whether no page of another origin can have sent a request that changes something, by
 // Sec-Fetch-Site or Origin. Programs send neither.
 func (a *API) SameOrigin(r *http.Request) bool {
-	own := r
+	request := r
 	if host := a.Host(r); host != r.Host { // only a trusted proxy pays for a copy
-		own = r.WithContext(r.Context())
-		own.Host = host
+		request = r.WithContext(r.Context())
+		request.Host = host
 	}
-	return new(http.CrossOriginProtection).Check(own) == nil
+	return new(http.CrossOriginProtection).Check(request) == nil
 }

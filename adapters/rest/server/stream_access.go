@@ -17,7 +17,7 @@ import (
 const accessCheck = 500 * time.Millisecond
 
 // TrackStream ends s when its reader loses the access, or the server drains and s is not Finite, until done is called.
-func (a *API) TrackStream(s *Stream) (done func()) {
+func (a *API) TrackStream(s *Stream) (release func()) {
 	s.caller, s.Observation.tracked = s.By, true
 	o := &a.openStreams
 	o.mu.Lock()
@@ -125,10 +125,10 @@ func (s *Stream) recheck(ctx context.Context, by identity.Actor) error {
 	if by.User != s.By.User || by.Operator != s.By.Operator {
 		return identity.ErrUnauthenticated
 	}
-	if needed := identity.ParseRole(
+	if role := identity.ParseRole(
 		s.Operation.Access.Needs,
-	); s.Operation.Access.Area == "workspace" && by.Role < needed {
-		return identity.Needs(needed)
+	); s.Operation.Access.Area == "workspace" && by.Role < role {
+		return identity.Needs(role)
 	}
 	s.mu.Lock()
 	s.caller = by

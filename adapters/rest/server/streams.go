@@ -54,8 +54,8 @@ func (a *API) stream(k Streaming, op *openapi.Operation, media string, w http.Re
 	obs.Route = op.Path
 	ctx, cancel := context.WithCancelCause(hr.Context())
 	defer cancel(nil)
-	opening, opened := context.WithTimeout(ctx, a.Config.RequestTimeout)
-	defer opened()
+	opening, confirm := context.WithTimeout(ctx, a.Config.RequestTimeout)
+	defer confirm()
 	r := a.newCall(w, hr.WithContext(opening), op, media)
 	s := NewStream(r, w, cancel)
 	body := k.Open(s)

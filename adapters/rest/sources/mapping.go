@@ -51,25 +51,25 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 }
 
 func toSource(s *sources.Seen) openapi.Source {
-	at := s.Location
-	if at.Backend() == source.SheetBackend {
-		at.Connection = "" // left out: the connection's sources name the sheet
+	location := s.Location
+	if location.Backend() == source.SheetBackend {
+		location.Connection = "" // left out: the connection's sources name the sheet
 	}
 	out := openapi.Source{
 		ID:      string(s.ID),
 		Type:    string(s.Type),
 		Name:    s.Name,
-		Backend: openapi.SourceBackend(at.Backend()),
+		Backend: openapi.SourceBackend(location.Backend()),
 		Location: openapi.SourceLocation{
-			URL:          at.Sheet.URL,
-			Tab:          at.Sheet.Tab,
-			HeaderRow:    toHeaderRow(at.Sheet.HeaderRow),
-			Charset:      openapi.Charset(at.Sheet.Charset),
-			Delimiter:    openapi.Delimiter(at.Sheet.Delimiter),
-			Locale:       openapi.SheetLocale(at.Sheet.Locale),
-			ConnectionID: string(at.Connection),
-			Schema:       at.Table.Schema,
-			Table:        at.Table.Name,
+			URL:          location.Sheet.URL,
+			Tab:          location.Sheet.Tab,
+			HeaderRow:    toHeaderRow(location.Sheet.HeaderRow),
+			Charset:      openapi.Charset(location.Sheet.Charset),
+			Delimiter:    openapi.Delimiter(location.Sheet.Delimiter),
+			Locale:       openapi.SheetLocale(location.Sheet.Locale),
+			ConnectionID: string(location.Connection),
+			Schema:       location.Table.Schema,
+			Table:        location.Table.Name,
 		},
 		Columns:      convert.Slice(s.Columns, toColumn),
 		ColumnsTotal: s.Total,

@@ -52,17 +52,17 @@ func previewSheet(r *server.Call) (server.Reply, error) {
 	if r.Query.Has("url") == r.Query.Has("source_id") {
 		return server.Reply{}, errOneSheet
 	}
-	var of source.ID
+	var id source.ID
 	if r.Query.Has("source_id") {
-		of = server.QueryID[source.ID](r, "source_id", source.Prefix)
+		id = server.QueryID[source.ID](r, "source_id", source.Prefix)
 	}
-	at := source.SheetLocation{URL: r.Query.Get("url"), Tab: r.Query.Get("tab"),
+	location := source.SheetLocation{URL: r.Query.Get("url"), Tab: r.Query.Get("tab"),
 		Charset: r.Query.Get("charset"), Delimiter: r.Query.Get("delimiter"), Locale: r.Query.Get("locale")}
 	if r.Query.Has("header_row") {
-		at.HeaderRow = fromHeaderRow(new(r.Number("header_row", 0)))
+		location.HeaderRow = fromHeaderRow(new(r.Number("header_row", 0)))
 	}
 	p, err := r.Sources.PreviewSheet(
-		r.Context(), r.By, of, at, r.Number("sample_rows", column.ShownRows), source.TypeKey(r.Query.Get("type")),
+		r.Context(), r.By, id, location, r.Number("sample_rows", column.ShownRows), source.TypeKey(r.Query.Get("type")),
 	)
 	if err != nil {
 		return server.Reply{}, err
@@ -84,11 +84,11 @@ func previewWarehouse(r *server.Call) (server.Reply, error) {
 	if r.Query.Has("schema") != r.Query.Has("table") {
 		return server.Reply{}, errHalfATable
 	}
-	through := server.QueryID[connection.ID](r, "connection_id", connection.Prefix)
+	id := server.QueryID[connection.ID](r, "connection_id", connection.Prefix)
 	if !r.Query.Has("table") {
-		return listTables(r, through)
+		return listTables(r, id)
 	}
-	p, err := r.Sources.PreviewTable(r.Context(), r.By, through, connection.PreviewQuery{
+	p, err := r.Sources.PreviewTable(r.Context(), r.By, id, connection.PreviewQuery{
 		Table: connection.TableRef{Schema: r.Query.Get("schema"), Name: r.Query.Get("table")},
 		Rows:  r.Number("sample_rows", 3),
 		Match: r.Query.Get("column_query"),
@@ -100,16 +100,16 @@ func previewWarehouse(r *server.Call) (server.Reply, error) {
 }
 
 // listTables returns a page of a warehouse's tables. Its cursors hold names of tables.
-func listTables(r *server.Call, through connection.ID) (server.Reply, error) {
+func listTables(r *server.Call, id connection.ID) (server.Reply, error) {
 	return server.List(r, toWarehouseTable, func(q page.Query) (page.Of[connection.Table], error) {
-		var after connection.TableRef
+		var cursor connection.TableRef
 		if q.After != "" {
-			if err := json.Unmarshal([]byte(q.After), &after); err != nil {
+			if err := json.Unmarshal([]byte(q.After), &cursor); err != nil {
 				return page.Of[connection.Table]{}, openapi.ErrInvalidCursor
 			}
 		}
-		tables, err := r.Sources.Tables(r.Context(), r.By, through, connection.TableQuery{
-			After: after,
+		tables, err := r.Sources.Tables(r.Context(), r.By, id, connection.TableQuery{
+			After: cursor,
 			Limit: q.Limit + 1,
 			Match: r.Query.Get("table_query"),
 		})

@@ -117,11 +117,11 @@ func toValidation(v *source.Validation, revision int64) openapi.SourceValidation
 				NotInEnum:   f.Counts[column.NotInEnum],
 				Duplicate:   f.Counts[column.Duplicate],
 				NotCompared: f.Skipped,
-				First: convert.Slice(f.First, func(failed *source.FailedValue) openapi.SourceFailedValue {
+				First: convert.Slice(f.First, func(value *source.FailedValue) openapi.SourceFailedValue {
 					return openapi.SourceFailedValue{
-						Row:   failed.Row,
-						Code:  openapi.SourceFailedValueCode(failed.Code),
-						Class: openapi.OrNull(openapi.SourceFieldType(failed.Class)),
+						Row:   value.Row,
+						Code:  openapi.SourceFailedValueCode(value.Code),
+						Class: openapi.OrNull(openapi.SourceFieldType(value.Class)),
 					}
 				}),
 			}

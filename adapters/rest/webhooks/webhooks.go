@@ -112,11 +112,11 @@ func replayWebhook(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	queued, next, err := r.Webhooks.Replay(r.Context(), r.By, webhookID(r), in.From, in.To, in.OnlyFailed)
+	count, next, err := r.Webhooks.Replay(r.Context(), r.By, webhookID(r), in.From, in.To, in.OnlyFailed)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	out := openapi.WebhookReplayed{Queued: queued, Next: openapi.OrNull(next)}
+	out := openapi.WebhookReplayed{Queued: count, Next: openapi.OrNull(next)}
 	return server.Reply{Status: http.StatusAccepted, Body: out}, nil
 }
 

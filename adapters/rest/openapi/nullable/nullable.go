@@ -80,11 +80,11 @@ func (n Nullable[T]) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSONTo implements json.MarshalerTo of version 2, without allocations of its own.
-func (n *Nullable[T]) MarshalJSONTo(into *jsontext.Encoder) error {
+func (n *Nullable[T]) MarshalJSONTo(encoder *jsontext.Encoder) error {
 	if n.state == null {
-		return into.WriteToken(jsontext.Null)
+		return encoder.WriteToken(jsontext.Null)
 	}
-	return jsonv2.MarshalEncode(into, &n.value)
+	return jsonv2.MarshalEncode(encoder, &n.value)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
