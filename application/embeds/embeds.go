@@ -50,22 +50,23 @@ func (s PassSealers) sealerFor(prefix string) ports.Sealer {
 }
 
 // List returns a template's embed tokens.
-func (s *Service) List(ctx context.Context, by identity.Actor, of chat.ID, q page.Query) (embed.TokenPage, error) {
-	t, err := s.chats.Get(ctx, by, of)
+func (s *Service) List(ctx context.Context, by identity.Actor, template chat.ID, q page.Query) (embed.TokenPage,
+	error) {
+	t, err := s.chats.Get(ctx, by, template)
 	if err != nil {
 		return embed.TokenPage{}, err
 	}
 	if err := t.Allow(by, access.Manager); err != nil {
 		return embed.TokenPage{}, err
 	}
-	return s.embeds.List(ctx, by.Workspace, of, q)
+	return s.embeds.List(ctx, by.Workspace, template, q)
 }
 
 // Get returns an embed token.
 func (s *Service) Get(
-	ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
+	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 ) (*embed.Token, error) {
-	t, token, err := s.embeds.Get(ctx, by, of, id)
+	t, token, err := s.embeds.Get(ctx, by, template, id)
 	if err != nil {
 		return nil, err
 	}
@@ -95,17 +96,18 @@ func (s *Service) Create(
 // the token's secret, and ends with it. Only managers who create or rotate the token may see it.
 func (s *Service) VisitorSecret(t *embed.Token) secret.String { return s.visitorSecret(t, t.Hash) }
 
-func (s *Service) visitorSecret(t *embed.Token, of secret.Hash) secret.String {
-	key := s.digester.Digest("embed visitors", []byte(t.Org), []byte(t.ID), of[:])
+func (s *Service) visitorSecret(t *embed.Token, hash secret.Hash) secret.String {
+	key := s.digester.Digest("embed visitors", []byte(t.Org), []byte(t.ID), hash[:])
 	return secret.New(embed.VisitorSecretPrefix + base64.RawURLEncoding.EncodeToString(key[:]))
 }
 
 // Change changes an embed token's settings.
-func (s *Service) Change(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID, at revision.Match,
+func (s *Service) Change(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
+	match revision.Match,
 	c embed.Changes) (token *embed.Token, err error) {
-	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *embed.Token) error {
+	err = s.embeds.Update(ctx, by, template, id, func(t *chat.Template, found *embed.Token) error {
 		token = found
-		return embed.Change(t, by, at, found, c)
+		return embed.Change(t, by, match, found, c)
 	})
 	return token, err
 }
@@ -124,9 +126,9 @@ func (s *Service) Rotate(
 }
 
 // Delete ends an embed token, and its sessions.
-func (s *Service) Delete(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
-	at revision.Match) error {
-	return s.embeds.Update(ctx, by, of, id, func(t *chat.Template, token *embed.Token) error {
-		return embed.Delete(t, by, at, token)
+func (s *Service) Delete(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
+	match revision.Match) error {
+	return s.embeds.Update(ctx, by, template, id, func(t *chat.Template, token *embed.Token) error {
+		return embed.Delete(t, by, match, token)
 	})
 }

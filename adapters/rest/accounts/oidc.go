@@ -38,18 +38,18 @@ func showRefusal(r *server.Call, code string) string {
 
 // beginSignIn sends a browser to a provider.
 func (a *Handlers) beginSignIn(r *server.Call) (string, error) {
-	at, org := server.Now(), server.Observed(r.Request).Org
+	now, org := server.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := a.countSignIn(r, at); err != nil {
+	if err := a.countSignIn(r, now); err != nil {
 		return "", err
 	}
 	if err := r.Operation.CheckQuery(r.URL.RawQuery); err != nil {
 		return "", err
 	}
 	address, f, err := a.atProvider(r).Begin(r.Context(), org, server.PathVar(r.Request, "provider"), RedirectURI(org),
-		r.URL.Query().Get("return_to"), at)
+		r.URL.Query().Get("return_to"), now)
 	if err != nil {
 		return "", err
 	}
@@ -64,20 +64,22 @@ func (a *Handlers) atProvider(r *server.Call) accounts.AtProvider {
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
 // Providers may send additional parameters.
 func (a *Handlers) finishSignIn(r *server.Call) (string, error) {
-	at, org := server.Now(), server.Observed(r.Request).Org
+	now, org := server.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := a.countSignIn(r, at); err != nil {
+	if err := a.countSignIn(r, now); err != nil {
 		return "", err
 	}
-	given := callbackParameters(r.URL.RawQuery)
-	code, bound, err := a.atProvider(r).Finish(r.Context(), signingIn(r, at), org, a.flowOf(r, org, at), RedirectURI(org),
-		accounts.ProviderResponse{State: given["state"], Code: given["code"], Issuer: given["iss"], Error: given["error"]})
+	parameters := callbackParameters(r.URL.RawQuery)
+	code, bound, err := a.atProvider(r).Finish(r.Context(), signingIn(r, now), org, a.flowOf(r, org, now),
+		RedirectURI(org),
+		accounts.ProviderResponse{State: parameters["state"], Code: parameters["code"], Issuer: parameters["iss"],
+			Error: parameters["error"]})
 	if err != nil {
 		return "", err
 	}
-	a.uncountSignIn(r, at)
+	a.uncountSignIn(r, now)
 	// The remaining cookie only binds the code to this browser.
 	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, account.CodeLife)
 }
@@ -88,16 +90,16 @@ const maxCallbackParameter = 4096 // bytes; those of a code differ from provider
 // is given twice, counts as absent.
 func callbackParameters(query string) map[string]string {
 	all, _ := url.ParseQuery(query) // without those that cannot be parsed
-	given := map[string]string{}
+	parameters := map[string]string{}
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if values := all[name]; len(values) == 1 && len(values[0]) <= maxCallbackParameter {
-			given[name] = values[0]
+			parameters[name] = values[0]
 		}
 		if len(all[name]) > 1 {
 			return map[string]string{}
 		}
 	}
-	return given
+	return parameters
 }
 
 // flowCookie returns the name of the cookie of a sign-in, beside that of a session.
@@ -124,18 +126,18 @@ func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f accounts.Provide
 		if err != nil {
 			return err
 		}
-		sealed, err := a.sealer.Seal(plain, []byte(org.ID))
+		ciphertext, err := a.sealer.Seal(plain, []byte(org.ID))
 		if err != nil {
 			return err
 		}
-		c.Value = base64.RawURLEncoding.EncodeToString(sealed)
+		c.Value = base64.RawURLEncoding.EncodeToString(ciphertext)
 	}
 	r.ReplyHeader.Add("Set-Cookie", c.String())
 	return nil
 }
 
 // flowOf returns the sign-in in the browser; zero if there is none that has not ended.
-func (a *Handlers) flowOf(r *server.Call, org *identity.Org, at time.Time) (f accounts.ProviderFlow) {
+func (a *Handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f accounts.ProviderFlow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
 		return accounts.ProviderFlow{}
@@ -144,45 +146,45 @@ func (a *Handlers) flowOf(r *server.Call, org *identity.Org, at time.Time) (f ac
 	if err != nil {
 		return accounts.ProviderFlow{}
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(c.Value)
+	ciphertext, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err != nil {
 		return accounts.ProviderFlow{}
 	}
-	plain, err := a.sealer.Open(sealed, []byte(org.ID))
-	if err != nil || json.Unmarshal(plain, &f) != nil || !at.Before(f.Until) {
+	plain, err := a.sealer.Open(ciphertext, []byte(org.ID))
+	if err != nil || json.Unmarshal(plain, &f) != nil || !now.Before(f.Until) {
 		return accounts.ProviderFlow{}
 	}
 	return f
 }
 
 // openByCode exchanges the code of a sign-in at a provider for a session.
-func (a *Handlers) openByCode(r *server.Call, org *identity.Org, code string, at time.Time) (server.Reply, error) {
-	f, by := a.flowOf(r, org, at), signingIn(r, at)
-	opened, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
+func (a *Handlers) openByCode(r *server.Call, org *identity.Org, code string, now time.Time) (server.Reply, error) {
+	f, by := a.flowOf(r, org, now), signingIn(r, now)
+	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
 	if err := a.setFlow(r, org, accounts.ProviderFlow{}, 0); err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountSignIn(r, at) // the flow was counted when it began
-	return sessionReply(r, opened, by, f.ReturnTo)
+	a.uncountSignIn(r, now) // the flow was counted when it began
+	return sessionReply(r, session, by, f.ReturnTo)
 }
 
 // receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
 // caller's address: a provider may sign out many people.
 func (a *Handlers) receiveLogout(r *server.Call) (server.Reply, error) {
-	at, obs := server.Now(), server.Observed(r.Request)
-	if r.API.Unauthenticated.Exhausted(r.ReplyHeader, obs.Address, at) {
+	now, obs := server.Now(), server.Observed(r.Request)
+	if r.API.Unauthenticated.Exhausted(r.ReplyHeader, obs.Address, now) {
 		return server.Reply{}, r.API.Refuse("address_rate", server.ErrRateLimited)
 	}
 	in, err := server.Decode[openapi.LogoutReceive](r)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	l, err := a.openID.Logout(r.Context(), obs.Org.Issuers, in.LogoutToken, at)
+	l, err := a.openID.Logout(r.Context(), obs.Org.Issuers, in.LogoutToken, now)
 	if err == nil {
-		err = r.Sessions.EndAtProvider(r.Context(), signingIn(r, at), l)
+		err = r.Sessions.EndAtProvider(r.Context(), signingIn(r, now), l)
 	}
 	if err != nil {
 		if server.PublicError(err) == account.ErrLogoutToken {

@@ -46,11 +46,11 @@ func (a *Handlers) relyingParty(r *http.Request, org *identity.Org) (account.Rel
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return account.RelyingParty{}, account.ErrPasskeysUnavailable
 	}
-	scheme, implied := "http://", "80"
+	scheme, defaultPort := "http://", "80"
 	if secure {
-		scheme, implied = "https://", "443"
+		scheme, defaultPort = "https://", "443"
 	}
-	if port != "" && port != implied {
+	if port != "" && port != defaultPort {
 		host = name + ":" + port
 	} else {
 		host = name

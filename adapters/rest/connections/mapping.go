@@ -50,13 +50,13 @@ func toConnection(c *connection.Connection, sources []openapi.ConnectionSource) 
 }
 
 // toConfig returns a configuration with the escapes of other texts in bodies: encoding/json also escapes <, > and &.
-func toConfig(stored json.RawMessage) json.RawMessage {
-	if !bytes.Contains(stored, []byte(`\u`)) {
-		return stored
+func toConfig(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`\u`)) {
+		return raw
 	}
-	config := jsontext.Value(bytes.Clone(stored))
+	config := jsontext.Value(bytes.Clone(raw))
 	if config.Format(jsontext.PreserveRawStrings(false), jsontext.EscapeForJS(true)) != nil {
-		return stored
+		return raw
 	}
 	return json.RawMessage(config)
 }

@@ -72,15 +72,15 @@ func newAnswerGates() answerGates {
 // enter reserves a slot for a reply, until leave is called. ok is false if there is none. The visitor or the address
 // can be empty.
 func (g answerGates) enter(
-	ctx context.Context, of *embed.Token, visitor, address string,
+	ctx context.Context, t *embed.Token, visitor, address string,
 ) (leave func(), ok bool) {
 	type place struct {
 		*server.Gate
 		key string
 	}
-	token := string(of.ID)
+	token := string(t.ID)
 	places := []place{
-		{g.node, "node"}, {g.orgs, string(of.Org)}, {g.workspaces, string(of.Workspace)}, {g.tokens, token},
+		{g.node, "node"}, {g.orgs, string(t.Org)}, {g.workspaces, string(t.Workspace)}, {g.tokens, token},
 	}
 	if visitor != "" {
 		places = append(places, place{g.visitors, token + " " + visitor})

@@ -119,12 +119,12 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 	status, ancestors, isListed := http.StatusOK, "'none'", false
 	var e *embed.Embedding
 	var ticket secret.String
-	var known *embed.Token
+	var embedToken *embed.Token
 	err := a.LimitFailedAuth(w.Header(), server.Observed(r), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(w.Header(), r, visit.Origin, visit.At, "page")
 		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *embed.Token, count embed.Counted) error {
-			known, isListed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
+			embedToken, isListed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
 			return limit(t, count)
 		})
 		if errors.Is(err, embed.ErrTokenInvalid) && visit.Origin != embed.NoOrigin {
@@ -138,7 +138,7 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 		view.Initial = strings.ToUpper(string(first))
 	} else {
 		err = a.CountFailedAuth(w.Header(), server.Observed(r), token, err)
-		a.countRefusal(known, visit, err)
+		a.countRefusal(embedToken, visit, err)
 		f := server.PublicError(err)
 		a.SetProblemHeaders(w.Header(), r, f, err)
 		status, view.Refusal, view.Code = server.Statuses[f.Kind], f.Detail, f.Code

@@ -125,8 +125,8 @@ func (a *handlers) visitLimit(
 	header http.Header, r *http.Request, origin embed.Origin, now time.Time, problem string,
 ) embeds.Limit {
 	return func(t *embed.Token, count embed.Counted) error {
-		if sent := r.Header.Get("Origin"); sent != "" && t.Admits(origin) {
-			allowOrigin(header, sent)
+		if site := r.Header.Get("Origin"); site != "" && t.Admits(origin) {
+			allowOrigin(header, site)
 		}
 		caller, h := problem+" "+string(t.ID), header
 		var allowances []server.Allowance

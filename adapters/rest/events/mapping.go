@@ -31,14 +31,14 @@ func toEvent(e *event.Event) openapi.Event {
 
 // eventData returns the data of an event as server.Encode would write it, with sorted members. The contract promises an
 // object, also for an event without data.
-func eventData(stored json.RawMessage) json.RawMessage {
-	data, err := jsontext.AppendFormat(nil, stored, jsontext.ReorderRawObjects(true), jsontext.EscapeForJS(true),
+func eventData(raw json.RawMessage) json.RawMessage {
+	data, err := jsontext.AppendFormat(nil, raw, jsontext.ReorderRawObjects(true), jsontext.EscapeForJS(true),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	switch {
-	case len(stored) == 0 || string(data) == "null":
+	case len(raw) == 0 || string(data) == "null":
 		return json.RawMessage("{}")
 	case err != nil:
-		return stored // which encode refuses
+		return raw // which encode refuses
 	default:
 		return json.RawMessage(data)
 	}

@@ -89,9 +89,9 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 }
 
 // compile creates the checks of requests.
-func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
-	o := &Operation{ID: declared.ID, Method: method, Path: path, Codes: declared.Codes, Access: declared.Access,
-		Scope: declared.Scope, Outbound: declared.Outbound, Stream: declared.Stream, query: map[string]parameter{}}
+func (d *document) compile(method, path string, item pathItem, op *operation) (*Operation, error) {
+	o := &Operation{ID: op.ID, Method: method, Path: path, Codes: op.Codes, Access: op.Access,
+		Scope: op.Scope, Outbound: op.Outbound, Stream: op.Stream, query: map[string]parameter{}}
 	place := "/paths/" + schema.Token(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(place, "/parameters/", i)); err != nil {
@@ -99,12 +99,12 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 		}
 	}
 	place += "/" + strings.ToLower(method)
-	for i := range declared.Parameters {
-		if err := d.addParameter(o, declared.Parameters[i], fmt.Sprint(place, "/parameters/", i)); err != nil {
+	for i := range op.Parameters {
+		if err := d.addParameter(o, op.Parameters[i], fmt.Sprint(place, "/parameters/", i)); err != nil {
 			return nil, err
 		}
 	}
-	if b := declared.Body; b != nil {
+	if b := op.Body; b != nil {
 		o.HasBody, o.BodyRequired, o.MaxBody = true, b.Required, b.MaxBytes
 		if o.MaxBody == 0 {
 			o.MaxBody = defaultMaxBody

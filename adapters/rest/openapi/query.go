@@ -38,11 +38,11 @@ func (o *Operation) CheckQuery(rawQuery string) error {
 	if rawQuery == "" {
 		return nil
 	}
-	given, err := url.ParseQuery(rawQuery)
+	parameters, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return because(ErrMalformedRequest, "The query has an escape or a separator that is not valid.")
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		p, ok := o.query[name]
 		if base, _, found := strings.Cut(name, "["); found && strings.HasSuffix(name, "]") {
 			p, ok = o.query[base]
@@ -51,7 +51,7 @@ func (o *Operation) CheckQuery(rawQuery string) error {
 		} else {
 			ok = ok && p.Style != deepObject
 		}
-		switch values := given[name]; {
+		switch values := parameters[name]; {
 		case !ok:
 			return because(ErrUnknownParameter, "There is no query parameter "+quoteName(name)+" here.")
 		case len(values) > 1:

@@ -165,30 +165,31 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) (result 
 	body.WriteString(`{"data":[`)
 	for i, f := range found {
 		item.Reset()
-		said := openapi.ResolvedPrompt{
+		result := openapi.ResolvedPrompt{
 			PromptTemplateID: refs[i].PromptTemplateID,
 			Name:             refs[i].Name,
 			Ref:              convert.OrDefault(refs[i].Ref, "active"),
 		}
 		if f.Err != nil {
 			problem := server.PublicError(f.Err)
-			said.Error = &openapi.ResolveError{Code: problem.Code, Detail: problem.Detail}
+			result.Error = &openapi.ResolveError{Code: problem.Code, Detail: problem.Detail}
 		} else {
 			if version, err = appendVersion(version[:0], f.Template, f.Version); err != nil {
 				return nil, err
 			}
-			said.PromptTemplateID, said.Name = string(f.Template.ID), f.Template.Name
-			said.ETag = server.ETag(f.Version.Revision, version)
-			said.NotModified = refs[i].IfNoneMatch != "" && server.NoneMatch([]string{refs[i].IfNoneMatch}, said.ETag)
+			result.PromptTemplateID, result.Name = string(f.Template.ID), f.Template.Name
+			result.ETag = server.ETag(f.Version.Revision, version)
+			result.NotModified = refs[i].IfNoneMatch != "" && server.NoneMatch([]string{refs[i].IfNoneMatch},
+				result.ETag)
 		}
-		if err := server.Encode(&item, said); err != nil {
+		if err := server.Encode(&item, result); err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			body.WriteByte(',')
 		}
 		body.Write(bytes.TrimSuffix(item.Bytes(), []byte("}\n")))
-		if f.Err == nil && !said.NotModified {
+		if f.Err == nil && !result.NotModified {
 			body.WriteString(`,"version":`)
 			body.Write(bytes.TrimSuffix(version, []byte("\n")))
 		}

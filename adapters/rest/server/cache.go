@@ -17,13 +17,13 @@ type version struct {
 }
 
 // getFor is get for the variant of a response that a reader gets. The empty reader has none.
-func (c *responseCache) getFor(reader string, key cacheKey, at version, now time.Time) (cachedResponse, bool) {
-	entry, ok := c.get(&key, at, now)
+func (c *responseCache) getFor(reader string, key cacheKey, current version, now time.Time) (cachedResponse, bool) {
+	entry, ok := c.get(&key, current, now)
 	if !ok || entry.variant == nil || reader == "" {
 		return entry, ok
 	}
 	key.variant += entry.variant(reader)
-	return c.get(&key, at, now)
+	return c.get(&key, current, now)
 }
 
 // putFor is put for the variant of a response that a reader gets. It also stores how the variants are told apart.
@@ -74,10 +74,10 @@ type cachedResponse struct {
 }
 
 // isValid reports whether k can be returned at a time, when the workspace has a version.
-func (k *cachedResponse) isValid(at version, now time.Time) bool {
+func (k *cachedResponse) isValid(latest version, now time.Time) bool {
 	age := now.Sub(k.read)
-	return k.at.generation == at.generation &&
-		(age < cacheFresh || (k.trackedOnly && at.current && k.at == at && age < maxCacheAge))
+	return k.at.generation == latest.generation &&
+		(age < cacheFresh || (k.trackedOnly && latest.current && k.at == latest && age < maxCacheAge))
 }
 
 // responseCache keeps the responses of cached queries, which must not be changed. It has two halves: when the younger
@@ -91,7 +91,7 @@ type responseCache struct {
 }
 
 // get returns the response to a request, if it is still valid.
-func (c *responseCache) get(key *cacheKey, at version, now time.Time) (entry cachedResponse, ok bool) {
+func (c *responseCache) get(key *cacheKey, current version, now time.Time) (entry cachedResponse, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, isYoung := c.young[*key]
@@ -100,7 +100,7 @@ func (c *responseCache) get(key *cacheKey, at version, now time.Time) (entry cac
 			return cachedResponse{}, false
 		}
 	}
-	if !entry.isValid(at, now) {
+	if !entry.isValid(current, now) {
 		return cachedResponse{}, false
 	}
 	if !isYoung {

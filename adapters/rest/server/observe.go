@@ -176,9 +176,9 @@ func methodLabel(method string) string {
 }
 
 // requestID returns the client's Request-Id if it is safe for a log line, and a new one otherwise.
-func requestID(given string) string {
-	if isPrintable(given) && len(given) <= 128 {
-		return given
+func requestID(submitted string) string {
+	if isPrintable(submitted) && len(submitted) <= 128 {
+		return submitted
 	}
 	return id.New("req")
 }

@@ -44,11 +44,11 @@ func (a *API) address(r *http.Request) string {
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		parsed, err := netip.ParseAddr(strings.Trim(withoutPort(strings.TrimSpace(hop)), "[]"))
+		ip, err := netip.ParseAddr(strings.Trim(withoutPort(strings.TrimSpace(hop)), "[]"))
 		if err != nil {
 			break
 		}
-		addr = parsed.Unmap().String()
+		addr = ip.Unmap().String()
 		if !a.trusted(addr) {
 			break
 		}

@@ -65,7 +65,7 @@ func List[T, Item any](
 
 // PageOf returns the items of a page and the cursor of the next page, for lists that have more than these.
 func PageOf[T, Item any](
-	r *Call, to func(*T) Item, load func(page.Query) (page.Of[T], error),
+	r *Call, item func(*T) Item, load func(page.Query) (page.Of[T], error),
 ) (items []Item, next nullable.Nullable[string], err error) {
 	q, err := r.Page()
 	if err != nil {
@@ -76,7 +76,7 @@ func PageOf[T, Item any](
 		return nil, next, err
 	}
 	next, err = r.Next(found.Next)
-	return convert.Slice(found.Items, to), next, err
+	return convert.Slice(found.Items, item), next, err
 }
 
 // list identifies the list that a cursor belongs to: the request without its position and page size.
