@@ -35,7 +35,7 @@ type Deps struct {
 
 	// EndCheckouts ends the pages of the gateway on which a payer could subscribe for the workspace of by, the system.
 	// It returns false if there are none, or if a payer has subscribed.
-	EndCheckouts func(ctx context.Context, by identity.Actor) (ended bool, err error)
+	EndCheckouts func(ctx context.Context, by identity.Actor) (hasEnded bool, err error)
 }
 
 // GatewayAccountOf returns the payment gateway account that an org currently uses; "" if it takes no payments.
@@ -84,11 +84,11 @@ func (s *Service) Find(
 // ChangeMe changes the caller's own profile. It also returns the memberships; with an API key, only that of the key's
 // workspace.
 func (s *Service) ChangeMe(
-	ctx context.Context, by identity.Actor, at revision.Match, c account.UserChanges,
+	ctx context.Context, by identity.Actor, match revision.Match, c account.UserChanges,
 ) (u *account.User, visible []account.Membership, err error) {
 	u, err = s.users.Update(ctx, by.Org, by.User, func(u *account.User, m []account.Membership) error {
 		visible = account.VisibleMemberships(by, m)
-		return u.Change(by, at, m, c)
+		return u.Change(by, match, m, c)
 	})
 	return u, visible, err
 }
@@ -144,20 +144,20 @@ func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *
 
 // RotateKey creates a key's successor. The key continues to work for grace.
 func (s *Service) RotateKey(
-	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, at revision.Match,
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, match revision.Match,
 	grace time.Duration,
 ) (next *account.Key, token account.Token, err error) {
 	err = s.keys.Rotate(ctx, by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
-		next, token, err = w.RotateKey(by, org.Keys, at, k, grace)
+		next, token, err = w.RotateKey(by, org.Keys, match, k, grace)
 		return next, err
 	})
 	return next, token, err
 }
 
 // RevokeKey ends an API key at once, and the keys that were created with it.
-func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match) error {
-	_, err := s.keys.Update(ctx, by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-		return w.RevokeKey(by, at, k, made)
+func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.KeyID, match revision.Match) error {
+	_, err := s.keys.Update(ctx, by, id, func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+		return w.RevokeKey(by, match, k, keys)
 	})
 	return err
 }
@@ -202,11 +202,11 @@ func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.Feed
 const eventsVerified = 10_000
 
 // VerifyEvents verifies the next part of the workspace's chain of events, those with a higher Seq than after.
-func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, after int64) (event.Part, error) {
+func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, cursor int64) (event.Part, error) {
 	if err := event.MayRead(by); err != nil {
 		return event.Part{}, err
 	}
-	return s.events.Verify(ctx, by.Org, by.Workspace, after, eventsVerified)
+	return s.events.Verify(ctx, by.Org, by.Workspace, cursor, eventsVerified)
 }
 
 // FollowEvents returns a channel that receives when there may be new events in the feed, until stop is called.

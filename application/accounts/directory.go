@@ -84,11 +84,11 @@ func (s *Directory) ChangeUser(
 		if err != nil {
 			return err
 		}
-		was := u.Active
+		wasActive := u.Active
 		if err := u.Change(by, org, p); err != nil {
 			return err
 		}
-		return s.follow(ctx, tx, by, org, u, was)
+		return s.follow(ctx, tx, by, org, u, wasActive)
 	})
 	return u, err
 }
@@ -102,34 +102,35 @@ func (s *Directory) RemoveUser(
 		if err != nil {
 			return err
 		}
-		was := u.Active
+		wasActive := u.Active
 		u.Remove(by)
-		return s.follow(ctx, tx, by, org, u, was)
+		return s.follow(ctx, tx, by, org, u, wasActive)
 	})
 }
 
-// follow saves a user that has changed, and makes the account follow: was is what Active was. An account that an
+// follow saves a user that has changed, and makes the account follow: wasActive is what Active was. An account that an
 // operator has disabled stays so until the directory deactivates and activates the user.
 func (s *Directory) follow(
-	ctx context.Context, tx ports.Stores, by identity.Actor, org *identity.Org, u *account.DirectoryUser, was bool,
+	ctx context.Context, tx ports.Stores, by identity.Actor, org *identity.Org, u *account.DirectoryUser,
+	wasActive bool,
 ) error {
 	if err := tx.DirectoryUsers.SaveUser(ctx, by, u); err != nil {
 		return err
 	}
-	if u.Active && !was {
+	if u.Active && !wasActive {
 		if err := tx.People.ChangeAccess(ctx, by, u.ID, func(a *account.Access) error {
 			return a.Enable(by, enabledByDirectory)
 		}); err != nil {
 			return err
 		}
 	}
-	if u.Active || (was && !u.RemovedAt.IsZero()) { // a deactivated user keeps the roles for later
+	if u.Active || (wasActive && !u.RemovedAt.IsZero()) { // a deactivated user keeps the roles for later
 		_, err := signInByDirectory(ctx, tx.Users, by, org, u)
 		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) {
 			return err
 		}
 	}
-	if was && !u.Active {
+	if wasActive && !u.Active {
 		return disableByDirectory(ctx, tx, by, u.ID)
 	}
 	return nil
@@ -220,19 +221,19 @@ func (s *Directory) RemoveGroup(
 func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity.Org) error {
 	rules := account.DirectoryRules(org)
 	for {
-		some, err := s.users.Unsettled(ctx, by.Org, rules, settledAtOnce)
+		batch, err := s.users.Unsettled(ctx, by.Org, rules, settledAtOnce)
 		if err != nil {
 			return err
 		}
-		var failed error
-		left := 0
-		for i := range some {
-			if err := s.settle(ctx, by, org, some[i].ID, rules); err != nil {
-				failed, left = err, left+1
+		var failure error
+		budget := 0
+		for i := range batch {
+			if err := s.settle(ctx, by, org, batch[i].ID, rules); err != nil {
+				failure, budget = err, budget+1
 			}
 		}
-		if len(some) < settledAtOnce || left == len(some) {
-			return failed
+		if len(batch) < settledAtOnce || budget == len(batch) {
+			return failure
 		}
 	}
 }

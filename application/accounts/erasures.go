@@ -21,12 +21,12 @@ func (s *Service) ErasePerson(
 	}
 	by.Workspace = ""
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		var owned []identity.WorkspaceID
+		var ownWorkspaces []identity.WorkspaceID
 		if err := tx.Erasures.Erase(ctx, by, id, func(l *account.Leaver) (*account.Erasure, error) {
-			owned = owned[:0]
+			ownWorkspaces = ownWorkspaces[:0]
 			for _, w := range l.Workspaces {
 				if w.Members[id].Role == identity.Owner {
-					owned = append(owned, w.ID)
+					ownWorkspaces = append(ownWorkspaces, w.ID)
 				}
 			}
 			var err error
@@ -35,7 +35,7 @@ func (s *Service) ErasePerson(
 		}); err != nil {
 			return err
 		}
-		for _, ws := range owned {
+		for _, ws := range ownWorkspaces {
 			if err := s.followDetails(ctx, tx.Jobs, by, ws); err != nil {
 				return err
 			}

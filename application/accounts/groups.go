@@ -50,39 +50,39 @@ func (s *Groups) Create(
 
 // Change changes a group.
 func (s *Groups) Change(
-	ctx context.Context, by identity.Actor, id identity.UserID, at revision.Match, c account.GroupChanges,
+	ctx context.Context, by identity.Actor, id identity.UserID, match revision.Match, c account.GroupChanges,
 ) (*account.Group, error) {
 	return s.groups.Update(ctx, by, id, nil, func(w *account.Workspace, g *account.Group) error {
-		return w.ChangeGroup(by, at, g, c)
+		return w.ChangeGroup(by, match, g, c)
 	})
 }
 
 // Delete ends a group, and the access that it gives its people.
-func (s *Groups) Delete(ctx context.Context, by identity.Actor, id identity.UserID, at revision.Match) error {
+func (s *Groups) Delete(ctx context.Context, by identity.Actor, id identity.UserID, match revision.Match) error {
 	_, err := s.groups.Update(ctx, by, id, nil, func(w *account.Workspace, g *account.Group) error {
-		return w.DeleteGroup(by, at, g)
+		return w.DeleteGroup(by, match, g)
 	})
 	return err
 }
 
-// Edit adds people to a group and removes others, all or none of them. A user in both lists is removed. at is for the
-// first removal.
+// Edit adds people to a group and removes others, all or none of them. A user in both lists is removed. match is for
+// the first removal.
 func (s *Groups) Edit(
-	ctx context.Context, by identity.Actor, id identity.UserID, at revision.Match, add, remove []identity.UserID,
+	ctx context.Context, by identity.Actor, id identity.UserID, match revision.Match, add, remove []identity.UserID,
 ) (*account.Group, error) {
 	return s.groups.Update(ctx, by, id, slices.Concat(add, remove),
 		func(w *account.Workspace, g *account.Group) error {
-			match := at
+			expected := match
 			for _, user := range add {
 				if err := w.AddToGroup(by, g, user); err != nil {
 					return err
 				}
 			}
 			for _, user := range remove {
-				if err := w.RemoveFromGroup(by, match, g, user); err != nil {
+				if err := w.RemoveFromGroup(by, expected, g, user); err != nil {
 					return err
 				}
-				match = nil
+				expected = nil
 			}
 			return nil
 		})

@@ -21,11 +21,11 @@ type InvitationMailer struct {
 
 // Send sends the link to the person invited, unless a limit of mails was reached when i was stored. It returns
 // whether a mail server accepted the mail. It must be called after i is committed.
-func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) bool {
+func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, ws *account.Workspace, url string) bool {
 	if !i.Mailed() {
 		return false
 	}
-	if err := m.Mailer.Send(ctx, invitationMail(i, to, url)); err != nil {
+	if err := m.Mailer.Send(ctx, invitationMail(i, ws, url)); err != nil {
 		m.Failed(ctx, i.ID, err)
 		return false
 	}
@@ -34,10 +34,10 @@ func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, to *
 
 // invitationMail contains no text of the inviter except the workspace's name, quoted and sanitized: the mail comes from
 // Atrium, and must not contain a message of the inviter.
-func invitationMail(i *account.Invitation, to *account.Workspace, url string) ports.Mail {
+func invitationMail(i *account.Invitation, ws *account.Workspace, url string) ports.Mail {
 	return ports.Mail{
 		To: i.Email, Subject: "You are invited to a workspace",
-		Text: "You are invited to the workspace \"" + harmless(to.Name) + "\".\n\nAccept within seven days:\n" + url +
+		Text: "You are invited to the workspace \"" + harmless(ws.Name) + "\".\n\nAccept within seven days:\n" + url +
 			"\n\nIf you did not expect this, ignore it.\n",
 	}
 }
@@ -49,13 +49,13 @@ const maxMailedName = 40
 // marks. It keeps letters and the few marks that names have, and a full stop only at the end of a word. Longer names
 // are cut to maxMailedName characters.
 func harmless(name string) string {
-	kept := strings.Map(func(r rune) rune {
+	printable := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || strings.ContainsRune(".,-'&()", r) {
 			return r
 		}
 		return ' '
 	}, name)
-	words := strings.Fields(kept)
+	words := strings.Fields(printable)
 	for n, word := range words {
 		stop := strings.HasSuffix(word, ".")
 		if word = strings.ReplaceAll(strings.TrimRight(word, "."), ".", " "); stop {

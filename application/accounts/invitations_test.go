@@ -193,12 +193,12 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 // editor.
 func (s *env) expectInvitedChat(by identity.Actor) *chat.Template {
 	t := &chat.Template{ID: "ctpl", Resource: access.Resource{Subject: access.Subject{Workspace: "acme"}}}
-	invited := chat.Party{User: "usr", Member: &chat.Member{User: "usr", Role: access.Editor, Invited: true}}
+	invitee := chat.Party{User: "usr", Member: &chat.Member{User: "usr", Role: access.Editor, Invited: true}}
 	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
 	s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), []identity.UserID{"usr", by.User}, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID,
 			change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
-			return t, change(t, []chat.Party{invited, {User: by.User}})
+			return t, change(t, []chat.Party{invitee, {User: by.User}})
 		})
 	return t
 }

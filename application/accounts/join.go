@@ -43,9 +43,9 @@ func (s *Service) Join(
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	to := by
-	to.Workspace = i.Workspace
-	limits, err := s.deps.Quotas(ctx, to)
+	member := by
+	member.Workspace = i.Workspace
+	limits, err := s.deps.Quotas(ctx, member)
 	if err != nil {
 		return OpenedSession{}, err
 	}

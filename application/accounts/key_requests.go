@@ -28,17 +28,17 @@ type requestCounter struct {
 	total   int                                    // how many there are of all orgs
 }
 
-func (c *requestCounter) record(k *account.Key, at time.Time) {
+func (c *requestCounter) record(k *account.Key, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(k.Org, account.KeyDay{Key: k.ID, Day: account.DayOf(at)}, 1)
+	c.add(k.Org, account.KeyDay{Key: k.ID, Day: account.DayOf(now)}, 1)
 }
 
 // add requires c's lock.
 func (c *requestCounter) add(org identity.OrgID, d account.KeyDay, n int64) {
 	requests := c.pending[org]
 	if c.total >= maxKeyDays {
-		if _, known := requests[d]; !known {
+		if _, isKnown := requests[d]; !isKnown {
 			return
 		}
 	}
@@ -49,9 +49,9 @@ func (c *requestCounter) add(org identity.OrgID, d account.KeyDay, n int64) {
 		requests = account.KeyRequests{}
 		c.pending[org] = requests
 	}
-	before := len(requests)
+	size := len(requests)
 	requests[d] += n
-	c.total += len(requests) - before
+	c.total += len(requests) - size
 }
 
 // flush writes the counts. Counts that could not be written stay for the next call.
@@ -60,10 +60,10 @@ func (c *requestCounter) flush(ctx context.Context) error {
 	pending := c.pending
 	c.pending, c.total = nil, 0
 	c.mu.Unlock()
-	var failed []error
+	var errs []error
 	for org, requests := range pending {
 		if err := c.store.AddRequests(ctx, org, requests); err != nil {
-			failed = append(failed, err)
+			errs = append(errs, err)
 			c.mu.Lock()
 			for d, n := range requests {
 				c.add(org, d, n)
@@ -71,7 +71,7 @@ func (c *requestCounter) flush(ctx context.Context) error {
 			c.mu.Unlock()
 		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // Count sets the Requests of keys of by's workspace, which by may see.

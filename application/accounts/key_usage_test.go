@@ -24,7 +24,7 @@ func uncounted(t *testing.T) ports.KeyRequests {
 
 func TestKeyUsage(t *testing.T) {
 	type uses = map[identity.KeyID]account.KeyUse
-	use := func(at time.Time) account.KeyUse { return account.KeyUse{At: at, Address: "192.0.2.1"} }
+	use := func(now time.Time) account.KeyUse { return account.KeyUse{At: now, Address: "192.0.2.1"} }
 	key := func(id identity.KeyID, last time.Time) *account.Key {
 		return &account.Key{ID: id, Org: "org", LastUsedAt: last}
 	}

@@ -41,12 +41,12 @@ func (s *Service) endLeaked(
 		return ports.Mail{}, err
 	}
 	by.Org, by.Workspace = org, ws
-	ended := false
-	k, err := s.keys.Update(ctx, by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-		ended = w.EndLeaked(by, l, k, made)
+	hasEnded := false
+	k, err := s.keys.Update(ctx, by, id, func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+		hasEnded = w.EndLeaked(by, l, k, keys)
 		return nil
 	})
-	if err != nil || !ended {
+	if err != nil || !hasEnded {
 		return ports.Mail{}, err
 	}
 	u, _, err := s.users.Get(ctx, org, k.AlertRecipient())
@@ -61,17 +61,17 @@ func (s *Service) endLeaked(
 
 // Alert sends mails of EndLeaked. It tries all of them.
 func (s *Service) Alert(ctx context.Context, mails []ports.Mail) error {
-	var failed []error
+	var errs []error
 	for _, m := range mails {
-		failed = append(failed, s.deps.Mails.Mailer.Send(ctx, m))
+		errs = append(errs, s.deps.Mails.Mailer.Send(ctx, m))
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // leakMail contains nothing that the reporter wrote: everyone with the token can report it.
-func leakMail(k *account.Key, to string) ports.Mail {
+func leakMail(k *account.Key, address string) ports.Mail {
 	return ports.Mail{
-		To: to, Subject: "An API key was found in public and has been revoked",
+		To: address, Subject: "An API key was found in public and has been revoked",
 		Text: "The API key \"" + harmless(k.Name) + "\", whose token ends in " + k.Hint + ", was reported as leaked. " +
 			"It has been revoked, with all keys that were created with it.\n\nCreate a new key if you still need " +
 			"one, and remove the old one from where it was published. The audit trail of the workspace shows where " +

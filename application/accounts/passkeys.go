@@ -80,13 +80,13 @@ func (s *Passkeys) OptionsToStepUp(
 func (s *Passkeys) options(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, purpose account.ChallengePurpose,
 ) (out PasskeyOptions, err error) {
-	have, err := s.passkeys.List(ctx, by.Org, by.User, page.Query{Limit: account.MaxPasskeys})
+	list, err := s.passkeys.List(ctx, by.Org, by.User, page.Query{Limit: account.MaxPasskeys})
 	if err != nil {
 		return PasskeyOptions{}, err
 	}
-	for i := range have.Items {
-		if have.Items[i].Host == rp.Host {
-			out.Have = append(out.Have, have.Items[i])
+	for i := range list.Items {
+		if list.Items[i].Host == rp.Host {
+			out.Have = append(out.Have, list.Items[i])
 		}
 	}
 	out.Challenge, err = s.sealer.Seal(account.NewChallenge(by.At), challengeOf(by, rp, purpose).Binding())
@@ -107,16 +107,16 @@ type answered struct {
 // open returns the challenge that the client data of a response answer. account.ErrPasskeyInvalid unless that is a
 // challenge c.
 func (s *Passkeys) open(c account.Challenge, clientData []byte, now time.Time) (answered, error) {
-	sealed, err := account.AnsweredChallenge(clientData)
+	ciphertext, err := account.AnsweredChallenge(clientData)
 	if err != nil {
 		return answered{}, err
 	}
-	content, err := s.sealer.Open(sealed, c.Binding())
+	content, err := s.sealer.Open(ciphertext, c.Binding())
 	if err != nil {
 		return answered{}, account.ErrPasskeyInvalid
 	}
 	ends, err := account.ChallengeEnd(content, now)
-	return answered{challenge: sealed, ends: ends}, err
+	return answered{challenge: ciphertext, ends: ends}, err
 }
 
 // refused returns account.ErrPasskeyRefused for account.ErrPasskeyInvalid: to a caller with a session, 401 would mean
@@ -144,18 +144,18 @@ func (s *Passkeys) Add(
 	if err != nil {
 		return nil, refused(err)
 	}
-	made, err := s.authenticators.Created(rp, by.User, a.challenge, response)
+	credential, err := s.authenticators.Created(rp, by.User, a.challenge, response)
 	if err != nil {
 		return nil, refused(err)
 	}
-	draft := account.PasskeyDraft{PasskeyCredential: made, Host: rp.Host, Name: name}
+	draft := account.PasskeyDraft{PasskeyCredential: credential, Host: rp.Host, Name: name}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Passkeys.UseChallenge(ctx, by.Org, sha256.Sum256(a.challenge), a.ends); err != nil {
 			return refused(err)
 		}
 		return tx.Passkeys.Update(ctx, by, by.User,
-			func(p *account.Person, have []*account.Passkey) (_ *account.Passkey, err error) {
-				k, err = p.AddPasskey(by, have, draft)
+			func(p *account.Person, passkeys []*account.Passkey) (_ *account.Passkey, err error) {
+				k, err = p.AddPasskey(by, passkeys, draft)
 				return k, err
 			})
 	})
@@ -173,16 +173,16 @@ func (s *Passkeys) SignIn(
 	if len(org.Issuers) > 0 {
 		return OpenedSession{}, account.ErrPasskeysUnavailable
 	}
-	signed, err := s.verify(ctx, account.Challenge{Org: org.ID, Purpose: account.ToSignIn, Host: rp.Host}, rp, response,
+	proof, err := s.verify(ctx, account.Challenge{Org: org.ID, Purpose: account.ToSignIn, Host: rp.Host}, rp, response,
 		by.At)
 	if err != nil {
 		return OpenedSession{}, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
-		if err := signed.use(ctx, tx, by); err != nil {
+		if err := proof.use(ctx, tx, by); err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, signed.passkey.User, account.ByPasskey, nil, agent)
+		out, err = openFor(ctx, tx.Sessions, by, proof.passkey.User, account.ByPasskey, nil, agent)
 		return err
 	})
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
@@ -195,28 +195,28 @@ func (s *Passkeys) SignIn(
 // account.ErrPasskeyRefused if the response does not verify, or if the passkey is another person's.
 func (s *Passkeys) StepUp(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, response []byte,
-) (confirmed *account.Session, err error) {
+) (session *account.Session, err error) {
 	if err := account.MayUsePasskeys(by); err != nil {
 		return nil, err
 	}
-	signed, err := s.verify(ctx, challengeOf(by, rp, account.ToStepUp), rp, response, by.At)
-	if err == nil && signed.passkey.User != by.User {
+	proof, err := s.verify(ctx, challengeOf(by, rp, account.ToStepUp), rp, response, by.At)
+	if err == nil && proof.passkey.User != by.User {
 		err = account.ErrPasskeyInvalid
 	}
 	if err != nil {
 		return nil, refused(err)
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := signed.use(ctx, tx, by); err != nil {
+		if err := proof.use(ctx, tx, by); err != nil {
 			return refused(err)
 		}
 		return tx.Sessions.Update(ctx, by, by.User,
 			func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-				confirmed, err = p.ConfirmSession(by, live, signed.passkey.ID)
+				session, err = p.ConfirmSession(by, live, proof.passkey.ID)
 				return nil, err
 			})
 	})
-	return confirmed, err
+	return session, err
 }
 
 // signature is a response that a passkey has signed.
@@ -252,8 +252,8 @@ func (s *signature) use(ctx context.Context, tx ports.Stores, by identity.Actor)
 		return err
 	}
 	return tx.Passkeys.Update(ctx, by, s.passkey.User,
-		func(p *account.Person, have []*account.Passkey) (*account.Passkey, error) {
-			_, err := p.UsePasskey(by, have, s.passkey.ID, s.signCount)
+		func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
+			_, err := p.UsePasskey(by, passkeys, s.passkey.ID, s.signCount)
 			return nil, err
 		})
 }
@@ -282,20 +282,20 @@ func (s *Passkeys) Get(ctx context.Context, by identity.Actor, id account.Passke
 
 // Rename renames one of the caller's passkeys.
 func (s *Passkeys) Rename(
-	ctx context.Context, by identity.Actor, id account.PasskeyID, at revision.Match, name string,
+	ctx context.Context, by identity.Actor, id account.PasskeyID, match revision.Match, name string,
 ) (k *account.Passkey, err error) {
 	err = s.passkeys.Update(ctx, by, by.User,
-		func(p *account.Person, have []*account.Passkey) (_ *account.Passkey, err error) {
-			k, err = p.RenamePasskey(by, at, have, id, name)
+		func(p *account.Person, passkeys []*account.Passkey) (_ *account.Passkey, err error) {
+			k, err = p.RenamePasskey(by, match, passkeys, id, name)
 			return nil, err
 		})
 	return k, err
 }
 
 // Remove removes one of the caller's passkeys.
-func (s *Passkeys) Remove(ctx context.Context, by identity.Actor, id account.PasskeyID, at revision.Match) error {
+func (s *Passkeys) Remove(ctx context.Context, by identity.Actor, id account.PasskeyID, match revision.Match) error {
 	return s.passkeys.Update(ctx, by, by.User,
-		func(p *account.Person, have []*account.Passkey) (*account.Passkey, error) {
-			return nil, p.RemovePasskey(by, at, have, id, s.mailer.Delivers())
+		func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
+			return nil, p.RemovePasskey(by, match, passkeys, id, s.mailer.Delivers())
 		})
 }

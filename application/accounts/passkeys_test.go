@@ -48,14 +48,14 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 		live:    []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}},
 	}
 	sealer := mocks.NewMockSealer(c) // it writes in front of the content what the content is bound to
-	sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, associated []byte) ([]byte, error) {
-		return append(append([]byte{}, associated...), plain...), nil
+	sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, context []byte) ([]byte, error) {
+		return append(append([]byte{}, context...), plain...), nil
 	}).AnyTimes()
-	sealer.EXPECT().Open(gomock.Any(), gomock.Any()).DoAndReturn(func(sealed, associated []byte) ([]byte, error) {
-		if len(sealed) < len(associated) || string(sealed[:len(associated)]) != string(associated) {
+	sealer.EXPECT().Open(gomock.Any(), gomock.Any()).DoAndReturn(func(ciphertext, context []byte) ([]byte, error) {
+		if len(ciphertext) < len(context) || string(ciphertext[:len(context)]) != string(context) {
 			return nil, errSealed
 		}
-		return sealed[len(associated):], nil
+		return ciphertext[len(context):], nil
 	}).AnyTimes()
 	atomic := mocks.NewMockAtomic(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(
@@ -102,9 +102,9 @@ func inSession() identity.Actor {
 
 func TestSignInWithPasskey(t *testing.T) {
 	org := &identity.Org{ID: "org"}
-	options := func(t *testing.T, s *withPasskeys, at time.Time) []byte {
+	options := func(t *testing.T, s *withPasskeys, now time.Time) []byte {
 		t.Helper()
-		o, err := s.OptionsToSignIn(org, rp, at)
+		o, err := s.OptionsToSignIn(org, rp, now)
 		wantErr(t, err, nil)
 		if len(o.Have) > 0 {
 			t.Errorf("the options name %+v", o.Have)

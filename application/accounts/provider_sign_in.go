@@ -32,24 +32,24 @@ func (s *Sessions) OpenByCode(
 	if !isCode {
 		return OpenedSession{}, account.ErrLinkInvalid
 	}
-	var stolen bool
+	var isStolen bool
 	// In one transaction: a logout at the provider finds either the code or the session.
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
 		if err != nil {
 			return err
 		}
-		if stolen = !isBound || link.Bound != secret.Hash(); stolen {
+		if isStolen = !isBound || link.Bound != secret.Hash(); isStolen {
 			return nil // the code is used up
 		}
 		return tx.Sessions.Update(
 			ctx, by, link.User, func(p *account.Person, live []*account.Session) (*account.Session, error) {
-				opened, secrets, err := p.OpenProviderSession(by, link.From, agent, live)
-				out = OpenedSession{Session: opened, Secrets: secrets, User: p.User}
-				return opened, err
+				session, secrets, err := p.OpenProviderSession(by, link.From, agent, live)
+				out = OpenedSession{Session: session, Secrets: secrets, User: p.User}
+				return session, err
 			})
 	})
-	if stolen || errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
+	if isStolen || errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
 		err = account.ErrLinkInvalid
 	}
 	return out, err
@@ -73,40 +73,40 @@ func (s *Sessions) EndAtProvider(ctx context.Context, by identity.Actor, l *acco
 // the claims prove. A workspace that has no seat left is skipped until the next sign-in.
 func (s *Service) capture(
 	ctx context.Context, by identity.Actor, org *identity.Org, p *account.Person, c account.Claims,
-) (joined bool, err error) {
+) (hasJoined bool, err error) {
 	for _, rule := range org.CapturesOf(c.EmailFor(org)) {
 		ws, err := s.workspaces.Find(ctx, by.Org, rule.Workspace)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) || (err == nil && (!ws.DeletedAt.IsZero() || p.IsIn(ws.ID))) {
 			continue
 		}
 		if err != nil {
-			return joined, err
+			return hasJoined, err
 		}
-		captured, err := s.captureIn(ctx, by, ws.ID, rule, p.User.ID)
+		isCaptured, err := s.captureIn(ctx, by, ws.ID, rule, p.User.ID)
 		if _, full := errors.AsType[*quota.LimitError](err); err != nil && !full {
-			return joined, err
+			return hasJoined, err
 		}
-		joined = joined || captured
+		hasJoined = hasJoined || isCaptured
 	}
-	return joined, nil
+	return hasJoined, nil
 }
 
 // captureIn makes a user a member of a workspace, unless they were captured before.
 func (s *Service) captureIn(
 	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, rule identity.Capture, user identity.UserID,
-) (captured bool, err error) {
+) (isCaptured bool, err error) {
 	by.Workspace = ws
 	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return false, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
-		captured, err = tx.Captures.Capture(ctx, by, rule.Workspace, user,
+		isCaptured, err = tx.Captures.Capture(ctx, by, rule.Workspace, user,
 			func(w *account.Workspace) error { return w.Capture(by, user, rule) })
-		if err != nil || !captured {
+		if err != nil || !isCaptured {
 			return err
 		}
 		return tx.CheckUsage(ctx, by, limits, quota.Members)
 	})
-	return captured && err == nil, err
+	return isCaptured && err == nil, err
 }

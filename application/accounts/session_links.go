@@ -33,17 +33,17 @@ func (s *Sessions) MailsLinks() bool { return s.mailer.Delivers() }
 // MailLink mails a sign-in link to the person of org with an e-mail address, unless account.NewMailedLink decides that
 // nothing is mailed. by is the system. The caller must not show whether a link was mailed, or how long that took.
 func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identity.Org, email string) error {
-	var to string
+	var address string
 	var token account.Token
 	var link *account.SignInLink
 	err := s.sessions.MailLink(
 		ctx,
 		by,
 		email,
-		func(u *account.User, mailed account.LinkMails) (*account.SignInLink, error) {
+		func(u *account.User, mails account.LinkMails) (*account.SignInLink, error) {
 			var err error
-			to = u.Email
-			token, link, err = account.NewMailedLink(by, u, mailed)
+			address = u.Email
+			token, link, err = account.NewMailedLink(by, u, mails)
 			return link, err
 		},
 	)
@@ -51,7 +51,7 @@ func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identit
 		return err
 	}
 	return s.mailer.Send(ctx, ports.Mail{
-		To: to, Subject: "Your sign-in link",
+		To: address, Subject: "Your sign-in link",
 		Text: "Sign in to " + harmless(org.Name) + " within 15 minutes:\n" + link.URL(org, token) +
 			"\n\nThe link works once. If you did not ask for it, ignore it.\n",
 	})

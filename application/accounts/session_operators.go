@@ -25,14 +25,14 @@ func (s *Sessions) ListOf(
 // an operator or the system. account.ErrSessionNotFound if there is no such session.
 func (s *Sessions) EndOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, id identity.SessionID,
-) (ended int, err error) {
+) (count int, err error) {
 	if err := account.MayChangeAccess(by); err != nil {
 		return 0, err
 	}
 	err = s.sessions.Update(
 		ctx, by, user, func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-			ended, err = p.EndSessionsFor(by, live, id)
+			count, err = p.EndSessionsFor(by, live, id)
 			return nil, err
 		})
-	return ended, err
+	return count, err
 }

@@ -32,15 +32,15 @@ func (s *Sessions) Authenticate(
 	ctx context.Context, org *identity.Org, cookie, proof string, now time.Time,
 ) (*account.SessionPerson, error) {
 	c, ok := account.ParseSessionCookie(cookie)
-	shown, both := account.ParseSessionProof(proof)
-	if !ok || !both {
+	token, hasBoth := account.ParseSessionProof(proof)
+	if !ok || !hasBoth {
 		return nil, identity.ErrUnauthenticated
 	}
 	p, err := s.sessions.Person(ctx, org.ID, c.Hash())
 	if err != nil {
 		return nil, err
 	}
-	h := shown.Hash()
+	h := token.Hash()
 	if subtle.ConstantTimeCompare(h[:], p.Session.Proof[:]) != 1 || !p.Principal().LiveSession(org, now) {
 		return nil, identity.ErrUnauthenticated
 	}
@@ -111,9 +111,9 @@ func openFor(
 	source account.SessionSource, key *account.Key, agent string,
 ) (out OpenedSession, err error) {
 	err = sessions.Update(ctx, by, user, func(p *account.Person, live []*account.Session) (*account.Session, error) {
-		opened, secrets, err := p.OpenSession(by, source, key, agent, live)
-		out = OpenedSession{Session: opened, Secrets: secrets, User: p.User}
-		return opened, err
+		session, secrets, err := p.OpenSession(by, source, key, agent, live)
+		out = OpenedSession{Session: session, Secrets: secrets, User: p.User}
+		return session, err
 	})
 	return out, err
 }

@@ -15,7 +15,7 @@ import (
 // account.SignIn.Settle.
 // The audit trail notes the sign-in.
 func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org,
-	c account.Claims) (p *account.Person, apart *account.User, err error) {
+	c account.Claims) (p *account.Person, unlinked *account.User, err error) {
 	if len(c.Missing(org)) > 0 { // Settle would return it too, but after loading data
 		return nil, nil, account.ErrClaimMissing
 	}
@@ -34,26 +34,26 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 		return nil, nil, err
 	}
 	in := account.SignIn{Claims: c, Org: org}
-	moved := false
+	isMoved := false
 	p, err = s.users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
-		was := ""
+		oldID := ""
 		if in.Linked != nil {
-			was = in.Linked.Email
+			oldID = in.Linked.Email
 		}
 		err := in.Settle(by)
-		apart, moved = in.NotJoined, err == nil && was != "" && was != in.User.Email
+		unlinked, isMoved = in.NotJoined, err == nil && oldID != "" && oldID != in.User.Email
 		return err
 	})
 	if err == nil {
-		var joined bool
-		if joined, err = s.capture(ctx, by, org, p, c); joined && err == nil {
+		var hasJoined bool
+		if hasJoined, err = s.capture(ctx, by, org, p, c); hasJoined && err == nil {
 			p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
 		}
 	}
-	if err == nil && moved { // if the node dies before, the daily audit of payments does the same
+	if err == nil && isMoved { // if the node dies before, the daily audit of payments does the same
 		err = s.followOwner(ctx, by, p)
 	}
-	return p, apart, err
+	return p, unlinked, err
 }
 
 // Linked is the result of linking a sign-in: To has it now, and From had it before; From is empty if no
@@ -68,12 +68,12 @@ func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identi
 		return Linked{}, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := tx.Users.Link(ctx, by, email, issuer, subject, func(to, from *account.Person) error {
-			out = Linked{To: to.User.ID}
-			if from != nil && from.User.ID != to.User.ID {
+		if err := tx.Users.Link(ctx, by, email, issuer, subject, func(person, from *account.Person) error {
+			out = Linked{To: person.User.ID}
+			if from != nil && from.User.ID != person.User.ID {
 				out.From = from.User.ID
 			}
-			return to.TakeSignIn(by, issuer, from)
+			return person.TakeSignIn(by, issuer, from)
 		}); err != nil || out.From == "" {
 			return err
 		}

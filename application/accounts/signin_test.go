@@ -139,7 +139,7 @@ func TestLinkSignIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var to, from *account.Person
+			var person, from *account.Person
 			tx := s.expectAtomically(t, 1)
 			if tt.from == "bob" {
 				tx.provided.EXPECT().End(s.ctx, system, account.ProviderSession{Issuer: issuer, Subject: "sub"},
@@ -147,13 +147,13 @@ func TestLinkSignIn(t *testing.T) {
 			}
 			tx.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _, _, _ string,
-					change func(to, from *account.Person) error) error {
+					change func(person, from *account.Person) error) error {
 					for range 2 { // the second run must not depend on the first
-						to, from = &account.Person{User: account.User{ID: "ann", Org: "org"}}, nil
+						person, from = &account.Person{User: account.User{ID: "ann", Org: "org"}}, nil
 						if tt.from != "" {
 							from = &account.Person{User: account.User{ID: tt.from, Org: "org"}}
 						}
-						if err := change(to, from); err != nil {
+						if err := change(person, from); err != nil {
 							return err
 						}
 					}
@@ -161,7 +161,7 @@ func TestLinkSignIn(t *testing.T) {
 				})
 			got, err := s.LinkSignIn(s.ctx, system, org, email, issuer, "sub")
 			wantErr(t, err, nil)
-			if told := len(to.User.Recorded()); got != tt.want || (told == 1) != (tt.from != "ann") {
+			if told := len(person.User.Recorded()); got != tt.want || (told == 1) != (tt.from != "ann") {
 				t.Errorf("LinkSignIn = %+v, and told %d", got, told)
 			}
 		})

@@ -15,10 +15,10 @@ import (
 )
 
 func TestTickets(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	key := account.NewToken()
 	byKey := account.Proof{Key: key.Hash()}
-	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: at.Add(time.Hour)}
+	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: now.Add(time.Hour)}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	outage := errors.New("the store is away")
 	newTickets := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets) {
@@ -32,36 +32,36 @@ func TestTickets(t *testing.T) {
 			kept = t
 			return nil
 		})
-		token, expires, err := s.Issue(t.Context(), "org", byKey, at)
-		if err != nil || !expires.Equal(at.Add(time.Minute)) || kept.Hash != token.Hash() || kept.Proof != byKey ||
+		token, expires, err := s.Issue(t.Context(), "org", byKey, now)
+		if err != nil || !expires.Equal(now.Add(time.Minute)) || kept.Hash != token.Hash() || kept.Proof != byKey ||
 			kept.Org != "org" || !kept.ExpiresAt.Equal(expires) {
 			t.Fatalf("%+v until %v, %v", kept, expires, err)
 		}
-		tickets.EXPECT().Take(gomock.Any(), identity.OrgID("org"), token.Hash(), at).Return(&kept, nil)
-		if got, err := s.Redeem(t.Context(), "org", token.Reveal(), at); err != nil || got != byKey {
+		tickets.EXPECT().Take(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(&kept, nil)
+		if got, err := s.Redeem(t.Context(), "org", token.Reveal(), now); err != nil || got != byKey {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 	t.Run("a ticket that was redeemed resumes", func(t *testing.T) {
 		s, tickets := newTickets(t)
-		token, kept := account.NewTicket("org", byKey, at)
-		resumes := tickets.EXPECT().Resume(gomock.Any(), identity.OrgID("org"), token.Hash(), at)
+		token, kept := account.NewTicket("org", byKey, now)
+		resumes := tickets.EXPECT().Resume(gomock.Any(), identity.OrgID("org"), token.Hash(), now)
 		resumes.Return(&kept, nil)
-		if got, err := s.Resume(t.Context(), "org", token.Reveal(), at); err != nil || got != byKey {
+		if got, err := s.Resume(t.Context(), "org", token.Reveal(), now); err != nil || got != byKey {
 			t.Errorf("%+v, %v", got, err)
 		}
 		tickets.EXPECT().Resume(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.Resume(t.Context(), "org", token.Reveal(), at); !errors.Is(err, outage) {
+		if _, err := s.Resume(t.Context(), "org", token.Reveal(), now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
-		if _, err := s.Resume(t.Context(), "org", "x", at); !errors.Is(err, identity.ErrUnauthenticated) {
+		if _, err := s.Resume(t.Context(), "org", "x", now); !errors.Is(err, identity.ErrUnauthenticated) {
 			t.Error(err)
 		}
 	})
 	t.Run("what cannot be one costs no look-up", func(t *testing.T) {
 		s, _ := newTickets(t)
 		for _, text := range []string{"", "x", key.Reveal()} {
-			if _, err := s.Redeem(t.Context(), "org", text, at); !errors.Is(err, identity.ErrUnauthenticated) {
+			if _, err := s.Redeem(t.Context(), "org", text, now); !errors.Is(err, identity.ErrUnauthenticated) {
 				t.Errorf("%q: %v", text, err)
 			}
 		}
@@ -69,16 +69,16 @@ func TestTickets(t *testing.T) {
 	t.Run("the store's own errors are answered", func(t *testing.T) {
 		s, tickets := newTickets(t)
 		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).Return(outage)
-		if _, _, err := s.Issue(t.Context(), "org", byKey, at); !errors.Is(err, outage) {
+		if _, _, err := s.Issue(t.Context(), "org", byKey, now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
-		token, _ := account.NewTicket("org", byKey, at)
+		token, _ := account.NewTicket("org", byKey, now)
 		tickets.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.Redeem(t.Context(), "org", token.Reveal(), at); !errors.Is(err, outage) {
+		if _, err := s.Redeem(t.Context(), "org", token.Reveal(), now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
 		tickets.EXPECT().Proven(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.ResolveProofs(t.Context(), org, []account.Proof{byKey}, at); !errors.Is(err, outage) {
+		if _, err := s.ResolveProofs(t.Context(), org, []account.Proof{byKey}, now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
 	})
@@ -89,11 +89,11 @@ func TestTickets(t *testing.T) {
 				Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
 		}
 		revoked := live("bob")
-		revoked.Key.RevokedAt = at
+		revoked.Key.RevokedAt = now
 		proofs := []account.Proof{byKey, byKey, bySignIn, byKey}
 		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"),
 			proofs).Return([]*account.Principal{live("ann"), revoked, {User: account.User{ID: "carl"}}, nil}, nil)
-		got, err := s.ResolveProofs(t.Context(), org, proofs, at)
+		got, err := s.ResolveProofs(t.Context(), org, proofs, now)
 		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" ||
 			got[3] != nil {
 			t.Errorf("%+v, %v", got, err)

@@ -13,20 +13,20 @@ import (
 // returns the new owner, and what the caller lost. account.ErrTransferRefused also if the account of the member is
 // disabled.
 func (s *Service) TransferWorkspace(
-	ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match, to identity.UserID,
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, match revision.Match, user identity.UserID,
 	keep account.KeepServiceKeys,
 ) (m account.Member, lost account.Loss, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		w, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{to, by.User},
+		w, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user, by.User},
 			func(w *account.Workspace) (err error) {
-				m, err = w.Transfer(by, at, to, keep)
+				m, err = w.Transfer(by, match, user, keep)
 				return err
 			})
 		if err != nil {
 			return err
 		}
 		lost = w.Lost
-		u, _, err := tx.Users.Get(ctx, by.Org, to)
+		u, _, err := tx.Users.Get(ctx, by.Org, user)
 		if err == nil && !u.Enabled() {
 			err = account.ErrTransferRefused
 		}

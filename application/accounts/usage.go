@@ -26,10 +26,10 @@ func NewKeyUsage(keys ports.Keys, requests ports.KeyRequests) *KeyUsage {
 
 // Record counts a request that a client at an address made with k. It records when k was last used, unless that was
 // within the last minute as far as is known.
-func (u *KeyUsage) Record(k *account.Key, at time.Time, address string) {
-	u.requests.record(k, at)
-	if at.Sub(k.LastUsedAt) >= time.Minute {
-		u.last.record(k.Org, k.ID, account.KeyUse{At: at, Address: address})
+func (u *KeyUsage) Record(k *account.Key, now time.Time, address string) {
+	u.requests.record(k, now)
+	if now.Sub(k.LastUsedAt) >= time.Minute {
+		u.last.record(k.Org, k.ID, account.KeyUse{At: now, Address: address})
 	}
 }
 
@@ -57,9 +57,9 @@ func NewSessionUsage(sessions ports.Sessions) *SessionUsage {
 }
 
 // Record records that s was used, unless its last known use was within the last minute.
-func (u *SessionUsage) Record(s *account.Session, at time.Time) {
-	if at.Sub(s.LastSeenAt) >= time.Minute {
-		u.record(s.Org, s.ID, at)
+func (u *SessionUsage) Record(s *account.Session, now time.Time) {
+	if now.Sub(s.LastSeenAt) >= time.Minute {
+		u.record(s.Org, s.ID, now)
 	}
 }
 
@@ -101,22 +101,22 @@ func (u *usage[ID, Use]) Flush(ctx context.Context) error {
 	uses := u.pending
 	u.pending = map[identity.OrgID]map[ID]Use{}
 	u.mu.Unlock()
-	var failed []error
-	for org, used := range uses {
-		if err := u.store(ctx, org, used); err != nil {
-			failed = append(failed, err)
+	var errs []error
+	for org, byID := range uses {
+		if err := u.store(ctx, org, byID); err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		delete(uses, org)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for org, used := range uses {
-		for id, use := range used {
+	for org, byID := range uses {
+		for id, use := range byID {
 			u.add(org, id, use)
 		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
 // Run writes recorded uses until ctx ends, and reports errors.
@@ -126,9 +126,9 @@ func (u *usage[ID, Use]) Run(ctx context.Context, report func(error)) {
 
 // flushing flushes at an interval until ctx ends, and reports errors.
 func flushing(
-	ctx context.Context, every time.Duration, flush func(context.Context) error, report func(error),
+	ctx context.Context, interval time.Duration, flush func(context.Context) error, report func(error),
 ) {
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {

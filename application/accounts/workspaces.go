@@ -18,7 +18,7 @@ import (
 func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug,
 	name string) (*account.Workspace, error) {
 	const tries = 6
-	given := slug != ""
+	isSet := slug != ""
 	for try := 1; ; try++ {
 		w, err := account.NewWorkspace(by, org, slug, name)
 		if err == nil {
@@ -27,7 +27,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *i
 		if err == nil {
 			return w, nil
 		}
-		if given || try == tries || !errors.Is(err, account.ErrSlugTaken) {
+		if isSet || try == tries || !errors.Is(err, account.ErrSlugTaken) {
 			return nil, err
 		}
 		slug = account.SlugOf(name, try+1)
@@ -47,11 +47,11 @@ func (s *Service) Workspace(
 
 // ChangeWorkspace renames a workspace of org.
 func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID,
-	at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
+	match revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
 	var w *account.Workspace
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
 		w, err = tx.Workspaces.Update(ctx, by, id, nil,
-			func(w *account.Workspace) error { return w.Change(by, at, org, c) })
+			func(w *account.Workspace) error { return w.Change(by, match, org, c) })
 		if err != nil || c.Name == nil {
 			return err
 		}
@@ -69,30 +69,30 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 // org no longer uses does not prevent it, because it cannot be ended here. Checkout pages that may be open are ended
 // first, outside of a transaction: a payer would pay for a workspace that no one can use.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
-	at revision.Match) error {
-	err := s.deleteUnused(ctx, by, id, at)
+	match revision.Match) error {
+	err := s.deleteUnused(ctx, by, id, match)
 	if !errors.Is(err, account.ErrWorkspaceInUse) {
 		return err
 	}
-	ended, unknown := s.deps.EndCheckouts(ctx, identity.System(by.Org, id, "workspace deletion", by.At))
-	if unknown != nil || !ended {
+	isEnded, unknown := s.deps.EndCheckouts(ctx, identity.System(by.Org, id, "workspace deletion", by.At))
+	if unknown != nil || !isEnded {
 		return errors.Join(err, unknown)
 	}
-	return s.deleteUnused(ctx, by, id, at)
+	return s.deleteUnused(ctx, by, id, match)
 }
 
 func (s *Service) deleteUnused(
-	ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match,
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, match revision.Match,
 ) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Workspaces.Update(ctx, by, id, nil,
-			func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
+			func(w *account.Workspace) error { return w.Delete(by, match) }); err != nil {
 			return err
 		}
-		charged := func(ctx context.Context, id identity.WorkspaceID) (int, error) {
+		charge := func(ctx context.Context, id identity.WorkspaceID) (int, error) {
 			return tx.Payments.Live(ctx, id, s.deps.GatewayAccount(by.Org))
 		}
-		for _, live := range []func(context.Context, identity.WorkspaceID) (int, error){tx.Connections.Live, charged} {
+		for _, live := range []func(context.Context, identity.WorkspaceID) (int, error){tx.Connections.Live, charge} {
 			n, err := live(ctx, id)
 			if err != nil {
 				return err
@@ -141,12 +141,12 @@ func (s *Service) ChangeMember(
 	by identity.Actor,
 	id identity.WorkspaceID,
 	user identity.UserID,
-	at revision.Match,
-	to identity.Role,
+	match revision.Match,
+	role identity.Role,
 	keep account.KeepServiceKeys,
 ) (m account.Member, lost account.Loss, err error) {
 	lost, err = s.changeMember(ctx, by, id, user, func(w *account.Workspace) (err error) {
-		m, err = w.ChangeRole(by, at, user, to, keep)
+		m, err = w.ChangeRole(by, match, user, role, keep)
 		return err
 	})
 	return m, lost, err
@@ -155,10 +155,13 @@ func (s *Service) ChangeMember(
 // RemoveMember ends a membership, with the service keys that the member created unless keep is set, and returns what
 // the member lost. Every member may end their own membership.
 func (s *Service) RemoveMember(
-	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match,
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, match revision.Match,
 	keep account.KeepServiceKeys,
 ) (account.Loss, error) {
-	return s.changeMember(ctx, by, id, user, func(w *account.Workspace) error { return w.Remove(by, at, user, keep) })
+	return s.changeMember(ctx, by, id, user, func(w *account.Workspace) error {
+		return w.Remove(by, match, user,
+			keep)
+	})
 }
 
 // changeMember changes a member of a workspace, and returns what the member lost.
@@ -220,9 +223,9 @@ func (s *Service) Invite(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, email string,
 	role identity.Role, groups ...identity.UserID,
 ) (*Invited, error) {
-	out, to := &Invited{}, by
-	to.Workspace = id
-	limits, err := s.deps.Quotas(ctx, to)
+	out, member := &Invited{}, by
+	member.Workspace = id
+	limits, err := s.deps.Quotas(ctx, member)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +251,7 @@ func (s *Service) Invite(
 			}); err != nil {
 			return err
 		}
-		return tx.CheckUsage(ctx, to, limits, grown...)
+		return tx.CheckUsage(ctx, member, limits, grown...)
 	})
 	if err != nil {
 		return nil, err
@@ -275,15 +278,15 @@ func groupsIn(
 
 // Withdraw ends an invitation and the chat memberships that depend on it.
 func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
-	at revision.Match) error {
+	match revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		err := tx.Invitations.Update(ctx, by, ws, id,
-			func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
+			func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, match, i) })
 		if err != nil {
 			return err
 		}
 		return invitedChats(ctx, tx, by, ws, id,
-			func(t *chat.Template, invited, _ chat.Party) { t.Disinvite(by, invited) })
+			func(t *chat.Template, invitee, _ chat.Party) { t.Disinvite(by, invitee) })
 	})
 }
 
@@ -292,72 +295,72 @@ func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.W
 // invitations than it may have.
 func (s *Service) AcceptInvitation(
 	ctx context.Context, by identity.Actor, token string,
-) (joined *account.Workspace, err error) {
+) (ws *account.Workspace, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
 		return nil, account.ErrInvitationNotFound
 	}
-	to := by
-	if to.Workspace, err = s.invitations.Workspace(ctx, by.Org, t.Hash()); err != nil {
+	member := by
+	if member.Workspace, err = s.invitations.Workspace(ctx, by.Org, t.Hash()); err != nil {
 		return nil, err
 	}
-	limits, err := s.deps.Quotas(ctx, to)
+	limits, err := s.deps.Quotas(ctx, member)
 	if err != nil {
 		return nil, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		joined, err = acceptIn(ctx, tx, by, to.Workspace, t, limits)
+		ws, err = acceptIn(ctx, tx, by, member.Workspace, t, limits)
 		return err
 	})
-	return joined, err
+	return ws, err
 }
 
 // acceptIn accepts the invitation to a workspace that a token is for, in a transaction.
 func acceptIn(
 	ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, t account.Token,
 	limits quota.Limits,
-) (joined *account.Workspace, err error) {
-	to := by
-	to.Workspace = ws
+) (entered *account.Workspace, err error) {
+	member := by
+	member.Workspace = ws
 	var invitation *account.Invitation
 	var grown []quota.Kind
 	err = tx.Invitations.Accept(ctx, by, t.Hash(),
 		func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-			joined, invitation, grown = w, i, []quota.Kind{quota.Members}
-			if _, member := w.Members[by.User]; member { // a guest who has joined in the meantime
+			entered, invitation, grown = w, i, []quota.Kind{quota.Members}
+			if _, member := w.Members[by.User]; member { // a guest who has entered in the meantime
 				grown = nil
 			}
 			return w.Accept(by, u, i)
 		})
 	if err == nil {
-		err = tx.CheckUsage(ctx, to, limits, grown...)
+		err = tx.CheckUsage(ctx, member, limits, grown...)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range invitation.Groups {
-		_, err := tx.Groups.Update(ctx, to, id, []identity.UserID{by.User},
+		_, err := tx.Groups.Update(ctx, member, id, []identity.UserID{by.User},
 			func(w *account.Workspace, g *account.Group) error { return w.JoinInvited(by, g, invitation) })
 		if err != nil && !errors.Is(err, account.ErrGroupNotFound) {
 			return nil, err
 		}
 	}
-	return joined, invitedChats(ctx, tx, by, joined.ID, invitation.ID,
-		func(t *chat.Template, invited, own chat.Party) { t.Accept(by, invited, own) })
+	return entered, invitedChats(ctx, tx, by, entered.ID, invitation.ID,
+		func(t *chat.Template, invitee, caller chat.Party) { t.Accept(by, invitee, caller) })
 }
 
 // invitedChats changes, one after another, the chat templates of ws whose members an invitation would
 // make. The invitation's workspace is already locked, as it is when more are added.
 func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID,
-	id account.InvitationID, change func(t *chat.Template, invited, own chat.Party)) error {
+	id account.InvitationID, change func(t *chat.Template, invitee, caller chat.Party)) error {
 	by.Workspace = ws
-	reserved := id.Reserved()
-	chats, err := tx.Chats.Invited(ctx, ws, reserved)
+	placeholder := id.Reserved()
+	chats, err := tx.Chats.Invited(ctx, ws, placeholder)
 	if err != nil {
 		return err
 	}
 	for _, c := range chats {
-		if _, err := tx.Chats.UpdateFor(ctx, by, c, []identity.UserID{reserved, by.User},
+		if _, err := tx.Chats.UpdateFor(ctx, by, c, []identity.UserID{placeholder, by.User},
 			func(t *chat.Template, p []chat.Party) error {
 				change(t, p[0], p[1])
 				return nil

@@ -152,11 +152,11 @@ func (s *Service) showSheet(
 	return sheet, accountID, nil
 }
 
-// withAccount calls do with the credential of the connection that reads a sheet, and returns the connection; with none
-// if the sheet or the workspace has none. The context of do ends when the connection is revoked.
+// withAccount calls read with the credential of the connection that reads a sheet, and returns the connection; with none
+// if the sheet or the workspace has none. The context of read ends when the connection is revoked.
 func (s *Service) withAccount(
-	ctx context.Context, by identity.Actor, location source.Location, read func(context.Context,
-		connection.Credential) error,
+	ctx context.Context, by identity.Actor, location source.Location,
+	read func(context.Context, connection.Credential) error,
 ) (connection.ID, error) {
 	accountID, err := s.account(ctx, by, location)
 	switch {

@@ -78,8 +78,8 @@ type Principal struct {
 // Live reports whether p's key works at this moment: its user may have left the workspace or be disabled, and policy
 // may forbid personal keys.
 func (p *Principal) Live(policy identity.KeyPolicy, now time.Time) bool {
-	allowed := p.Key.Service || p.User.Service || !policy.NoPersonal
-	return p.Key.Live(now) && p.Membership.Role != identity.NoRole && p.User.Enabled() && allowed
+	isAllowed := p.Key.Service || p.User.Service || !policy.NoPersonal
+	return p.Key.Live(now) && p.Membership.Role != identity.NoRole && p.User.Enabled() && isAllowed
 }
 
 // Enabled reports whether u's credentials can work.
@@ -90,8 +90,8 @@ func (u *User) Erased() bool { return !u.ErasedAt.IsZero() }
 
 // Select returns the workspace of a request, which is the key's own. identity.ErrWorkspaceMismatch if
 // the request names another, whether that workspace exists or not.
-func (p *Principal) Select(named string) (Membership, error) {
-	if ws := p.Membership.Workspace; named != "" && named != string(ws.ID) && named != ws.Slug {
+func (p *Principal) Select(id string) (Membership, error) {
+	if ws := p.Membership.Workspace; id != "" && id != string(ws.ID) && id != ws.Slug {
 		return Membership{}, identity.ErrWorkspaceMismatch
 	}
 	return p.Membership, nil
@@ -133,32 +133,32 @@ func (u *User) VisibleDefault(by identity.Actor) identity.WorkspaceID {
 // Change applies changes that by makes to its own user. m are the user's memberships; each of their
 // workspaces records the event. A default workspace that by does not see (VisibleDefault) cannot be
 // cleared, and an API key can choose only its own workspace.
-func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
+func (u *User) Change(by identity.Actor, match revision.Match, m []Membership, c UserChanges) error {
 	if by.User != u.ID {
 		return ErrUserNotFound
 	}
 	if by.ReadOnly() {
 		return identity.ErrReadOnly
 	}
-	if err := at.Check(u.Revision); err != nil {
+	if err := match.Check(u.Revision); err != nil {
 		return err
 	}
-	changed := map[string]any{}
+	changes := map[string]any{}
 	if name := naming.Changed(u.Name, c.Name); name != nil {
 		if err := checkUserName(*name); err != nil {
 			return err
 		}
 		u.Name = *name
-		changed["name"] = true
+		changes["name"] = true
 	}
 	if ws := c.DefaultWorkspace; ws != nil && *ws != u.VisibleDefault(by) {
 		if *ws != "" && !memberOf(VisibleMemberships(by, m), *ws) {
 			return identity.ErrWorkspaceNotFound
 		}
-		changed["default_workspace_id"] = true // a workspace's trail must not name another workspace
+		changes["default_workspace_id"] = true // a workspace's trail must not name another workspace
 		u.DefaultWorkspace = *ws
 	}
-	u.update(by, idsOf(m), changed)
+	u.update(by, idsOf(m), changes)
 	return nil
 }
 
@@ -172,13 +172,13 @@ func idsOf(m []Membership) []identity.WorkspaceID {
 }
 
 // update records the changes of u, if there are any.
-func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changed map[string]any) {
-	if len(changed) == 0 {
+func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changes map[string]any) {
+	if len(changes) == 0 {
 		return
 	}
 	u.Revision++
 	u.UpdatedAt = by.At
-	u.recordInWorkspaces(by, in, "user.updated", changed)
+	u.recordInWorkspaces(by, in, "user.updated", changes)
 }
 
 // maxUserEvents is in how many workspaces of a user a change of the user is written to the trail.

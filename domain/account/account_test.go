@@ -137,7 +137,8 @@ func TestChangeUser(t *testing.T) {
 					t.Errorf("the person sees %q", got)
 				}
 				wantErr(t, u.Change(by, nil, memberships, ws(tt.sent)), tt.err)
-				if changed := tt.want != tt.is; u.DefaultWorkspace != tt.want || changed != (len(u.Recorded()) > 0) {
+				if isChanged := tt.want != tt.is; u.DefaultWorkspace != tt.want ||
+					isChanged != (len(u.Recorded()) > 0) {
 					t.Errorf("default %q, recorded %d", u.DefaultWorkspace, len(u.Recorded()))
 				}
 			})

@@ -91,7 +91,7 @@ func (c Claims) Groups(org *identity.Org) (ids []string, ok bool) {
 		ids = []string{v}
 	case []any:
 		for _, one := range v {
-			if s, is := one.(string); is {
+			if s, isString := one.(string); isString {
 				ids = append(ids, s)
 			}
 		}

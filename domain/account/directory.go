@@ -85,8 +85,8 @@ func (p *DirectoryPerson) check(org *identity.Org) error {
 	}
 	if email := p.address(); email != "" {
 		issuer, _ := org.Issuer(identity.SCIMIssuer)
-		if wrong := emailFaults(email); len(wrong) > 0 {
-			faults.Add("/emails", wrong[0].Code, wrong[0].Detail)
+		if errs := emailFaults(email); len(errs) > 0 {
+			faults.Add("/emails", errs[0].Code, errs[0].Detail)
 		} else if !issuer.VouchesFor(email) {
 			faults.Add("/emails", "not_allowed_value", "The directory may not manage addresses of this domain.")
 		}
@@ -94,9 +94,9 @@ func (p *DirectoryPerson) check(org *identity.Org) error {
 	return faults.Err()
 }
 
-func directoryText(faults *fault.Fields, pointer, text string, required bool) {
+func directoryText(faults *fault.Fields, pointer, text string, isRequired bool) {
 	switch {
-	case text == "" && required:
+	case text == "" && isRequired:
 		faults.Add(pointer, "required", "Must not be empty.")
 	case len(text) > MaxDirectoryText || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		faults.Add(pointer, "invalid_format", "Must have at most 255 bytes, none of them a control character.")

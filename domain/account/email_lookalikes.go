@@ -64,9 +64,9 @@ func mixed(s string) bool {
 	if len(scripts) < 2 {
 		return false
 	}
-	for _, allowed := range together {
+	for _, letters := range together {
 		rest := maps.Clone(scripts)
-		maps.DeleteFunc(rest, func(name string, _ bool) bool { return allowed[name] })
+		maps.DeleteFunc(rest, func(name string, _ bool) bool { return letters[name] })
 		if len(rest) == 0 {
 			return false
 		}

@@ -78,8 +78,8 @@ func (l *Leaver) Erase(by identity.Actor) (*Erasure, error) {
 	if err := by.SteppedUp(); err != nil {
 		return nil, err
 	}
-	if left := l.ownedByNoOther(); len(left) > 0 {
-		return nil, ErrOnlyOwner.Because("The person is the only owner of " + strings.Join(left, ", ") +
+	if rest := l.ownedByNoOther(); len(rest) > 0 {
+		return nil, ErrOnlyOwner.Because("The person is the only owner of " + strings.Join(rest, ", ") +
 			". Appoint another owner, or delete the workspace.")
 	}
 	e := &Erasure{
@@ -113,15 +113,15 @@ func (w *Workspace) forgetMaker(by identity.Actor, u *User) {
 	if w.CreatedBy != u.ID || u.Name == "" {
 		return
 	}
-	named, own := w.Name == u.Name || w.Name == clip(u.Name, 100), slugOf(u.Name)
-	slugged := w.Slug == own || strings.HasPrefix(w.Slug, own+"-")
-	if named {
+	hasName, ownSlug := w.Name == u.Name || w.Name == clip(u.Name, 100), slugOf(u.Name)
+	hasSlug := w.Slug == ownSlug || strings.HasPrefix(w.Slug, ownSlug+"-")
+	if hasName {
 		w.Name = personalName
 	}
-	if slugged {
+	if hasSlug {
 		w.Slug = "workspace-" + string(w.ID)[max(0, len(w.ID)-12):]
 	}
-	if named || slugged {
+	if hasName || hasSlug {
 		w.touch(by)
 		w.record(by, "workspace.updated", map[string]any{"reason": "erasure"})
 	}

@@ -15,13 +15,13 @@ type Granted map[string]identity.Role
 
 // byGroups returns the entries of groups; nil if there are none.
 func (g Granted) byGroups() Granted {
-	var held Granted
+	var grants Granted
 	for key, role := range g {
 		if identity.UserID(key).IsGroup() {
-			held = held.merge(Granted{key: role})
+			grants = grants.merge(Granted{key: role})
 		}
 	}
-	return held
+	return grants
 }
 
 // merge returns g with the entries of other.
@@ -29,10 +29,10 @@ func (g Granted) merge(other Granted) Granted {
 	if len(other) == 0 {
 		return g
 	}
-	both := Granted{}
-	maps.Copy(both, g)
-	maps.Copy(both, other)
-	return both
+	sum := Granted{}
+	maps.Copy(sum, g)
+	maps.Copy(sum, other)
+	return sum
 }
 
 // highest returns the highest role in g, or byHand if that is higher.
@@ -47,7 +47,7 @@ func (g Granted) highest(byHand identity.Role) identity.Role {
 // Entries of other issuers stay as far as a current rule can still give them. They never raise the role
 // above present, the role before this token, because an admin may have lowered it by hand.
 func (g Granted) settled(
-	issuer string, granted, byHand, present identity.Role, slug string, rules []identity.ClaimRule,
+	issuer string, role, byHand, present identity.Role, slug string, rules []identity.ClaimRule,
 ) Granted {
 	next := Granted{}
 	for other, role := range g {
@@ -55,8 +55,8 @@ func (g Granted) settled(
 			next[other] = role
 		}
 	}
-	if granted > byHand {
-		next[issuer] = granted
+	if role > byHand {
+		next[issuer] = role
 	}
 	if len(next) == 0 {
 		return nil
@@ -79,10 +79,10 @@ func highestByRules(rules []identity.ClaimRule, issuer, slug string) identity.Ro
 // the highest of that, the role granted by hand, and the roles that rules of other issuers gave. rules are the org's.
 // The last owner stays owner. user is a person: the user of a service key cannot sign in.
 func (w *Workspace) SettleGranted(
-	by identity.Actor, user identity.UserID, issuer string, granted identity.Role, rules []identity.ClaimRule,
+	by identity.Actor, user identity.UserID, issuer string, tokenRole identity.Role, rules []identity.ClaimRule,
 ) {
 	m, member := w.Members[user]
-	next := m.Granted.settled(issuer, granted, m.ByHand, m.Role, w.Slug, rules)
+	next := m.Granted.settled(issuer, tokenRole, m.ByHand, m.Role, w.Slug, rules)
 	stays := next.highest(m.ByHand) != identity.NoRole // a group keeps no one in the workspace
 	next = next.merge(m.Granted.byGroups())
 	role := next.highest(m.ByHand)
@@ -110,14 +110,14 @@ func (w *Workspace) SettleGranted(
 }
 
 // operatorBy returns the issuers whose rules make u an operator after a token of issuer, sorted.
-func (u *User) operatorBy(issuer string, granted bool, rules []identity.ClaimRule) []string {
-	next := map[string]bool{issuer: granted}
+func (u *User) operatorBy(issuer string, isGranted bool, rules []identity.ClaimRule) []string {
+	next := map[string]bool{issuer: isGranted}
 	for _, other := range u.OperatorBy {
 		if other != issuer && u.Operator {
 			next[other] = slices.ContainsFunc(rules,
 				func(r identity.ClaimRule) bool { return r.Issuer == other && r.Operator })
 		}
 	}
-	maps.DeleteFunc(next, func(_ string, is bool) bool { return !is })
+	maps.DeleteFunc(next, func(_ string, isIn bool) bool { return !isIn })
 	return slices.Sorted(maps.Keys(next))
 }

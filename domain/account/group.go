@@ -118,26 +118,26 @@ func (w *Workspace) NewGroup(by identity.Actor, count int, d GroupDraft) (*Group
 
 // ChangeGroup applies changes to g. A new role takes effect for all of its people. Requires the admin role, or the
 // system.
-func (w *Workspace) ChangeGroup(by identity.Actor, at revision.Match, g *Group, c GroupChanges) error {
+func (w *Workspace) ChangeGroup(by identity.Actor, match revision.Match, g *Group, c GroupChanges) error {
 	highest, err := w.manageGroups(by)
 	if err != nil {
 		return err
 	}
-	if err := at.Check(g.Revision); err != nil {
+	if err := match.Check(g.Revision); err != nil {
 		return err
 	}
-	previous, changed := *g, map[string]any{}
+	previous, changes := *g, map[string]any{}
 	c.Name = naming.Changed(g.Name, c.Name)
-	event.Set(&g.Name, c.Name, "name", changed)
+	event.Set(&g.Name, c.Name, "name", changes)
 	if c.External != nil && *c.External != g.External {
 		g.External = *c.External
-		changed["external_id"] = true
+		changes["external_id"] = true
 	}
 	if c.Role != nil && *c.Role != g.Role {
 		if max(*c.Role, g.Role) > highest {
 			return identity.ErrRoleCeiling
 		}
-		changed["role"] = event.Change{From: g.Role.String(), To: c.Role.String()}
+		changes["role"] = event.Change{From: g.Role.String(), To: c.Role.String()}
 		g.Role = *c.Role
 		for _, user := range slices.Sorted(maps.Keys(g.People)) {
 			if g.Role > w.Members[user].Role && w.madeBy(by.User, user) {
@@ -154,20 +154,20 @@ func (w *Workspace) ChangeGroup(by identity.Actor, at revision.Match, g *Group, 
 			return err
 		}
 	}
-	if len(changed) > 0 {
+	if len(changes) > 0 {
 		g.touch(by)
-		g.record(by, "group.updated", changed)
+		g.record(by, "group.updated", changes)
 	}
 	return nil
 }
 
 // DeleteGroup ends g and the access that it gives its people. Requires the admin role, or the system.
-func (w *Workspace) DeleteGroup(by identity.Actor, at revision.Match, g *Group) error {
+func (w *Workspace) DeleteGroup(by identity.Actor, match revision.Match, g *Group) error {
 	highest, err := w.manageGroups(by)
 	if err != nil {
 		return err
 	}
-	if err := at.Check(g.Revision); err != nil {
+	if err := match.Check(g.Revision); err != nil {
 		return err
 	}
 	if g.Role > highest {
@@ -260,7 +260,7 @@ func (w *Workspace) join(by identity.Actor, g *Group, user identity.UserID) erro
 // RemoveFromGroup removes a person from g. It requires what AddToGroup does; everyone may leave, except with a
 // read-only credential. ErrMemberNotFound if the user is not in the group.
 func (w *Workspace) RemoveFromGroup(
-	by identity.Actor, at revision.Match, g *Group, user identity.UserID,
+	by identity.Actor, match revision.Match, g *Group, user identity.UserID,
 ) error {
 	highest, err := w.manageGroups(by)
 	if leaves := user == by.User && w.RoleOf(by) != identity.NoRole && !by.ReadOnly(); leaves {
@@ -275,7 +275,7 @@ func (w *Workspace) RemoveFromGroup(
 	if g.Role > highest {
 		return identity.ErrRoleCeiling
 	}
-	if err := at.Check(g.Revision); err != nil {
+	if err := match.Check(g.Revision); err != nil {
 		return err
 	}
 	delete(g.People, user)
@@ -316,22 +316,22 @@ func (w *Workspace) settleGroup(by identity.Actor, g *Group, user identity.UserI
 
 // check returns all errors in the fields of g.
 func (g *Group) check() error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	switch n := utf8.RuneCountInString(g.Name); {
 	case n == 0:
-		wrong.Add("/name", "too_short", "Must not be empty.")
+		errs.Add("/name", "too_short", "Must not be empty.")
 	case n > 80:
-		wrong.Add("/name", "too_long", "Must have at most 80 characters.")
+		errs.Add("/name", "too_long", "Must have at most 80 characters.")
 	case naming.Deceptive(g.Name):
-		wrong.Add("/name", "invalid_characters", naming.Refusal)
+		errs.Add("/name", "invalid_characters", naming.Refusal)
 	}
 	if len(g.External) > MaxDirectoryText || strings.ContainsFunc(g.External, unicode.IsControl) {
-		wrong.Add("/external_id", "invalid_format", "Must have at most 255 bytes, none of them a control character.")
+		errs.Add("/external_id", "invalid_format", "Must have at most 255 bytes, none of them a control character.")
 	}
 	if g.Role > identity.Admin {
-		wrong.Add("/role", "not_allowed_value", "Must be viewer, member or admin.")
+		errs.Add("/role", "not_allowed_value", "Must be viewer, member or admin.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 func (g *Group) touch(by identity.Actor) {

@@ -105,11 +105,11 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
 	}
-	wrong := emailFaults(email)
+	errs := emailFaults(email)
 	if role == identity.NoRole {
-		wrong = append(wrong, noRole)
+		errs = append(errs, noRole)
 	}
-	if err := fault.InvalidFields(wrong); err != nil {
+	if err := fault.InvalidFields(errs); err != nil {
 		return nil, Token{}, err
 	}
 	switch {
@@ -158,13 +158,13 @@ func (i InvitationID) Reserved() identity.UserID {
 
 // InvitationFor returns the invitation that a user id is reserved for. The result exists only if the id
 // is reserved.
-func InvitationFor(reserved identity.UserID) InvitationID {
-	return InvitationID(strings.Replace(string(reserved), identity.UserPrefix, InvitationPrefix, 1))
+func InvitationFor(placeholder identity.UserID) InvitationID {
+	return InvitationID(strings.Replace(string(placeholder), identity.UserPrefix, InvitationPrefix, 1))
 }
 
 // Withdraw ends an invitation. Requires the admin role. Admins can end invitations up to their own
 // role.
-func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation) error {
+func (w *Workspace) Withdraw(by identity.Actor, match revision.Match, i *Invitation) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation
 	case i.Role > w.RoleOf(by):
 		return identity.ErrRoleCeiling.Because("You cannot end an invitation to a role higher than your own.")
 	}
-	if err := at.Check(i.Revision); err != nil {
+	if err := match.Check(i.Revision); err != nil {
 		return err
 	}
 	i.withdraw(by)

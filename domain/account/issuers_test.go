@@ -220,7 +220,7 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 				p.Memberships = []account.Membership{{Workspace: *w, Role: m.Role, ByHand: m.ByHand,
 					Granted: m.Granted}}
 			}
-			settled := p.Settled(c, org)
+			isSettled := p.Settled(c, org)
 			s := account.SignIn{Claims: c, Org: org, Linked: u,
 				Workspaces: map[string]*account.Workspace{"acme-slug": w}}
 			wantErr(t, s.Settle(signingIn), nil)
@@ -229,8 +229,8 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if told := slices.Concat(u.Recorded(), w.Recorded()); settled != (len(told) == 0) {
-				t.Errorf("settled %v, and told %+v", settled, told)
+			if told := slices.Concat(u.Recorded(), w.Recorded()); isSettled != (len(told) == 0) {
+				t.Errorf("settled %v, and told %+v", isSettled, told)
 			}
 		})
 	}

@@ -174,15 +174,15 @@ func newKey(
 	if d.Ceiling > limit || (!by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil)) {
 		return nil, Token{}, identity.ErrRoleCeiling
 	}
-	var wrong fault.Fields
+	var errs fault.Fields
 	switch {
 	case policy.MaxLifetime > 0 && d.ExpiresAt.After(latest):
 		detail := "The organisation allows keys to live until " + latest.Format(time.RFC3339) + " at most."
-		wrong.Add("/expires_at", "too_late", detail)
+		errs.Add("/expires_at", "too_late", detail)
 	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
-		wrong.Add("/expires_at", "in_the_past", "Must be in the future.")
+		errs.Add("/expires_at", "in_the_past", "Must be in the future.")
 	}
-	if err := fault.InvalidFields(append(wrong, wrongName...)); err != nil {
+	if err := fault.InvalidFields(append(errs, wrongName...)); err != nil {
 		return nil, Token{}, err
 	}
 	token := NewToken()
@@ -242,7 +242,7 @@ func (w *Workspace) NewServiceKey(
 // when k does, or earlier if policy requires that. ErrPersonalKeysForbidden if policy forbids personal
 // keys and k is one.
 func (w *Workspace) RotateKey(
-	by identity.Actor, policy identity.KeyPolicy, at revision.Match, k *Key, grace time.Duration,
+	by identity.Actor, policy identity.KeyPolicy, match revision.Match, k *Key, grace time.Duration,
 ) (*Key, Token, error) {
 	by.Role = w.RoleOf(by)
 	if !k.Access(by) {
@@ -255,7 +255,7 @@ func (w *Workspace) RotateKey(
 		return nil, Token{}, identity.ErrForbidden.Because("Only the person whose key it is can rotate it: the new " +
 			"token acts as them. You can revoke it.")
 	}
-	if err := at.Check(k.Revision); err != nil {
+	if err := match.Check(k.Revision); err != nil {
 		return nil, Token{}, err
 	}
 	if k.ended(by.At) { // another admin can go on with a successor of a suspended key
@@ -314,7 +314,7 @@ var errRevokeAbove = identity.ErrRoleCeiling.Because("You cannot revoke an API k
 // who had its token can have theirs. Revoking a revoked key is not an error. identity.ErrRoleCeiling if
 // the key allows more than by's credential, unless it is that credential: a leaked key with few rights
 // must not end keys with more. A read-only credential can end only itself.
-func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made []*Key) error {
+func (w *Workspace) RevokeKey(by identity.Actor, match revision.Match, k *Key, keys []*Key) error {
 	if by.User != "" {
 		by.Role = w.RoleOf(by)
 	}
@@ -324,7 +324,7 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 	if by.ReadOnly() && by.Key != k.ID {
 		return identity.ErrReadOnly
 	}
-	if err := at.Check(k.Revision); err != nil {
+	if err := match.Check(k.Revision); err != nil {
 		return err
 	}
 	switch {
@@ -335,7 +335,7 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 		return errRevokeAbove
 	}
 	k.end(by)
-	endAll(by, made)
+	endAll(by, keys)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func TestNewKey(t *testing.T) {
 			}
 		}
 	})
-	ends := func(by identity.Actor, at time.Time) identity.Actor { by.KeyUntil = at; return by }
+	ends := func(by identity.Actor, now time.Time) identity.Actor { by.KeyUntil = now; return by }
 	hour := now.Add(time.Hour)
 	for _, tt := range []struct {
 		name    string

@@ -21,7 +21,7 @@ const (
 
 // EndLeaked ends k, of which the complete token was found, and made: the keys that were created with it, recursively.
 // by is the system. A suspended key ends too: it would work again. EndLeaked reports whether k could still work.
-func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, made []*Key) bool {
+func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, keys []*Key) bool {
 	if by.User != "" || by.Workspace != w.ID || k.Workspace != w.ID || k.ended(by.At) {
 		return false
 	}
@@ -34,7 +34,7 @@ func (w *Workspace) EndLeaked(by identity.Actor, l Leak, k *Key, made []*Key) bo
 	}
 	k.Record(by, "api_key.leaked", string(k.ID), data)
 	k.end(by)
-	endAll(by, made)
+	endAll(by, keys)
 	return true
 }
 

@@ -13,16 +13,16 @@ import (
 // CheckSignIn returns an error unless issuer and subject can be linked to a user: the issuer is exactly
 // the URL of one of org's, and the subject is valid as in Claims.
 func CheckSignIn(org *identity.Org, issuer, subject string) error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	if !slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == issuer }) {
-		wrong.Add("/issuer", "not_allowed_value",
+		errs.Add("/issuer", "not_allowed_value",
 			"Must be one of the organisation's issuers, exactly as it is configured.")
 	}
 	if subject == "" || len(subject) > 255 || !utf8.ValidString(subject) ||
 		strings.ContainsFunc(subject, unicode.IsControl) {
-		wrong.Add("/subject", "invalid_format", "Must have 1 to 255 bytes, and no control characters.")
+		errs.Add("/subject", "invalid_format", "Must have 1 to 255 bytes, and no control characters.")
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 // TakeSignIn records that a sign-in of issuer belongs to p from now on, and no longer to from, if it

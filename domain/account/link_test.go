@@ -53,34 +53,34 @@ func TestTakeSignIn(t *testing.T) {
 	}
 	ann := func() *account.Person { return in(user("ann", "ann@example.com", true), "acme", "beta") }
 	t.Run("an unlinked sign-in is recorded where the person is", func(t *testing.T) {
-		to := ann()
-		wantErr(t, to.TakeSignIn(signingIn, issuer, nil), nil)
-		if got := told(to); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann"}) {
+		person := ann()
+		wantErr(t, person.TakeSignIn(signingIn, issuer, nil), nil)
+		if got := told(person); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann"}) {
 			t.Errorf("told %q", got)
 		}
 	})
 	t.Run("what was another's, where that one is too", func(t *testing.T) {
-		to, from := ann(), in(user("bob", "", false), "gamma")
-		wantErr(t, to.TakeSignIn(signingIn, issuer, from), nil)
-		if got := append(told(to), told(from)...); !slices.Equal(got,
+		person, from := ann(), in(user("bob", "", false), "gamma")
+		wantErr(t, person.TakeSignIn(signingIn, issuer, from), nil)
+		if got := append(told(person), told(from)...); !slices.Equal(got,
 			[]string{"user.linked acme ann", "user.linked beta ann", "user.unlinked gamma bob"}) {
 			t.Errorf("told %q", got)
 		}
 	})
 	t.Run("their own is no news", func(t *testing.T) {
-		to := ann()
-		wantErr(t, to.TakeSignIn(signingIn, issuer, ann()), nil)
-		if len(told(to)) != 0 {
-			t.Errorf("told %q", told(to))
+		person := ann()
+		wantErr(t, person.TakeSignIn(signingIn, issuer, ann()), nil)
+		if len(told(person)) != 0 {
+			t.Errorf("told %q", told(person))
 		}
 	})
 	t.Run("only the system may link, and not a user of another org", func(t *testing.T) {
 		elsewhere := signingIn
 		elsewhere.Org = "another"
 		for _, by := range []identity.Actor{person("ann"), person("owner"), elsewhere} {
-			to, from := ann(), in(user("bob", "", false))
-			wantErr(t, to.TakeSignIn(by, issuer, from), account.ErrUserNotFound)
-			if len(told(to))+len(told(from)) != 0 {
+			person, from := ann(), in(user("bob", "", false))
+			wantErr(t, person.TakeSignIn(by, issuer, from), account.ErrUserNotFound)
+			if len(told(person))+len(told(from)) != 0 {
 				t.Error("it was told all the same")
 			}
 		}

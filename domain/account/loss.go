@@ -74,14 +74,14 @@ func (l Loss) OwnerlessIDs(kind EndpointKind) []string {
 	return ids
 }
 
-// loss returns what user, whose role has just become lower, or who cannot sign in any more, loses with it. left is the
+// loss returns what user, whose role has just become lower, or who cannot sign in any more, loses with it. next is the
 // role that is left. Every loss of a role goes through it, and no other code decides this.
-func (p Powers) loss(user identity.UserID, left identity.Role, f fate, now time.Time) (l Loss) {
+func (p Powers) loss(user identity.UserID, next identity.Role, f fate, now time.Time) (l Loss) {
 	works := map[identity.UserID]bool{} // programs
 	for _, k := range p.Keys {
 		switch {
 		case k.User == user, k.ended(now): // the person's own keys have no more than their role
-		case k.Ceiling <= left:
+		case k.Ceiling <= next:
 			works[k.User] = true
 		case f == keysStay:
 			works[k.User] = true
@@ -93,7 +93,7 @@ func (p Powers) loss(user identity.UserID, left identity.Role, f fate, now time.
 		}
 	}
 	for _, e := range p.Endpoints {
-		if left < identity.Admin && !works[e.Owner] {
+		if next < identity.Admin && !works[e.Owner] {
 			l.Ownerless = append(l.Ownerless, e)
 		}
 	}
@@ -118,9 +118,9 @@ func (l Loss) apply(by identity.Actor) {
 
 // entrust makes by, who kept keys of a member who lost a role, answer for them in the place of that member. A key that
 // was created with one of them goes on to follow it. No program gets more than by's own role, which a transfer lowers.
-func (w *Workspace) entrust(by identity.Actor, kept []*Key) {
-	highest, ids := w.RoleOf(by), keyIDs(kept)
-	for _, k := range kept {
+func (w *Workspace) entrust(by identity.Actor, keys []*Key) {
+	highest, ids := w.RoleOf(by), keyIDs(keys)
+	for _, k := range keys {
 		if !slices.Contains(ids, k.MadeBy) && k.Responsible() != by.User {
 			k.keep(by)
 		}

@@ -45,11 +45,11 @@ func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 const day = 24 * time.Hour
 
 // sentWithin returns the times in sent that are at most window before now.
-func sentWithin(sent []time.Time, window time.Duration, now time.Time) []time.Time {
-	for len(sent) > 0 && !sent[0].After(now.Add(-window)) {
-		sent = sent[1:]
+func sentWithin(times []time.Time, window time.Duration, now time.Time) []time.Time {
+	for len(times) > 0 && !times[0].After(now.Add(-window)) {
+		times = times[1:]
 	}
-	return sent
+	return times
 }
 
 // Mailbox returns a form that all spellings of an address of one mailbox share: EmailKey without the
@@ -57,11 +57,11 @@ func sentWithin(sent []time.Time, window time.Duration, now time.Time) []time.Ti
 // for counting mails. It never identifies a user.
 func Mailbox(email string) string {
 	key := EmailKey(email)
-	at := strings.LastIndex(key, "@")
-	if at < 0 {
+	separator := strings.LastIndex(key, "@")
+	if separator < 0 {
 		return key
 	}
-	local, domain := key[:at], key[at+1:]
+	local, domain := key[:separator], key[separator+1:]
 	if plus := strings.Index(local, "+"); plus > 0 {
 		local = local[:plus]
 	}

@@ -89,15 +89,15 @@ func (a *Access) Enable(by identity.Actor, reason string) error {
 	a.User.DisabledAt = time.Time{}
 	a.record(by, "user.enabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
 		by.Workspace = ws
-		var resumed []*Key
+		var keys []*Key
 		for _, k := range a.Powers[ws].Keys {
 			if !k.SuspendedAt.IsZero() && !k.ended(by.At) {
 				k.resume(by)
-				resumed = append(resumed, k)
+				keys = append(keys, k)
 			}
 		}
-		if len(resumed) > 0 {
-			data["service_keys_resumed"] = keyIDs(resumed)
+		if len(keys) > 0 {
+			data["service_keys_resumed"] = keyIDs(keys)
 		}
 	})
 	return nil
@@ -136,7 +136,7 @@ func containsControl(s string) bool {
 
 // record adds an event to the trail of each workspace of the person, or, if there is none, to the trail
 // of no workspace.
-func (a *Access) record(by identity.Actor, kind, reason string, more func(identity.WorkspaceID, map[string]any)) {
+func (a *Access) record(by identity.Actor, kind, reason string, extend func(identity.WorkspaceID, map[string]any)) {
 	a.User.Revision++
 	a.User.UpdatedAt = by.At
 	in := a.MemberOf
@@ -148,7 +148,7 @@ func (a *Access) record(by identity.Actor, kind, reason string, more func(identi
 		if reason != "" {
 			data["reason"] = reason
 		}
-		more(by.Workspace, data)
+		extend(by.Workspace, data)
 		a.User.Record(by, kind, string(a.User.ID), data)
 	}
 }

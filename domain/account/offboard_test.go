@@ -101,9 +101,9 @@ func TestDisable(t *testing.T) {
 	t.Run("an operator ends the keys that a directory has suspended", func(t *testing.T) {
 		a := account1(member, "root")()
 		wantErr(t, a.Suspend(identity.System("org", "", "scim", now), "inactive"), nil)
-		since := a.User.DisabledAt
+		start := a.User.DisabledAt
 		wantErr(t, a.Disable(operator(person("root")), "left", false), nil)
-		if got := endedKeys(a.Powers["acme"].Keys); len(got) == 0 || !a.User.DisabledAt.Equal(since) {
+		if got := endedKeys(a.Powers["acme"].Keys); len(got) == 0 || !a.User.DisabledAt.Equal(start) {
 			t.Errorf("ended %q, disabled at %s", got, a.User.DisabledAt)
 		}
 		events := len(a.User.Recorded())

@@ -29,8 +29,8 @@ func (a *Access) SetOperator(by identity.Actor, operator bool) error {
 	case !operator && by.User == u.ID && len(a.Operators) == 1:
 		return ErrLastOperator
 	}
-	changed := map[string]any{"operator": event.Change{From: u.Operator, To: operator}}
+	changes := map[string]any{"operator": event.Change{From: u.Operator, To: operator}}
 	u.Operator, u.OperatorByHand = operator, operator
-	u.update(by, a.MemberOf, changed)
+	u.update(by, a.MemberOf, changes)
 	return nil
 }

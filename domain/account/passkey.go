@@ -114,7 +114,7 @@ func (u *User) MailsLinks() bool {
 
 // AddPasskey adds a passkey to p's passkeys. Requires MayUsePasskeys and Actor.SteppedUp. ErrTooManyPasskeys beyond
 // MaxPasskeys.
-func (p *Person) AddPasskey(by identity.Actor, have []*Passkey, d PasskeyDraft) (*Passkey, error) {
+func (p *Person) AddPasskey(by identity.Actor, passkeys []*Passkey, d PasskeyDraft) (*Passkey, error) {
 	if err := p.mayChangePasskeys(by); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (p *Person) AddPasskey(by identity.Actor, have []*Passkey, d PasskeyDraft) 
 	if err := checkPasskeyName(d.Name); err != nil {
 		return nil, err
 	}
-	if len(have) >= MaxPasskeys {
+	if len(passkeys) >= MaxPasskeys {
 		return nil, ErrTooManyPasskeys
 	}
 	k := &Passkey{
@@ -136,9 +136,9 @@ func (p *Person) AddPasskey(by identity.Actor, have []*Passkey, d PasskeyDraft) 
 
 // RenamePasskey renames one of p's passkeys. Requires MayUsePasskeys. ErrPasskeyNotFound if p has no such passkey.
 func (p *Person) RenamePasskey(
-	by identity.Actor, at revision.Match, have []*Passkey, id PasskeyID, name string,
+	by identity.Actor, match revision.Match, passkeys []*Passkey, id PasskeyID, name string,
 ) (*Passkey, error) {
-	k, err := p.passkey(by, at, have, id)
+	k, err := p.passkey(by, match, passkeys, id)
 	if err != nil {
 		return nil, err
 	}
@@ -158,16 +158,16 @@ func (p *Person) RenamePasskey(
 // RemovePasskey removes one of p's passkeys. Requires MayUsePasskeys and Actor.SteppedUp. mails says whether the server
 // mails sign-in links. ErrLastPasskey if p could not sign in without the passkey.
 func (p *Person) RemovePasskey(
-	by identity.Actor, at revision.Match, have []*Passkey, id PasskeyID, mails bool,
+	by identity.Actor, match revision.Match, passkeys []*Passkey, id PasskeyID, mails bool,
 ) error {
-	k, err := p.passkey(by, at, have, id)
+	k, err := p.passkey(by, match, passkeys, id)
 	if err != nil {
 		return err
 	}
 	if err := by.SteppedUp(); err != nil {
 		return err
 	}
-	if len(have) == 1 && !(mails && p.User.MailsLinks()) {
+	if len(passkeys) == 1 && !(mails && p.User.MailsLinks()) {
 		return ErrLastPasskey
 	}
 	k.RemovedAt = by.At
@@ -179,13 +179,13 @@ func (p *Person) RemovePasskey(
 // A counter that did not increase records passkey.clone_suspected: two authenticators may have the private key
 // (WebAuthn Level 2, section 6.1.1). ErrPasskeyInvalid if p is disabled or has no such passkey.
 func (p *Person) UsePasskey(
-	by identity.Actor, have []*Passkey, id PasskeyID, signCount uint32,
+	by identity.Actor, passkeys []*Passkey, id PasskeyID, signCount uint32,
 ) (*Passkey, error) {
-	i := slices.IndexFunc(have, func(k *Passkey) bool { return k.ID == id })
+	i := slices.IndexFunc(passkeys, func(k *Passkey) bool { return k.ID == id })
 	if i < 0 || by.Org != p.User.Org || (by.User != "" && by.User != p.User.ID) || !p.User.Enabled() {
 		return nil, ErrPasskeyInvalid
 	}
-	k := have[i]
+	k := passkeys[i]
 	k.LastUsedAt = by.At
 	switch {
 	case signCount > k.SignCount:
@@ -211,29 +211,29 @@ func (p *Person) mayChangePasskeys(by identity.Actor) error {
 
 // passkey returns one of p's passkeys, for by to change.
 func (p *Person) passkey(
-	by identity.Actor, at revision.Match, have []*Passkey, id PasskeyID,
+	by identity.Actor, match revision.Match, passkeys []*Passkey, id PasskeyID,
 ) (*Passkey, error) {
 	if err := MayUsePasskeys(by); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(have, func(k *Passkey) bool { return k.ID == id })
+	i := slices.IndexFunc(passkeys, func(k *Passkey) bool { return k.ID == id })
 	if i < 0 || by.User != p.User.ID || by.Org != p.User.Org {
 		return nil, ErrPasskeyNotFound
 	}
-	return have[i], at.Check(have[i].Revision)
+	return passkeys[i], match.Check(passkeys[i].Revision)
 }
 
 func checkPasskeyName(name string) error {
-	var wrong fault.Fields
+	var errs fault.Fields
 	switch n := utf8.RuneCountInString(name); {
 	case n == 0:
-		wrong.Add("/name", "too_short", "Must not be empty.")
+		errs.Add("/name", "too_short", "Must not be empty.")
 	case n > 80:
-		wrong.Add("/name", "too_long", "Must have at most 80 characters.")
+		errs.Add("/name", "too_long", "Must have at most 80 characters.")
 	case naming.Deceptive(name):
-		wrong.Add("/name", "invalid_characters", naming.Refusal)
+		errs.Add("/name", "invalid_characters", naming.Refusal)
 	}
-	return wrong.Err()
+	return errs.Err()
 }
 
 func (k *Passkey) touch(by identity.Actor) {

@@ -76,11 +76,11 @@ func AnsweredChallenge(clientData []byte) ([]byte, error) {
 	if json.Unmarshal(clientData, &in) != nil {
 		return nil, ErrPasskeyInvalid
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(in.Challenge)
-	if err != nil || len(sealed) == 0 {
+	ciphertext, err := base64.RawURLEncoding.DecodeString(in.Challenge)
+	if err != nil || len(ciphertext) == 0 {
 		return nil, ErrPasskeyInvalid
 	}
-	return sealed, nil
+	return ciphertext, nil
 }
 
 // PasskeyAlgorithms are the signature algorithms of passkeys, the preferred one first: EdDSA, ES256 and RS256, by their

@@ -19,12 +19,12 @@ func anns() identity.Actor {
 	}
 }
 
-func passkeysOf(ids ...account.PasskeyID) (have []*account.Passkey) {
+func passkeysOf(ids ...account.PasskeyID) (passkeys []*account.Passkey) {
 	for _, id := range ids {
-		have = append(have, &account.Passkey{ID: id, Org: "org", User: "ann", Name: "Laptop", Revision: 1,
+		passkeys = append(passkeys, &account.Passkey{ID: id, Org: "org", User: "ann", Name: "Laptop", Revision: 1,
 			SignCount: 5})
 	}
-	return have
+	return passkeys
 }
 
 // notHers are callers who may not change the passkeys of ann, with the error of each.
@@ -65,11 +65,12 @@ func TestAddPasskey(t *testing.T) {
 		}
 	})
 	t.Run("not more than 20", func(t *testing.T) {
-		have := passkeysOf(make([]account.PasskeyID, account.MaxPasskeys)...)
-		if _, err := inWorkspaces("w1").AddPasskey(anns(), have[1:], draft); err != nil {
+		passkeys := passkeysOf(make([]account.PasskeyID, account.MaxPasskeys)...)
+		if _, err := inWorkspaces("w1").AddPasskey(anns(), passkeys[1:], draft); err != nil {
 			t.Error(err)
 		}
-		if _, err := inWorkspaces("w1").AddPasskey(anns(), have, draft); !errors.Is(err, account.ErrTooManyPasskeys) {
+		if _, err := inWorkspaces("w1").AddPasskey(anns(), passkeys, draft); !errors.Is(err,
+			account.ErrTooManyPasskeys) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -106,8 +107,9 @@ func TestAddPasskey(t *testing.T) {
 }
 
 func TestRenamePasskey(t *testing.T) {
-	rename := func(by identity.Actor, at revision.Match, id account.PasskeyID, name string) (*account.Passkey, error) {
-		return inWorkspaces("w1").RenamePasskey(by, at, passkeysOf("psk_1", "psk_2"), id, name)
+	rename := func(by identity.Actor, match revision.Match, id account.PasskeyID, name string) (*account.Passkey,
+		error) {
+		return inWorkspaces("w1").RenamePasskey(by, match, passkeysOf("psk_1", "psk_2"), id, name)
 	}
 	k, err := rename(anns(), revision.Match{1}, "psk_2", "Phone")
 	if err != nil || k.Name != "Phone" || k.Revision != 2 || len(k.Recorded()) != 1 ||
@@ -190,9 +192,9 @@ func TestUsePasskey(t *testing.T) {
 		"the highest counter that exists": {5, 1<<32 - 1, 1<<32 - 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			have := passkeysOf("psk_1")
-			have[0].SignCount = tt.stored
-			k, err := inWorkspaces("w1").UsePasskey(browser(sessionAt), have, "psk_1", tt.signed)
+			passkeys := passkeysOf("psk_1")
+			passkeys[0].SignCount = tt.stored
+			k, err := inWorkspaces("w1").UsePasskey(browser(sessionAt), passkeys, "psk_1", tt.signed)
 			if err != nil || k.SignCount != tt.want || !k.LastUsedAt.Equal(sessionAt) {
 				t.Fatalf("%+v, %v", k, err)
 			}
@@ -254,8 +256,8 @@ func TestConfirmSession(t *testing.T) {
 			t.Errorf("%+v: error %v, want %v", by, err, want)
 		}
 	}
-	if at := live()[0].SignedInAt(); !at.Equal(sessionAt.Add(-time.Hour)) {
-		t.Errorf("a session that was not confirmed: %v", at)
+	if now := live()[0].SignedInAt(); !now.Equal(sessionAt.Add(-time.Hour)) {
+		t.Errorf("a session that was not confirmed: %v", now)
 	}
 }
 

@@ -57,13 +57,13 @@ const maxWords = 64
 func SearchWords(texts ...string) []string {
 	var words []string
 	for _, text := range texts {
-		folded := strings.Map(func(r rune) rune {
+		letters := strings.Map(func(r rune) rune {
 			if unicode.Is(unicode.Mn, r) { // what an accent became
 				return -1
 			}
 			return unicode.ToLower(r)
 		}, norm.NFKD.String(text))
-		words = append(words, strings.FieldsFunc(folded, func(r rune) bool {
+		words = append(words, strings.FieldsFunc(letters, func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 		})...)
 	}

@@ -173,7 +173,7 @@ func TestSettledIsSettled(t *testing.T) {
 			}
 		}
 		newest := rapid.SampledFrom([]time.Time{{}, now.Add(-1), now, now.Add(1)}).Draw(t, "newest")
-		settled := person(newest).Settled(c, org)
+		isSettled := person(newest).Settled(c, org)
 		s := account.SignIn{Claims: c, Org: org, Linked: u, IssuedAt: newest, Workspaces: named}
 		if err := s.Settle(signingIn); err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestSettledIsSettled(t *testing.T) {
 		for _, w := range loaded {
 			did = append(did, types(w.Log)...)
 		}
-		if (settled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
+		if (isSettled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
 			t.Fatalf("it was settled, and Settle recorded %q", did)
 		}
 		_, lost := c.Grants(org.ClaimRules).Roles["never-was"] // granted in a workspace that does not exist

@@ -83,12 +83,12 @@ func NewSignInCode(by identity.Actor, u *User, from ProviderSession, bound Hash)
 func (p *Person) OpenProviderSession(
 	by identity.Actor, from ProviderSession, agent string, live []*Session,
 ) (*Session, SessionSecrets, error) {
-	s, shown, err := p.OpenSession(by, ByOIDC, nil, agent, live)
+	s, secrets, err := p.OpenSession(by, ByOIDC, nil, agent, live)
 	if err != nil {
 		return nil, SessionSecrets{}, err
 	}
 	s.From, s.ExpiresAt = from, by.At.Add(ProviderSessionLife)
-	return s, shown, nil
+	return s, secrets, nil
 }
 
 // SessionEnd is why sessions end without an act of their user. It is in the event session.ended.
@@ -123,4 +123,4 @@ type Logout struct {
 func (l *Logout) Hash() Hash { return sha256.Sum256([]byte(l.Issuer + "\x00" + l.TokenID)) }
 
 // RememberUntil returns when the token of l, which was received at a time, can be forgotten.
-func (l *Logout) RememberUntil(received time.Time) time.Time { return received.Add(logoutKept) }
+func (l *Logout) RememberUntil(moment time.Time) time.Time { return moment.Add(logoutKept) }

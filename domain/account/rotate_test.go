@@ -93,10 +93,10 @@ func TestRotate(t *testing.T) {
 		return k
 	}
 	service := func(k *account.Key) { k.Service, k.User = true, "svc" }
-	until := func(at time.Time) func(*account.Key) { return func(k *account.Key) { k.ExpiresAt = at } }
-	itself := func(role identity.Role, key identity.KeyID, until time.Time) identity.Actor {
+	until := func(now time.Time) func(*account.Key) { return func(k *account.Key) { k.ExpiresAt = now } }
+	itself := func(role identity.Role, key identity.KeyID, end time.Time) identity.Actor {
 		by := in("ann", role)
-		by.Ceiling, by.Key, by.KeyUntil = role, key, until
+		by.Ceiling, by.Key, by.KeyUntil = role, key, end
 		return by
 	}
 	elsewhere := in("ann", identity.Owner)

@@ -99,10 +99,10 @@ func (p *Person) OpenSession(
 	if by.User != "" || by.Org != p.User.Org || !p.User.Enabled() {
 		return nil, SessionSecrets{}, identity.ErrUnauthenticated
 	}
-	shown := SessionSecrets{Cookie: secret.NewToken(sessionPrefix), Proof: secret.NewToken(sessionProofPrefix)}
+	secrets := SessionSecrets{Cookie: secret.NewToken(sessionPrefix), Proof: secret.NewToken(sessionProofPrefix)}
 	s := &Session{
 		ID: identity.SessionID(id.New(identity.SessionPrefix)), Org: by.Org, User: p.User.ID,
-		Cookie: shown.Cookie.Hash(), Proof: shown.Proof.Hash(), Source: source,
+		Cookie: secrets.Cookie.Hash(), Proof: secrets.Proof.Hash(), Source: source,
 		Agent: cleanAgent(agent), Address: by.Request.Address,
 		CreatedAt: by.At, LastSeenAt: by.At, ExpiresAt: by.At.Add(SessionLife),
 	}
@@ -120,7 +120,7 @@ func (p *Person) OpenSession(
 		oldest.end(by, p, "replaced")
 	}
 	s.record(by, p, "session.started", map[string]any{"source": string(source)})
-	return s, shown, nil
+	return s, secrets, nil
 }
 
 // SignedInAt returns when the user of s last authenticated: when it was opened, or confirmed.
@@ -197,13 +197,13 @@ const maxAgent = 200
 
 // cleanAgent returns the printable ASCII characters of a User-Agent, cut to maxAgent.
 func cleanAgent(agent string) string {
-	kept := strings.Map(func(r rune) rune {
+	printable := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return -1
 		}
 		return r
 	}, agent)
-	return kept[:min(len(kept), maxAgent)]
+	return printable[:min(len(printable), maxAgent)]
 }
 
 // SessionPerson is the person that a session authenticates, with all memberships, oldest first. A session that an API
@@ -224,11 +224,11 @@ func (s *SessionPerson) Principal() *Principal {
 }
 
 // Select returns the workspace of a request, as Principal.Select or Person.Select does.
-func (s *SessionPerson) Select(named string, safe bool) (Membership, error) {
+func (s *SessionPerson) Select(id string, safe bool) (Membership, error) {
 	if s.Session.Key != "" {
-		return s.Principal().Select(named)
+		return s.Principal().Select(id)
 	}
-	return s.Person.Select(named, safe)
+	return s.Person.Select(id, safe)
 }
 
 // LiveSession reports whether p's session works in org at this moment, with the key or the issuer that opened it. A
@@ -238,7 +238,7 @@ func (p *Principal) LiveSession(org *identity.Org, now time.Time) bool {
 		return false
 	}
 	if from := p.Session.From.Issuer; from != "" {
-		if _, configured := org.Issuer(from); !configured {
+		if _, isConfigured := org.Issuer(from); !isConfigured {
 			return false
 		}
 	}

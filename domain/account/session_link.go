@@ -69,17 +69,17 @@ const (
 // delays a mail only after linksPerHour, and only while the mailbox has a link that works for some minutes more: its
 // reader always gets one.
 func (m LinkMails) Waits(from string, now time.Time) bool {
-	var latest, own time.Time
+	var latest, newest time.Time
 	pause, recent := linkPause/2, 0
 	for _, mail := range m.Sent {
 		if latest = mail.At; now.Sub(latest) < time.Hour {
 			recent++
 		}
 		if mail.From == from {
-			own, pause = mail.At, min(2*pause, maxLinkPause)
+			newest, pause = mail.At, min(2*pause, maxLinkPause)
 		}
 	}
-	if !own.IsZero() && now.Sub(own) < pause {
+	if !newest.IsZero() && now.Sub(newest) < pause {
 		return true
 	}
 	return recent >= linksPerHour && m.Usable && now.Sub(latest) < MailPause
@@ -87,8 +87,8 @@ func (m LinkMails) Waits(from string, now time.Time) bool {
 
 // NewMailedLink is NewSignInLink for a link that is mailed to u's address. The link is nil if nothing is mailed: the
 // address is not verified or has no public domain, or the caller has to wait.
-func NewMailedLink(by identity.Actor, u *User, mailed LinkMails) (Token, *SignInLink, error) {
-	if !u.MailsLinks() || mailed.Waits(identity.AddressGroup(by.Request.Address), by.At) {
+func NewMailedLink(by identity.Actor, u *User, mails LinkMails) (Token, *SignInLink, error) {
+	if !u.MailsLinks() || mails.Waits(identity.AddressGroup(by.Request.Address), by.At) {
 		return Token{}, nil, nil
 	}
 	t, l, err := NewSignInLink(by, u)

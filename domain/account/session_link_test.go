@@ -46,13 +46,13 @@ func TestMailsWithLinksWait(t *testing.T) {
 	}
 	t.Run("whatever others ask for, a mailbox always has a link that works", func(t *testing.T) {
 		var mailed account.LinkMails
-		for at := later; at.Before(later.Add(24 * time.Hour)); at = at.Add(time.Minute) {
-			if from := at.String(); !mailed.Waits(from, at) { // each time from another address
-				mailed = usable(append(mailed.Sent, account.LinkMail{At: at, From: from}))
+		for now := later; now.Before(later.Add(24 * time.Hour)); now = now.Add(time.Minute) {
+			if from := now.String(); !mailed.Waits(from, now) { // each time from another address
+				mailed = usable(append(mailed.Sent, account.LinkMail{At: now, From: from}))
 			}
-			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, at) &&
-				at.Sub(last) > account.LinkLife-5*time.Minute {
-				t.Fatalf("at %s a person gets no mail, and the last link is of %s", at, last)
+			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, now) &&
+				now.Sub(last) > account.LinkLife-5*time.Minute {
+				t.Fatalf("at %s a person gets no mail, and the last link is of %s", now, last)
 			}
 		}
 		for i, first := range mailed.Sent {

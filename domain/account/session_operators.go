@@ -4,7 +4,7 @@ import "github.com/atrium-hq/atrium/domain/identity"
 
 // EndSessionsFor ends one of live, p's live sessions, or all of them if id is empty, and returns their number.
 // Requires an operator as Access.Disable does, or the system. ErrSessionNotFound if there is no session with the id.
-func (p *Person) EndSessionsFor(by identity.Actor, live []*Session, id identity.SessionID) (ended int, err error) {
+func (p *Person) EndSessionsFor(by identity.Actor, live []*Session, id identity.SessionID) (count int, err error) {
 	if err := MayChangeAccess(by); err != nil {
 		return 0, err
 	}
@@ -14,11 +14,11 @@ func (p *Person) EndSessionsFor(by identity.Actor, live []*Session, id identity.
 	for _, s := range live {
 		if id == "" || s.ID == id {
 			s.end(by, p, "ended_by_operator")
-			ended++
+			count++
 		}
 	}
-	if id != "" && ended == 0 {
+	if id != "" && count == 0 {
 		return 0, ErrSessionNotFound
 	}
-	return ended, nil
+	return count, nil
 }

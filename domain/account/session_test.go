@@ -14,8 +14,8 @@ import (
 var sessionAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
 // browser is the system in the request of a browser.
-func browser(at time.Time) identity.Actor {
-	by := identity.System("org", "", "sign-in", at)
+func browser(now time.Time) identity.Actor {
+	by := identity.System("org", "", "sign-in", now)
 	by.Request = identity.Request{ID: "req", Address: "192.0.2.1"}
 	return by
 }

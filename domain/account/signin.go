@@ -90,31 +90,31 @@ func (s *SignIn) Settle(by identity.Actor) error {
 		return identity.ErrUnauthenticated
 	}
 	s.IssuedAt = s.Claims.IssuedAt
-	changed := s.User.updateFrom(s.Claims, s.Org)
+	changes := s.User.updateFrom(s.Claims, s.Org)
 	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an account never loses its address to another
-		s.User.setEmailFrom(s.Claims, s.Org, changed)
+		s.User.setEmailFrom(s.Claims, s.Org, changes)
 	}
-	s.grant(by, changed)
+	s.grant(by, changes)
 	if err := s.followGroups(by); err != nil {
 		return err
 	}
 	if s.IsNew && s.Org.OwnSpaces {
-		own, err := newPersonalWorkspace(by, s.User)
+		personal, err := newPersonalWorkspace(by, s.User)
 		if err != nil {
 			return err
 		}
-		s.PersonalWorkspace = own
+		s.PersonalWorkspace = personal
 	}
-	in, told := s.workspaceIDs(), map[string]any{"issuer": s.Claims.Issuer}
+	in, data := s.workspaceIDs(), map[string]any{"issuer": s.Claims.Issuer}
 	if s.IsNew {
-		told["operator"] = s.User.Operator
-		s.User.recordInWorkspaces(by, in, "user.created", told)
+		data["operator"] = s.User.Operator
+		s.User.recordInWorkspaces(by, in, "user.created", data)
 		return nil
 	}
 	if s.Link {
-		s.User.recordInWorkspaces(by, in, "user.linked", told)
+		s.User.recordInWorkspaces(by, in, "user.linked", data)
 	}
-	s.User.update(by, in, changed)
+	s.User.update(by, in, changes)
 	return nil
 }
 
@@ -169,64 +169,64 @@ func (s *SignIn) workspaceIDs() []identity.WorkspaceID {
 	if s.PersonalWorkspace != nil {
 		in[s.PersonalWorkspace.ID] = true
 	}
-	maps.DeleteFunc(in, func(_ identity.WorkspaceID, is bool) bool { return !is })
+	maps.DeleteFunc(in, func(_ identity.WorkspaceID, isMember bool) bool { return !isMember })
 	return slices.Sorted(maps.Keys(in))
 }
 
 // emailUnvouched reports whether no verifier that the org trusts has verified u's address. An issuer that was
 // removed from the configuration still counts: it was trusted at the time.
 func (u *User) emailUnvouched(org *identity.Org) bool {
-	issuer, configured := org.Issuer(u.EmailVerifiedBy)
-	return u.EmailVerifiedBy == "" || u.EmailVerifiedBy == VerifiedByInvitation || (configured &&
+	issuer, isConfigured := org.Issuer(u.EmailVerifiedBy)
+	return u.EmailVerifiedBy == "" || u.EmailVerifiedBy == VerifiedByInvitation || (isConfigured &&
 		!issuer.VouchesFor(u.Email))
 }
 
 // updateFrom copies what the token says about the person, except the address, and returns what that
 // changed. It removes an address that the issuer verified if the issuer may no longer vouch for it.
 func (u *User) updateFrom(c Claims, org *identity.Org) map[string]any {
-	changed := map[string]any{}
+	changes := map[string]any{}
 	if name := clip(c.Name, 120); name != "" && name != u.Name {
 		u.Name = name
-		changed["name"] = true
+		changes["name"] = true
 	}
 	if u.EmailVerifiedBy == c.Issuer && u.emailUnvouched(org) {
 		u.Email, u.EmailVerified, u.EmailVerifiedBy = "", false, ""
-		changed["email"] = true
+		changes["email"] = true
 	}
-	return changed
+	return changes
 }
 
 // setEmailFrom copies the address that the token proves, and adds the change to changed.
-func (u *User) setEmailFrom(c Claims, org *identity.Org, changed map[string]any) {
+func (u *User) setEmailFrom(c Claims, org *identity.Org, changes map[string]any) {
 	email := c.EmailFor(org)
 	switch {
 	case email == "":
 	case email != u.Email || !u.EmailVerified:
 		u.Email, u.EmailVerified = email, true
-		changed["email"] = true
+		changes["email"] = true
 	case !u.emailUnvouched(org):
 		return
 	}
 	if email != "" {
 		u.EmailVerifiedBy = c.Issuer
-		changed["email_verified_by"] = c.Issuer
+		changes["email_verified_by"] = c.Issuer
 	}
 }
 
 // grant gives the rights that the rules grant and removes those that they no longer grant, also if the
 // rule itself was removed. It keeps rights that were granted by hand or by the rules of other issuers.
 // It adds changes of the user to changed.
-func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
+func (s *SignIn) grant(by identity.Actor, changes map[string]any) {
 	c, rules, u := s.Claims, s.Org.ClaimRules, s.User
 	g := c.Grants(rules)
 	makers := u.operatorBy(c.Issuer, g.Operator, rules)
 	if operator := u.OperatorByHand || len(makers) > 0; operator != u.Operator {
-		changed["operator"] = event.Change{From: u.Operator, To: operator}
+		changes["operator"] = event.Change{From: u.Operator, To: operator}
 		u.Operator = operator
 	}
 	if !slices.Equal(makers, u.OperatorBy) {
 		u.OperatorBy = makers
-		changed["operator_by"] = makers
+		changes["operator_by"] = makers
 	}
 	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		s.Workspaces[slug].SettleGranted(by, u.ID, c.Issuer, g.Roles[slug], rules)
@@ -247,8 +247,8 @@ func (p *Person) Settled(c Claims, org *identity.Org) bool {
 		return false
 	}
 	u := p.User // p is shared and must not be changed
-	changed := u.updateFrom(c, org)
-	if u.setEmailFrom(c, org, changed); len(changed) > 0 {
+	changes := u.updateFrom(c, org)
+	if u.setEmailFrom(c, org, changes); len(changes) > 0 {
 		return false
 	}
 	g := c.Grants(org.ClaimRules)
@@ -271,14 +271,14 @@ func (p *Person) Settled(c Claims, org *identity.Org) bool {
 // header names, by id or slug; the caller's only one; for a safe request, the stored default.
 // identity.ErrWorkspaceNotFound if the caller is not in the named one. identity.ErrWorkspaceRequired if
 // none of these applies.
-func (p *Person) Select(named string, safe bool) (Membership, error) {
+func (p *Person) Select(id string, safe bool) (Membership, error) {
 	for _, m := range p.Memberships {
-		if named != "" && (named == string(m.Workspace.ID) || named == m.Workspace.Slug) {
+		if id != "" && (id == string(m.Workspace.ID) || id == m.Workspace.Slug) {
 			return m, nil
 		}
 	}
 	switch {
-	case named != "":
+	case id != "":
 		return Membership{}, identity.ErrWorkspaceNotFound
 	case len(p.Memberships) == 1:
 		return p.Memberships[0], nil

@@ -11,7 +11,7 @@ import (
 // claims do not list and that have an external id. A group that is full, and a group beyond the limit of a person, is
 // left out: a sign-in does not fail for it.
 func (s *SignIn) followGroups(by identity.Actor) error {
-	listed, ok := s.Claims.Groups(s.Org)
+	names, ok := s.Claims.Groups(s.Org)
 	if !ok {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (s *SignIn) followGroups(by identity.Actor) error {
 			continue
 		}
 		var err error
-		if slices.Contains(listed, g.External) {
+		if slices.Contains(names, g.External) {
 			err = w.join(by, g, s.User.ID)
 		} else if _, isIn := g.People[s.User.ID]; isIn {
 			err = w.RemoveFromGroup(by, nil, g, s.User.ID)

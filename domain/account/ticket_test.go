@@ -9,13 +9,13 @@ import (
 )
 
 func TestAProofStandsUntil(t *testing.T) {
-	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	byKey := account.Proof{Key: account.NewToken().Hash()}
-	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: at.Add(time.Hour)}
+	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: now.Add(time.Hour)}
 	who := func(change func(*account.Principal)) *account.Principal {
 		p := &account.Principal{Membership: account.Membership{Role: identity.Viewer},
-			Key: account.Key{ExpiresAt: at.Add(time.Hour)}}
+			Key: account.Key{ExpiresAt: now.Add(time.Hour)}}
 		change(p)
 		return p
 	}
@@ -27,18 +27,18 @@ func TestAProofStandsUntil(t *testing.T) {
 		at     time.Time
 		stands bool
 	}{
-		"of a key: nothing happens": {byKey, org, who(nothing), at, true},
-		"of a key without a user":   {byKey, org, nil, at, false},
-		"of a key: it was revoked": {byKey, org, who(func(p *account.Principal) { p.Key.RevokedAt = at }),
-			at, false},
-		"of a key: it expires": {byKey, org, who(nothing), at.Add(time.Hour), false},
+		"of a key: nothing happens": {byKey, org, who(nothing), now, true},
+		"of a key without a user":   {byKey, org, nil, now, false},
+		"of a key: it was revoked": {byKey, org, who(func(p *account.Principal) { p.Key.RevokedAt = now }),
+			now, false},
+		"of a key: it expires": {byKey, org, who(nothing), now.Add(time.Hour), false},
 		"of a key: its bearer has left the team": {byKey, org,
-			who(func(p *account.Principal) { p.Membership.Role = identity.NoRole }), at, false},
-		"of a sign-in: nothing happens":         {bySignIn, org, &account.Principal{}, at, true},
-		"of a sign-in: the subject is unlinked": {bySignIn, org, nil, at, false},
-		"of a sign-in: the token ends":          {bySignIn, org, &account.Principal{}, at.Add(time.Hour), false},
+			who(func(p *account.Principal) { p.Membership.Role = identity.NoRole }), now, false},
+		"of a sign-in: nothing happens":         {bySignIn, org, &account.Principal{}, now, true},
+		"of a sign-in: the subject is unlinked": {bySignIn, org, nil, now, false},
+		"of a sign-in: the token ends":          {bySignIn, org, &account.Principal{}, now.Add(time.Hour), false},
 		"of a sign-in: the issuer is none of theirs": {bySignIn, &identity.Org{ID: "org"},
-			&account.Principal{}, at, false},
+			&account.Principal{}, now, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.proof.Valid(tt.org, tt.who, tt.at); got != tt.stands {

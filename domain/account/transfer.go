@@ -18,7 +18,7 @@ var ErrTransferRefused = &fault.Error{
 // role and Actor.SteppedUp. Service keys that by created with the owner role end, unless keep is set.
 // ErrTransferRefused if to is by or a program.
 func (w *Workspace) Transfer(
-	by identity.Actor, at revision.Match, to identity.UserID, keep KeepServiceKeys,
+	by identity.Actor, match revision.Match, user identity.UserID, keep KeepServiceKeys,
 ) (Member, error) {
 	if err := w.Allow(by, identity.Owner); err != nil {
 		return Member{}, err
@@ -26,17 +26,17 @@ func (w *Workspace) Transfer(
 	if err := by.SteppedUp(); err != nil {
 		return Member{}, err
 	}
-	next, ok := w.Members[to]
+	next, ok := w.Members[user]
 	if !ok {
 		return Member{}, ErrMemberNotFound
 	}
-	if err := at.Check(w.Revision); err != nil {
+	if err := match.Check(w.Revision); err != nil {
 		return Member{}, err
 	}
-	if to == by.User || next.Service {
+	if user == by.User || next.Service {
 		return Member{}, ErrTransferRefused
 	}
-	if next.Role < identity.Owner && w.madeBy(by.User, to) {
+	if next.Role < identity.Owner && w.madeBy(by.User, user) {
 		return Member{}, errRaisesMaker
 	}
 	for _, m := range []struct {
@@ -51,6 +51,6 @@ func (w *Workspace) Transfer(
 		w.record(by, "member.updated", data)
 	}
 	w.touch(by)
-	w.record(by, "workspace.transferred", map[string]any{"from": by.User, "to": to})
-	return w.Members[to], nil
+	w.record(by, "workspace.transferred", map[string]any{"from": by.User, "to": user})
+	return w.Members[user], nil
 }

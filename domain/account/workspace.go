@@ -138,12 +138,12 @@ func (w *Workspace) RoleOf(by identity.Actor) identity.Role {
 // Allow returns nil if by has at least the role need. If by is not a member, it returns that w does not
 // exist.
 func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
-	switch have := w.RoleOf(by); {
-	case have == identity.NoRole:
+	switch role := w.RoleOf(by); {
+	case role == identity.NoRole:
 		return identity.ErrWorkspaceNotFound
-	case have < need && by.ReadOnly():
+	case role < need && by.ReadOnly():
 		return identity.ErrReadOnly
-	case have < need:
+	case role < need:
 		return identity.Needs(need)
 	default:
 		return nil
@@ -154,40 +154,40 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 type WorkspaceChanges struct{ Slug, Name *string }
 
 // Change applies changes. Requires the admin role. org is that of w; nil has no rules (reservedByRules).
-func (w *Workspace) Change(by identity.Actor, at revision.Match, org *identity.Org, c WorkspaceChanges) error {
+func (w *Workspace) Change(by identity.Actor, match revision.Match, org *identity.Org, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
 	}
-	if err := at.Check(w.Revision); err != nil {
+	if err := match.Check(w.Revision); err != nil {
 		return err
 	}
-	changed := map[string]any{}
-	event.Set(&w.Slug, c.Slug, "slug", changed)
+	changes := map[string]any{}
+	event.Set(&w.Slug, c.Slug, "slug", changes)
 	c.Name = naming.Changed(w.Name, c.Name)
-	event.Set(&w.Name, c.Name, "name", changed)
+	event.Set(&w.Name, c.Name, "name", changes)
 	if err := w.check(c.Name != nil); err != nil {
 		return err
 	}
-	if _, renamed := changed["slug"]; renamed && reservedByRules(by, org, w.Slug) {
+	if _, isRenamed := changes["slug"]; isRenamed && reservedByRules(by, org, w.Slug) {
 		return ErrSlugTaken
 	}
-	if len(changed) > 0 {
+	if len(changes) > 0 {
 		w.touch(by)
-		w.record(by, "workspace.updated", changed)
+		w.record(by, "workspace.updated", changes)
 	}
 	return nil
 }
 
 // Delete hides w from everyone. It can be restored within RestoreWithin. Requires the owner role, and
 // Actor.SteppedUp.
-func (w *Workspace) Delete(by identity.Actor, at revision.Match) error {
+func (w *Workspace) Delete(by identity.Actor, match revision.Match) error {
 	if err := w.Allow(by, identity.Owner); err != nil {
 		return err
 	}
 	if err := by.SteppedUp(); err != nil {
 		return err
 	}
-	if err := at.Check(w.Revision); err != nil {
+	if err := match.Check(w.Revision); err != nil {
 		return err
 	}
 	w.DeletedAt = by.At
@@ -248,7 +248,7 @@ func (w *Workspace) Capture(by identity.Actor, user identity.UserID, rule identi
 // grant, or take away, a role higher than their own, and a program cannot raise its creator. Service keys
 // that the member created above a lower role end, unless keep is set; callers cannot keep their own.
 func (w *Workspace) ChangeRole(
-	by identity.Actor, at revision.Match, user identity.UserID, to identity.Role, keep KeepServiceKeys,
+	by identity.Actor, match revision.Match, user identity.UserID, role identity.Role, keep KeepServiceKeys,
 ) (Member, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return Member{}, err
@@ -257,29 +257,29 @@ func (w *Workspace) ChangeRole(
 	if !ok {
 		return Member{}, ErrMemberNotFound
 	}
-	if err := at.Check(m.Revision); err != nil {
+	if err := match.Check(m.Revision); err != nil {
 		return Member{}, err
 	}
-	held := m.Granted.byGroups()
-	next := held.highest(to)
+	grants := m.Granted.byGroups()
+	next := grants.highest(role)
 	switch {
-	case to == identity.NoRole:
+	case role == identity.NoRole:
 		return Member{}, fault.InvalidFields([]fault.Field{noRole})
-	case max(m.Role, to) > w.RoleOf(by):
+	case max(m.Role, role) > w.RoleOf(by):
 		return Member{}, identity.ErrRoleCeiling.Because(
 			"You cannot change the role of a member who is above you, or grant a role higher than your own.",
 		)
-	case m.Role == next && m.ByHand == to && len(m.Granted) == len(held):
+	case m.Role == next && m.ByHand == role && len(m.Granted) == len(grants):
 		return m, nil
-	case to != identity.Owner && w.lastOwner(m):
+	case role != identity.Owner && w.lastOwner(m):
 		return Member{}, ErrLastOwner
 	case next < m.Role && bool(keep) && w.actsFor(by, user):
 		return Member{}, errKeepsOwn
 	case next > m.Role && w.madeBy(by.User, user):
 		return Member{}, errRaisesMaker
 	}
-	data := map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}}
-	w.set(by, user, standing{next, to, held}, keep.fate()).describe(data)
+	data := map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: role.String()}}
+	w.set(by, user, standing{next, role, grants}, keep.fate()).describe(data)
 	w.record(by, "member.updated", data)
 	return w.Members[user], nil
 }
@@ -288,7 +288,7 @@ func (w *Workspace) ChangeRole(
 // user created unless keep is set. Requires the admin role; admins can remove members up to their own
 // role. Every member may leave, but with an API key only if the key has the member's full role. A
 // member who leaves cannot keep service keys, because they know the tokens.
-func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID, keep KeepServiceKeys) error {
+func (w *Workspace) Remove(by identity.Actor, match revision.Match, user identity.UserID, keep KeepServiceKeys) error {
 	leaving := user == by.User
 	if err := w.Allow(by, identity.Viewer); err != nil {
 		return err
@@ -304,7 +304,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	if !ok {
 		return ErrMemberNotFound
 	}
-	if err := at.Check(m.Revision); err != nil {
+	if err := match.Check(m.Revision); err != nil {
 		return err
 	}
 	switch {
@@ -333,22 +333,22 @@ func (w *Workspace) record(by identity.Actor, kind string, data map[string]any) 
 }
 
 // check returns all errors in the fields of w; a stored name (not renamed) is not checked.
-func (w *Workspace) check(renamed bool) error {
-	var wrong fault.Fields
+func (w *Workspace) check(isRenamed bool) error {
+	var errs fault.Fields
 	switch {
 	case len(w.Slug) > 63 || !slugPattern.MatchString(w.Slug):
-		wrong.Add("/slug", "invalid_format", "Must have 1 to 63 of a-z, 0-9 and single hyphens between them.")
+		errs.Add("/slug", "invalid_format", "Must have 1 to 63 of a-z, 0-9 and single hyphens between them.")
 	case slices.Contains(reserved, w.Slug):
-		wrong.Add("/slug", "not_allowed_value", "Is reserved.")
+		errs.Add("/slug", "not_allowed_value", "Is reserved.")
 	}
 	switch n := utf8.RuneCountInString(w.Name); {
-	case !renamed:
+	case !isRenamed:
 	case n == 0:
-		wrong.Add("/name", "too_short", "Must not be empty.")
+		errs.Add("/name", "too_short", "Must not be empty.")
 	case n > 120:
-		wrong.Add("/name", "too_long", "Must have at most 120 characters.")
+		errs.Add("/name", "too_long", "Must have at most 120 characters.")
 	case naming.Deceptive(w.Name):
-		wrong.Add("/name", "invalid_characters", naming.Refusal)
+		errs.Add("/name", "invalid_characters", naming.Refusal)
 	}
-	return wrong.Err()
+	return errs.Err()
 }

@@ -291,7 +291,7 @@ func TestRestoreWorkspace(t *testing.T) {
 		w.DeletedAt = now
 		return w
 	}
-	system := func(at time.Time) identity.Actor { return identity.System("org", "", "cli", at) }
+	system := func(now time.Time) identity.Actor { return identity.System("org", "", "cli", now) }
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error

@@ -91,7 +91,7 @@ func (g Grant) check() error {
 	return nil
 }
 
-// Invite makes a person outside the workspace an invited member, who becomes active by accepting. to has
+// Invite makes a person outside the workspace an invited member, who becomes active by accepting. party has
 // the id that their invitation reserves. If the person has been invited to t already, they get the new
 // role.
 func (t *Template) Invite(by identity.Actor, party Party, g Grant) (Member, error) {
@@ -114,7 +114,7 @@ func (t *Template) Invite(by identity.Actor, party Party, g Grant) (Member, erro
 }
 
 // Accept transfers the membership of an invited member to by, who accepted the invitation and so needs
-// no access yet. own is what the store knows of by. If by has a role already, the higher one stays.
+// no access yet. caller is what the store knows of by. If by has a role already, the higher one stays.
 func (t *Template) Accept(by identity.Actor, invitee, caller Party) {
 	if invitee.Member == nil || !invitee.Member.Invited {
 		return
