@@ -200,16 +200,16 @@ func (p *parser) tag(start int) error {
 		}
 		p.open = append(p.open, Node{Kind: kind, Name: name, Line: p.line, Start: start})
 	case '/':
-		closed := p.open[len(p.open)-1]
-		if len(p.open) == 1 || closed.Name != name {
+		node := p.open[len(p.open)-1]
+		if len(p.open) == 1 || node.Name != name {
 			return p.refuse("the closing tag is not that of the innermost open section.")
 		}
-		if closed.Kind == Section {
+		if node.Kind == Section {
 			p.items--
 		}
-		closed.End = end
+		node.End = end
 		p.open = p.open[:len(p.open)-1]
-		p.add(closed)
+		p.add(node)
 	default:
 		p.add(Node{Kind: Variable, Name: name, Line: p.line, Start: start, End: end})
 	}
@@ -218,19 +218,19 @@ func (p *parser) tag(start int) error {
 
 // tagBody returns the text inside the tag that starts at start, and where the tag ends.
 func (p *parser) tagBody(start int) (body string, end int, ok bool) {
-	from, until := start+len(p.in.Opening), p.in.Closing
+	from, opening := start+len(p.in.Opening), p.in.Closing
 	switch {
 	case strings.HasPrefix(p.text[from:], "{"):
-		until = "}" + until
+		opening = "}" + opening
 	case strings.HasPrefix(p.text[from:], "="):
-		from, until = from+1, "="+until
+		from, opening = from+1, "="+opening
 	}
-	i := strings.Index(p.text[from:], until)
+	i := strings.Index(p.text[from:], opening)
 	if i < 0 {
 		return "", 0, false
 	}
-	end = from + i + len(until)
-	if until[0] == '=' {
+	end = from + i + len(opening)
+	if opening[0] == '=' {
 		from--
 	}
 	return p.text[from : end-len(p.in.Closing)], end, true
@@ -238,9 +238,9 @@ func (p *parser) tagBody(start int) (body string, end int, ok bool) {
 
 // setDelimiters reads what follows the first = of a tag such as {{=<% %>=}}.
 func (p *parser) setDelimiters(body string) error {
-	body, closed := strings.CutSuffix(body, "=")
+	body, isClosing := strings.CutSuffix(body, "=")
 	fields := strings.Fields(body)
-	if !closed || len(fields) != 2 || strings.Contains(body, "=") || max(len(fields[0]), len(fields[1])) > maxDelim {
+	if !isClosing || len(fields) != 2 || strings.Contains(body, "=") || max(len(fields[0]), len(fields[1])) > maxDelim {
 		return p.refuse("{{= =}} must hold two delimiters of at most 16 bytes, with a space between them and no =.")
 	}
 	p.in = Delimiters{fields[0], fields[1]}
@@ -249,14 +249,14 @@ func (p *parser) setDelimiters(body string) error {
 
 // include adds a partial.
 func (p *parser) include(start, end int, body string) error {
-	if wrong := p.partial(body); wrong != "" {
-		return p.refuse(wrong)
+	if problem := p.partial(body); problem != "" {
+		return p.refuse(problem)
 	}
 	t := &PartialTag{Body: body, In: p.in}
 	from, to := p.standalone(start, end)
-	after := from == 0 || p.text[from-1] == '\n'
+	isLineStart := from == 0 || p.text[from-1] == '\n'
 	rest := to == len(p.text) || p.text[to-1] == '\n'
-	if after && rest && !strings.Contains(p.text[start:end], "\n") {
+	if isLineStart && rest && !strings.Contains(p.text[start:end], "\n") {
 		t.Alone, t.Indent = true, p.text[from:start]
 		if line := p.text[end:to]; line != "" {
 			t.LineBreak = strings.TrimLeft(line, " \t")
@@ -304,8 +304,8 @@ func (p *parser) literal(end int) {
 }
 
 func (p *parser) add(n Node) {
-	around := &p.open[len(p.open)-1]
-	around.Nodes = append(around.Nodes, n)
+	parent := &p.open[len(p.open)-1]
+	parent.Nodes = append(parent.Nodes, n)
 }
 
 func (p *parser) refuse(reason string) error { return &SyntaxError{p.line, reason} }

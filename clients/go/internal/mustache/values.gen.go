@@ -28,14 +28,14 @@ func Prefixes(name string) iter.Seq[string] {
 }
 
 // Uses returns which of the given names the texts use.
-func Uses(texts []Text, given map[string]any) map[string]bool {
-	used := map[string]bool{}
+func Uses(texts []Text, values map[string]any) map[string]bool {
+	uses := map[string]bool{}
 	var visit func(nodes []Node)
 	visit = func(nodes []Node) {
 		for _, n := range nodes {
 			for prefix := range Prefixes(n.Name) {
-				if _, ok := given[prefix]; ok {
-					used[prefix] = true
+				if _, ok := values[prefix]; ok {
+					uses[prefix] = true
 				}
 			}
 			visit(n.Nodes)
@@ -44,7 +44,7 @@ func Uses(texts []Text, given map[string]any) map[string]bool {
 	for _, t := range texts {
 		visit(t.Nodes)
 	}
-	return used
+	return uses
 }
 
 // PlainNumbers returns a decoded value with each number in one notation: 1.0, 1.00 and 1e0 as 1, as they come back from
