@@ -75,8 +75,8 @@ type EmbedReplies interface {
 // EmbedUses stores how often embed tokens are used.
 type EmbedUses interface {
 	// Add adds uses of a token of org; their messages are left out, because EmbedReplies counts them. A day counts at
-	// most embed.MaxUsageOrigins origins of a token, and all others as embed.OtherOrigins. Uses of a token that org does
-	// not have are dropped.
+	// most embed.MaxUsageOrigins origins of a token, and all others as embed.OtherOrigins. Uses of a token that org
+	// does not have are dropped.
 	Add(ctx context.Context, org identity.OrgID, id embed.TokenID, uses []embed.Use) error
 
 	// List returns the uses of a token from one day to another, both included, latest day first and then by origin.

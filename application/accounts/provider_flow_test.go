@@ -45,7 +45,8 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 		RedirectURI: redirectURI, State: first.State, Nonce: first.Nonce, Verifier: first.Verifier,
 	}
 	if address != "https://issuer.example/authorize" || sent != want || len(first.Verifier) < 43 || // RFC 7636, 4.1
-		first.Issuer != provider.URL || first.ReturnTo != "/console" || !first.Until.Equal(now.Add(account.SignInWithin)) {
+		first.Issuer != provider.URL || first.ReturnTo != "/console" ||
+		!first.Until.Equal(now.Add(account.SignInWithin)) {
 		t.Errorf("%s, %+v after %+v", address, first, sent)
 	}
 	_, second, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "", now)
@@ -120,7 +121,8 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 			if stored.User != "ann" || stored.Bound != browser.Hash() || stored.Hash != code.Hash() {
 				t.Errorf("stored %+v", stored)
 			}
-			kept := accounts.ProviderFlow{Browser: original.Browser, ReturnTo: "/console", Until: now.Add(account.CodeLife)}
+			kept := accounts.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
+				Until: now.Add(account.CodeLife)}
 			if bound != kept {
 				t.Errorf("the browser keeps %+v", bound)
 			}

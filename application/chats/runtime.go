@@ -54,8 +54,8 @@ func (s *Service) Effective(
 	return e, err
 }
 
-// instructions returns the effective instructions of a template: its own, or those of its prompt's version, which is nil
-// otherwise. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone if there is
+// instructions returns the effective instructions of a template: its own, with a nil version, or those of its prompt's
+// version. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone if there is
 // none.
 func (s *Service) instructions(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,

@@ -36,7 +36,7 @@ type PassSealers struct {
 	Tickets  ports.Sealer
 }
 
-// NewEmbeds returns the use cases on these stores.
+// NewService returns the use cases on these stores.
 func NewService(s ports.Stores, p PassSealers, r Registries, d ports.Digester) *Service {
 	return &Service{embeds: s.Embeds, chats: s.Chats, uses: s.EmbedUses, passes: p, registries: r, digester: d}
 }
@@ -114,7 +114,8 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, template chat.I
 
 // Rotate gives an embed token a new secret, which is shown only once. The previous one works for grace.
 func (s *Service) Rotate(
-	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, match revision.Match, grace time.Duration,
+	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, match revision.Match,
+	grace time.Duration,
 ) (*embed.Token, secret.Token, error) {
 	var out issued
 	err := s.embeds.Update(ctx, by, template, id, func(t *chat.Template, token *embed.Token) error {

@@ -47,7 +47,9 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		}
 		return do(ctx, nil, ports.Target{Credential: credential})
 	}
-	effective := func(_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any) (chat.Effective, error) {
+	effective := func(
+		_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any,
+	) (chat.Effective, error) {
 		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace)}, s.failure
 	}
 	s.Replies = embeds.NewReplies(ports.Stores{Replies: s.counts, Chats: s.chats},

@@ -17,7 +17,7 @@ const (
 	maxPending    = 10_000          // uses of different tokens, days and origins; others are not counted
 )
 
-// EmbedUsage counts the sessions and refusals of embed tokens. They are collected in memory and written together soon
+// Usage counts the sessions and refusals of embed tokens. They are collected in memory and written together soon
 // after, so that nothing is written for a single visitor.
 type Usage struct {
 	store ports.EmbedUses
@@ -37,7 +37,7 @@ type usedBy struct {
 	origin embed.Origin
 }
 
-// NewEmbedUsage returns a counter that stores counts in s.
+// NewUsage returns a counter that stores counts in s.
 func NewUsage(s ports.EmbedUses) *Usage {
 	return &Usage{store: s, pending: map[usedToken]map[usedBy]embed.Counts{}}
 }

@@ -294,8 +294,8 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 	signed := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
 	ask := func(visitor, signature string, limit embeds.Limit) (*embeds.Session, error) {
 		s.expectBySecret()
-		return s.OpenSession(t.Context(), shopVisit(), embeds.SessionRequest{Secret: s.secret.Reveal(), Visitor: visitor,
-			Signature: signature}, limit)
+		return s.OpenSession(t.Context(), shopVisit(), embeds.SessionRequest{Secret: s.secret.Reveal(),
+			Visitor: visitor, Signature: signature}, limit)
 	}
 	expects := func(want string) embeds.Limit {
 		return func(_ *embed.Token, of embed.Counted) error {

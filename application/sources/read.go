@@ -152,8 +152,8 @@ func (s *Service) showSheet(
 	return sheet, accountID, nil
 }
 
-// withAccount calls read with the credential of the connection that reads a sheet, and returns the connection; with none
-// if the sheet or the workspace has none. The context of read ends when the connection is revoked.
+// withAccount calls read with the credential of the connection that reads a sheet, and returns the connection; with
+// none if the sheet or the workspace has none. The context of read ends when the connection is revoked.
 func (s *Service) withAccount(
 	ctx context.Context, by identity.Actor, location source.Location,
 	read func(context.Context, connection.Credential) error,

@@ -24,7 +24,8 @@ func (v *versionCommand) Run(p *process) error {
 	build, platform := cmp.Or(commit, recordedCommit(), "unknown"), runtime.GOOS+"/"+runtime.GOARCH
 	return p.print(v.JSON,
 		map[string]string{"version": version, "commit": build, "go": runtime.Version(), "platform": platform},
-		"%s", fmt.Sprintf("%s\ncommit    %s\ngo        %s\nplatform  %s\n", version, build, runtime.Version(), platform))
+		"%s", fmt.Sprintf("%s\ncommit    %s\ngo        %s\nplatform  %s\n", version, build, runtime.Version(),
+			platform))
 }
 
 // recordedCommit returns the commit that go build found in the repository.

@@ -283,7 +283,8 @@ func TestAThemeOfATokenIsChecked(t *testing.T) {
 	token, _ := newEmbedToken(t, settings("n", "https://a.example"))
 	bad := chat.Theme{Scheme: "dim", Light: chat.Palette{Primary: "red"}}
 	got := wrongFields(t, embed.Change(embeddable(), embedder(), nil, token, embed.Changes{Theme: &bad}))
-	if want := []string{"/theme/scheme not_allowed_value", "/theme/light/primary invalid_format"}; !slices.Equal(got, want) {
+	want := []string{"/theme/scheme not_allowed_value", "/theme/light/primary invalid_format"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

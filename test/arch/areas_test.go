@@ -17,7 +17,7 @@ var inside = map[string][]string{
 	"adapters/sqlstore": {"engine", "migrations", "db"},
 }
 
-// objectionInside returns why the package in directory from must not import target of the same adapter, or "" if it may.
+// objectionInside returns why the package in directory from must not import target of the same adapter; "" if it may.
 func objectionInside(from, target string) string {
 	adapter := strings.Join(strings.SplitN(from+"/", "/", 3)[:2], "/")
 	shared, divided := inside[adapter]

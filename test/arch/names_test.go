@@ -149,7 +149,7 @@ func namesIn(decl ast.Decl) (names []localName) {
 // looksLikeTime reports whether an expression can be a time.
 func looksLikeTime(e ast.Expr) bool {
 	text := types.ExprString(e)
-	for _, part := range []string{"time.", "now", "Now", ".At", "clock", "Clock", "func() time.Time", "UTC", "correct"} {
+	for _, part := range []string{"time.", "now", "Now", ".At", "clock", "Clock", "UTC", "correct"} {
 		if strings.Contains(text, part) {
 			return true
 		}

@@ -281,8 +281,8 @@ func TestEmbedSessions(t *testing.T) {
 			admin.do(t, "DELETE", gone.template, nil).is(t, 204)
 			unknown := &embeddedChat{manager: admin, secret: e.secret[:len(e.secret)-1] + "!"}
 			want := unknown.visit(t, fromShop, "Request-Id: same").problem(t, 401, "embed_token_invalid")
-			for name, one := range map[string]*embeddedChat{"disabled": disabled, "expired": expired, "deleted": deleted,
-				"rotated": rotated, "of a deleted template": gone} {
+			for name, one := range map[string]*embeddedChat{"disabled": disabled, "expired": expired,
+				"deleted": deleted, "rotated": rotated, "of a deleted template": gone} {
 				same(t, name, want, one.visit(t, fromShop, "Request-Id: same"))
 			}
 		})

@@ -13,13 +13,14 @@ type Conditions struct {
 	Values []any
 }
 
+// NewConditions returns conditions that begin with text, whose placeholders stand for values.
 func NewConditions(text string, values ...any) *Conditions {
 	return &Conditions{texts: []string{text}, Values: values}
 }
 
 // When adds a condition if it is wanted.
-func (c *Conditions) When(wanted bool, text string, values ...any) {
-	if wanted {
+func (c *Conditions) When(isWanted bool, text string, values ...any) {
+	if isWanted {
 		c.texts = append(c.texts, text)
 		c.Values = append(c.Values, values...)
 	}
@@ -44,6 +45,7 @@ func OneOf[T any](c *Conditions, column string, ids []T) {
 	}
 }
 
+// SQL returns the text of a WHERE clause, without the keyword.
 func (c *Conditions) SQL() string { return strings.Join(c.texts, " AND ") }
 
 // Args returns the arguments of the conditions and those that follow them.

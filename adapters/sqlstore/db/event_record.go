@@ -23,6 +23,7 @@ func (db *DB) Record(ctx context.Context, events []event.Event) error {
 	return nil
 }
 
+// RecordedColumns are the columns of an event that is recorded, in the order of its values.
 const RecordedColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
 	request_id, address, signature, revision`
 

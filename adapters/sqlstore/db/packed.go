@@ -66,6 +66,7 @@ type PackedJoin struct {
 	Index     string // of table, if SQLite should not choose another one
 }
 
+// Pack returns a row of columns and of those of joins as one text, which is read into R.
 func Pack[R any](columns []PackedColumn, joins ...PackedJoin) packed[R] {
 	p := packed[R]{Columns: ColumnList(columns)}
 	paths := reflectx.NewMapper("db").TypeMap(reflect.TypeFor[R]())

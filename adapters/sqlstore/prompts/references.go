@@ -32,7 +32,8 @@ func roleOn(user string) string {
 		WHERE m.workspace_id = p.workspace_id AND m.user_id = ` + user + ` AND m.role > 0 AND u.disabled_at = 0), 0)`
 }
 
-func RoleArgs(at time.Time) []any { return []any{db.Micros(at), db.Micros(at)} }
+// RoleArgs returns the arguments of the role that a statement reads by roleOn.
+func RoleArgs(now time.Time) []any { return []any{db.Micros(now), db.Micros(now)} }
 
 // Referred is the id of the version of the prompt template p that ref names in a reference; empty if there is none.
 func Referred(ref string) string {
