@@ -111,7 +111,7 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 			return "", nil
 		}
 		return l.db.PageFloor(ctx, n, of(`t.prompt_id = ?`, f.Prompt))
-	case indexed && (f.Status == "" && f.Visibility == "" || admin && (f.Status == "" || f.Visibility == "")):
+	case indexed && ((f.Status == "" && f.Visibility == "") || (admin && (f.Status == "" || f.Visibility == ""))):
 		return "", nil
 	case !admin:
 		members := db.NewConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)

@@ -79,8 +79,8 @@ func TestErasureKnowsEveryTableOfPeople(t *testing.T) {
 			name := table + "." + column
 			names := column == "user_id" || column == "subject" || strings.Contains(column, "email") ||
 				strings.HasSuffix(column, "_text") || column == "terms" || column == "user_name" ||
-				column == "external_id" &&
-					strings.HasPrefix(table, "scim")
+				(column == "external_id" &&
+					strings.HasPrefix(table, "scim"))
 			if names && keptOfPeople[name] == "" {
 				t.Errorf("%s may name a person: erase it", name)
 			}

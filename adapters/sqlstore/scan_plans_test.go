@@ -72,8 +72,8 @@ func TestListsReadIndexes(t *testing.T) {
 					t.Errorf("%s: %s\n%s\n%s %v", l.name, wrong, plan, s.Query, s.Args)
 				}
 			}
-			if used := strings.Join(plans, "\n"); len(plans) == 0 || db.Engine() == "sqlite" &&
-				!strings.Contains(used, l.uses) {
+			if used := strings.Join(plans, "\n"); len(plans) == 0 || (db.Engine() == "sqlite" &&
+				!strings.Contains(used, l.uses)) {
 				t.Errorf("%s: the plans do not use %s:\n%s", l.name, l.uses, used)
 			}
 		}
@@ -127,7 +127,7 @@ func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, wron
 		table, scan := strings.CutPrefix(detail, "SCAN ")
 		isTable := len(table) > 1 && !strings.HasPrefix(table, "(") && !strings.Contains(table, "CONSTANT ROW") &&
 			table != "new_events"
-		if scan && isTable || strings.Contains(detail, "AUTOMATIC") {
+		if (scan && isTable) || strings.Contains(detail, "AUTOMATIC") {
 			wrong = "a full scan"
 		}
 	}

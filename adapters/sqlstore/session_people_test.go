@@ -56,7 +56,7 @@ func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(byText.Memberships) != of.memberships || byText.User.ID != user ||
-					byText.Key.ID != opened.Key || of.key != nil && byText.Key.Networks != key.Networks {
+					byText.Key.ID != opened.Key || (of.key != nil && byText.Key.Networks != key.Networks) {
 					t.Fatalf("by text: %+v", byText)
 				}
 				const separated = "Fire\x1ffox"

@@ -59,7 +59,7 @@ func (store *DB) followingGroups(
 		for _, r := range rows {
 			_, isListed := slices.BinarySearch(listed, r.External)
 			// Only a linked account is certain to be the one that signs in.
-			if s.Linked != nil && isListed != r.IsIn || s.Linked == nil && (isListed || r.IsIn) {
+			if (s.Linked != nil && isListed != r.IsIn) || (s.Linked == nil && (isListed || r.IsIn)) {
 				following[r.Workspace] = append(following[r.Workspace], r.ID)
 				named[r.Slug] = true
 			}

@@ -55,7 +55,7 @@ func (store *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, er
 	if err != nil || !found {
 		return new(source.Tracked), err
 	}
-	if len(r.Hashes)%trackedBytes != 0 || len(r.Removed) > 0 && len(r.Removed)%removedBytes != removedHead {
+	if len(r.Hashes)%trackedBytes != 0 || (len(r.Removed) > 0 && len(r.Removed)%removedBytes != removedHead) {
 		return nil, fmt.Errorf("the hashes of %s have %d and %d bytes", id, len(r.Hashes), len(r.Removed))
 	}
 	t := &source.Tracked{Of: r.Mapped, Number: r.Number, Since: r.First,

@@ -101,7 +101,7 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 		for _, query := range without {
 			// What the owner of a chat may read of its prompt (gp) depends on the groups of that owner.
 			if strings.Contains(query, "group_people p ") || strings.Contains(query, "user_groups") ||
-				strings.Contains(query, "prompt_folder_shares") && !strings.Contains(query, "prompt_lost") {
+				(strings.Contains(query, "prompt_folder_shares") && !strings.Contains(query, "prompt_lost")) {
 				t.Errorf("a caller without groups looks for them: %s", query)
 			}
 		}

@@ -77,7 +77,7 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 			}
 			for one, reason := range want {
 				got := reasons(one)
-				if reason == "" && len(got) > 0 || reason != "" && (len(got) != 1 || got[0] != reason) {
+				if (reason == "" && len(got) > 0) || (reason != "" && (len(got) != 1 || got[0] != reason)) {
 					t.Errorf("after %v the events of %s are %v, want %q", at, one.ID, got, reason)
 				}
 			}

@@ -34,20 +34,20 @@ func (c *changes) counter(ws identity.WorkspaceID) *changeCount {
 }
 
 // Generation implements ports.Changes.
-func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, settled bool) {
+func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, isSettled bool) {
 	if db.observed.mayMiss() {
 		return 0, false
 	}
 	count, all := db.changes.counter(ws), &db.changes.all
 	// The pending count is read first: a change that is no longer pending has been counted.
-	settled = count.pending.Load() == 0 && all.pending.Load() == 0
-	return count.ended.Load() + all.ended.Load(), settled
+	isSettled = count.pending.Load() == 0 && all.pending.Load() == 0
+	return count.ended.Load() + all.ended.Load(), isSettled
 }
 
 // begin counts a change as pending until the transaction ends, however it ends.
 func (t *transaction) begin(count *changeCount) {
-	for _, begun := range t.changing {
-		if begun == count {
+	for _, start := range t.changing {
+		if start == count {
 			return
 		}
 	}

@@ -107,8 +107,8 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 		}},
 		{"the key is revoked", nil, func(t *testing.T, o owned) error {
 			_, err := o.Keys.Update(t.Context(), o.team.Member, o.key.ID,
-				func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-					return w.RevokeKey(o.team.Member, nil, k, made)
+				func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+					return w.RevokeKey(o.team.Member, nil, k, keys)
 				})
 			return err
 		}},
@@ -150,8 +150,8 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 		}},
 		{"the person gets a share of a folder", nil, func(t *testing.T, o owned) error {
 			return o.PromptFolders.Update(t.Context(), o.team.Admin, "Letters", o.team.Member.User,
-				func(f *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) error {
-					_, err := f.Share(o.team.Admin, to, had,
+				func(f *prompt.SharedFolder, recipient prompt.Recipient, had *prompt.FolderShare) error {
+					_, err := f.Share(o.team.Admin, recipient, had,
 						prompt.Grant{User: o.team.Member.User, Role: access.Editor})
 					return err
 				})
@@ -245,8 +245,8 @@ func TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces(t *testing.T) 
 			t.Fatal(err)
 		}
 		for i, ws := range in {
-			if after, settled := db.Generation(ws); after <= before[i] || !settled {
-				t.Errorf("workspace %d: generation %d, then %d, settled: %v", i, before[i], after, settled)
+			if after, isSettled := db.Generation(ws); after <= before[i] || !isSettled {
+				t.Errorf("workspace %d: generation %d, then %d, settled: %v", i, before[i], after, isSettled)
 			}
 		}
 	})

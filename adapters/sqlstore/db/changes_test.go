@@ -121,15 +121,15 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				before, settled := db.Generation(by.Workspace)
-				if !settled {
+				before, isSettled := db.Generation(by.Workspace)
+				if !isSettled {
 					t.Fatal("a change is pending before")
 				}
 				if err := tt.change(); err != nil {
 					t.Fatal(err)
 				}
-				if after, settled := db.Generation(by.Workspace); after <= before || !settled {
-					t.Errorf("generation %d, then %d, settled: %v", before, after, settled)
+				if after, isSettled := db.Generation(by.Workspace); after <= before || !isSettled {
+					t.Errorf("generation %d, then %d, settled: %v", before, after, isSettled)
 				}
 			})
 		}
@@ -138,13 +138,14 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			failed := errors.New("no")
 			err := s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
 				fixture.Version(t, tx, by, made.ID, "three")
-				if _, settled := db.Generation(by.Workspace); settled {
+				if _, isSettled := db.Generation(by.Workspace); isSettled {
 					t.Error("settled before the commit")
 				}
 				return failed
 			})
-			if after, settled := db.Generation(by.Workspace); !errors.Is(err, failed) || after <= before || !settled {
-				t.Errorf("%v, generation %d, then %d, settled: %v", err, before, after, settled)
+			if after, isSettled := db.Generation(by.Workspace); !errors.Is(err, failed) || after <= before ||
+				!isSettled {
+				t.Errorf("%v, generation %d, then %d, settled: %v", err, before, after, isSettled)
 			}
 		})
 		t.Run("but reads, and changes elsewhere, do not", func(t *testing.T) {

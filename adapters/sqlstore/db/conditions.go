@@ -27,8 +27,8 @@ func (c *Conditions) When(isWanted bool, text string, values ...any) {
 }
 
 // PageBounds adds that a column is below a position and not below a floor; either may be empty.
-func (c *Conditions) PageBounds(column, after, floor string) {
-	c.When(after != "", column+` < ?`, after)
+func (c *Conditions) PageBounds(column, cursor, floor string) {
+	c.When(cursor != "", column+` < ?`, cursor)
 	c.When(floor != "", column+` >= ?`, floor)
 }
 
@@ -49,7 +49,7 @@ func OneOf[T any](c *Conditions, column string, ids []T) {
 func (c *Conditions) SQL() string { return strings.Join(c.texts, " AND ") }
 
 // Args returns the arguments of the conditions and those that follow them.
-func (c *Conditions) Args(more ...any) []any { return append(slices.Clone(c.Values), more...) }
+func (c *Conditions) Args(others ...any) []any { return append(slices.Clone(c.Values), others...) }
 
 // LikeEscape makes s match itself in LIKE … ESCAPE '\'.
 var LikeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace

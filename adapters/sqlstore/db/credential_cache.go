@@ -27,7 +27,7 @@ const maxRemembered = 20_000
 // a key, which may happen thousands of times per second. Its users check the times at which credentials expire.
 type ttlCache[K comparable, V any] struct {
 	observed *observedChanges
-	isNewer  func(known, value V) bool // the known value stays; nil for never
+	isNewer  func(stored, value V) bool // the known value stays; nil for never
 
 	mu      sync.RWMutex
 	known   map[K]known[V]
@@ -51,7 +51,7 @@ type state struct {
 // Get returns a cached value, or reads it. If several callers need a value at the same time, the first one reads it and
 // the others wait. If that fails, or the cache is cleared meanwhile, they read it themselves.
 func (r *ttlCache[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (V, error) {
-	value, ok, now := r.Recall(key)
+	value, ok, current := r.Recall(key)
 	if ok {
 		return value, nil
 	}
@@ -62,14 +62,14 @@ func (r *ttlCache[K, V]) Get(ctx context.Context, key K, read func() (V, error))
 		case <-reading:
 		case <-ctx.Done():
 		}
-		if value, ok, now = r.Recall(key); ok {
+		if value, ok, current = r.Recall(key); ok {
 			return value, nil
 		}
 	}
-	begun := time.Now() // a read that takes long returns what was true when it began
+	start := time.Now() // a read that takes long returns what was true when it began
 	value, err := read()
 	if err == nil {
-		r.Remember(key, value, now, begun)
+		r.Remember(key, value, current, start)
 	}
 	return value, err
 }
@@ -78,7 +78,7 @@ func (r *ttlCache[K, V]) Get(ctx context.Context, key K, read func() (V, error))
 func (r *ttlCache[K, V]) begin(key K) (reading chan struct{}, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reading, there := r.reading[key]; there {
+	if reading, exists := r.reading[key]; exists {
 		return reading, false
 	}
 	if r.reading == nil {
@@ -98,37 +98,37 @@ func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
 	close(reading)
 }
 
-func (r *ttlCache[K, V]) Recall(key K) (value V, ok bool, now state) {
+func (r *ttlCache[K, V]) Recall(key K) (value V, ok bool, current state) {
 	mayMiss := false
 	if r.observed != nil {
-		now.observed, now.current = r.observed.generation("")
+		current.observed, current.current = r.observed.generation("")
 		mayMiss = r.observed.mayMiss()
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	k, ok := r.known[key]
-	now.era = r.era
+	current.era = r.era
 	if ok {
 		age := time.Since(k.read)
-		ok = !mayMiss && (age < principalsFresh || now.current && k.seen == now && age < principalsLast)
+		ok = !mayMiss && (age < principalsFresh || (current.current && k.seen == current && age < principalsLast))
 	}
-	return k.value, ok, now
+	return k.value, ok, current
 }
 
 // Remember caches a value whose read began at a time, after the state of the cache was seen.
-func (r *ttlCache[K, V]) Remember(key K, value V, seen state, begun time.Time) {
+func (r *ttlCache[K, V]) Remember(key K, value V, earlier state, start time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if seen.era != r.era {
+	if earlier.era != r.era {
 		return
 	}
-	if k, there := r.known[key]; there && r.isNewer != nil && r.isNewer(k.value, value) {
+	if k, exists := r.known[key]; exists && r.isNewer != nil && r.isNewer(k.value, value) {
 		return
 	}
 	if r.known == nil || len(r.known) >= maxRemembered {
 		r.known = map[K]known[V]{}
 	}
-	r.known[key] = known[V]{value: value, read: begun, seen: seen}
+	r.known[key] = known[V]{value: value, read: start, seen: earlier}
 }
 
 // Replace replaces the values that change returns another one for. Values are shared, so it must copy them.
@@ -136,7 +136,7 @@ func (r *ttlCache[K, V]) Replace(change func(V) (V, bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, k := range r.known {
-		if value, changed := change(k.value); changed {
+		if value, isChanged := change(k.value); isChanged {
 			k.value = value
 			r.known[key] = k
 		}

@@ -249,7 +249,7 @@ func (db *DB) ForCredentials() *DB {
 	if db.Tx != nil || db.credentials == nil {
 		return db
 	}
-	if kept := db.credentials.Stats(); kept.InUse < kept.MaxOpenConnections {
+	if stats := db.credentials.Stats(); stats.InUse < stats.MaxOpenConnections {
 		return &DB{shared: db.shared, pool: db.credentials, unwatched: true}
 	}
 	if others := db.reader.Stats(); 2*others.InUse < others.MaxOpenConnections {
@@ -324,13 +324,13 @@ func (db *DB) canUseOthers(err error) bool {
 
 // Exec runs a statement and returns how many rows it changed. Outside of a transaction, the statement is its own
 // transaction.
-func (db *DB) Exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64, err error) {
 	if db.Tx == nil {
 		err = db.InTx(ctx, func(tx *DB) error {
-			changed, err = tx.Exec(ctx, query, args...)
+			count, err = tx.Exec(ctx, query, args...)
 			return err
 		})
-		return changed, err
+		return count, err
 	}
 	s := db.statement(query)
 	db.Tx.readWidely = db.Tx.readWidely || s.readWidely
@@ -346,9 +346,9 @@ func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 	if db.Dialect.Clock == "" {
 		return time.Time{}, nil
 	}
-	var us int64
-	_, err := db.Get(ctx, &us, db.Dialect.Clock)
-	return FromMicros(us), err
+	var micros int64
+	_, err := db.Get(ctx, &micros, db.Dialect.Clock)
+	return FromMicros(micros), err
 }
 
 // Micros returns a time as both engines store it: microseconds since 1970 in UTC, 0 for none.
@@ -360,9 +360,9 @@ func Micros(t time.Time) int64 {
 }
 
 // FromMicros returns the time that micros encoded.
-func FromMicros(us int64) time.Time {
-	if us == 0 {
+func FromMicros(micros int64) time.Time {
+	if micros == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(us).UTC()
+	return time.UnixMicro(micros).UTC()
 }

@@ -43,7 +43,7 @@ func TestALookThatCanHaveMissedAChangeCountsEverythingAsChanged(t *testing.T) {
 			if after, current := e.generation(""); after-before != tt.all || current {
 				t.Errorf("%d changes of everything, want %d", after-before, tt.all)
 			}
-			if got := e.counter("wsp_1").Load() - beforeHere; got < tt.ws || tt.ws == 0 && got > 0 {
+			if got := e.counter("wsp_1").Load() - beforeHere; got < tt.ws || (tt.ws == 0 && got > 0) {
 				t.Errorf("%d changes of the workspace, want %d", got, tt.ws)
 			}
 		})

@@ -15,8 +15,8 @@ import (
 // describeOpenError returns the error that tells the operator why a database cannot be opened: first the reason, then
 // the driver's error. Neither contains the password.
 func describeOpenError(err error) error {
-	if what := openErrorReason(err); what != "" {
-		return fmt.Errorf("database: %s (%w)", what, err)
+	if reason := openErrorReason(err); reason != "" {
+		return fmt.Errorf("database: %s (%w)", reason, err)
 	}
 	return fmt.Errorf("database: %w", err)
 }

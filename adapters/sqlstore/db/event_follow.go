@@ -70,15 +70,15 @@ func (f *followers) workspaces() []identity.WorkspaceID {
 
 // TellFollowers wakes those who follow workspaces that have new events, on this node or another.
 func (db *DB) TellFollowers(ctx context.Context) error {
-	for some := range slices.Chunk(db.followers.workspaces(), 256) {
-		where := NewConditions(`TRUE`)
-		OneOf(where, `workspace_id`, some)
+	for batch := range slices.Chunk(db.followers.workspaces(), 256) {
+		conditions := NewConditions(`TRUE`)
+		OneOf(conditions, `workspace_id`, batch)
 		var ends []struct {
 			Workspace identity.WorkspaceID `db:"workspace_id"`
 			Seq       int64                `db:"seq"`
 		}
-		if err := db.List(ctx, &ends, `SELECT workspace_id, seq FROM event_chains WHERE `+where.SQL(),
-			where.Args()...); err != nil {
+		if err := db.List(ctx, &ends, `SELECT workspace_id, seq FROM event_chains WHERE `+conditions.SQL(),
+			conditions.Args()...); err != nil {
 			return err
 		}
 		for _, end := range ends {

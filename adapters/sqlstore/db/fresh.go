@@ -36,13 +36,13 @@ func (db *DB) createSQLiteSchema(ctx context.Context) error {
 //
 // It uses the first connection of the pool, because what a start does next is several times faster on a backend that
 // already knows the tables. Its statements may take as long as migrations.
-func (db *DB) createPostgresSchema(ctx context.Context, conn *sql.Conn) (created bool, err error) {
+func (db *DB) createPostgresSchema(ctx context.Context, conn *sql.Conn) (isNew bool, err error) {
 	hasSchema := func() (bool, error) {
 		var tables int
 		err := conn.QueryRowContext(ctx, db.Dialect.Migrated).Scan(&tables)
 		return tables > 0, db.WrapErr(ctx, err)
 	}
-	if there, err := hasSchema(); there || err != nil {
+	if exists, err := hasSchema(); exists || err != nil {
 		return false, err
 	}
 	// Without parameters, lib/pq sends all statements as one message, which PostgreSQL runs as one transaction. It need
@@ -52,7 +52,7 @@ SET LOCAL max_parallel_maintenance_workers = 0;
 SET LOCAL check_function_bodies = off;
 `, migrationTimeout.Milliseconds())+migrations.PostgresSchema)
 	if code := engine.PostgresCode(err); code == "42P07" || code == "23505" { // duplicate_table, unique_violation
-		if there, err := hasSchema(); there || err != nil {
+		if exists, err := hasSchema(); exists || err != nil {
 			return false, err // the migrations that are missing are applied next, under their lock
 		}
 	}

@@ -34,7 +34,7 @@ func jsonColumn(size int, v any) (driver.Value, error) {
 	return string(text), err
 }
 
-func scanJSON(column, into any) error {
+func scanJSON(column, target any) error {
 	var text []byte
 	switch c := column.(type) {
 	case string:
@@ -47,5 +47,5 @@ func scanJSON(column, into any) error {
 	if len(text) == 0 {
 		return nil
 	}
-	return json.Unmarshal(text, into)
+	return json.Unmarshal(text, target)
 }

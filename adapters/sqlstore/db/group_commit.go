@@ -78,22 +78,22 @@ func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
 
 // work runs fn as a member of the open group, or of a new one. The caller holds the slot. A panic of fn frees it.
 func (c *groupCommit) work(ctx context.Context, fn func(*sqlx.Tx) error) (g *group, err error) {
-	worked := false
+	isDone := false
 	defer func() {
-		if !worked && err == nil { // fn has panicked
+		if !isDone && err == nil { // fn has panicked
 			c.undo(ctx)
 			<-c.slot
 		}
 	}()
 	if err := c.join(ctx); err != nil {
-		worked = true
+		isDone = true
 		return nil, err
 	}
 	err = fn(c.open.tx)
 	if err == nil && c.open.members > 0 {
 		_, err = c.open.tx.ExecContext(ctx, `RELEASE member`)
 	}
-	worked = true
+	isDone = true
 	if err != nil {
 		c.undo(ctx)
 		return nil, err

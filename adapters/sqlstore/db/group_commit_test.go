@@ -122,7 +122,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 			}
 			for id, err := range results {
 				lost := slices.Contains(tt.lost, id)
-				if (err != nil) != lost || tt.failed != nil && lost && !errors.Is(err, tt.failed) ||
+				if (err != nil) != lost || (tt.failed != nil && lost && !errors.Is(err, tt.failed)) ||
 					slices.Contains(kept, id) == lost {
 					t.Errorf("%d: error %v, kept are %v", id, err, kept)
 				}

@@ -83,25 +83,25 @@ func (db *DB) HasSchema(ctx context.Context) (bool, error) {
 
 // Pending returns how many migrations a start would apply; ErrNewerSchema if a newer Atrium has changed the database.
 func (db *DB) Pending(ctx context.Context) (n int, err error) {
-	there, err := db.HasSchema(ctx)
+	exists, err := db.HasSchema(ctx)
 	if err != nil {
 		return 0, err
 	}
-	var applied int64
-	if there {
-		if _, err := db.Get(ctx, &applied,
+	var version int64
+	if exists {
+		if _, err := db.Get(ctx, &version,
 			`SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`); err != nil {
 			return 0, err
 		}
 	}
 	newest := int64(0)
 	for _, m := range db.migrations.ListSources() {
-		if newest = m.Version; newest > applied {
+		if newest = m.Version; newest > version {
 			n++
 		}
 	}
-	if applied > newest {
-		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, applied, newest)
+	if version > newest {
+		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, newest)
 	}
 	return n, nil
 }

@@ -23,15 +23,15 @@ func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err
 // DerivedSince returns the time from which data is sealed under derived keys. Until then nodes of v0.1.0 may run on
 // this database. It returns the zero time if there never was one. Idempotency uses the result from now on.
 func (db *DB) DerivedSince(ctx context.Context) (time.Time, error) {
-	var at int64
-	if _, err := db.Get(ctx, &at, `SELECT derived_at FROM keyring WHERE one = 1`); err != nil {
+	var micros int64
+	if _, err := db.Get(ctx, &micros, `SELECT derived_at FROM keyring WHERE one = 1`); err != nil {
 		return time.Time{}, err
 	}
-	since := FromMicros(at)
-	if at != 0 {
-		db.derivedSince.Store(&since)
+	start := FromMicros(micros)
+	if micros != 0 {
+		db.derivedSince.Store(&start)
 	}
-	return since, nil
+	return start, nil
 }
 
 // DerivedFrom returns the last result of DerivedSince; nil if data has always been sealed under derived keys.

@@ -34,7 +34,7 @@ func (db *DB) IsMemberStored(w *account.Workspace, m account.Member) bool {
 	if t == nil {
 		return false
 	}
-	stored, known := t.members[memberKey{w.ID, m.User}]
+	current, isKnown := t.members[memberKey{w.ID, m.User}]
 	m.Groups = 0
-	return known && reflect.DeepEqual(stored, m)
+	return isKnown && reflect.DeepEqual(current, m)
 }

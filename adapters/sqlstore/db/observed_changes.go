@@ -73,8 +73,8 @@ func (e *observedChanges) generation(ws identity.WorkspaceID) (generation uint64
 	if !e.asked.Load() { // most of the time it is set, and nothing has to be written
 		e.asked.Store(true)
 	}
-	looked := e.looked.Load() // first: a look counts what it finds before it counts as done
-	current = looked > 0 && time.Since(e.begun)-time.Duration(looked) < lookedFor
+	lookedAt := e.looked.Load() // first: a look counts what it finds before it counts as done
+	current = lookedAt > 0 && time.Since(e.begun)-time.Duration(lookedAt) < lookedFor
 	generation = e.all.Load()
 	if ws != "" {
 		generation += e.counter(ws).Load()
@@ -126,7 +126,7 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	if db.connector == nil && !e.asked.Swap(false) {
 		return nil
 	}
-	began, from := time.Since(e.begun), e.last.Horizon
+	age, from := time.Since(e.begun), e.last.Horizon
 	if e.last.Server == "" {
 		from = math.MaxInt64
 	}
@@ -134,8 +134,8 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	if !e.ended.IsZero() && e.ended.Before(earlier) {
 		earlier = e.ended
 	}
-	since, until := Micros(earlier), Micros(now)
-	query, args := lookAtTime, []any{since, until, since, until}
+	start, end := Micros(earlier), Micros(now)
+	query, args := lookAtTime, []any{start, end, start, end}
 	if db.connector != nil {
 		query, args = lookAtChanges, append([]any{from, maxLooked + 1}, args...)
 	}
@@ -145,20 +145,20 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	}
 	e.ended = now
 	e.count(&found)
-	e.looked.Store(max(int64(began), 1))
+	e.looked.Store(max(int64(age), 1))
 	return db.removeChanges(ctx)
 }
 
 // count counts what a look found. The caller holds e.mu.
 func (e *observedChanges) count(found *look) {
-	changed := fields(found.Changed)
-	between := time.Duration(found.Clock-e.last.Clock) * time.Microsecond
-	if found.Server != e.last.Server || found.Horizon < e.last.Horizon || between < 0 || between > changesMissed ||
-		len(changed) > maxLooked {
+	names := fields(found.Changed)
+	gap := time.Duration(found.Clock-e.last.Clock) * time.Microsecond
+	if found.Server != e.last.Server || found.Horizon < e.last.Horizon || gap < 0 || gap > changesMissed ||
+		len(names) > maxLooked {
 		e.changed("")
 	}
 	seen := map[int64]bool{}
-	for _, one := range changed {
+	for _, one := range names {
 		number, ws, _ := strings.Cut(one, " ")
 		xid, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || !e.seen[xid] { // all rows of a transaction appear at once
@@ -169,7 +169,7 @@ func (e *observedChanges) count(found *look) {
 	for _, ws := range fields(found.Ended) {
 		e.changed(identity.WorkspaceID(ws))
 	}
-	if len(changed) > 0 {
+	if len(names) > 0 {
 		e.removals = 2
 	}
 	e.last, e.seen = *found, seen

@@ -48,9 +48,9 @@ func newLooker(t *testing.T) *looker {
 }
 
 // look looks for changes at a time, and returns the generation of a workspace.
-func (l *looker) look(t *testing.T, at time.Time) uint64 {
+func (l *looker) look(t *testing.T, now time.Time) uint64 {
 	t.Helper()
-	if err := l.here.LookForChanges(t.Context(), at); err != nil {
+	if err := l.here.LookForChanges(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	generation, _ := l.here.ObservedGeneration(l.team.Workspace.ID)

@@ -37,7 +37,7 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 		followers: newFollowers()}
 	s.Principals.observed, s.SignIns.observed, s.Sessions.observed = s.observed, s.observed, s.observed
 	// If a person signs in twice at the same time, the cache keeps the sign-in with the newer token.
-	s.SignIns.isNewer = func(known, p *account.Person) bool { return known.IssuedAt.After(p.IssuedAt) }
+	s.SignIns.isNewer = func(stored, p *account.Person) bool { return stored.IssuedAt.After(p.IssuedAt) }
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
 		if err = makeFile(path); err == nil {
@@ -51,15 +51,15 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	}
 	s.checkDisk = c.CheckDisk
 	db := &DB{shared: s}
-	created := false
+	isNew := false
 	err = db.checkSessions(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
-		created, err = db.createPostgresSchema(ctx, conn)
+		isNew, err = db.createPostgresSchema(ctx, conn)
 		return err
 	})
 	if err == nil {
 		db.migrations, err = db.migrator(db.writer.DB)
 	}
-	if err == nil && !created { // what was created has every migration
+	if err == nil && !isNew { // what was created has every migration
 		err = db.migrate(ctx, c, pool)
 	}
 	if err == nil {
@@ -78,9 +78,9 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 	if synchronous == "" {
 		synchronous = "full"
 	}
-	source := func(more string) driver.Connector {
+	source := func(options string) driver.Connector {
 		return engine.Prepare(engine.SQLiteSource("file:" + (&url.URL{Path: path}).EscapedPath() +
-			"?_txlock=immediate&_pragma=busy_timeout(5000)" + more + "&_pragma=foreign_keys(1)" +
+			"?_txlock=immediate&_pragma=busy_timeout(5000)" + options + "&_pragma=foreign_keys(1)" +
 			"&_pragma=journal_mode(wal)&_pragma=synchronous(" + synchronous + ")&_pragma=temp_store(memory)"))
 	}
 	readers := func(n int) *sqlx.DB {
@@ -112,18 +112,18 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 		return err
 	}
 	pool := func(n int, wait time.Duration) (*sqlx.DB, *engine.PoolConnector) {
-		pooled := engine.NewPoolConnector(connector, n, wait)
-		db := open(engine.PrepareRepeated(pooled))
-		pooled.Limit(db)
+		pool := engine.NewPoolConnector(connector, n, wait)
+		db := open(engine.PrepareRepeated(pool))
+		pool.Limit(db)
 		db.SetConnMaxIdleTime(5 * time.Minute)
 		db.SetConnMaxLifetime(maxConnAge)
-		return sqlx.NewDb(db, "postgres"), pooled
+		return sqlx.NewDb(db, "postgres"), pool
 	}
-	kept := keptForCredentials(c.MaxConns)
-	s.writer, s.connector = pool(c.MaxConns-kept, firstConnectionWait)
+	reserve := keptForCredentials(c.MaxConns)
+	s.writer, s.connector = pool(c.MaxConns-reserve, firstConnectionWait)
 	s.reader = s.writer
-	if kept > 0 {
-		s.credentials, _ = pool(kept, 0) // without a wait: the look-up then uses the other connections
+	if reserve > 0 {
+		s.credentials, _ = pool(reserve, 0) // without a wait: the look-up then uses the other connections
 	}
 	return nil
 }
@@ -136,11 +136,11 @@ const firstConnectionWait = 2 * time.Second
 
 // checkSessions returns engine.ErrPooledByTransaction if connections to PostgreSQL do not keep their backend. It calls
 // meanwhile, unless it is nil, with the first of them while another one is opened.
-func (db *DB) checkSessions(ctx context.Context, meanwhile func(context.Context, *sql.Conn) error) error {
+func (db *DB) checkSessions(ctx context.Context, duringWait func(context.Context, *sql.Conn) error) error {
 	if db.connector == nil {
 		return nil
 	}
-	return db.connector.CheckSessions(ctx, meanwhile)
+	return db.connector.CheckSessions(ctx, duringWait)
 }
 
 // keptForCredentials returns how many of maxConns connections are reserved for looking up credentials: a fifth, at most
@@ -165,7 +165,7 @@ const migrationTimeout = time.Hour
 func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := db.applyMissing(ctx, c, open)
-		if errors.Is(err, ErrNewerSchema) || db.Dialect.Name != engine.SQLite.Name && !db.Dialect.Retry(err) {
+		if errors.Is(err, ErrNewerSchema) || (db.Dialect.Name != engine.SQLite.Name && !db.Dialect.Retry(err)) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
@@ -209,7 +209,7 @@ func (db *DB) apply(ctx context.Context, c Config, open OpenPool) error {
 	return err
 }
 
-func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
+func (db *DB) migrator(conn *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations.Files, db.Dialect.Name)
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(db.Dialect.Goose, on, files, options...)
+	return goose.NewProvider(db.Dialect.Goose, conn, files, options...)
 }
 
 // versions returns the newest migration that this binary has, and the newest that was applied to the database; 0 if
@@ -230,7 +230,7 @@ func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
 func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	sources := db.migrations.ListSources()
 	ours = sources[len(sources)-1].Version
-	if there, err := db.HasSchema(ctx); !there || err != nil {
+	if exists, err := db.HasSchema(ctx); !exists || err != nil {
 		return ours, 0, err
 	}
 	_, err = db.Get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`)

@@ -73,19 +73,19 @@ func Pack[R any](columns []PackedColumn, joins ...PackedJoin) packed[R] {
 	expressions := p.add(paths, columns)
 	flat := slices.Clone(expressions)
 	for _, j := range joins {
-		joined, kind, indexed := j.Columns, ` JOIN `, ``
+		columns, kind, hint := j.Columns, ` JOIN `, ``
 		missing := strings.Repeat(separator, len(paths.Index)) // more than any row has
 		if j.IsLeft {
-			joined, missing = zeroed(paths, joined)
+			columns, missing = zeroed(paths, columns)
 			kind = ` LEFT JOIN `
 		}
-		p.Columns += `, ` + ColumnList(joined)
+		p.Columns += `, ` + ColumnList(columns)
 		if j.Index != "" {
-			indexed = ` INDEXED BY ` + j.Index
+			hint = ` INDEXED BY ` + j.Index
 		}
 		p.Joins += kind + j.Table + ` ON ` + j.On
-		p.sqliteJoins += kind + j.Table + indexed + ` ON ` + j.On
-		for _, c := range joined {
+		p.sqliteJoins += kind + j.Table + hint + ` ON ` + j.On
+		for _, c := range columns {
 			flat = append(flat, c.Expression)
 		}
 		expressions = append(expressions, `COALESCE((SELECT `+joinedText(p.add(paths, j.Columns))+
@@ -100,12 +100,12 @@ func (p *packed[R]) add(paths *reflectx.StructMap, columns []PackedColumn) []str
 	expressions := make([]string, len(columns))
 	for i, c := range columns {
 		field := paths.GetByPath(c.Path)
-		added := packedField{index: field.Index}
-		added.scans = reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]())
+		packing := packedField{index: field.Index}
+		packing.scans = reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]())
 		if n := len(p.fields); n > 0 {
-			added.isIn = slices.Equal(p.fields[n-1].parent(), added.parent())
+			packing.isIn = slices.Equal(p.fields[n-1].parent(), packing.parent())
 		}
-		p.fields = append(p.fields, added)
+		p.fields = append(p.fields, packing)
 		expressions[i] = c.Expression
 	}
 	return expressions
@@ -143,18 +143,18 @@ func (t engineText) statement(d engine.Dialect) string {
 }
 
 // selected returns the statement that selects the text of the rows which a condition finds.
-func (p *packed[R]) selected(from, where string) engineText {
+func (p *packed[R]) selected(from, condition string) engineText {
 	return engineText{
-		postgres: `SELECT ` + p.Text + from + where, sqlite: `SELECT ` + p.joined + from + p.sqliteJoins + where,
+		postgres: `SELECT ` + p.Text + from + condition, sqlite: `SELECT ` + p.joined + from + p.sqliteJoins + condition,
 	}
 }
 
 // Unpack reads a row from its text. It reports whether it could: if a column contains the separator, it cannot.
-func (p *packed[R]) Unpack(text string, into *R) bool {
+func (p *packed[R]) Unpack(text string, target *R) bool {
 	if strings.Count(text, separator) != len(p.fields)-1 {
 		return false
 	}
-	row := reflect.ValueOf(into).Elem()
+	row := reflect.ValueOf(target).Elem()
 	var parent reflect.Value
 	for i := range p.fields {
 		f := &p.fields[i]
@@ -204,9 +204,9 @@ type PackedQuery[R any] struct {
 }
 
 // NewPackedQuery returns a statement for the row that a condition finds. Only the condition can have arguments.
-func NewPackedQuery[R any](columns []PackedColumn, from, where string, joins ...PackedJoin) PackedQuery[R] {
+func NewPackedQuery[R any](columns []PackedColumn, from, condition string, joins ...PackedJoin) PackedQuery[R] {
 	p := Pack[R](columns, joins...)
-	return PackedQuery[R]{p, p.selected(from, where), `SELECT ` + p.Columns + from + p.Joins + where}
+	return PackedQuery[R]{p, p.selected(from, condition), `SELECT ` + p.Columns + from + p.Joins + condition}
 }
 
 // Statement returns the statement that reads the row as a text.

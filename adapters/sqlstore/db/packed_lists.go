@@ -27,12 +27,12 @@ var errPacked = errors.New("a packed row is not as expected")
 // NewPackedList returns the packing of rows with the columns that the tags of Row name, without some. The columns must
 // not be null, and hold texts, integers or booleans; a Row has a text as a string or as bytes. The rows keep the packed
 // text in memory, so they must not outlive a request.
-func NewPackedList[Row any](without ...string) *PackedList[Row] {
+func NewPackedList[Row any](excluded ...string) *PackedList[Row] {
 	p := &PackedList[Row]{}
 	var columns []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Row]()) {
 		name := f.Tag.Get("db")
-		if name == "" || slices.Contains(without, name) {
+		if name == "" || slices.Contains(excluded, name) {
 			continue
 		}
 		switch f.Type.Kind() {
@@ -86,22 +86,22 @@ func (p *PackedList[Row]) Unpack(text string) ([]Row, error) {
 }
 
 // unpack reads the value at the beginning of text, and returns what follows it.
-func (f packedField) unpack(into reflect.Value, text string) (rest string, isValid bool) {
-	if into.Kind() != reflect.String && into.Kind() != reflect.Slice {
+func (f packedField) unpack(field reflect.Value, text string) (rest string, isValid bool) {
+	if field.Kind() != reflect.String && field.Kind() != reflect.Slice {
 		value, rest, _ := strings.Cut(text, " ")
-		return rest, f.set(into, value)
+		return rest, f.set(field, value)
 	}
-	size, after, _ := strings.Cut(text, ":")
+	size, tail, _ := strings.Cut(text, ":")
 	n, err := strconv.Atoi(size)
 	switch {
-	case err != nil || n < 0 || n > len(after):
+	case err != nil || n < 0 || n > len(tail):
 		return "", false
-	case into.Kind() == reflect.Slice:
-		into.SetBytes([]byte(after[:n]))
+	case field.Kind() == reflect.Slice:
+		field.SetBytes([]byte(tail[:n]))
 	default:
-		into.SetString(after[:n])
+		field.SetString(tail[:n])
 	}
-	return after[n:], true
+	return tail[n:], true
 }
 
 // TextList reads a JSON array of texts, as encoding/json writes it; nil if it is empty. Texts without escapes are parts
@@ -110,11 +110,11 @@ func TextList(array string) (list []string, err error) {
 	if array == "" || array == "[]" || array == "null" {
 		return nil, nil
 	}
-	quoted, isArray := strings.CutPrefix(array, `["`)
-	quoted, isClosed := strings.CutSuffix(quoted, `"]`)
-	if !isArray || !isClosed || strings.Contains(quoted, `\`) ||
-		strings.Count(quoted, `"`) != 2*strings.Count(quoted, `","`) {
+	tail, isArray := strings.CutPrefix(array, `["`)
+	tail, isClosed := strings.CutSuffix(tail, `"]`)
+	if !isArray || !isClosed || strings.Contains(tail, `\`) ||
+		strings.Count(tail, `"`) != 2*strings.Count(tail, `","`) {
 		return list, json.Unmarshal([]byte(array), &list)
 	}
-	return strings.Split(quoted, `","`), nil
+	return strings.Split(tail, `","`), nil
 }

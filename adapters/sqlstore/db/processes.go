@@ -44,12 +44,12 @@ type dataVersion struct {
 // isCurrent reports whether every commit of another process that is older than lookValidFor has been counted as a
 // change.
 func (o *otherProcesses) isCurrent() bool {
-	now := time.Since(o.begun)
-	if due := o.due.Load(); int64(now) >= due && o.due.CompareAndSwap(due, int64(now+lookEvery)) {
+	elapsed := time.Since(o.begun)
+	if due := o.due.Load(); int64(elapsed) >= due && o.due.CompareAndSwap(due, int64(elapsed+lookEvery)) {
 		o.lookOrLeave()
 	}
 	lookedAt := o.lookedAt.Load()
-	return lookedAt > 0 && now-time.Duration(lookedAt) < lookValidFor
+	return lookedAt > 0 && elapsed-time.Duration(lookedAt) < lookValidFor
 }
 
 // lookOrLeave looks, if the connection is not in use. Otherwise the transactions that use it do so at their end.
@@ -76,18 +76,18 @@ func (o *otherProcesses) look() {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	began := time.Since(o.begun)
+	elapsed := time.Since(o.begun)
 	var version int64
 	// Not by ctx: SQLite gives up a connection of which a statement was interrupted.
 	if err := conn.QueryRowContext(context.WithoutCancel(ctx), `PRAGMA data_version`).Scan(&version); err != nil {
 		return
 	}
-	now := dataVersion{o.connected.Load(), version}
-	if now != o.last {
+	current := dataVersion{o.connected.Load(), version}
+	if current != o.last {
 		o.changed()
 	}
-	o.last = now
-	o.lookedAt.Store(max(int64(began), 1))
+	o.last = current
+	o.lookedAt.Store(max(int64(elapsed), 1))
 }
 
 // countedConnector counts connections.

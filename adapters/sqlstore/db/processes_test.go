@@ -50,8 +50,8 @@ func newProcesses(t *testing.T) *processes {
 func (p *processes) generation(t *testing.T) uint64 {
 	t.Helper()
 	core.LookAtOthers(p.here.DB)
-	n, settled := p.here.Generation(p.team.Workspace.ID)
-	if !settled {
+	n, isSettled := p.here.Generation(p.team.Workspace.ID)
+	if !isSettled {
 		t.Fatal("a look did not find out what other processes have written")
 	}
 	return n
@@ -88,8 +88,8 @@ func TestWhatAnotherProcessWritesToSQLiteIsNoticed(t *testing.T) {
 		t.Errorf("%d statements after a change by another process, want %d", n, all)
 	}
 	if _, err := p.Keys.Update(t.Context(), p.team.Member, p.key.ID,
-		func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-			return w.RevokeKey(p.team.Member, nil, k, made)
+		func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+			return w.RevokeKey(p.team.Member, nil, k, keys)
 		}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAReadWhileTheWriterIsInUseDoesNotTrustMemory(t *testing.T) {
 	err := core.InTx(t.Context(), p.here.DB, func(*core.DB) error {
 		core.LookAtOthers(p.here.DB)
 		p.sent.Take()
-		if _, settled := p.here.Generation(p.team.Workspace.ID); settled {
+		if _, isSettled := p.here.Generation(p.team.Workspace.ID); isSettled {
 			t.Error("settled, although this process cannot know what others have written")
 		}
 		p.credentials.read(t, p.here.Stores())
@@ -154,8 +154,8 @@ func TestAReadWhileTheWriterIsInUseDoesNotTrustMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	core.PostponeLook(p.here.DB, proof.Patience) // no read looks, so the transaction must have done so
-	if after, settled := p.here.Generation(p.team.Workspace.ID); after <= before || !settled {
-		t.Errorf("generation %d, then %d, settled: %v", before, after, settled)
+	if after, isSettled := p.here.Generation(p.team.Workspace.ID); after <= before || !isSettled {
+		t.Errorf("generation %d, then %d, settled: %v", before, after, isSettled)
 	}
 }
 
@@ -216,9 +216,9 @@ func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {
 		ends := time.Now().Add(time.Hour).UTC()
 		fixture.Share(t, s, team.Member, fixture.Template(t, s, team.Member, prompt.Draft{}).ID,
 			prompt.Grant{User: team.Peer.User, Role: access.Viewer, ExpiresAt: ends})
-		look := func(at time.Time) uint64 {
+		look := func(now time.Time) uint64 {
 			db.ObservedGeneration(team.Workspace.ID) // someone reads
-			if err := db.LookForChanges(t.Context(), at); err != nil {
+			if err := db.LookForChanges(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
 			n, _ := db.ObservedGeneration(team.Workspace.ID)

@@ -63,8 +63,8 @@ func (c *contents) Remember(key ContentKey, v *prompt.Version, size int, now tim
 // add starts a new generation when the young one fills half of the memory or is contentsFresh old, and drops the old
 // one.
 func (c *contents) add(key ContentKey, entry content, now time.Time) {
-	expired := now.Sub(c.begun).Abs() >= contentsFresh // the clock may have been set back
-	if c.young == nil || expired || c.size+entry.size > maxContents/2 {
+	isExpired := now.Sub(c.begun).Abs() >= contentsFresh // the clock may have been set back
+	if c.young == nil || isExpired || c.size+entry.size > maxContents/2 {
 		c.aged, c.young, c.size, c.begun = c.young, map[ContentKey]content{}, 0, now
 	}
 	c.young[key] = entry

@@ -62,15 +62,15 @@ func (db *DB) ReleaseSpace(ctx context.Context) error {
 	if db.Dialect.Name != engine.SQLite.Name {
 		return nil
 	}
-	for before := int64(-1); ; {
+	for previous := int64(-1); ; {
 		var free int64
 		if _, err := db.Get(ctx, &free, `SELECT freelist_count FROM pragma_freelist_count()`); err != nil {
 			return err
 		}
-		if free <= pagesKept || free == before { // it is not releasable, or was filled again meanwhile
+		if free <= pagesKept || free == previous { // it is not releasable, or was filled again meanwhile
 			return nil
 		}
-		before = free
+		previous = free
 		if err := db.releasePages(ctx); err != nil {
 			return err
 		}

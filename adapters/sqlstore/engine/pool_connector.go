@@ -80,14 +80,14 @@ func IsFull(err error) bool { return PostgresCode(err) == tooManyConnections }
 
 // connect opens a connection that is not counted.
 func (p *PoolConnector) connect(ctx context.Context) (*postgresConn, error) {
-	opened, err := p.Connector.Connect(ctx)
+	raw, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	conn, ok := opened.(*postgresConn)
+	conn, ok := raw.(*postgresConn)
 	if !ok {
-		_ = opened.Close()
-		return nil, fmt.Errorf("sqlstore: a connection of the kind %T cannot be counted", opened)
+		_ = raw.Close()
+		return nil, fmt.Errorf("sqlstore: a connection of the kind %T cannot be counted", raw)
 	}
 	return conn, nil
 }

@@ -37,12 +37,12 @@ func TestAPoolWithoutConnectionsTriesToGetItsFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				begun := time.Now()
+				start := time.Now()
 				_, err := NewPoolConnector(&refusing{tt.refused}, 10, tt.wait).Connect(t.Context())
-				if IsFull(err) != tt.full || !tt.full && err != nil {
+				if IsFull(err) != tt.full || (!tt.full && err != nil) {
 					t.Errorf("error = %v", err)
 				}
-				if took := time.Since(begun); took > tt.wait+firstPause {
+				if took := time.Since(start); took > tt.wait+firstPause {
 					t.Errorf("it took %s", took)
 				}
 			})

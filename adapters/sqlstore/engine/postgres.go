@@ -60,7 +60,7 @@ func (e *connectError) Unwrap() error { return e.error }
 // application_name is atrium. Errors never quote the URL, which may hold a password.
 func NewPostgres(rawURL string, statementTimeout time.Duration) (driver.Connector, error) {
 	u, err := url.Parse(rawURL)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
 		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode special " +
 			"characters in a user name or password")
 	}
@@ -101,23 +101,23 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	dialer := &dialer{timeout: c.config.ConnectTimeout, budget: c.budget}
 	connector.Dialer(dialer)
-	opened, err := connector.Connect(ctx)
+	raw, err := connector.Connect(ctx)
 	if err != nil {
 		return nil, &connectError{err}
 	}
-	conn, ok := opened.(pqConn)
+	conn, ok := raw.(pqConn)
 	if !ok {
-		_ = opened.Close()
-		return nil, fmt.Errorf("sqlstore: lib/pq's connection (%T) has lost methods that we rely on", opened)
+		_ = raw.Close()
+		return nil, fmt.Errorf("sqlstore: lib/pq's connection (%T) has lost methods that we rely on", raw)
 	}
 	dialer.connected = true
-	guarded := &postgresConn{pqConn: conn, line: dialer.line, limit: c.limit}
-	if err := guarded.begin(ctx, c.statementTimeout); err != nil {
-		_ = guarded.Close()
+	guard := &postgresConn{pqConn: conn, line: dialer.line, limit: c.limit}
+	if err := guard.begin(ctx, c.statementTimeout); err != nil {
+		_ = guard.Close()
 		return nil, err
 	}
 	dialer.line.ends = time.Time{}
-	return guarded, nil
+	return guard, nil
 }
 
 // dialer dials for one connection, and for the requests that cancel its operations.
@@ -291,15 +291,15 @@ func (c *postgresConn) ExecContext(ctx context.Context, query string, args []dri
 // PrepareContext implements driver.ConnPrepareContext.
 func (c *postgresConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.arm(ctx)
-	prepared, err := c.pqConn.PrepareContext(ctx, query)
+	statement, err := c.pqConn.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, c.examine(err)
 	}
-	stmt, ok := prepared.(pqStmt)
+	stmt, ok := statement.(pqStmt)
 	if !ok { // of COPY, which we do not use: it would have no deadline
 		c.line.abandon()
-		_ = prepared.Close()
-		return nil, fmt.Errorf("sqlstore: a statement of this kind (%T) cannot be prepared", prepared)
+		_ = statement.Close()
+		return nil, fmt.Errorf("sqlstore: a statement of this kind (%T) cannot be prepared", statement)
 	}
 	return &postgresStmt{pqStmt: stmt, conn: c}, nil
 }

@@ -22,12 +22,12 @@ const unlimited = time.Hour
 // ends calls op, which must fail no earlier than least from now. In make prove it must fail before most.
 func ends(t *testing.T, least, most time.Duration, op func() error) {
 	t.Helper()
-	begun := time.Now()
+	start := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- op() }()
 	select {
 	case err := <-done:
-		took := time.Since(begun)
+		took := time.Since(start)
 		if err == nil || took < least {
 			t.Fatalf("it ended after %v with %v; want an error after %v", took, err, least)
 		}

@@ -61,9 +61,9 @@ func TestPostgresConnections(t *testing.T) {
 	}
 
 	t.Run("every kind of value comes back", func(t *testing.T) {
-		at := time.Date(2026, 2, 3, 4, 5, 6, 789000, time.UTC)
+		now := time.Date(2026, 2, 3, 4, 5, 6, 789000, time.UTC)
 		if _, err := db.ExecContext(ctx, `INSERT INTO things VALUES ($1, $2, $3, $4), ($5, NULL, NULL, NULL)`, 1,
-			"näme", []byte{0, 1, 255}, at, 2); err != nil {
+			"näme", []byte{0, 1, 255}, now, 2); err != nil {
 			t.Fatal(err)
 		}
 		var name sql.NullString
@@ -73,7 +73,7 @@ func TestPostgresConnections(t *testing.T) {
 			&got); err != nil {
 			t.Fatal(err)
 		}
-		if name.String != "näme" || string(body) != "\x00\x01\xff" || !got.Equal(at) {
+		if name.String != "näme" || string(body) != "\x00\x01\xff" || !got.Equal(now) {
 			t.Fatalf("got %v, %v, %v", name, body, got)
 		}
 		if scan[sql.NullString](t, db.QueryRowContext(ctx, `SELECT name FROM things WHERE id = 2`)).Valid {

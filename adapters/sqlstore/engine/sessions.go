@@ -28,33 +28,33 @@ var ErrStandby = errors.New("the server is a standby (pg_is_in_recovery)")
 // While the second connection is opened, meanwhile uses the first one, of which it is not known yet whether it keeps
 // its backend; nil does nothing.
 func (p *PoolConnector) CheckSessions(
-	ctx context.Context, meanwhile func(context.Context, *sql.Conn) error,
+	ctx context.Context, duringWait func(context.Context, *sql.Conn) error,
 ) (err error) {
 	first, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
-	kept, err := p.keep(ctx, first)
+	conn, err := p.keep(ctx, first)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = kept.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes it
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes it
 		}
-		_ = kept.Close() // it is idle then
+		_ = conn.Close() // it is idle then
 	}()
 	var second *postgresConn
-	opened := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		conn, err := p.connect(ctx)
 		second = conn
-		opened <- err
+		result <- err
 	}()
-	if meanwhile != nil {
-		err = meanwhile(ctx, kept)
+	if duringWait != nil {
+		err = duringWait(ctx, conn)
 	}
-	if err = cmp.Or(err, <-opened); err == nil {
+	if err = cmp.Or(err, <-result); err == nil {
 		err = compareBackends(ctx, first, second)
 	}
 	if second == nil {
@@ -74,7 +74,7 @@ func (p *PoolConnector) CheckSessions(
 // keep gives an open connection to the pool, and returns it as one that is in use.
 func (p *PoolConnector) keep(ctx context.Context, conn *postgresConn) (*sql.Conn, error) {
 	p.opened <- conn
-	kept, err := p.pool.Load().Conn(ctx)
+	pooled, err := p.pool.Load().Conn(ctx)
 	if err != nil {
 		select {
 		case conn := <-p.opened:
@@ -82,7 +82,7 @@ func (p *PoolConnector) keep(ctx context.Context, conn *postgresConn) (*sql.Conn
 		default: // the pool has closed it
 		}
 	}
-	return kept, err
+	return pooled, err
 }
 
 // compareBackends returns ErrPooledByTransaction if a and b share a backend, or if one of them changes its backend.

@@ -126,11 +126,11 @@ func TestAFailedCheckLeavesNoConnectionOpen(t *testing.T) {
 type changing struct{ driver.Connector }
 
 func (c *changing) Connect(ctx context.Context) (driver.Conn, error) {
-	opened, err := c.Connector.Connect(ctx)
+	conn, err := c.Connector.Connect(ctx)
 	if err == nil {
-		opened.(*postgresConn).backend = -opened.(*postgresConn).backend
+		conn.(*postgresConn).backend = -conn.(*postgresConn).backend
 	}
-	return opened, err
+	return conn, err
 }
 
 // untilAlone waits until the database has no other connection.

@@ -90,24 +90,24 @@ func (c *preparingConn) isFirst(query string) bool {
 	if !c.repeated {
 		return false
 	}
-	_, used := c.statements[query]
-	if !used {
+	_, isUsed := c.statements[query]
+	if !isUsed {
 		c.statements[query] = nil
 	}
-	return !used
+	return !isUsed
 }
 
 func (c *preparingConn) statement(ctx context.Context, query string) (fullStmt, error) {
 	if s := c.statements[query]; s != nil {
 		return s, nil
 	}
-	prepared, err := c.PrepareContext(ctx, query)
+	statement, err := c.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	s, ok := prepared.(fullStmt)
+	s, ok := statement.(fullStmt)
 	if !ok {
-		return nil, errors.Join(errDriver, prepared.Close())
+		return nil, errors.Join(errDriver, statement.Close())
 	}
 	c.statements[query] = s
 	return s, nil

@@ -13,7 +13,7 @@ func PrimaryURL(raw string) string {
 		return raw
 	}
 	query := u.Query()
-	if wanted := query.Get("target_session_attrs"); wanted == "" || wanted == "any" {
+	if attrs := query.Get("target_session_attrs"); attrs == "" || attrs == "any" {
 		query.Set("target_session_attrs", "primary")
 	}
 	u.RawQuery = query.Encode()
@@ -29,8 +29,8 @@ func NormalURL(raw string) string {
 	}
 	var hosts, ports []string
 	for address := range strings.SplitSeq(u.Host, ",") {
-		host, port, given := strings.Cut(address, ":")
-		if !given {
+		host, port, isSet := strings.Cut(address, ":")
+		if !isSet {
 			port = "5432"
 		}
 		hosts, ports = append(hosts, host), append(ports, port)

@@ -17,11 +17,11 @@ func encodeDetails(d *payment.Details) (string, error) {
 }
 
 // customerDetails returns the stored form of the billing details of c.
-func customerDetails(c *payment.Customer) (entered, given string, err error) {
-	var wrong, none error
+func customerDetails(c *payment.Customer) (current, synced string, err error) {
+	var problem, empty error
 	if !c.Entered.Matches(&payment.Details{}) {
-		entered, wrong = encodeDetails(&c.Entered)
+		current, problem = encodeDetails(&c.Entered)
 	}
-	given, none = encodeDetails(c.Given)
-	return entered, given, errors.Join(wrong, none)
+	synced, empty = encodeDetails(c.Given)
+	return current, synced, errors.Join(problem, empty)
 }

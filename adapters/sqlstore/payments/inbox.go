@@ -55,13 +55,13 @@ func paymentEvents(rows []paymentEventRow) []payment.Event {
 
 // Put implements ports.Inbox.
 func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *payment.Event) (bool, error) {
-	stored, err := s.db.Exec(ctx, `
+	count, err := s.db.Exec(ctx, `
 		INSERT INTO payment_events (org_id, account, id, gateway, type, customer, workspace_id, state, attempts,
 		failure, created_at, received_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, account, id) DO NOTHING`,
 		org, e.Account, e.ID, e.Gateway, e.Type, e.Customer, e.Workspace, e.State, e.Attempts, e.Failure,
 		db.Micros(e.CreatedAt), db.Micros(e.ReceivedAt), db.Micros(e.EndedAt))
-	return stored == 1, err
+	return count == 1, err
 }
 
 // Waiting implements ports.Inbox.
@@ -93,17 +93,17 @@ func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...payment.
 // List implements ports.Inbox.
 func (s *Inbox) List(ctx context.Context, org identity.OrgID, state payment.EventState,
 	q page.Query) (page.Of[payment.Event], error) {
-	where := db.NewConditions(`t.org_id = ?`, org)
-	where.When(state != "", `t.state = ?`, state)
-	if at, which, ok := cutPosition(q.After); ok {
-		account, id, _ := strings.Cut(which, " ")
-		where.When(true, `t.received_at <= ?`, at) // which an index serves, unlike what follows
-		where.When(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
-			at, at, account, account, id)
+	conditions := db.NewConditions(`t.org_id = ?`, org)
+	conditions.When(state != "", `t.state = ?`, state)
+	if micros, key, ok := cutPosition(q.After); ok {
+		account, id, _ := strings.Cut(key, " ")
+		conditions.When(true, `t.received_at <= ?`, micros) // which an index serves, unlike what follows
+		conditions.When(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
+			micros, micros, account, account, id)
 	}
 	var rows []paymentEventRow
-	err := s.db.List(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.SQL()+
-		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.Args(q.Limit+1)...)
+	err := s.db.List(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+conditions.SQL()+
+		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
 	return page.Cut(paymentEvents(rows), q.Limit,
 		func(e payment.Event) string { return position(db.Micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
 }
@@ -121,7 +121,7 @@ func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string)
 }
 
 // Backlog implements ports.Inbox.
-func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead int, since time.Time, err error) {
+func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (pending, dead int, start time.Time, err error) {
 	var row struct {
 		Waiting int   `db:"waiting"`
 		Dead    int   `db:"dead"`
@@ -163,15 +163,15 @@ func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id stri
 			tx.Dialect.Lock, org, id); err != nil {
 			return err
 		}
-		changed, err := change(orNil(book))
+		updated, err := change(orNil(book))
 		if err != nil {
 			return err
 		}
 		tx.DeclareWideChange() // the clock of the book can move, for any workspace
 		switch {
-		case changed != nil:
+		case updated != nil:
 			_, err = tx.Exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`,
-				string(changed), org, id)
+				string(updated), org, id)
 		case book == "":
 			_, err = tx.Exec(ctx, `DELETE FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
 		}
@@ -187,9 +187,9 @@ func orNil(book string) []byte {
 }
 
 // List implements ports.SandboxAccounts.
-func (s *SandboxAccounts) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
+func (s *SandboxAccounts) List(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error) {
 	var ids []string
 	err := s.db.List(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`,
-		org, after, n)
+		org, cursor, n)
 	return ids, err
 }

@@ -18,13 +18,13 @@ var _ ports.Meters = (*Meters)(nil)
 // Add implements ports.Meters.
 func (s *Meters) Add(
 	ctx context.Context, by identity.Actor, r payment.UsageReport,
-) (sum int64, repeated bool, err error) {
+) (sum int64, isRepetition bool, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
 		tx.DeclareChange(by.Workspace)
-		if repeated, err = tx.reported(ctx, by, r); err != nil {
+		if isRepetition, err = tx.reported(ctx, by, r); err != nil {
 			return err
 		}
-		if repeated {
+		if isRepetition {
 			_, err = tx.Get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ?
 				AND feature = ?`, by.Workspace, db.Micros(r.Period.Start), r.Feature)
 			return err
@@ -40,7 +40,7 @@ func (s *Meters) Add(
 			int64(payment.MaxUsageSum))
 		return err
 	})
-	return sum, repeated, err
+	return sum, isRepetition, err
 }
 
 // reported stores the key of a report, and reports whether the workspace has had a report with that key.
@@ -52,11 +52,11 @@ func (store *Store) reported(ctx context.Context, by identity.Actor, r payment.U
 		by.Workspace, r.Key, db.Micros(by.At.Add(-payment.UsageKeyLasts))); err != nil {
 		return false, err
 	}
-	added, err := store.Exec(ctx, `
+	count, err := store.Exec(ctx, `
 		INSERT INTO usage_reports (workspace_id, report_key, feature, quantity, created_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (workspace_id, report_key) DO NOTHING`,
 		by.Workspace, r.Key, r.Feature, r.Quantity, db.Micros(by.At))
-	if err != nil || added > 0 {
+	if err != nil || count > 0 {
 		return false, err
 	}
 	var first struct {

@@ -53,17 +53,17 @@ func (store *Store) methods(ctx context.Context, ws identity.WorkspaceID, accoun
 
 // saveMethods replaces the stored methods by those of c. They are few, and rarely change.
 func (store *Store) saveMethods(ctx context.Context, c *payment.Customer) error {
-	stored, err := store.methods(ctx, c.Workspace, c.Account)
+	methods, err := store.methods(ctx, c.Workspace, c.Account)
 	if err != nil {
 		return err
 	}
-	was := map[payment.MethodID]payment.Method{}
-	for _, m := range stored {
-		was[m.ID] = m
+	previous := map[payment.MethodID]payment.Method{}
+	for _, m := range methods {
+		previous[m.ID] = m
 	}
 	for _, m := range c.Methods {
-		same := was[m.ID] == m
-		delete(was, m.ID)
+		same := previous[m.ID] == m
+		delete(previous, m.ID)
 		if same {
 			continue
 		}
@@ -79,7 +79,7 @@ func (store *Store) saveMethods(ctx context.Context, c *payment.Customer) error 
 			return err
 		}
 	}
-	for id := range was {
+	for id := range previous {
 		if _, err := store.Exec(ctx, `DELETE FROM payment_methods WHERE workspace_id = ? AND account = ? AND id = ?`,
 			c.Workspace, c.Account, id); err != nil {
 			return err
@@ -214,13 +214,13 @@ type invoiceRow struct {
 
 // deleteDrafts deletes the drafts that c does not have. Only drafts can be deleted at a gateway.
 func (store *Store) deleteDrafts(ctx context.Context, c *payment.Customer) error {
-	var stored []payment.InvoiceID
-	if err := store.List(ctx, &stored, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
+	var ids []payment.InvoiceID
+	if err := store.List(ctx, &ids, `SELECT id FROM payment_invoices WHERE workspace_id = ? AND account = ?
 		AND status = ?`,
 		c.Workspace, c.Account, payment.Draft); err != nil {
 		return err
 	}
-	for _, id := range stored {
+	for _, id := range ids {
 		if slices.ContainsFunc(c.Invoices, func(i payment.Invoice) bool { return i.ID == id }) {
 			continue
 		}
@@ -238,7 +238,7 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 			return err
 		}
 	}
-	stored, err := store.storedInvoices(ctx, c)
+	invoices, err := store.storedInvoices(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 		if err != nil {
 			return err
 		}
-		if r == stored[i.ID] { // most were read before, and an event must not write a hundred rows
+		if r == invoices[i.ID] { // most were read before, and an event must not write a hundred rows
 			continue
 		}
 		if _, err := store.Exec(ctx, `
@@ -274,22 +274,22 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 
 // storedInvoices returns those of c's invoices that are stored, as they are.
 func (store *Store) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
-	stored := make(map[payment.InvoiceID]invoiceRow, len(c.Invoices))
+	invoices := make(map[payment.InvoiceID]invoiceRow, len(c.Invoices))
 	if len(c.Invoices) == 0 {
-		return stored, nil
+		return invoices, nil
 	}
 	ids := make([]payment.InvoiceID, len(c.Invoices))
 	for n, i := range c.Invoices {
 		ids[n] = i.ID
 	}
-	where := db.NewConditions(`workspace_id = ? AND account = ?`, c.Workspace, c.Account)
-	db.OneOf(where, "id", ids)
+	conditions := db.NewConditions(`workspace_id = ? AND account = ?`, c.Workspace, c.Account)
+	db.OneOf(conditions, "id", ids)
 	var rows []invoiceRow
-	err := store.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.SQL(), where.Args()...)
+	err := store.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+conditions.SQL(), conditions.Args()...)
 	for _, r := range rows {
-		stored[r.ID] = r
+		invoices[r.ID] = r
 	}
-	return stored, err
+	return invoices, err
 }
 
 func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
@@ -343,15 +343,15 @@ func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account
 // Invoices implements ports.Payments. A position is a time and an identifier.
 func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
 	q page.Query) (payment.InvoicePage, error) {
-	where := db.NewConditions(`workspace_id = ? AND account = ?`, ws, account)
-	where.When(status != "", `status = ?`, status)
-	if at, id, ok := cutPosition(q.After); ok {
-		where.When(true, `created_at <= ?`, at) // which an index serves, unlike what follows
-		where.When(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
+	conditions := db.NewConditions(`workspace_id = ? AND account = ?`, ws, account)
+	conditions.When(status != "", `status = ?`, status)
+	if micros, id, ok := cutPosition(q.After); ok {
+		conditions.When(true, `created_at <= ?`, micros) // which an index serves, unlike what follows
+		conditions.When(true, `(created_at < ? OR created_at = ? AND id < ?)`, micros, micros, id)
 	}
 	var rows []invoiceRow
-	if err := s.db.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.SQL()+
-		` ORDER BY created_at DESC, id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+conditions.SQL()+
+		` ORDER BY created_at DESC, id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return payment.InvoicePage{}, err
 	}
 	invoices := make([]payment.Invoice, len(rows))
@@ -366,10 +366,10 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 }
 
 // position is the position of an item in a list that is ordered by time, then by identifier.
-func position(at int64, id string) string { return strconv.FormatInt(at, 10) + " " + id }
+func position(micros int64, id string) string { return strconv.FormatInt(micros, 10) + " " + id }
 
-func cutPosition(after string) (at int64, id string, ok bool) {
-	text, id, _ := strings.Cut(after, " ")
-	at, err := strconv.ParseInt(text, 10, 64)
-	return at, id, err == nil
+func cutPosition(cursor string) (micros int64, id string, ok bool) {
+	text, id, _ := strings.Cut(cursor, " ")
+	micros, err := strconv.ParseInt(text, 10, 64)
+	return micros, id, err == nil
 }

@@ -76,11 +76,11 @@ func (r *customerRow) customer() (*payment.Customer, error) {
 }
 
 // decodeColumn reads JSON; an empty column leaves into as it is.
-func decodeColumn(text string, into any) error {
+func decodeColumn(text string, target any) error {
 	if text == "" {
 		return nil
 	}
-	return json.Unmarshal([]byte(text), into)
+	return json.Unmarshal([]byte(text), target)
 }
 
 // encodeOptional returns what p points to as JSON; nil is an empty text.
@@ -116,7 +116,7 @@ func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, accoun
 
 // Reserve implements ports.Payments.
 func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error) {
-	var stored *payment.Customer
+	var customer *payment.Customer
 	err := s.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
@@ -132,10 +132,10 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Cu
 			return err
 		}
 		var err error
-		stored, err = tx.customer(ctx, by.Workspace, c.Account)
+		customer, err = tx.customer(ctx, by.Workspace, c.Account)
 		return err
 	})
-	return stored, err
+	return customer, err
 }
 
 // Update implements ports.Payments. It locks the workspace first, so that the workspace is not deleted while a paid
@@ -180,11 +180,11 @@ func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error
 	if err != nil {
 		return err
 	}
-	done, err := encodeList(c.Done)
+	calls, err := encodeList(c.Done)
 	if err != nil {
 		return err
 	}
-	entered, given, err := customerDetails(c)
+	current, synced, err := customerDetails(c)
 	if err != nil {
 		return err
 	}
@@ -199,8 +199,8 @@ func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error
 		db.Micros(c.InvoicesAt),
 		c.Revision, db.Micros(c.UpdatedAt), attempts, db.Micros(c.PausedAt), surplus, c.Credit.Amount,
 		c.Credit.Currency,
-		notices, entered, given, c.Giving, db.Micros(c.CheckoutUntil), db.Micros(c.CheckingOut), c.CheckoutTrial,
-		done, db.Micros(c.UsageSince),
+		notices, current, synced, c.Giving, db.Micros(c.CheckoutUntil), db.Micros(c.CheckingOut), c.CheckoutTrial,
+		calls, db.Micros(c.UsageSince),
 		c.Workspace, c.Account); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ type StreamSeats struct{ db *Store }
 var _ ports.StreamSeats = (*StreamSeats)(nil)
 
 // Take implements ports.StreamSeats. It locks the workspace's usage.
-func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time,
-	check func(used quota.Amounts) error) error {
+func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, now time.Time,
+	check func(usage quota.Amounts) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		var id identity.WorkspaceID
 		found, err := tx.Get(ctx, &id, `SELECT t.workspace_id FROM workspace_usage t WHERE t.workspace_id = ?`+
@@ -33,11 +33,11 @@ func (s *StreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node st
 			ON CONFLICT (workspace_id, node) DO UPDATE SET streams = stream_counts.streams + 1`, ws, node); err != nil {
 			return err
 		}
-		used, err := (&Usage{tx}).Amounts(ctx, ws, at)
+		usage, err := (&Usage{tx}).Amounts(ctx, ws, now)
 		if err != nil {
 			return err
 		}
-		return check(used)
+		return check(usage)
 	})
 }
 
@@ -49,14 +49,14 @@ func (s *StreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node st
 }
 
 // Keep implements ports.StreamSeats.
-func (s *StreamSeats) Keep(ctx context.Context, node string, at, until time.Time) error {
+func (s *StreamSeats) Keep(ctx context.Context, node string, now, end time.Time) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO stream_nodes (node, alive_until) VALUES (?, ?)
-			ON CONFLICT (node) DO UPDATE SET alive_until = excluded.alive_until`, node, db.Micros(until)); err != nil {
+			ON CONFLICT (node) DO UPDATE SET alive_until = excluded.alive_until`, node, db.Micros(end)); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM stream_nodes WHERE alive_until < ? AND node <> ?`, db.Micros(at), node)
+		_, err := tx.Exec(ctx, `DELETE FROM stream_nodes WHERE alive_until < ? AND node <> ?`, db.Micros(now), node)
 		return err
 	})
 }

@@ -19,12 +19,12 @@ var _ ports.Trials = (*Trials)(nil)
 // Claim implements ports.Trials. Marks are claimed in one order, so that two transactions do not wait for each other.
 func (s *Trials) Claim(
 	ctx context.Context, by identity.Actor, account string, marks []payment.TrialMark,
-) (taken []payment.TrialMark, err error) {
+) (claims []payment.TrialMark, err error) {
 	marks = slices.SortedFunc(slices.Values(marks), func(a, b payment.TrialMark) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Digest, b.Digest))
 	})
 	err = s.db.inTx(ctx, func(tx *Store) error {
-		taken = nil
+		claims = nil
 		for _, m := range marks {
 			if _, err := tx.Exec(ctx, `
 				INSERT INTO payment_trials (org_id, account, kind, digest, workspace_id, created_at)
@@ -33,19 +33,19 @@ func (s *Trials) Claim(
 				by.Org, account, m.Kind, m.Digest, by.Workspace, db.Micros(by.At)); err != nil {
 				return err
 			}
-			var claimed identity.WorkspaceID
-			if _, err := tx.Get(ctx, &claimed, `
+			var owner identity.WorkspaceID
+			if _, err := tx.Get(ctx, &owner, `
 				SELECT workspace_id FROM payment_trials WHERE org_id = ? AND account = ? AND kind = ? AND digest = ?`,
 				by.Org, account, m.Kind, m.Digest); err != nil {
 				return err
 			}
-			if claimed != by.Workspace {
-				taken = append(taken, m)
+			if owner != by.Workspace {
+				claims = append(claims, m)
 			}
 		}
 		return nil
 	})
-	return taken, err
+	return claims, err
 }
 
 // Release implements ports.Trials.

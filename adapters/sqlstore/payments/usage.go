@@ -17,7 +17,7 @@ type Usage struct{ db *Store }
 var _ ports.Usage = (*Usage)(nil)
 
 // Amounts implements ports.Usage. It reads without a lock: what concurrent transactions have added does not count yet.
-func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
+func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, now time.Time) (quota.Amounts, error) {
 	var row struct {
 		PromptTemplates int64 `db:"prompt_templates"`
 		PromptVersions  int64 `db:"prompt_versions"`
@@ -45,7 +45,7 @@ func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, at time.Ti
 				CAST(COALESCE(SUM(storage_bytes), 0) AS BIGINT) AS storage_bytes
 			FROM workspace_usage_parts WHERE workspace_id = ?
 		) p
-		WHERE u.workspace_id = ?`, db.Micros(at), db.Micros(at), ws, ws)
+		WHERE u.workspace_id = ?`, db.Micros(now), db.Micros(now), ws, ws)
 	return quota.Amounts(row), err
 }
 

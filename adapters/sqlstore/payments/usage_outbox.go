@@ -11,15 +11,15 @@ import (
 
 // QueueUsage implements ports.UsageOutbox.
 func (s *Meters) QueueUsage(
-	ctx context.Context, by identity.Actor, e payment.UsageEvent, since time.Time,
+	ctx context.Context, by identity.Actor, e payment.UsageEvent, start time.Time,
 ) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		added, err := tx.Exec(ctx, `
+		count, err := tx.Exec(ctx, `
 			UPDATE usage_events SET quantity = quantity + ? WHERE workspace_id = ? AND tried_at = 0 AND id = (
 				SELECT MIN(id) FROM usage_events WHERE workspace_id = ? AND account = ? AND customer = ? AND feature = ?
 				AND price_ref = ? AND tried_at = 0 AND at >= ?)`,
-			e.Quantity, by.Workspace, by.Workspace, e.Account, e.Customer, e.Feature, e.PriceRef, db.Micros(since))
-		if err != nil || added > 0 {
+			e.Quantity, by.Workspace, by.Workspace, e.Account, e.Customer, e.Feature, e.PriceRef, db.Micros(start))
+		if err != nil || count > 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
@@ -60,14 +60,14 @@ func (s *Meters) QueuedUsage(
 
 // TryUsage implements ports.UsageOutbox.
 func (s *Meters) TryUsage(
-	ctx context.Context, ws identity.WorkspaceID, id string, at time.Time,
-) (quantity int64, tried bool, err error) {
+	ctx context.Context, ws identity.WorkspaceID, id string, now time.Time,
+) (quantity int64, wasTried bool, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
-		tried, err = tx.Get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
-			AND tried_at = 0 RETURNING quantity`, db.Micros(at), ws, id)
+		wasTried, err = tx.Get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
+			AND tried_at = 0 RETURNING quantity`, db.Micros(now), ws, id)
 		return err
 	})
-	return quantity, tried, err
+	return quantity, wasTried, err
 }
 
 // RestoreUsage implements ports.UsageOutbox.

@@ -16,28 +16,28 @@ import (
 func (s *Presences) List(
 	ctx context.Context, by identity.Actor, f presence.Filter, q page.Query,
 ) (presence.Page, error) {
-	where := db.NewConditions(`org_id = ? AND NOT deleted`, by.Org)
-	where.When(f.User != "", `user_id = ?`, f.User)
-	where.PageBounds(`id`, q.After, "")
+	conditions := db.NewConditions(`org_id = ? AND NOT deleted`, by.Org)
+	conditions.When(f.User != "", `user_id = ?`, f.User)
+	conditions.PageBounds(`id`, q.After, "")
 	floor := ""
 	if f.SinceSeq > 0 && f.User == "" {
 		var err error
-		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Presences, db.Branch{From: `presences`, ID: `id`, Where: where}); err != nil {
+		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Presences, db.Branch{From: `presences`, ID: `id`, Where: conditions}); err != nil {
 			return presence.Page{}, err
 		}
-		where.PageBounds(`id`, "", floor)
+		conditions.PageBounds(`id`, "", floor)
 	}
-	where.When(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
-	listed, args := where.SQL(), where.Args()
+	conditions.When(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
+	sql, args := conditions.SQL(), conditions.Args()
 	if f.Status != "" {
-		listed = `id IN (
-			SELECT id FROM (SELECT id FROM presences WHERE shown = ? AND ` + where.SQL() + ` ORDER BY id DESC LIMIT ?) a
+		sql = `id IN (
+			SELECT id FROM (SELECT id FROM presences WHERE shown = ? AND ` + conditions.SQL() + ` ORDER BY id DESC LIMIT ?) a
 			UNION
-			SELECT id FROM presences WHERE user_id = ? AND ` + where.SQL() + `)`
-		args = append([]any{f.Status}, where.Args(q.Limit+1, by.User)...)
-		args = append(args, where.Args()...)
+			SELECT id FROM presences WHERE user_id = ? AND ` + conditions.SQL() + `)`
+		args = append([]any{f.Status}, conditions.Args(q.Limit+1, by.User)...)
+		args = append(args, conditions.Args()...)
 	}
-	records, err := s.records(ctx, listed+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit+1)...)
+	records, err := s.records(ctx, sql+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit+1)...)
 	if err != nil {
 		return presence.Page{}, err
 	}
@@ -66,7 +66,7 @@ func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Co
 }
 
 // Due implements ports.Presences.
-func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry,
+func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, cursor presence.DueEntry,
 	limit int) ([]presence.DueEntry, error) {
 	var rows []struct {
 		User identity.UserID `db:"user_id"`
@@ -74,7 +74,7 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 	}
 	err := s.db.List(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ?
 		AND (due_at, user_id) > (?, ?)
-		ORDER BY due_at, user_id LIMIT ?`, org, db.Micros(by), db.Micros(after.Due), after.User, limit)
+		ORDER BY due_at, user_id LIMIT ?`, org, db.Micros(by), db.Micros(cursor.Due), cursor.User, limit)
 	out := make([]presence.DueEntry, len(rows))
 	for i, row := range rows {
 		out[i] = presence.DueEntry{User: row.User, Due: db.FromMicros(row.Due)}
@@ -83,16 +83,16 @@ func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, a
 }
 
 // Changes implements ports.Presences.
-func (s *Presences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
+func (s *Presences) Changes(ctx context.Context, org identity.OrgID, newest int64, users []identity.UserID,
 	limit int) ([]presence.Record, error) {
-	where := db.NewConditions(`org_id = ? AND seq > ?`, org, above)
-	db.OneOf(where, `user_id`, users)
-	return s.records(ctx, where.SQL()+` ORDER BY seq LIMIT ?`, where.Args(limit)...)
+	conditions := db.NewConditions(`org_id = ? AND seq > ?`, org, newest)
+	db.OneOf(conditions, `user_id`, users)
+	return s.records(ctx, conditions.SQL()+` ORDER BY seq LIMIT ?`, conditions.Args(limit)...)
 }
 
-func (s *Presences) records(ctx context.Context, where string, args ...any) ([]presence.Record, error) {
+func (s *Presences) records(ctx context.Context, condition string, args ...any) ([]presence.Record, error) {
 	var rows []presenceRow
-	if err := s.db.List(ctx, &rows, selectPresence+where, args...); err != nil {
+	if err := s.db.List(ctx, &rows, selectPresence+condition, args...); err != nil {
 		return nil, err
 	}
 	records := make([]presence.Record, len(rows))
@@ -113,16 +113,16 @@ const workspacesAtOnce = 4096
 func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID,
 	users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
 	out := map[identity.UserID][]identity.WorkspaceID{}
-	for some := range slices.Chunk(users, workspacesAtOnce) {
-		where := db.NewConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
-		db.OneOf(where, `m.user_id`, some)
+	for batch := range slices.Chunk(users, workspacesAtOnce) {
+		conditions := db.NewConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
+		db.OneOf(conditions, `m.user_id`, batch)
 		var rows []struct {
 			User      identity.UserID      `db:"user_id"`
 			Workspace identity.WorkspaceID `db:"workspace_id"`
 		}
 		if err := s.db.List(ctx, &rows, `SELECT m.user_id, m.workspace_id FROM memberships m
 			JOIN workspaces w ON w.id = m.workspace_id
-			WHERE `+where.SQL()+` ORDER BY m.user_id, m.workspace_id`, where.Args()...); err != nil {
+			WHERE `+conditions.SQL()+` ORDER BY m.user_id, m.workspace_id`, conditions.Args()...); err != nil {
 			return nil, err
 		}
 		for _, row := range rows {

@@ -99,9 +99,9 @@ func (s *Presences) ByUser(ctx context.Context, org identity.OrgID, user identit
 	return s.db.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
 }
 
-func (store *Store) presence(ctx context.Context, where string, args ...any) (*presence.Record, error) {
+func (store *Store) presence(ctx context.Context, condition string, args ...any) (*presence.Record, error) {
 	var row presenceRow
-	found, err := store.Get(ctx, &row, selectPresence+where, args...)
+	found, err := store.Get(ctx, &row, selectPresence+condition, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 		if err != nil {
 			return err
 		}
-		given := seq
+		number := seq
 		for _, user := range users {
 			r, err := tx.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
 			if errors.Is(err, presence.ErrNotFound) {
@@ -130,12 +130,12 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 			if err != nil {
 				return err
 			}
-			was := r.Copy()
+			previous := r.Copy()
 			if err := change(r); err != nil {
 				return err
 			}
-			given = r.Number(was, given)
-			if !r.Equal(was) {
+			number = r.Number(previous, number)
+			if !r.Equal(previous) {
 				if err := tx.savePresence(ctx, r); err != nil {
 					return err
 				}
@@ -145,8 +145,8 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 			}
 			records = append(records, r)
 		}
-		if given > seq {
-			_, err = tx.Exec(ctx, `UPDATE presence_seqs SET seq = ? WHERE org_id = ?`, given, org)
+		if number > seq {
+			_, err = tx.Exec(ctx, `UPDATE presence_seqs SET seq = ? WHERE org_id = ?`, number, org)
 		}
 		return err
 	})
@@ -177,7 +177,7 @@ func (store *Store) savePresence(ctx context.Context, r *presence.Record) error 
 		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: db.Micros(d.SeenAt),
 			TTL: int(d.TTL / time.Second)}
 	}
-	encoded, err := json.Marshal(devices)
+	text, err := json.Marshal(devices)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (store *Store) savePresence(ctx context.Context, r *presence.Record) error 
 			hidden_seen_at = excluded.hidden_seen_at`,
 		r.ID, r.Org, r.User, r.Default.Status, r.Default.Text, r.Default.Emoji,
 		temporary.Status, temporary.Text, temporary.Emoji, db.Micros(temporary.Until), db.Micros(r.Since),
-		string(encoded),
+		string(text),
 		db.Micros(r.ActiveAt), db.Micros(r.SeenAt), r.Shown, db.Micros(r.Due), r.Seq, r.Generation, r.Deleted,
 		mask.Seq, mask.Text, mask.Emoji, db.Micros(mask.ActiveAt), db.Micros(mask.SeenAt))
 	return err

@@ -73,12 +73,12 @@ func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path stri
 		if err != nil {
 			return err
 		}
-		to, err := tx.recipient(ctx, "", user)
+		recipient, err := tx.recipient(ctx, "", user)
 		if err != nil {
 			return err
 		}
-		to.InWorkspace = members[user]
-		had, err := tx.folderShares(ctx, `s.workspace_id = ? AND s.user_id = ? AND s.folder_key = ?`, by.Workspace, user,
+		recipient.InWorkspace = members[user]
+		shares, err := tx.folderShares(ctx, `s.workspace_id = ? AND s.user_id = ? AND s.folder_key = ?`, by.Workspace, user,
 			prompt.NameKey(path))
 		if err != nil {
 			return err
@@ -88,10 +88,10 @@ func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path stri
 			return err
 		}
 		var share *prompt.FolderShare
-		if len(had) > 0 {
-			share = &had[0]
+		if len(shares) > 0 {
+			share = &shares[0]
 		}
-		if err := change(f, to, share); err != nil {
+		if err := change(f, recipient, share); err != nil {
 			return err
 		}
 		return tx.saveFolder(ctx, f)
@@ -133,10 +133,10 @@ func (s *PromptFolders) Share(ctx context.Context, by identity.Actor, id prompt.
 // Shares implements ports.PromptFolders.
 func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, path string,
 	q page.Query) (prompt.FolderSharePage, error) {
-	where := db.NewConditions(`s.workspace_id = ? AND s.id > ?`, ws, q.After)
-	where.When(path != "", `substr(CAST(? AS TEXT), 1, length(s.folder_key) + 1) = s.folder_key || '/'`,
+	conditions := db.NewConditions(`s.workspace_id = ? AND s.id > ?`, ws, q.After)
+	conditions.When(path != "", `substr(CAST(? AS TEXT), 1, length(s.folder_key) + 1) = s.folder_key || '/'`,
 		prompt.NameKey(path)+"/")
-	found, err := s.db.folderShares(ctx, where.SQL()+` ORDER BY s.id LIMIT ?`, where.Args(q.Limit+1)...)
+	found, err := s.db.folderShares(ctx, conditions.SQL()+` ORDER BY s.id LIMIT ?`, conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return prompt.FolderSharePage{}, err
 	}
@@ -144,12 +144,12 @@ func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, pat
 }
 
 // Reshares implements ports.PromptFolders.
-func (s *PromptFolders) Reshares(ctx context.Context, by identity.Actor, before, after string) (bool, error) {
+func (s *PromptFolders) Reshares(ctx context.Context, by identity.Actor, previous, next string) (bool, error) {
 	var one int
 	return s.db.Get(ctx, &one, `SELECT 1 FROM prompt_folder_shares f WHERE f.workspace_id = ?
 		AND (f.expires_at = 0 OR f.expires_at > ?) AND (`+reaches(`CAST(? AS TEXT)`)+`) <> (`+
 		reaches(`CAST(? AS TEXT)`)+`) LIMIT 1`,
-		by.Workspace, db.Micros(by.At), prompt.NameKey(before), prompt.NameKey(after))
+		by.Workspace, db.Micros(by.At), prompt.NameKey(previous), prompt.NameKey(next))
 }
 
 type folderShareRow struct {
@@ -158,10 +158,10 @@ type folderShareRow struct {
 	shareRow
 }
 
-func (store *Store) folderShares(ctx context.Context, where string, args ...any) ([]prompt.FolderShare, error) {
+func (store *Store) folderShares(ctx context.Context, condition string, args ...any) ([]prompt.FolderShare, error) {
 	var rows []folderShareRow
 	err := store.List(ctx, &rows, `SELECT s.id, s.folder, `+shareColumns+` FROM prompt_folder_shares s
-		LEFT JOIN users u ON u.id = s.user_id LEFT JOIN user_groups g ON g.id = s.user_id WHERE `+where, args...)
+		LEFT JOIN users u ON u.id = s.user_id LEFT JOIN user_groups g ON g.id = s.user_id WHERE `+condition, args...)
 	found := make([]prompt.FolderShare, len(rows))
 	for i := range rows {
 		found[i] = prompt.FolderShare{ID: rows[i].ID, Folder: rows[i].Folder, Share: rows[i].share()}

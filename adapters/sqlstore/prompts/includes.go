@@ -15,7 +15,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	if err != nil {
 		return err
 	}
-	pinned, err := pinnedText(v.Pinned)
+	text, err := pinnedText(v.Pinned)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	writes := []db.Write{
 		{Query: `UPDATE prompt_versions SET includes = ?, pinned = ? WHERE id = ? AND template_id =
 			(SELECT t.id FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?)`,
-			Args: []any{includes, pinned, v.ID, v.Template, by.Workspace}},
+			Args: []any{includes, text, v.ID, v.Template, by.Workspace}},
 	}
 	for _, i := range v.Includes {
 		writes = append(writes, db.Write{Query: `INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
@@ -60,33 +60,34 @@ func pinnedText(e *prompt.Expansion) (string, error) {
 }
 
 // readPinned is the inverse of pinnedText, for a version with that content.
-func readPinned(text string, of prompt.Content) (*prompt.Expansion, error) {
+func readPinned(text string, content prompt.Content) (*prompt.Expansion, error) {
 	var p pinned
 	if err := db.FromJSON(text, &p); err != nil {
 		return nil, err
 	}
-	of.Text, of.Messages, of.Variables = p.Text, p.Messages, p.Variables
-	return &prompt.Expansion{Content: of, Hash: p.Hash, Declared: p.Declared, Includes: p.Includes, Closure: p.Closure,
-		Depth: p.Depth}, nil
+	content.Text, content.Messages, content.Variables = p.Text, p.Messages, p.Variables
+	return &prompt.Expansion{Content: content, Hash: p.Hash, Declared: p.Declared, Includes: p.Includes,
+		Closure: p.Closure,
+		Depth:   p.Depth}, nil
 }
 
 // Includers implements ports.PromptLists.
-func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, seen bool,
+func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool,
 	limit int) ([]prompt.Use, error) {
-	where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-	of, args := `i.target_id = ?`, []any{id}
+	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	condition, args := `i.target_id = ?`, []any{id}
 	if len(refs) > 0 {
-		of += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
+		condition += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
 		args = append(args, RefArgs(refs)...)
 	}
-	where.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
-		WHERE `+of+` AND (i.version_id = o.active_version_id OR EXISTS (SELECT 1 FROM prompt_labels p
+	conditions.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
+		WHERE `+condition+` AND (i.version_id = o.active_version_id OR EXISTS (SELECT 1 FROM prompt_labels p
 		WHERE p.version_id = i.version_id)))`, args...)
-	if seen {
+	if isSeen {
 		if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 			return nil, nil
 		}
-		SeenBy(where, by)
+		SeenBy(conditions, by)
 	}
 	var rows []struct {
 		ID        string          `db:"id"`
@@ -95,8 +96,8 @@ func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id promp
 		OwnerName string          `db:"owner_name"`
 	}
 	err := l.db.List(ctx, &rows, `SELECT t.id, t.name, t.owner_id, COALESCE(u.name, '') AS owner_name
-		FROM prompt_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+where.SQL()+` ORDER BY t.id LIMIT ?`,
-		where.Args(limit)...)
+		FROM prompt_templates t LEFT JOIN users u ON u.id = t.owner_id WHERE `+conditions.SQL()+` ORDER BY t.id LIMIT ?`,
+		conditions.Args(limit)...)
 	uses := make([]prompt.Use, len(rows))
 	for i, row := range rows {
 		uses[i] = prompt.Use(row)

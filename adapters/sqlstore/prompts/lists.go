@@ -20,13 +20,13 @@ var _ ports.PromptLists = (*PromptLists)(nil)
 // Versions implements ports.PromptLists.
 func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool,
 	q page.Query) (prompt.VersionPage, error) {
-	where := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
-	where.When(!drafts, `v.frozen`)
-	where.When(q.After != "", `v.number < ?`, numberAt(q.After))
+	conditions := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	conditions.When(!drafts, `v.frozen`)
+	conditions.When(q.After != "", `v.number < ?`, numberAt(q.After))
 	var rows []versionSummaryRow
 	err := l.db.List(ctx, &rows, `
 		SELECT `+summaryColumns+` FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
-		WHERE `+where.SQL()+` ORDER BY v.number DESC LIMIT ?`, where.Args(q.Limit+1)...)
+		WHERE `+conditions.SQL()+` ORDER BY v.number DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return prompt.VersionPage{}, err
 	}
@@ -93,14 +93,14 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	q page.Query) (page.Of[prompt.Activation], error) {
 	ledger := `activated_by, a.activated_at, a.reason, a.request_id, '' AS weights
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`
-	where := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	conditions := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	if label != "" {
 		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, '' AS request_id,
 			a.weights
 		FROM prompt_templates t JOIN prompt_label_moves a ON a.template_id = t.id`
-		where.When(true, `a.label = ?`, label)
+		conditions.When(true, `a.label = ?`, label)
 	}
-	where.When(q.After != "", `a.number < ?`, numberAt(q.After))
+	conditions.When(q.After != "", `a.number < ?`, numberAt(q.After))
 	var rows []struct {
 		Number     int              `db:"number"`
 		From       prompt.VersionID `db:"from_version_id"`
@@ -115,7 +115,7 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	}
 	err := l.db.List(ctx, &rows, `
 		SELECT a.number, a.from_version_id, a.from_number, a.to_version_id, a.to_number, a.`+ledger+`
-		WHERE `+where.SQL()+` ORDER BY a.number DESC LIMIT ?`, where.Args(q.Limit+1)...)
+		WHERE `+conditions.SQL()+` ORDER BY a.number DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return page.Of[prompt.Activation]{}, err
 	}

@@ -134,11 +134,11 @@ func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID,
 		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
 			return err
 		}
-		before := *t
+		previous := *t
 		if err := change(t); err != nil {
 			return err
 		}
-		return tx.saveTemplate(ctx, &before, t)
+		return tx.saveTemplate(ctx, &previous, t)
 	})
 	if err != nil {
 		return nil, err
@@ -158,16 +158,16 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
 			return err
 		}
-		to, err := tx.recipient(ctx, id, user)
+		recipient, err := tx.recipient(ctx, id, user)
 		if err != nil {
 			return err
 		}
-		to.InWorkspace = members[user]
-		before := *t
-		if err := change(t, to); err != nil {
+		recipient.InWorkspace = members[user]
+		previous := *t
+		if err := change(t, recipient); err != nil {
 			return err
 		}
-		return tx.saveTemplate(ctx, &before, t)
+		return tx.saveTemplate(ctx, &previous, t)
 	})
 	if err != nil {
 		return nil, err
@@ -204,11 +204,11 @@ func (store *Store) MembersOf(ctx context.Context, ws identity.WorkspaceID,
 }
 
 // template reads one template.
-func (store *Store) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template,
+func (store *Store) template(ctx context.Context, by identity.Actor, condition string, args ...any) (*prompt.Template,
 	error) {
 	var row templateRow
 	begin, first := templatesFor(by, templateColumns)
-	found, err := store.Get(ctx, &row, begin+` WHERE `+where, append(first, args...)...)
+	found, err := store.Get(ctx, &row, begin+` WHERE `+condition, append(first, args...)...)
 	if err != nil {
 		return nil, err
 	}

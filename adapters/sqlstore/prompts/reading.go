@@ -75,10 +75,10 @@ func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name 
 }
 
 // getVersion runs the same statement for a template that does not exist and for one that by may not see.
-func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string,
-	named ...any) (*prompt.Reading, *prompt.Version, error) {
+func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, condition string,
+	names ...any) (*prompt.Reading, *prompt.Version, error) {
 	if ref.Latest { // which one that is depends on what by may see
-		t, err := p.db.template(ctx, by, where, named...)
+		t, err := p.db.template(ctx, by, condition, names...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -89,8 +89,8 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	}
 	var row readVersionRow
 	match, arg := versionMatch(ref)
-	query := versionQueries()[versionQuery{match, where, by.Grouped}]
-	found, err := query.Get(ctx, p.db.DB, &row, append(append(templatesArgs(by), arg...), named...)...)
+	query := versionQueries()[versionQuery{match, condition, by.Grouped}]
+	found, err := query.Get(ctx, p.db.DB, &row, append(append(templatesArgs(by), arg...), names...)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,16 +136,16 @@ type versionQuery struct {
 var versionQueries = sync.OnceValue(func() map[versionQuery]*db.PackedQuery[readVersionRow] {
 	queries := map[versionQuery]*db.PackedQuery[readVersionRow]{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
-		for _, where := range []string{templateByID, templateByName} {
+		for _, condition := range []string{templateByID, templateByName} {
 			match, _ := versionMatch(ref)
-			for _, grouped := range []bool{false, true} {
+			for _, isGrouped := range []bool{false, true} {
 				columns := readVersionColumns
-				if grouped {
+				if isGrouped {
 					columns = slices.Concat(sharedColumns, columns)
 				}
 				query := db.NewPackedQuery[readVersionRow](columns, templateTables+
-					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match, ` WHERE `+where)
-				queries[versionQuery{match, where, grouped}] = &query
+					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match, ` WHERE `+condition)
+				queries[versionQuery{match, condition, isGrouped}] = &query
 			}
 		}
 	}
@@ -161,9 +161,9 @@ var readVersionColumns = slices.Concat(readingColumns, []db.PackedColumn{
 // then be used for other content.
 func (store *Store) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,
 	head versionHead) (*prompt.Version, error) {
-	if known := store.Contents.Recall(db.ContentKey{Workspace: ws, Version: head.ID, Revision: head.Revision},
-		time.Now()); known != nil {
-		v := *known
+	if stored := store.Contents.Recall(db.ContentKey{Workspace: ws, Version: head.ID, Revision: head.Revision},
+		time.Now()); stored != nil {
+		v := *stored
 		v.Labels = labelList(head.Labels)
 		return &v, nil
 	}
@@ -175,8 +175,8 @@ func (store *Store) version(ctx context.Context, ws identity.WorkspaceID, templa
 	}
 	v, err := row.version()
 	if err == nil && !store.IsTransaction() {
-		kept := *v
-		store.Contents.Remember(db.ContentKey{Workspace: ws, Version: v.ID, Revision: v.Revision}, &kept, row.size(),
+		copied := *v
+		store.Contents.Remember(db.ContentKey{Workspace: ws, Version: v.ID, Revision: v.Revision}, &copied, row.size(),
 			time.Now())
 	}
 	return v, err

@@ -20,13 +20,13 @@ var _ ports.PromptReads = (*PromptReads)(nil)
 // AddReads implements ports.PromptReads.
 func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, reads map[prompt.Read]int64) error {
 	// In the same order on all nodes, to prevent deadlocks.
-	ordered := slices.SortedFunc(maps.Keys(reads), func(a, b prompt.Read) int {
+	list := slices.SortedFunc(maps.Keys(reads), func(a, b prompt.Read) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Day, b.Day))
 	})
-	for len(ordered) > 0 {
-		some := ordered[:min(len(ordered), db.UsesAtOnce)]
+	for len(list) > 0 {
+		batch := list[:min(len(list), db.UsesAtOnce)]
 		if err := s.db.inTx(ctx, func(tx *Store) error {
-			for _, r := range some {
+			for _, r := range batch {
 				if _, err := tx.Exec(ctx, `
 					INSERT INTO version_reads (template_id, day, version_id, number, reads)
 					SELECT v.template_id, CAST(? AS INTEGER), v.id, v.number, CAST(? AS BIGINT)
@@ -41,17 +41,17 @@ func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, rea
 		}); err != nil {
 			return err
 		}
-		for _, r := range some { // so that a later failure does not count them twice
+		for _, r := range batch { // so that a later failure does not count them twice
 			delete(reads, r)
 		}
-		ordered = ordered[len(some):]
+		list = list[len(batch):]
 	}
 	return nil
 }
 
 // Reads implements ports.PromptLists.
 func (l *PromptLists) Reads(
-	ctx context.Context, ws identity.WorkspaceID, id prompt.ID, since prompt.Day, limit int,
+	ctx context.Context, ws identity.WorkspaceID, id prompt.ID, firstDay prompt.Day, limit int,
 ) ([]prompt.Reads, error) {
 	var rows []struct {
 		Version prompt.VersionID `db:"version_id"`
@@ -61,7 +61,7 @@ func (l *PromptLists) Reads(
 	}
 	err := l.db.List(ctx, &rows, `SELECT r.version_id, r.number, r.day, r.reads FROM prompt_templates t
 		JOIN version_reads r ON r.template_id = t.id WHERE t.id = ? AND t.workspace_id = ? AND r.day >= ?
-		ORDER BY r.day DESC, r.number DESC LIMIT ?`, id, ws, since, limit)
+		ORDER BY r.day DESC, r.number DESC LIMIT ?`, id, ws, firstDay, limit)
 	found := make([]prompt.Reads, len(rows))
 	for i, r := range rows {
 		found[i] = prompt.Reads{Read: prompt.Read{Version: r.Version, Day: r.Day}, Number: r.Number, Count: r.Reads}

@@ -18,15 +18,15 @@ const holders = `(SELECT id, workspace_id, owner_id, deleted_at FROM chat_templa
 // roleOn is the role that a user has on the prompt template p, as access.Subject decides it for a person whose
 // credential has no ceiling. Its arguments are those of roleArgs.
 func roleOn(user string) string {
-	them := `(SELECT ` + user + ` UNION ALL SELECT gp.group_id FROM group_people gp
+	groupsOfUser := `(SELECT ` + user + ` UNION ALL SELECT gp.group_id FROM group_people gp
 		WHERE gp.workspace_id = p.workspace_id AND gp.user_id = ` + user + `)`
 	return `COALESCE((SELECT CASE WHEN p.owner_id = m.user_id THEN 4 WHEN m.role >= 3 THEN 3 ELSE (
 		SELECT MAX(g.access) FROM (
 			SELECT CASE p.visibility WHEN 'workspace' THEN 1 ELSE 0 END AS access
-			UNION ALL SELECT s.access FROM prompt_shares s WHERE s.template_id = p.id AND s.user_id IN ` + them + `
+			UNION ALL SELECT s.access FROM prompt_shares s WHERE s.template_id = p.id AND s.user_id IN ` + groupsOfUser + `
 				AND (s.expires_at = 0 OR s.expires_at > ?)
 			UNION ALL SELECT f.access FROM prompt_folder_shares f WHERE f.workspace_id = p.workspace_id
-				AND f.user_id IN ` + them + ` AND (f.expires_at = 0 OR f.expires_at > ?)
+				AND f.user_id IN ` + groupsOfUser + ` AND (f.expires_at = 0 OR f.expires_at > ?)
 				AND ` + reaches(`p.name_key`) + `) g) END
 		FROM memberships m JOIN users u ON u.id = m.user_id
 		WHERE m.workspace_id = p.workspace_id AND m.user_id = ` + user + ` AND m.role > 0 AND u.disabled_at = 0), 0)`
@@ -91,7 +91,7 @@ func referenceIn(holders string) string {
 // two, a version that was made after its end could be returned.
 func (p *Prompts) Referenced(
 	ctx context.Context, by identity.Actor, r prompt.Reference,
-) (of *prompt.Reading, v *prompt.Version, lost bool, err error) {
+) (reading *prompt.Reading, v *prompt.Version, lost bool, err error) {
 	var row struct {
 		Named    prompt.VersionID `db:"named"`
 		Kept     prompt.VersionID `db:"kept"`
@@ -109,11 +109,11 @@ func (p *Prompts) Referenced(
 	if !row.Readable {
 		id = row.Kept
 	}
-	of, v, err = p.GetVersion(ctx, by, r.Template, prompt.Ref{ID: id})
+	reading, v, err = p.GetVersion(ctx, by, r.Template, prompt.Ref{ID: id})
 	if v != nil && !row.Readable && !v.Frozen { // its text is not what it was
 		v = nil
 	}
-	return of, v, !row.Readable, err
+	return reading, v, !row.Readable, err
 }
 
 // ReferenceWrite stores the version that a reference of a holder names now, for the time when the holder's owner may
@@ -129,18 +129,19 @@ func ReferenceWrite(ws identity.WorkspaceID, r prompt.Reference) db.Write {
 
 // moveReferences stores what the references to t name after a change of it, unless the owner of their holder may not
 // read t.
-func (store *Store) moveReferences(ctx context.Context, before, t *prompt.Template) error {
-	moved := before.Active.Version != t.Active.Version || before.FrozenVersions.Latest != t.FrozenVersions.Latest ||
+func (store *Store) moveReferences(ctx context.Context, previous, t *prompt.Template) error {
+	isMoved := previous.Active.Version != t.Active.Version ||
+		previous.FrozenVersions.Latest != t.FrozenVersions.Latest ||
 		len(t.Activated) > 0
-	if !moved || !t.Referenced {
+	if !isMoved || !t.Referenced {
 		return nil
 	}
-	named := Referred(`prompt_references.ref`)
-	_, err := store.Exec(ctx, `UPDATE prompt_references SET version_id = COALESCE((SELECT `+named+`
+	target := Referred(`prompt_references.ref`)
+	_, err := store.Exec(ctx, `UPDATE prompt_references SET version_id = COALESCE((SELECT `+target+`
 			FROM prompt_templates p WHERE p.id = prompt_references.prompt_id), '')
 		WHERE prompt_id = ? AND EXISTS (SELECT 1 FROM prompt_templates p JOIN `+holders+` h
 			ON h.id = prompt_references.holder_id WHERE p.id = prompt_references.prompt_id
-			AND prompt_references.version_id <> `+named+` AND `+roleOn(`h.owner_id`)+` >= 1)`,
+			AND prompt_references.version_id <> `+target+` AND `+roleOn(`h.owner_id`)+` >= 1)`,
 		append([]any{t.ID}, RoleArgs(t.UpdatedAt)...)...)
 	return err
 }
@@ -162,7 +163,7 @@ var lostReferences = `prompt_references r JOIN prompt_templates p ON p.id = r.pr
 // one does not keep the others.
 func (store *Store) NoteReferences(ctx context.Context, by identity.Actor) error {
 	const batch = 100
-	var failed []error
+	var errs []error
 	var last prompt.Reference
 	for {
 		var rows []struct {
@@ -179,7 +180,7 @@ func (store *Store) NoteReferences(ctx context.Context, by identity.Actor) error
 			FROM `+lostReferences+` AND (r.holder_id, r.prompt_id, r.ref) > (?, ?, ?)
 			ORDER BY r.holder_id, r.prompt_id, r.ref LIMIT ?`,
 			append(RoleArgs(by.At), last.Holder, last.Template, last.Ref, batch)...); err != nil {
-			return errors.Join(append(failed, err)...)
+			return errors.Join(append(errs, err)...)
 		}
 		for _, row := range rows {
 			by := identity.System(row.Org, row.Workspace, by.Request.ID, by.At)
@@ -187,11 +188,11 @@ func (store *Store) NoteReferences(ctx context.Context, by identity.Actor) error
 			if err := store.inTx(ctx, func(tx *Store) error {
 				return tx.NoteReference(ctx, by, last, row.Owner, row.Lost)
 			}); err != nil {
-				failed = append(failed, err)
+				errs = append(errs, err)
 			}
 		}
 		if len(rows) < batch {
-			return errors.Join(failed...)
+			return errors.Join(errs...)
 		}
 	}
 }
@@ -206,9 +207,9 @@ func (store *Store) NoteReference(
 			WHERE holder_id = ? AND prompt_id = ? AND ref = ? AND lost_at <> 0`, r.Holder, r.Template, r.Ref)
 		return err
 	}
-	noted, err := store.Exec(ctx, `UPDATE prompt_references SET lost_at = ?
+	count, err := store.Exec(ctx, `UPDATE prompt_references SET lost_at = ?
 		WHERE holder_id = ? AND prompt_id = ? AND ref = ? AND lost_at = 0`, db.Micros(by.At), r.Holder, r.Template, r.Ref)
-	if err != nil || noted == 0 {
+	if err != nil || count == 0 {
 		return err
 	}
 	return store.Record(ctx, r.Lost(by, owner))

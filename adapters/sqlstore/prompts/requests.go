@@ -67,9 +67,9 @@ func nameList(text string) []string {
 // Request implements ports.PromptRequests.
 func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	request prompt.RequestID) (*prompt.ActivationRequest, error) {
-	where := db.NewConditions(`r.id = ? AND r.workspace_id = ?`, request, ws)
-	where.When(id != "", `r.template_id = ?`, id)
-	found, err := l.requests(ctx, where, `r.id`, 1)
+	conditions := db.NewConditions(`r.id = ? AND r.workspace_id = ?`, request, ws)
+	conditions.When(id != "", `r.template_id = ?`, id)
+	found, err := l.requests(ctx, conditions, `r.id`, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -83,26 +83,26 @@ func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id p
 func (l *PromptLists) OpenRequests(
 	ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 ) ([]prompt.ActivationRequest, error) {
-	where := db.NewConditions(`r.template_id = ? AND r.workspace_id = ? AND r.state = 'waiting'`, id, ws)
-	return l.requests(ctx, where, `r.id`, prompt.MaxRequests)
+	conditions := db.NewConditions(`r.template_id = ? AND r.workspace_id = ? AND r.state = 'waiting'`, id, ws)
+	return l.requests(ctx, conditions, `r.id`, prompt.MaxRequests)
 }
 
 // Requests implements ports.PromptRequests.
 func (l *PromptLists) Requests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, state prompt.RequestState,
 	q page.Query) (prompt.RequestPage, error) {
-	where := db.NewConditions(`r.template_id = ? AND r.workspace_id = ?`, id, ws)
-	where.When(state != "", `r.state = ?`, state)
-	where.When(q.After != "", `r.id < ?`, q.After)
-	found, err := l.requests(ctx, where, `r.id DESC`, q.Limit+1)
+	conditions := db.NewConditions(`r.template_id = ? AND r.workspace_id = ?`, id, ws)
+	conditions.When(state != "", `r.state = ?`, state)
+	conditions.When(q.After != "", `r.id < ?`, q.After)
+	found, err := l.requests(ctx, conditions, `r.id DESC`, q.Limit+1)
 	return page.Cut(found, q.Limit, func(r prompt.ActivationRequest) string { return string(r.ID) }), err
 }
 
 func (l *PromptLists) requests(
-	ctx context.Context, where *db.Conditions, order string, limit int,
+	ctx context.Context, conditions *db.Conditions, order string, limit int,
 ) ([]prompt.ActivationRequest, error) {
 	var rows []requestRow
 	if err := l.db.List(ctx, &rows, `SELECT `+db.ColumnsLike(`r.%`, requestColumns)+` FROM prompt_requests r WHERE `+
-		where.SQL()+` ORDER BY `+order+` LIMIT ?`, where.Args(limit)...); err != nil {
+		conditions.SQL()+` ORDER BY `+order+` LIMIT ?`, conditions.Args(limit)...); err != nil {
 		return nil, err
 	}
 	found := make([]prompt.ActivationRequest, len(rows))

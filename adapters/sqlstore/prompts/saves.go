@@ -12,16 +12,16 @@ import (
 
 // saveTemplate writes the differences between a locked template as it was read and as it is now, if it recorded
 // anything. also are writes of objects that belong to it.
-func (store *Store) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...db.Write) error {
+func (store *Store) saveTemplate(ctx context.Context, previous, t *prompt.Template, others ...db.Write) error {
 	if len(t.Recorded()) == 0 {
 		return store.saveBelongings(ctx, t)
 	}
-	if live := t.DeletedAt.IsZero(); live && (t.Name != before.Name || !before.DeletedAt.IsZero()) {
+	if live := t.DeletedAt.IsZero(); live && (t.Name != previous.Name || !previous.DeletedAt.IsZero()) {
 		if err := store.nameIsFree(ctx, t); err != nil {
 			return err
 		}
 	}
-	writes := slices.Concat(also, templateWrites(before, t))
+	writes := slices.Concat(others, templateWrites(previous, t))
 	for _, a := range t.Activated {
 		if a.Label == "" {
 			writes = append(writes, activationWrite(t.ID, a))
@@ -40,18 +40,18 @@ func (store *Store) saveTemplate(ctx context.Context, before, t *prompt.Template
 	if err := store.Run(ctx, slices.Concat(writes, events)...); err != nil {
 		return store.nameTaken(err)
 	}
-	if err := store.moveReferences(ctx, before, t); err != nil {
+	if err := store.moveReferences(ctx, previous, t); err != nil {
 		return err
 	}
 	return store.saveBelongings(ctx, t)
 }
 
 // templateWrites returns the write of a template's row. The wide columns are written only if one of them changed.
-func templateWrites(before, t *prompt.Template) []db.Write {
+func templateWrites(previous, t *prompt.Template) []db.Write {
 	fields, state := templateFields(t), templateState(t)
 	key := []any{t.ID, t.Workspace}
 	switch {
-	case !slices.Equal(fields, templateFields(before)):
+	case !slices.Equal(fields, templateFields(previous)):
 		return []db.Write{{Query: `
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
 			visibility = ?, protected = ?, search = ?, compatibility = ?, include_mode = ?, approvals = ?,
@@ -60,7 +60,7 @@ func templateWrites(before, t *prompt.Template) []db.Write {
 				latest_frozen_id = ?, latest_frozen_number = ?, open_requests = ?, revision = ?,
 				updated_at = ?, deleted_at = ?
 			WHERE id = ? AND workspace_id = ?`, Args: slices.Concat(fields, state, key)}}
-	case !slices.Equal(state, templateState(before)):
+	case !slices.Equal(state, templateState(previous)):
 		return []db.Write{{Query: `
 			UPDATE prompt_templates SET active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
 			last_number = ?,
@@ -80,10 +80,10 @@ func templateFields(t *prompt.Template) []any {
 
 // templateState are the values of the columns that follow from what was done.
 func templateState(t *prompt.Template) []any {
-	all, frozen := t.AllVersions, t.FrozenVersions
+	all, released := t.AllVersions, t.FrozenVersions
 	return []any{
 		t.Active.Version, t.Active.Number, db.Micros(t.Active.At), t.Active.By, t.LastNumber,
-		all.Count, all.Latest, all.LatestNumber, frozen.Count, frozen.Latest, frozen.LatestNumber,
+		all.Count, all.Latest, all.LatestNumber, released.Count, released.Latest, released.LatestNumber,
 		t.OpenRequests, t.Revision, db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt),
 	}
 }
@@ -138,17 +138,17 @@ func (store *Store) nameTaken(err error) error {
 // recipient reads the data of a user that a template needs.
 func (store *Store) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
 	r := prompt.Recipient{User: user}
-	var now struct {
+	var current struct {
 		Shares int    `db:"shares"`
 		Name   string `db:"name"`
 		Email  string `db:"email"`
 	}
-	if _, err := store.Get(ctx, &now, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
+	if _, err := store.Get(ctx, &current, `SELECT (SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?) AS shares,
 		COALESCE((SELECT name FROM user_groups WHERE id = ?), (SELECT name FROM users WHERE id = ?), '') AS name,
 		COALESCE((SELECT email FROM users WHERE id = ?), '') AS email`, id, user, user, user); err != nil {
 		return r, err
 	}
-	r.Shares, r.Name, r.Email = now.Shares, now.Name, now.Email
+	r.Shares, r.Name, r.Email = current.Shares, current.Name, current.Email
 	var row shareRow
 	found, err := store.Get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.user_id = ?`,
 		id, user)

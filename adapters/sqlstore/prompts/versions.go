@@ -94,7 +94,7 @@ func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id promp
 		if t, v, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
 			return err
 		}
-		before, revision := *t, int64(0)
+		previous, revision := *t, int64(0)
 		if v != nil {
 			revision = v.Revision
 		}
@@ -111,7 +111,7 @@ func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id promp
 		case v.Revision != revision:
 			writes = append(writes, versionInfoWrite(v))
 		}
-		return tx.saveTemplate(ctx, &before, t, writes...)
+		return tx.saveTemplate(ctx, &previous, t, writes...)
 	})
 	if err != nil {
 		return nil, err
@@ -129,12 +129,12 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 		if t, info, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
 			return err
 		}
-		used, err := tx.labels(ctx, by.Workspace, id)
+		labels, err := tx.labels(ctx, by.Workspace, id)
 		if err != nil {
 			return err
 		}
 		if info == nil {
-			return change(t, nil, used)
+			return change(t, nil, labels)
 		}
 		var row versionRow
 		if _, err := tx.Get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?`,
@@ -145,12 +145,12 @@ func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.
 		if err != nil {
 			return err
 		}
-		beforeT, before := *t, *v
-		if err := change(t, v, used); err != nil {
+		beforeT, previous := *t, *v
+		if err := change(t, v, labels); err != nil {
 			return err
 		}
-		if v.Revision != before.Revision {
-			if err := tx.saveVersion(ctx, &before, v); err != nil {
+		if v.Revision != previous.Revision {
+			if err := tx.saveVersion(ctx, &previous, v); err != nil {
 				return err
 			}
 		}
@@ -170,12 +170,12 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		if err != nil {
 			return err
 		}
-		used, err := tx.labels(ctx, by.Workspace, id)
+		labels, err := tx.labels(ctx, by.Workspace, id)
 		if err != nil {
 			return err
 		}
-		before := *t
-		v, err := change(t, used)
+		previous := *t
+		v, err := change(t, labels)
 		if err != nil {
 			return err
 		}
@@ -198,13 +198,13 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 				return err
 			}
 		}
-		return tx.saveTemplate(ctx, &before, t)
+		return tx.saveTemplate(ctx, &previous, t)
 	})
 }
 
 // saveVersion writes what differs between a version as it was read and as it is now.
-func (store *Store) saveVersion(ctx context.Context, before, v *prompt.Version) error {
-	old, err := contentArgs(before.Content)
+func (store *Store) saveVersion(ctx context.Context, previous, v *prompt.Version) error {
+	old, err := contentArgs(previous.Content)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (store *Store) saveVersion(ctx context.Context, before, v *prompt.Version) 
 			WHERE id = ? AND template_id = ?`, Args: slices.Concat(content, []any{v.Content.Searched(), v.ContentHash},
 			save.Args)}
 	}
-	if err := store.Run(ctx, save); err != nil || slices.Equal(before.Labels, v.Labels) {
+	if err := store.Run(ctx, save); err != nil || slices.Equal(previous.Labels, v.Labels) {
 		return err
 	}
 	return store.saveLabels(ctx, &v.VersionInfo)
@@ -283,9 +283,9 @@ func (store *Store) labels(ctx context.Context, ws identity.WorkspaceID, id prom
 	}
 	rollouts, err := store.rollouts(ctx, ws, id)
 	for _, r := range rollouts {
-		of := labels[r.Label]
-		of.Rollout = &r
-		labels[r.Label] = of
+		label := labels[r.Label]
+		label.Rollout = &r
+		labels[r.Label] = label
 	}
 	return labels, err
 }

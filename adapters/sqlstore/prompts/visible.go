@@ -33,47 +33,47 @@ func (l *PromptLists) Visible(
 	if err != nil {
 		return prompt.Page{}, err
 	}
-	where := chosen(by, f)
-	where.PageBounds(`t.id`, q.After, floor)
-	filtered(where, f)
+	conditions := chosen(by, f)
+	conditions.PageBounds(`t.id`, q.After, floor)
+	filtered(conditions, f)
 
 	begin, args := templatesFor(by, templateColumns)
-	visible := where.SQL()
+	visible := conditions.SQL()
 	if by.Role >= identity.Admin || f.Deleted { // chosen selects those that by can restore
-		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
 	} else {
 		shares := db.NewConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
 		shares.PageBounds(`s.template_id`, q.After, floor)
 		visible = `t.id IN (
 			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ?
-			AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) a
+			AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) a
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.visibility = 'workspace'
-			AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) b
+			AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_shares s JOIN prompt_templates t ON t.id = s.template_id
-				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.SQL() + ` ORDER BY s.template_id DESC LIMIT ?) c`
+				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + conditions.SQL() + ` ORDER BY s.template_id DESC LIMIT ?) c`
 		args = append(args, by.User)
-		args = append(args, where.Args(q.Limit+1)...)
-		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
 		args = append(args, shares.Args(db.Micros(by.At))...)
-		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
 		if by.Grouped {
 			shares = sharesOfGroups(by)
 			shares.PageBounds(`s.template_id`, q.After, floor)
 			visible += `
 			UNION
 			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupShares + ` JOIN prompt_templates t ON t.id = s.template_id
-				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) d`
+				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) d`
 			args = append(args, shares.Args(db.Micros(by.At))...)
-			args = append(args, where.Args(q.Limit+1)...)
+			args = append(args, conditions.Args(q.Limit+1)...)
 		}
 		if inFolders {
 			visible += `
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_templates t
-				WHERE ` + where.SQL() + ` AND ` + isInFolder + ` ORDER BY t.id DESC LIMIT ?) e`
-			args = append(append(args, where.Args(folderArgs(by)...)...), q.Limit+1)
+				WHERE ` + conditions.SQL() + ` AND ` + isInFolder + ` ORDER BY t.id DESC LIMIT ?) e`
+			args = append(append(args, conditions.Args(folderArgs(by)...)...), q.Limit+1)
 		}
 		visible += `)`
 		args = append(args, q.Limit+1)
@@ -118,70 +118,70 @@ func chosen(by identity.Actor, f prompt.Filter) *db.Conditions {
 	if !f.Deleted {
 		return db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 	}
-	where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at <> 0 AND t.deleted_at >= ?`, by.Workspace,
+	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at <> 0 AND t.deleted_at >= ?`, by.Workspace,
 		db.Micros(by.At.Add(-access.RestoreWithin)))
-	where.When(by.ReadOnly(), `FALSE`)
-	where.When(by.Role < identity.Admin, `t.owner_id = ?`, by.User)
-	return where
+	conditions.When(by.ReadOnly(), `FALSE`)
+	conditions.When(by.Role < identity.Admin, `t.owner_id = ?`, by.User)
+	return conditions
 }
 
 // filtered adds the conditions of a filter.
-func filtered(where *db.Conditions, f prompt.Filter) {
+func filtered(conditions *db.Conditions, f prompt.Filter) {
 	if f.Query != "" {
 		part := "%" + db.LikeEscape(prompt.NameKey(f.Query)) + "%"
 		// Everyone who sees the template sees a frozen version.
-		where.When(true, `(t.search LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.id = CASE
+		conditions.When(true, `(t.search LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.id = CASE
 			WHEN t.active_version_id <> '' THEN t.active_version_id ELSE t.latest_frozen_id END
 			AND v.search LIKE ? ESCAPE '\'))`, part, part)
 	}
-	where.When(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // LIKE ignores case on SQLite
-	where.When(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, db.LikeEscape(prompt.NameKey(f.Folder))+"/%")
-	where.When(f.Label != "", `EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`,
+	conditions.When(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // LIKE ignores case on SQLite
+	conditions.When(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, db.LikeEscape(prompt.NameKey(f.Folder))+"/%")
+	conditions.When(f.Label != "", `EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`,
 		f.Label)
-	where.When(f.Owner != "", `t.owner_id = ?`, f.Owner)
+	conditions.When(f.Owner != "", `t.owner_id = ?`, f.Owner)
 	if f.UnusedSince != 0 {
-		where.When(true, `t.created_at < ? AND NOT EXISTS (SELECT 1 FROM version_reads r WHERE r.template_id = t.id
+		conditions.When(true, `t.created_at < ? AND NOT EXISTS (SELECT 1 FROM version_reads r WHERE r.template_id = t.id
 			AND r.day >= ?)`, db.Micros(f.UnusedSince.Begin()), f.UnusedSince)
 	}
 	if f.Active != nil {
-		where.When(true, `(t.active_version_id <> '') = ?`, *f.Active)
+		conditions.When(true, `(t.active_version_id <> '') = ?`, *f.Active)
 	}
 }
 
 // SeenBy adds the condition that by sees a template, for a statement that reads templates in another order than that
 // of their ids.
-func SeenBy(where *db.Conditions, by identity.Actor) {
+func SeenBy(conditions *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return
 	}
-	seen, args := `t.owner_id = ? OR t.visibility = 'workspace' OR EXISTS (SELECT 1 FROM prompt_shares s
+	condition, args := `t.owner_id = ? OR t.visibility = 'workspace' OR EXISTS (SELECT 1 FROM prompt_shares s
 		WHERE s.template_id = t.id AND s.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?))`,
 		[]any{by.User, by.User, db.Micros(by.At)}
 	if by.Grouped {
-		seen += ` OR EXISTS (SELECT 1 FROM ` + groupShares + ` WHERE s.template_id = t.id
+		condition += ` OR EXISTS (SELECT 1 FROM ` + groupShares + ` WHERE s.template_id = t.id
 			AND p.workspace_id = t.workspace_id AND p.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?)) OR ` +
 			isInFolder
 		args = append(append(args, by.User, db.Micros(by.At)), folderArgs(by)...)
 	}
-	where.When(true, `(`+seen+`)`, args...)
+	conditions.When(true, `(`+condition+`)`, args...)
 }
 
 // byName is Visible in the order of names. It examines as many templates at most as a filtered page.
 func (l *PromptLists) byName(ctx context.Context, by identity.Actor, f prompt.Filter,
 	q page.Query) (prompt.Page, error) {
-	within := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0 AND t.name_key > ?`, by.Workspace, q.After)
+	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0 AND t.name_key > ?`, by.Workspace, q.After)
 	var last string
-	if _, err := l.db.Get(ctx, &last, `SELECT t.name_key FROM prompt_templates t WHERE `+within.SQL()+
-		` ORDER BY t.name_key LIMIT 1 OFFSET ?`, within.Args(l.db.Scans.Templates-1)...); err != nil {
+	if _, err := l.db.Get(ctx, &last, `SELECT t.name_key FROM prompt_templates t WHERE `+conditions.SQL()+
+		` ORDER BY t.name_key LIMIT 1 OFFSET ?`, conditions.Args(l.db.Scans.Templates-1)...); err != nil {
 		return prompt.Page{}, err
 	}
-	within.When(last != "", `t.name_key <= ?`, last)
-	filtered(within, f)
-	SeenBy(within, by)
+	conditions.When(last != "", `t.name_key <= ?`, last)
+	filtered(conditions, f)
+	SeenBy(conditions, by)
 	begin, args := templatesFor(by, templateColumns)
 	var rows []templateRow
-	if err := l.db.List(ctx, &rows, begin+` WHERE `+within.SQL()+` ORDER BY t.name_key LIMIT ?`,
-		append(args, within.Args(q.Limit+1)...)...); err != nil {
+	if err := l.db.List(ctx, &rows, begin+` WHERE `+conditions.SQL()+` ORDER BY t.name_key LIMIT ?`,
+		append(args, conditions.Args(q.Limit+1)...)...); err != nil {
 		return prompt.Page{}, err
 	}
 	found, err := templatesOf(by, rows)
@@ -198,16 +198,16 @@ func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder str
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return nil, nil
 	}
-	where := chosen(by, prompt.Filter{})
-	filtered(where, prompt.Filter{Folder: folder})
-	SeenBy(where, by)
+	conditions := chosen(by, prompt.Filter{})
+	filtered(conditions, prompt.Filter{Folder: folder})
+	SeenBy(conditions, by)
 	var rows []struct {
 		ID   prompt.ID `db:"id"`
 		Name string    `db:"name"`
 		Tags string    `db:"tags"`
 	}
-	if err := l.db.List(ctx, &rows, `SELECT t.id, t.name, t.tags FROM prompt_templates t WHERE `+where.SQL()+
-		` ORDER BY t.name_key LIMIT ?`, where.Args(limit)...); err != nil {
+	if err := l.db.List(ctx, &rows, `SELECT t.id, t.name, t.tags FROM prompt_templates t WHERE `+conditions.SQL()+
+		` ORDER BY t.name_key LIMIT ?`, conditions.Args(limit)...); err != nil {
 		return nil, err
 	}
 	entries := make([]prompt.Entry, len(rows))
@@ -227,19 +227,19 @@ func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Fil
 	if !f.Narrows() && !inFolders {
 		return "", nil
 	}
-	of := func(condition string, values ...any) db.Branch {
-		where := chosen(by, prompt.Filter{Deleted: f.Deleted})
-		where.When(condition != "", condition, values...)
-		where.PageBounds(`t.id`, q.After, "")
-		return db.Branch{From: `prompt_templates t`, ID: `t.id`, Where: where}
+	branch := func(condition string, values ...any) db.Branch {
+		conditions := chosen(by, prompt.Filter{Deleted: f.Deleted})
+		conditions.When(condition != "", condition, values...)
+		conditions.PageBounds(`t.id`, q.After, "")
+		return db.Branch{From: `prompt_templates t`, ID: `t.id`, Where: conditions}
 	}
 	if by.Role >= identity.Admin || f.Deleted {
-		return l.db.PageFloor(ctx, l.db.Scans.Templates, of(""))
+		return l.db.PageFloor(ctx, l.db.Scans.Templates, branch(""))
 	}
 	shares := db.NewConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
 	shares.PageBounds(`s.template_id`, q.After, "")
 	branches := []db.Branch{
-		of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {From: `prompt_shares s`, ID: `s.template_id`, Where: shares},
+		branch(`t.owner_id = ?`, by.User), branch(`t.visibility = 'workspace'`), {From: `prompt_shares s`, ID: `s.template_id`, Where: shares},
 	}
 	if by.Grouped {
 		shares = sharesOfGroups(by)
@@ -247,7 +247,7 @@ func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Fil
 		branches = append(branches, db.Branch{From: groupShares, ID: `s.template_id`, Where: shares})
 	}
 	if inFolders {
-		branches = append(branches, of(""))
+		branches = append(branches, branch(""))
 	}
 	return l.db.PageFloor(ctx, l.db.Scans.Templates, branches...)
 }
