@@ -110,7 +110,8 @@ func dropCapabilities() error {
 	permitted := data[0].Permitted & keep
 	data = [2]unix.CapUserData{{Effective: permitted, Permitted: permitted}}
 	// unix.Capset affects only one thread.
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0) //nolint:gosec // the kernel's interface
+	//nolint:gosec // the kernel's interface
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0)
 	if errno != 0 && !errors.Is(errno, syscall.ENOSYS) {
 		return errno
 	}

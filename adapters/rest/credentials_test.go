@@ -53,18 +53,18 @@ func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T)
 		}
 		return s, secrets
 	}
-	expired, known := open()
+	expired, secrets := open()
 	expired.ExpiresAt = time.Now().Add(-time.Hour)
 	_, unknown := open()
-	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), known.Cookie.Hash()).AnyTimes().Return(
+	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), secrets.Cookie.Hash()).AnyTimes().Return(
 		&account.SessionPerson{Person: person, Session: *expired}, nil)
 	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), unknown.Cookie.Hash()).AnyTimes().Return(nil,
 		identity.ErrUnauthenticated)
 	for name, sent := range map[string]struct{ cookie, proof, site string }{
-		"it has expired":             {known.Cookie.Reveal(), known.Proof.Reveal(), "same-origin"},
+		"it has expired":             {secrets.Cookie.Reveal(), secrets.Proof.Reveal(), "same-origin"},
 		"it is unknown":              {unknown.Cookie.Reveal(), unknown.Proof.Reveal(), "same-origin"},
-		"its proof is missing":       {known.Cookie.Reveal(), "", "same-origin"},
-		"its page is somewhere else": {known.Cookie.Reveal(), known.Proof.Reveal(), "cross-site"},
+		"its proof is missing":       {secrets.Cookie.Reveal(), "", "same-origin"},
+		"its page is somewhere else": {secrets.Cookie.Reveal(), secrets.Proof.Reveal(), "cross-site"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:8080"+promptsPath, nil)
 		r.Header.Set("Cookie", "atrium_session_8080="+sent.cookie)

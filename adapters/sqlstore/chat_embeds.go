@@ -96,20 +96,20 @@ func (s *Embeds) List(
 
 // Get implements ports.Embeds.
 func (s *Embeds) Get(
-	ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
+	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 ) (*chat.Template, *embed.Token, error) {
-	return s.db.embedToken(ctx, by, of, id, s.db.chatTemplate)
+	return s.db.embedToken(ctx, by, template, id, s.db.chatTemplate)
 }
 
-func (store *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
+func (store *DB) embedToken(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
 	*embed.Token, error) {
-	t, err := read(ctx, by, of)
+	t, err := read(ctx, by, template)
 	if err != nil {
 		return nil, nil, err
 	}
 	var row embedRow
-	found, err := store.Get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, of,
+	found, err := store.Get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, template,
 		by.Workspace)
 	if err != nil || !found {
 		return t, nil, err
@@ -172,10 +172,10 @@ func (store *DB) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
 }
 
 // Update implements ports.Embeds.
-func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id embed.TokenID,
+func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	change func(*chat.Template, *embed.Token) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		t, token, err := tx.embedToken(ctx, by, of, id, tx.lockedChat)
+		t, token, err := tx.embedToken(ctx, by, template, id, tx.lockedChat)
 		if err != nil {
 			return err
 		}

@@ -31,9 +31,9 @@ func (s *EmbedUses) Add(
 			oldest); err != nil {
 			return err
 		}
-		known := map[embed.Day][]embed.Origin{}
+		perDay := map[embed.Day][]embed.Origin{}
 		for _, u := range uses {
-			origins, read := known[u.Day]
+			origins, read := perDay[u.Day]
 			if !read {
 				if err := tx.List(ctx, &origins, `SELECT origin FROM chat_embed_days WHERE token_id = ? AND day = ?`,
 					id, u.Day); err != nil {
@@ -46,7 +46,7 @@ func (s *EmbedUses) Add(
 				}
 				origins = append(origins, u.Origin)
 			}
-			known[u.Day] = origins
+			perDay[u.Day] = origins
 			if _, err := tx.Exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies, sessions, refusals)
 				VALUES (?, ?, ?, 0, ?, ?) ON CONFLICT (token_id, day, origin) DO UPDATE
 				SET sessions = chat_embed_days.sessions + excluded.sessions,

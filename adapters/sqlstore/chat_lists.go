@@ -98,7 +98,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 
 // floor returns where a page of templates has to end if no index serves its filter.
 func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
-	of := func(condition string, values ...any) db.Branch {
+	branch := func(condition string, values ...any) db.Branch {
 		where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 		where.When(condition != "", condition, values...)
 		where.PageBounds(`t.id`, q.After, "")
@@ -110,14 +110,15 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 		if admin && indexed && f.Status == "" && f.Visibility == "" {
 			return "", nil
 		}
-		return l.db.PageFloor(ctx, n, of(`t.prompt_id = ?`, f.Prompt))
+		return l.db.PageFloor(ctx, n, branch(`t.prompt_id = ?`, f.Prompt))
 	case indexed && ((f.Status == "" && f.Visibility == "") || (admin && (f.Status == "" || f.Visibility == ""))):
 		return "", nil
 	case !admin:
 		members := db.NewConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
 		members.PageBounds(`c.template_id`, q.After, "")
 		branches := []db.Branch{
-			of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), {From: `chat_members c`, ID: `c.template_id`, Where: members},
+			branch(`t.owner_id = ?`, by.User), branch(`t.visibility = 'workspace'`),
+			{From: `chat_members c`, ID: `c.template_id`, Where: members},
 		}
 		if by.Grouped {
 			members = membersByGroups(by)
@@ -126,11 +127,11 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 		}
 		return l.db.PageFloor(ctx, n, branches...)
 	case f.Status != "":
-		return l.db.PageFloor(ctx, n, of(`t.status = ?`, f.Status))
+		return l.db.PageFloor(ctx, n, branch(`t.status = ?`, f.Status))
 	case f.Visibility != "":
-		return l.db.PageFloor(ctx, n, of(`t.visibility = ?`, f.Visibility))
+		return l.db.PageFloor(ctx, n, branch(`t.visibility = ?`, f.Visibility))
 	default:
-		return l.db.PageFloor(ctx, n, of(""))
+		return l.db.PageFloor(ctx, n, branch(""))
 	}
 }
 

@@ -128,7 +128,8 @@ func (store *DB) saveChatVersions(ctx context.Context, t *chat.Template) error {
 			return err
 		}
 		if _, err := store.Exec(ctx, `INSERT INTO chat_versions (`+chatContentColumns+`, id, template_id,
-			workspace_id, number, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			workspace_id, number, created_by, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, v.ID, t.ID, t.Workspace, v.Number, v.CreatedBy, db.Micros(v.CreatedAt))...); err != nil {
 			return err
 		}

@@ -85,13 +85,13 @@ func TestContract(t *testing.T) {
 func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
 	t.Helper()
 	contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
-		at, sealer := url(t), databases.Keyring(t)
-		db := open(t, at, sealer)
+		address, sealer := url(t), databases.Keyring(t)
+		db := open(t, address, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(open(t, at, sealer)),
+		return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(open(t, address, sealer)),
 			[2]identity.OrgID{ids["one"], ids["two"]}
 	})
 }

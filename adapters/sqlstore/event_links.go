@@ -139,7 +139,8 @@ func (store *DB) moveWrites(ids []string, seq int64, hashes []byte) []db.Write {
 	}
 	return []db.Write{
 		{Query: `INSERT INTO events (` + db.RecordedColumns + `, chain_seq, chain_hash)
-			SELECT ` + db.RecordedColumns + `, ` + place + ` FROM new_events WHERE ` + which.SQL(), Args: append(args, which.Args()...)},
+			SELECT ` + db.RecordedColumns + `, ` + place + ` FROM new_events WHERE ` + which.SQL(),
+			Args: append(args, which.Args()...)},
 		{Query: `DELETE FROM new_events WHERE ` + which.SQL(), Args: which.Args()},
 	}
 }

@@ -76,8 +76,9 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	}
 	floor := ""
 	if len(filters) > 1 || f.Reader != nil {
+		branch := db.Branch{From: `recorded_events`, ID: eventID, Where: where}
 		var err error
-		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Events, db.Branch{From: `recorded_events`, ID: eventID, Where: where}); err != nil {
+		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Events, branch); err != nil {
 			return event.Page{}, err
 		}
 		where.PageBounds(eventID, "", floor)

@@ -302,8 +302,8 @@ func (store *DB) saveGroup(ctx context.Context, g *account.Group, before map[ide
 
 // joinGroup adds a person to a group. memberships.grouped lets reads of all others skip the look-up of groups.
 func (store *DB) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
-	if _, err := store.Exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at) VALUES (?, ?, ?, ?)`,
-		g.ID, g.Workspace, user, db.Micros(g.UpdatedAt)); err != nil {
+	if _, err := store.Exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at)
+		VALUES (?, ?, ?, ?)`, g.ID, g.Workspace, user, db.Micros(g.UpdatedAt)); err != nil {
 		return err
 	}
 	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, g.Workspace,

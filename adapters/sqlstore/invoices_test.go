@@ -19,11 +19,11 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		}
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, ids["one"]).Owner
-		made, err := payment.NewCustomer(by, "sandbox", "acct", "key", payment.Details{})
+		customer, err := payment.NewCustomer(by, "sandbox", "acct", "key", payment.Details{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Payments.Reserve(ctx, by, made); err != nil {
+		if _, err := s.Payments.Reserve(ctx, by, customer); err != nil {
 			t.Fatal(err)
 		}
 		invoices := []payment.Invoice{

@@ -67,13 +67,13 @@ func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
 	lease time.Duration) (until time.Time, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		end := tx.Dialect.Now + ` + ?`
-		held, err := tx.Exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
+		count, err := tx.Exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
 			due_at = CASE WHEN due_at = leased_until THEN `+end+` ELSE due_at END
 			WHERE id = ? AND leased_until = ?`, lease.Microseconds(), lease.Microseconds(), e.ID, db.Micros(e.LeasedUntil))
 		if err != nil {
 			return err
 		}
-		if held == 0 {
+		if count == 0 {
 			return webhook.ErrLeaseLost
 		}
 		var us int64
@@ -149,10 +149,10 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 }
 
 // wakeNext returns the write that makes the first pending delivery about a subject due, if it waited for another one.
-func wakeNext(of webhook.ID, subject string, now time.Time) db.Write {
+func wakeNext(endpoint webhook.ID, subject string, now time.Time) db.Write {
 	return db.Write{Query: `UPDATE webhook_deliveries SET due_at = ? WHERE due_at = ? AND id = (SELECT o.id
 		FROM webhook_deliveries o WHERE o.webhook_id = ? AND o.subject = ? AND o.state = 'pending'
-		ORDER BY o.seq LIMIT 1)`, Args: []any{db.Micros(now), int64(never), of, subject}}
+		ORDER BY o.seq LIMIT 1)`, Args: []any{db.Micros(now), int64(never), endpoint, subject}}
 }
 
 // wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
@@ -207,9 +207,9 @@ func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due tim
 			Due   int64 `db:"due_at"`
 			Lease int64 `db:"leased_until"`
 		}
-		held, err := tx.Get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?
+		isHeld, err := tx.Get(ctx, &row, `SELECT t.due_at, t.leased_until FROM webhooks t WHERE t.id = ?
 			AND t.leased_until = ?`+tx.Dialect.Lock, e.ID, db.Micros(e.LeasedUntil))
-		if err != nil || !held {
+		if err != nil || !isHeld {
 			return err
 		}
 		next := db.Micros(due)

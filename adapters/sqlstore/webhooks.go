@@ -211,9 +211,9 @@ func (store *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 }
 
 // makeDue makes an endpoint due at a time, unless it is already due earlier.
-func (store *DB) makeDue(ctx context.Context, id webhook.ID, at time.Time) error {
+func (store *DB) makeDue(ctx context.Context, id webhook.ID, moment time.Time) error {
 	_, err := store.Exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
-		db.Micros(at), id, db.Micros(at))
+		db.Micros(moment), id, db.Micros(moment))
 	return err
 }
 
@@ -337,12 +337,13 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webho
 }
 
 // insertDelivery returns the write of a delivery, which waits while there is an earlier one about the same subject.
-func insertDelivery(of webhook.ID, d *webhook.Delivery, conflict string) db.Write {
+func insertDelivery(endpoint webhook.ID, d *webhook.Delivery, conflict string) db.Write {
 	return db.Write{Query: `INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts, due_at,
 		status, failure, answer, took, created_at, attempted_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, CASE WHEN EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = ?
 			AND o.subject = ? AND o.state = 'pending' AND o.seq < ?) THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 			0, '', '', 0, ?, 0) ON CONFLICT (webhook_id, event_id)` + conflict,
-		Args: []any{d.ID, of, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, of, d.Event.Subject,
+		Args: []any{d.ID, endpoint, d.Event.ID, d.Event.Seq, d.Event.Type, d.Event.Subject, d.State, endpoint,
+			d.Event.Subject,
 			d.Event.Seq, int64(never), db.Micros(d.Due), db.Micros(d.CreatedAt)}}
 }

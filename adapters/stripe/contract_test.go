@@ -118,7 +118,10 @@ func stage(t *testing.T) contract.GatewayStage {
 			CancelAtPeriodEnd: func(_ *testing.T, _ payment.CustomerID, s payment.SubscriptionID) {
 				api.CancelAtPeriodEnd(string(s))
 			},
-			CancelAt: func(_ *testing.T, s payment.SubscriptionID, at time.Time) { api.CancelAt(string(s), at) },
+			CancelAt: func(_ *testing.T, s payment.SubscriptionID, moment time.Time) {
+				api.CancelAt(string(s),
+					moment)
+			},
 			AddItem: func(_ *testing.T, s payment.SubscriptionID, price string, quantity int) {
 				api.AddItem(string(s), price, int64(quantity))
 			},
@@ -126,7 +129,9 @@ func stage(t *testing.T) contract.GatewayStage {
 			Schedule: func(_ *testing.T, s payment.SubscriptionID, prices []string, periods int, ends bool) {
 				api.Plan(string(s), prices, periods, ends)
 			},
-			Tax:   func(_ *testing.T, s payment.SubscriptionID, rate, of string) { api.Tax(string(s), rate, of) },
+			Tax: func(_ *testing.T, s payment.SubscriptionID, rate, currency string) {
+				api.Tax(string(s), rate, currency)
+			},
 			Taxes: func(_ *testing.T, s payment.SubscriptionID) []string { return api.Taxes(string(s)) },
 			Pause: func(_ *testing.T, s payment.SubscriptionID) { api.PauseCollection(string(s)) },
 			Subscribe: func(_ *testing.T, c payment.CustomerID, p payment.Plan) payment.SubscriptionID {

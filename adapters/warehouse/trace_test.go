@@ -222,8 +222,8 @@ func TestConfined(t *testing.T) {
 	}
 	t.Run("a child that ends during a probe fails the step that it was at", func(t *testing.T) {
 		var watched []connection.Step
-		to := target
-		to.Watch = func(c connection.Check) { watched = append(watched, c.Step) }
+		copied := target
+		copied.Watch = func(c connection.Check) { watched = append(watched, c.Step) }
 		w := warehouse.NewConfined(nil, func(
 			_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, _ any,
 			each func(json.RawMessage) error,
@@ -233,7 +233,7 @@ func TestConfined(t *testing.T) {
 			}
 			return ports.ErrJobCrashed
 		})
-		r := w.Probe(t.Context(), to)
+		r := w.Probe(t.Context(), copied)
 		if r.Checks[0].Result != connection.OK || r.Checks[1].Code != connection.Internal || len(r.Checks) != 8 ||
 			!slices.Equal(watched, []connection.Step{connection.Resolve}) {
 			t.Errorf("%+v, watched %v", r.Checks, watched)

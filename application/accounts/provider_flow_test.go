@@ -22,7 +22,7 @@ var (
 	providerOrg = &identity.Org{ID: "org", Issuers: []identity.Issuer{provider, {URL: "https://tokens.example"}}}
 )
 
-// newAtProvider returns the use cases on a mocked client, with a person whom each verified token belongs to.
+// newAtProvider returns the use cases on a mocked client. Each verified token belongs to one person.
 func newAtProvider(t *testing.T, refusal error) (accounts.AtProvider, *mocks.MockOpenIDClient, *signingIn) {
 	client, s := mocks.NewMockOpenIDClient(gomock.NewController(t)), newSigningIn(t)
 	signIn := func(context.Context, identity.Actor, *identity.Org, *account.Claims) (*account.Person, error) {

@@ -22,9 +22,10 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 				Reply: chat.Reply{Variables: []byte(`{"shop":"Pens"}`)}},
 		}
 	}
-	run := func(s *mockedService, by identity.UserID, of *chat.Template, v *prompt.Version, err error) (string, error) {
-		s.chats.EXPECT().Get(gomock.Any(), actor(by, identity.Member), chat.ID("ctpl")).Return(of, nil)
-		if by == "ann" && of.Prompt.Template != "" {
+	run := func(s *mockedService, by identity.UserID, template *chat.Template, v *prompt.Version, err error) (string,
+		error) {
+		s.chats.EXPECT().Get(gomock.Any(), actor(by, identity.Member), chat.ID("ctpl")).Return(template, nil)
+		if by == "ann" && template.Prompt.Template != "" {
 			s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(),
 				prompt.Reference{Holder: "ctpl", Template: "ptpl", Ref: "active"}).
 				DoAndReturn(func(_ context.Context, by identity.Actor, _ prompt.Reference) (*prompt.Reading,
@@ -39,7 +40,7 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		if (found.Version != nil) != (v != nil) || found.Template.ID != of.ID {
+		if (found.Version != nil) != (v != nil) || found.Template.ID != template.ID {
 			t.Errorf("%+v", found)
 		}
 		return found.Instructions, nil

@@ -51,12 +51,12 @@ func newEmbedService(t *testing.T) *embedService {
 		embeds.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
 		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{})
 	name, origins := "Shop", []string{embedSite}
-	token, made, err := embed.NewToken(s.template(), embedder("ann"), 0,
+	token, secretToken, err := embed.NewToken(s.template(), embedder("ann"), 0,
 		embed.Changes{Name: &name, Origins: &origins})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.token, s.secret = *token, made
+	s.token, s.secret = *token, secretToken
 	// The sealed text contains the plain text and its associated data, so that tests can inspect them.
 	s.sealer.EXPECT().Seal(gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(func(plain, context []byte) ([]byte, error) {
@@ -121,9 +121,9 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 				return err
 			})
 		name, origins := "New", []string{embedSite}
-		token, made, err := s.Create(ctx, ann, "ctpl", embed.Changes{Name: &name, Origins: &origins})
+		token, secretToken, err := s.Create(ctx, ann, "ctpl", embed.Changes{Name: &name, Origins: &origins})
 		wantErr(t, err, nil)
-		if token.Hash != made.Hash() || token.Name != "New" {
+		if token.Hash != secretToken.Hash() || token.Name != "New" {
 			t.Errorf("the secret is not that of the token that was stored: %+v", token)
 		}
 	})

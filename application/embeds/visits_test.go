@@ -298,9 +298,9 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 			Visitor: visitor, Signature: signature}, limit)
 	}
 	expects := func(want string) embeds.Limit {
-		return func(_ *embed.Token, of embed.Counted) error {
-			if of != (embed.Counted{Visitor: want}) {
-				t.Errorf("the call of %+v counts, want %q", of, want)
+		return func(_ *embed.Token, count embed.Counted) error {
+			if count != (embed.Counted{Visitor: want}) {
+				t.Errorf("the call of %+v counts, want %q", count, want)
 			}
 			return nil
 		}
@@ -324,9 +324,9 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 	for range 2 { // a renewed session is the same one
 		s.expectByID()
 		unsigned, err = s.RenewSession(t.Context(), shopVisit(), unsigned.Text.Reveal(),
-			func(_ *embed.Token, of embed.Counted) error {
-				if of.Session == "" || of != (embed.Counted{Session: unsigned.Pass.ID}) {
-					t.Errorf("the call of %+v counts, want that of session %s", of, unsigned.Pass.ID)
+			func(_ *embed.Token, count embed.Counted) error {
+				if count.Session == "" || count != (embed.Counted{Session: unsigned.Pass.ID}) {
+					t.Errorf("the call of %+v counts, want that of session %s", count, unsigned.Pass.ID)
 				}
 				return nil
 			})

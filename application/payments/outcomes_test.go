@@ -27,12 +27,12 @@ func (s *mockedService) answers(errs ...error) {
 }
 
 // has sets the gateway's subscriptions.
-func (s *mockedService) has(held ...payment.GatewaySubscription) *gomock.Call {
-	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
+func (s *mockedService) has(subscriptions ...payment.GatewaySubscription) *gomock.Call {
+	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(subscriptions, nil)
 }
 
 // hasThen sets that the gateway has no subscription at the first read, and these afterwards.
-func (s *mockedService) hasThen(err error, held ...payment.GatewaySubscription) {
+func (s *mockedService) hasThen(err error, subscriptions ...payment.GatewaySubscription) {
 	first := true
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).DoAndReturn(
 		func(context.Context, payment.CustomerID) ([]payment.GatewaySubscription, error) {
@@ -40,17 +40,17 @@ func (s *mockedService) hasThen(err error, held ...payment.GatewaySubscription) 
 				first = false
 				return nil, nil
 			}
-			return held, err
+			return subscriptions, err
 		})
 }
 
 func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 	refused := &payment.Rejection{Reason: "unauthorized"}
-	begin := func(t *testing.T, held ...payment.GatewaySubscription) *mockedService {
+	begin := func(t *testing.T, subscriptions ...payment.GatewaySubscription) *mockedService {
 		s := newMocked(t)
 		s.kept = customer("pm_1")
 		s.answers(payment.ErrGatewayTimeout, refused)
-		s.hasThen(nil, held...)
+		s.hasThen(nil, subscriptions...)
 		return s
 	}
 	t.Run("what took effect counts", func(t *testing.T) {

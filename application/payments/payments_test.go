@@ -326,9 +326,10 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 }
 
 // expectResync expects one read of all of the gateway's data.
-func (s *mockedService) expectResync(w payment.Wallet, held []payment.GatewaySubscription) {
+func (s *mockedService) expectResync(w payment.Wallet, subscriptions []payment.GatewaySubscription) {
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, payment.CustomerID("cus_1")).Return(w, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, payment.CustomerID("cus_1")).Return(held, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, payment.CustomerID("cus_1")).Return(subscriptions,
+		nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, payment.CustomerID("cus_1")).Return(nil, nil)
 }
 

@@ -102,11 +102,11 @@ func registry(t testing.TB) *chat.Registry {
 	r.Tools[0].ConfigSchema = json.RawMessage(`{"type":"object","required":["queue"],"additionalProperties":false,
 		"properties":{"queue":{"type":"string","maxLength":8,"pattern":"^[a-z]+$"},"level":{"enum":["low","high"]},"n":{"type":"integer","minimum":1,"maximum":5}}}`)
 	r.Agents[0].Requires = []string{"capability"}
-	made, errs := chat.NewRegistry(r)
+	registry, errs := chat.NewRegistry(r)
 	for _, err := range errs {
 		t.Fatal(err)
 	}
-	return made
+	return registry
 }
 
 func facts(t testing.TB) chat.Facts {

@@ -79,7 +79,7 @@ func TestNewRegistry(t *testing.T) {
 			[]string{"agents[0].id", "agents[0].status", "tools[0].id"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			made, errs := chat.NewRegistry(tt.r)
+			registry, errs := chat.NewRegistry(tt.r)
 			var got []string
 			for _, err := range errs {
 				e, ok := errors.AsType[*chat.ItemError](err)
@@ -88,7 +88,7 @@ func TestNewRegistry(t *testing.T) {
 				}
 				got = append(got, e.Key)
 			}
-			if !slices.Equal(got, tt.want) || (made == nil) != (len(tt.want) > 0) {
+			if !slices.Equal(got, tt.want) || (registry == nil) != (len(tt.want) > 0) {
 				t.Errorf("wrong are %q, want %q", got, tt.want)
 			}
 		})

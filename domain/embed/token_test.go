@@ -44,11 +44,11 @@ func settings(name string, origins ...string) embed.Changes {
 
 func newEmbedToken(t *testing.T, c embed.Changes) (*embed.Token, secret.Token) {
 	t.Helper()
-	token, made, err := embed.NewToken(embeddable(), embedder(), 0, c)
+	token, secretToken, err := embed.NewToken(embeddable(), embedder(), 0, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return token, made
+	return token, secretToken
 }
 
 func ptr[T any](v T) *T { return &v }

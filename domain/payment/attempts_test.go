@@ -88,8 +88,8 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 		_, err := c.ChangeSubscription(at, "k", nil, ch, plans)
 		return err
 	}
-	to, more, yes := payment.PlanID("pro"), 2, true
-	wantErr(t, change(payment.Changes{Plan: &to}), payment.ErrPaused)
+	plan, more, yes := payment.PlanID("pro"), 2, true
+	wantErr(t, change(payment.Changes{Plan: &plan}), payment.ErrPaused)
 	wantErr(t, change(payment.Changes{Quantity: &more}), payment.ErrPaused)
 	t.Run("what charges nothing is still allowed", func(t *testing.T) {
 		wantErr(t, change(payment.Changes{CancelAtPeriodEnd: &yes}), nil)

@@ -94,7 +94,7 @@ func seeWallet(c *payment.Customer, by identity.Actor, w payment.Wallet) {
 
 // seeSubscriptions is seeWallet for subscriptions.
 func seeSubscriptions(
-	c *payment.Customer, by identity.Actor, held []payment.GatewaySubscription, plans payment.Plans,
+	c *payment.Customer, by identity.Actor, subscriptions []payment.GatewaySubscription, plans payment.Plans,
 ) {
-	c.Mirror(by, c.Look(), payment.Seen{Subscriptions: &held}, plans)
+	c.Mirror(by, c.Look(), payment.Seen{Subscriptions: &subscriptions}, plans)
 }

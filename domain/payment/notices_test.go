@@ -72,9 +72,9 @@ func TestNotices(t *testing.T) {
 			if n == nil || n.Key != got[0].Key || user != "usr" {
 				t.Errorf("the subject leads to %+v, %q", n, user)
 			}
-			for _, wrong := range []string{"", "payment.failed", "payment.failed other usr", "a b c d"} {
-				if n, _ := tt.c.ParseNoticeSubject(wrong); n != nil {
-					t.Errorf("%q leads to %+v", wrong, n)
+			for _, name := range []string{"", "payment.failed", "payment.failed other usr", "a b c d"} {
+				if n, _ := tt.c.ParseNoticeSubject(name); n != nil {
+					t.Errorf("%q leads to %+v", name, n)
 				}
 			}
 		})

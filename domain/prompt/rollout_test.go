@@ -125,9 +125,9 @@ func running(t *testing.T, weights ...int) (*prompt.Template, map[int]*prompt.Ve
 	d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
 	labels := labelled()
 	wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
-	of := labels["live"]
-	of.Rollout = &tmpl.ChangedRollouts[0]
-	labels["live"] = of
+	label := labels["live"]
+	label.Rollout = &tmpl.ChangedRollouts[0]
+	labels["live"] = label
 	fresh, versions := sharedTemplate()
 	versions[3].Labels = []string{"live", "stable"}
 	return fresh, versions, labels

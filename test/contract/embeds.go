@@ -30,7 +30,7 @@ const noEmbedToken = embed.TokenID("etok_00000000000000000000000000")
 
 // addEmbed adds an embed token to a template.
 func addEmbed(
-	t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c embed.Changes,
+	t testing.TB, s ports.Stores, by identity.Actor, template chat.ID, c embed.Changes,
 ) (token *embed.Token, err error) {
 	t.Helper()
 	if c.Name == nil {
@@ -39,16 +39,16 @@ func addEmbed(
 	if c.Origins == nil {
 		c.Origins = &[]string{"https://www.example.com"}
 	}
-	err = s.Embeds.Add(t.Context(), by, of, func(template *chat.Template, have int) (*embed.Token, error) {
+	err = s.Embeds.Add(t.Context(), by, template, func(template *chat.Template, have int) (*embed.Token, error) {
 		token, _, err = embed.NewToken(template, by, have, c)
 		return token, err
 	})
 	return token, err
 }
 
-func mustEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c embed.Changes) *embed.Token {
+func mustEmbed(t testing.TB, s ports.Stores, by identity.Actor, template chat.ID, c embed.Changes) *embed.Token {
 	t.Helper()
-	token, err := addEmbed(t, s, by, of, c)
+	token, err := addEmbed(t, s, by, template, c)
 	must(t, err)
 	return token
 }
@@ -76,10 +76,10 @@ func embedReads(t *testing.T, a Adapter) {
 	template, second := fixture.Chat(t, a.Stores, by, chat.Draft{}), fixture.Chat(t, a.Stores, by, chat.Draft{})
 	whole, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()),
 		mustEmbed(t, a.Stores, by, template.ID, embed.Changes{})
-	list := func(ws identity.WorkspaceID, of chat.ID, limit int) []embed.Token {
+	list := func(ws identity.WorkspaceID, template chat.ID, limit int) []embed.Token {
 		t.Helper()
 		return fixture.Pages(t, limit,
-			func(q page.Query) (embed.TokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
+			func(q page.Query) (embed.TokenPage, error) { return a.Embeds.List(ctx, ws, template, q) })
 	}
 	t.Run("Get returns what Add was given, with its template", func(t *testing.T) {
 		for _, want := range []*embed.Token{whole, plain} {
@@ -101,8 +101,8 @@ func embedReads(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a token is not found by another template or workspace", func(t *testing.T) {
-		for of, id := range map[chat.ID]embed.TokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
-			found, token, err := a.Embeds.Get(ctx, by, of, id)
+		for parent, id := range map[chat.ID]embed.TokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
+			found, token, err := a.Embeds.Get(ctx, by, parent, id)
 			must(t, err)
 			if found == nil || token != nil {
 				t.Errorf("template %v, token %v", found, token)
@@ -114,14 +114,14 @@ func embedReads(t *testing.T, a Adapter) {
 		wantErr(t, err, chat.ErrNotFound)
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		var made *embed.Token
-		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(of *chat.Template, have int) (token *embed.Token,
+		var created *embed.Token
+		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(template *chat.Template, have int) (token *embed.Token,
 			err error) {
-			made, _, err = embed.NewToken(of, by, have,
+			created, _, err = embed.NewToken(template, by, have,
 				embed.Changes{Name: new("n"), Origins: &[]string{"https://a.example"}})
-			return made, errors.Join(err, errBoom)
+			return created, errors.Join(err, errBoom)
 		}), errBoom)
-		_, err := byID(ctx, a, team.Org, made.ID)
+		_, err := byID(ctx, a, team.Org, created.ID)
 		wantErr(t, err, embed.ErrTokenInvalid)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
@@ -131,14 +131,14 @@ func embedReads(t *testing.T, a Adapter) {
 		locked := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		inside := make(chan struct{})
 		errs := atOnce(2, func(int) error {
-			return a.Embeds.Add(ctx, by, locked.ID, func(of *chat.Template, have int) (*embed.Token, error) {
+			return a.Embeds.Add(ctx, by, locked.ID, func(template *chat.Template, have int) (*embed.Token, error) {
 				select {
 				case inside <- struct{}{}:
 				case <-inside:
 					t.Error("two calls decided at once")
 				case <-time.After(100 * time.Millisecond): // without the lock, the other would be here by now
 				}
-				token, _, err := embed.NewToken(of, by, have,
+				token, _, err := embed.NewToken(template, by, have,
 					embed.Changes{Name: new("n"), Origins: &[]string{"https://a.example"}})
 				return token, err
 			})
@@ -174,10 +174,10 @@ func embedUpdates(t *testing.T, a Adapter) {
 	t.Run("Update stores the change and its events", func(t *testing.T) {
 		token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		var want *embed.Token
-		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *embed.Token) error {
+		changeEmbed(t, a.Stores, by, token, func(template *chat.Template, found *embed.Token) error {
 			want = found
-			return errors.Join(embed.Change(of, by, nil, found, wholeEmbed()), // which disables it
-				func() error { _, err := embed.Rotate(of, by, nil, found, time.Hour); return err }())
+			return errors.Join(embed.Change(template, by, nil, found, wholeEmbed()), // which disables it
+				func() error { _, err := embed.Rotate(template, by, nil, found, time.Hour); return err }())
 		})
 		same(t, "token", get(token.ID), want)
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))),
@@ -187,7 +187,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{}),
 			mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		changeEmbed(t, a.Stores, by, token,
-			func(of *chat.Template, found *embed.Token) error { return embed.Delete(of, by, nil, found) })
+			func(template *chat.Template, found *embed.Token) error { return embed.Delete(template, by, nil, found) })
 		if got := get(token.ID); got != nil {
 			t.Errorf("there is %+v", got)
 		}
@@ -198,8 +198,8 @@ func embedUpdates(t *testing.T, a Adapter) {
 	t.Run("change gets nil for a token that does not exist", func(t *testing.T) {
 		called := false
 		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken,
-			func(of *chat.Template, found *embed.Token) error {
-				called = of != nil && found == nil
+			func(template *chat.Template, found *embed.Token) error {
+				called = template != nil && found == nil
 				return nil
 			}))
 		if !called {
@@ -209,8 +209,8 @@ func embedUpdates(t *testing.T, a Adapter) {
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
 		token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		wantErr(t, a.Embeds.Update(ctx, by, template.ID, token.ID,
-			func(of *chat.Template, found *embed.Token) error {
-				return errors.Join(embed.Change(of, by, nil, found, wholeEmbed()), errBoom)
+			func(template *chat.Template, found *embed.Token) error {
+				return errors.Join(embed.Change(template, by, nil, found, wholeEmbed()), errBoom)
 			}), errBoom)
 		same(t, "token", get(token.ID), token)
 	})
@@ -219,15 +219,15 @@ func embedUpdates(t *testing.T, a Adapter) {
 			change func(*chat.Template, *embed.Token) error
 			erased bool
 		}{
-			"rotated": {func(of *chat.Template, found *embed.Token) error {
-				_, err := embed.Rotate(of, by, nil, found, time.Hour)
+			"rotated": {func(template *chat.Template, found *embed.Token) error {
+				_, err := embed.Rotate(template, by, nil, found, time.Hour)
 				return err
 			}, true},
-			"deleted": {func(of *chat.Template, found *embed.Token) error {
-				return embed.Delete(of, by, nil, found)
+			"deleted": {func(template *chat.Template, found *embed.Token) error {
+				return embed.Delete(template, by, nil, found)
 			}, true},
-			"renamed": {func(of *chat.Template, found *embed.Token) error {
-				return embed.Change(of, by, nil, found, embed.Changes{Name: new("other")})
+			"renamed": {func(template *chat.Template, found *embed.Token) error {
+				return embed.Change(template, by, nil, found, embed.Changes{Name: new("other")})
 			}, false},
 		} {
 			var token *embed.Token

@@ -71,8 +71,8 @@ func embedVisits(t *testing.T, a Adapter) {
 		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		hashes := []secret.Hash{rotated.Hash}
 		for range 2 {
-			changeEmbed(t, a.Stores, team.Member, rotated, func(of *chat.Template, found *embed.Token) error {
-				_, err := embed.Rotate(of, team.Member, nil, found, time.Hour)
+			changeEmbed(t, a.Stores, team.Member, rotated, func(template *chat.Template, found *embed.Token) error {
+				_, err := embed.Rotate(template, team.Member, nil, found, time.Hour)
 				hashes = append(hashes, found.Hash)
 				return err
 			})
@@ -112,8 +112,8 @@ func embedVisits(t *testing.T, a Adapter) {
 		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
 		must(t, err)
-		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *embed.Token) error {
-			return embed.Change(of, team.Member, nil, found, embed.Changes{Enabled: new(false)})
+		changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
+			return embed.Change(template, team.Member, nil, found, embed.Changes{Enabled: new(false)})
 		})
 		e, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
 		must(t, err)
@@ -157,16 +157,16 @@ func embedExpected(t *testing.T, a Adapter) {
 	}
 	change := func(c embed.Changes) {
 		t.Helper()
-		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *embed.Token) error {
-			return embed.Change(of, team.Member, nil, found, c)
+		changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
+			return embed.Change(template, team.Member, nil, found, c)
 		})
 	}
 	change(embed.Changes{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
 	is("with other origins", expected(), "https://evil.example", embed.OpaqueOrigin)
 	change(embed.Changes{Enabled: new(false)})
 	is("disabled", expected(), "https://evil.example", embed.OpaqueOrigin)
-	changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *embed.Token) error {
-		return embed.Delete(of, team.Member, nil, found)
+	changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
+		return embed.Delete(template, team.Member, nil, found)
 	})
 	is("deleted", expected())
 }
@@ -213,9 +213,9 @@ func embedReplies(t *testing.T, a Adapter) {
 	token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 	other := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 	midnight := fixture.At.UTC().Truncate(24 * time.Hour)
-	count := func(id embed.TokenID, origin embed.Origin, at time.Time) bool {
+	count := func(id embed.TokenID, origin embed.Origin, moment time.Time) bool {
 		t.Helper()
-		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, embed.DayOf(at), 1, 2)
+		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, embed.DayOf(moment), 1, 2)
 		must(t, err)
 		return counted == 1
 	}

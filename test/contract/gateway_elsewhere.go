@@ -16,7 +16,7 @@ type Elsewhere struct {
 	CancelAtPeriodEnd func(t *testing.T, c payment.CustomerID, s payment.SubscriptionID)
 
 	// CancelAt makes a subscription end at a time.
-	CancelAt func(t *testing.T, s payment.SubscriptionID, at time.Time)
+	CancelAt func(t *testing.T, s payment.SubscriptionID, moment time.Time)
 
 	// AddItem adds an item with one of the other prices.
 	AddItem func(t *testing.T, s payment.SubscriptionID, price string, quantity int)

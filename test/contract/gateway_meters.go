@@ -9,10 +9,10 @@ import (
 )
 
 // used returns an event for usage of the metered plan, which is the last one.
-func (g GatewayStage) used(c payment.CustomerID, quantity int64, at time.Time) payment.UsageEvent {
+func (g GatewayStage) used(c payment.CustomerID, quantity int64, moment time.Time) payment.UsageEvent {
 	m := g.Plans[len(g.Plans)-1].Metered
 	return payment.UsageEvent{
-		ID: key(), Customer: c, Feature: m.Feature, PriceRef: m.PriceRef, Quantity: quantity, At: at,
+		ID: key(), Customer: c, Feature: m.Feature, PriceRef: m.PriceRef, Quantity: quantity, At: moment,
 	}
 }
 
@@ -69,8 +69,8 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 		h := *g.only(t, c)
 		must(t, g.ReportUsage(ctx, g.used(c, 7, h.PeriodStart.Add(time.Second))))
 		before, _ := g.paid(t, c)
-		to := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true, Meter: m.PriceRef}
-		changed, err := g.Amend(ctx, key(), c, h.ID, to)
+		change := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true, Meter: m.PriceRef}
+		changed, err := g.Amend(ctx, key(), c, h.ID, change)
 		must(t, err)
 		if p := changed.Pending; p == nil || p.Plan != g.Plans[1].ID || p.Quantity != 2 {
 			t.Errorf("%+v", changed)
@@ -89,11 +89,11 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 			t.Errorf("%+v", changed)
 		}
 	})
-	for name, wrong := range map[string]payment.UsageEvent{
+	for name, event := range map[string]payment.UsageEvent{
 		"too old":               g.used(c, 1, time.Now().AddDate(-1, 0, 0)),
 		"from another customer": g.used("cus_other", 1, time.Now()),
 	} {
-		if err := g.ReportUsage(ctx, wrong); err == nil || payment.OutcomeUnknown(err) {
+		if err := g.ReportUsage(ctx, event); err == nil || payment.OutcomeUnknown(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -49,16 +49,16 @@ func gatewayPromotions(t *testing.T, g GatewayStage) {
 		t.Errorf("paid %d; %+v", sum, h)
 	}
 	t.Run("a code that cannot be used is invalid, whatever the reason", func(t *testing.T) {
-		of := payment.Sale{Plan: g.Plans[0], Quantity: 1}
+		sale := payment.Sale{Plan: g.Plans[0], Quantity: 1}
 		yen := payment.Sale{Plan: g.Plans[0], Quantity: 1}
 		yen.Plan.Price.Currency = "jpy"
 		_, err := g.Promotion(ctx, c, "FIVEOFF", yen)
 		wantErr(t, err, payment.ErrPromotionInvalid)
 		for _, code := range []string{"EXPIRED", "USEDUP", "FOREIGN", "NEVER-THERE", "WELCOME"} {
-			_, err := g.Promotion(ctx, c, code, of)
+			_, err := g.Promotion(ctx, c, code, sale)
 			wantErr(t, err, payment.ErrPromotionInvalid)
 		}
-		_, err = g.Promotion(ctx, g.customer(t), "WELCOME", of)
+		_, err = g.Promotion(ctx, g.customer(t), "WELCOME", sale)
 		must(t, err)
 	})
 }

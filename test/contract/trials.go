@@ -21,9 +21,9 @@ func Trials(t *testing.T, open Opener) {
 	foreign := fixture.NewTeam(t, a.Stores, a.Orgs[1]).Owner
 	email := payment.TrialMark{Kind: payment.EmailMark, Digest: id.New("x")}
 	card := payment.TrialMark{Kind: payment.CardMark, Digest: id.New("x")}
-	claims := func(t *testing.T, by identity.Actor, at string, marks, taken []payment.TrialMark) {
+	claims := func(t *testing.T, by identity.Actor, address string, marks, taken []payment.TrialMark) {
 		t.Helper()
-		got, err := a.Trials.Claim(ctx, by, at, marks)
+		got, err := a.Trials.Claim(ctx, by, address, marks)
 		must(t, err)
 		same(t, "taken", got, taken)
 	}

@@ -12,10 +12,10 @@ func usageOutbox(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	event := func(id string, quantity int64, at time.Time) payment.UsageEvent {
+	event := func(id string, quantity int64, moment time.Time) payment.UsageEvent {
 		return payment.UsageEvent{
 			ID: id, Account: "acct", Customer: "cus_1", Feature: "messages", PriceRef: "price_1",
-			Quantity: quantity, At: at,
+			Quantity: quantity, At: moment,
 		}
 	}
 	queue := func(e payment.UsageEvent) {

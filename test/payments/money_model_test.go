@@ -52,9 +52,9 @@ func newMoney() money {
 
 // use takes in a report of usage for a customer that has these subscriptions. certain is false while the outcome of a
 // change is unknown, so that Atrium may not know that usage is billed.
-func (m *money) use(customer string, held []payment.GatewaySubscription, units int64, certain bool) {
+func (m *money) use(customer string, subscriptions []payment.GatewaySubscription, units int64, certain bool) {
 	now := m.billed[customer]
-	for _, h := range held {
+	for _, h := range subscriptions {
 		p := modelPlans.ByPrice(h.Rate.Ref)
 		bills := h.Status.Live() && h.Status != payment.Trialing && h.Status != payment.Incomplete && p != nil &&
 			p.Metered != nil
@@ -84,8 +84,8 @@ func (m *money) rest(h payment.GatewaySubscription) {
 }
 
 // see takes in the live subscriptions of the gateway.
-func (m *money) see(held []payment.GatewaySubscription) {
-	for _, h := range held {
+func (m *money) see(subscriptions []payment.GatewaySubscription) {
+	for _, h := range subscriptions {
 		if !h.TrialEnd.IsZero() {
 			m.trials[h.ID] = h.TrialEnd
 		}

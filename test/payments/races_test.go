@@ -26,10 +26,10 @@ type guessed struct {
 }
 
 func (g guessed) Promotion(
-	ctx context.Context, c payment.CustomerID, code string, of payment.Sale,
+	ctx context.Context, c payment.CustomerID, code string, sale payment.Sale,
 ) (payment.Promotion, error) {
 	g.asked.Add(1)
-	return g.Gateway.Promotion(ctx, c, code, of)
+	return g.Gateway.Promotion(ctx, c, code, sale)
 }
 
 func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {

@@ -114,7 +114,7 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 	api.AddCard(string(c.ID), "4242")
 	(&caller{world: w, by: by, random: random, seed: seed, till: till{
 		account: stripeAccount, troubled: w.selling(mortal{g, func() bool { return random.IntN(10) == 0 }}), calm: calm,
-		count: func(_ *testing.T, c payment.CustomerID) (live int, made map[string]int) {
+		count: func(_ *testing.T, c payment.CustomerID) (live int, counts map[string]int) {
 			h.set(&hazard{calm: true}) // nobody else is there until the next step
 			return len(api.Live(string(c))), api.Made("atrium_key")
 		},

@@ -250,19 +250,19 @@ func TestWalksEndInAgreement(t *testing.T) {
 			w.addCard(t, by)
 			(&caller{world: w, by: by, random: random, seed: seed, till: till{
 				account: sandbox.Account, troubled: troubled, calm: w.receive,
-				count: func(t *testing.T, c payment.CustomerID) (live int, made map[string]int) {
-					made = map[string]int{}
+				count: func(t *testing.T, c payment.CustomerID) (live int, counts map[string]int) {
+					counts = map[string]int{}
 					held, err := w.calm[by.Org].Subscriptions(t.Context(), c)
 					if err != nil {
 						t.Fatal(err)
 					}
 					for _, h := range held {
-						made[h.Key]++
+						counts[h.Key]++
 						if h.Status.Live() {
 							live++
 						}
 					}
-					return live, made
+					return live, counts
 				},
 			}}).walk(t, proof.Sample(100, 1000))
 		}

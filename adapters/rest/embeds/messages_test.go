@@ -14,10 +14,10 @@ func TestRepliesThatNeverEndLeaveRoomForOtherWorkspacesAndOrgs(t *testing.T) {
 	fill := func(org, workspace string) (n int) {
 		for token := range 20 {
 			for visitor := range 40 {
-				of := &embed.Token{ID: embed.TokenID(fmt.Sprint(workspace, token)),
+				embedToken := &embed.Token{ID: embed.TokenID(fmt.Sprint(workspace, token)),
 					Org: identity.OrgID(org), Workspace: identity.WorkspaceID(workspace)}
 				for range 3 {
-					if _, ok := g.enter(t.Context(), of, fmt.Sprint("visitor ", visitor), ""); ok {
+					if _, ok := g.enter(t.Context(), embedToken, fmt.Sprint("visitor ", visitor), ""); ok {
 						n++
 					}
 				}

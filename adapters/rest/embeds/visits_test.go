@@ -48,20 +48,20 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		return &embed.Token{ID: id, Settings: embed.Settings{PerMinute: perMinute,
 			Origins: []embed.OriginPattern{shop}}}
 	}
-	visit := func(h visits, of *embed.Token, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+	visit := func(h visits, token *embed.Token, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
 		limit := h.visitLimit(w.Header(), h.reach(r, address), embed.Origin(origin), now, what)
-		err := limit(of, embed.Counted{})
+		err := limit(token, embed.Counted{})
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
 		h := newVisits(t, "")
 		a, b := token("a", 1), token("b", 1)
-		asks := func(times int, of *embed.Token, address, what string, want bool) {
+		asks := func(times int, token *embed.Token, address, what string, want bool) {
 			t.Helper()
 			for i := range times {
-				if _, got := visit(h, of, address, shop, what); got != want {
+				if _, got := visit(h, token, address, shop, what); got != want {
 					t.Errorf("call %d of %s: %v", i, address, got)
 				}
 			}
@@ -79,10 +79,10 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		h := newVisits(t, "")
 		visits := func(workspace identity.WorkspaceID, tokens int) (allowed int) {
 			for i := range tokens {
-				of := token(embed.TokenID(fmt.Sprint(workspace, i)), 100)
-				of.Workspace = workspace
+				embedToken := token(embed.TokenID(fmt.Sprint(workspace, i)), 100)
+				embedToken.Workspace = workspace
 				for range 600 {
-					if _, ok := visit(h, of, fmt.Sprint("192.0.2.", i), shop, "POST"); ok {
+					if _, ok := visit(h, embedToken, fmt.Sprint("192.0.2.", i), shop, "POST"); ok {
 						allowed++
 					}
 				}
@@ -97,7 +97,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("visitors behind one address have shares of their own", func(t *testing.T) {
-		h, of := newVisits(t, ""), token("a", 1)
+		h, embedToken := newVisits(t, ""), token("a", 1)
 		limit := h.visitLimit(
 			http.Header{}, h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, now, "POST",
 		)
@@ -113,7 +113,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			// the address has had its six; signed visitors are counted apart
 			{session("6"), false}, {embed.Counted{}, false}, {signed("eve"), true},
 		} {
-			if got := limit(of, tt.of) == nil; got != tt.want {
+			if got := limit(embedToken, tt.of) == nil; got != tt.want {
 				t.Errorf("call %d of %+v: %v", i, tt.of, got)
 			}
 		}

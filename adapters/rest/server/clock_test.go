@@ -36,14 +36,14 @@ func TestLimitsFollowCorrectionsOfTheClock(t *testing.T) {
 
 // TestKnownTokensFollowCorrectionsOfTheClock forgets what was seen at a time that lies in the future now.
 func TestKnownTokensFollowCorrectionsOfTheClock(t *testing.T) {
-	known, start := newKnownTokens(), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	known.Remember("token", start)
+	tokens, start := newKnownTokens(), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	tokens.Remember("token", start)
 	back := start.Add(-2 * time.Hour)
-	if is, _ := known.has("token", back); is {
+	if is, _ := tokens.has("token", back); is {
 		t.Error("a token is known two hours before it was seen")
 	}
-	known.Remember("token", back)
-	if is, _ := known.has("token", back.Add(time.Minute)); !is {
+	tokens.Remember("token", back)
+	if is, _ := tokens.has("token", back.Add(time.Minute)); !is {
 		t.Error("a token that was seen a minute ago is not known")
 	}
 }

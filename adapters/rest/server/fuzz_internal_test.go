@@ -52,16 +52,16 @@ func FuzzCursor(f *testing.F) {
 		return &Call{Request: httptest.NewRequest(http.MethodGet, "/api/events", nil), API: a,
 			By: identity.Actor{Org: "org_1", Workspace: workspace}, Query: query}
 	}
-	made, err := list("wsp_1", nil).Next("position")
+	next, err := list("wsp_1", nil).Next("position")
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, cursor := range []string{made.MustGet(), "", "A", "AAAA", made.MustGet() + "A", made.MustGet()[1:], "....",
+	for _, cursor := range []string{next.MustGet(), "", "A", "AAAA", next.MustGet() + "A", next.MustGet()[1:], "....",
 		"\x00", "a=b&c"} {
 		f.Add(cursor, "position", "type", "x")
 	}
 	f.Fuzz(func(t *testing.T, cursor, position, name, value string) {
-		if _, err := list("wsp_1", url.Values{"cursor": {cursor}}).Page(); cursor != "" && cursor != made.MustGet() &&
+		if _, err := list("wsp_1", url.Values{"cursor": {cursor}}).Page(); cursor != "" && cursor != next.MustGet() &&
 			err == nil {
 			t.Errorf("%q, which no list has made, is taken", cursor)
 		} else if err != nil && !errors.Is(err, openapi.ErrInvalidCursor) {

@@ -10,12 +10,12 @@ import (
 func TestOnlyTrackedStreamsCanBeSentInParts(t *testing.T) {
 	w := httptest.NewRecorder()
 	obs := &Observation{}
-	to := http.NewResponseController(&recorder{ResponseWriter: w, obs: obs})
-	if err := to.Flush(); !errors.Is(err, errUntracked) || w.Flushed {
+	controller := http.NewResponseController(&recorder{ResponseWriter: w, obs: obs})
+	if err := controller.Flush(); !errors.Is(err, errUntracked) || w.Flushed {
 		t.Errorf("a response that no one tracks is flushed: %v", err)
 	}
 	obs.tracked = true
-	if err := to.Flush(); err != nil || !w.Flushed {
+	if err := controller.Flush(); err != nil || !w.Flushed {
 		t.Errorf("a stream is not flushed: %v", err)
 	}
 }

@@ -15,14 +15,14 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	for i := range 1000 {
 		s.put(cacheKey{path: strings.Repeat("x", i)},
 			cachedResponse{answer: ports.Answer{Body: body}, at: version{generation: 1}, read: now})
-		held := 0
+		size := 0
 		for _, half := range []map[cacheKey]cachedResponse{s.young, s.old} {
 			for key, k := range half {
-				held += key.size() + len(k.answer.Body)
+				size += key.size() + len(k.answer.Body)
 			}
 		}
-		if held > maxCacheBytes {
-			t.Fatalf("%d bytes are held", held)
+		if size > maxCacheBytes {
+			t.Fatalf("%d bytes are held", size)
 		}
 	}
 	key := cacheKey{path: strings.Repeat("x", 999)}
@@ -45,13 +45,14 @@ func TestAnswersThatAreReadOnceDoNotFillTheMemory(t *testing.T) {
 	now := time.Now()
 	for second := range 100 {
 		for i := range 10 {
-			at := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
+			moment := now.Add(time.Duration(second)*time.Second + time.Duration(i)*100*time.Millisecond)
 			key := cacheKey{path: strings.Repeat("x", 10*second+i)}
-			s.put(key, cachedResponse{answer: ports.Answer{Body: []byte("{}")}, at: version{generation: 1}, read: at})
-			if held := len(s.young) + len(s.old); held > 20 {
-				t.Fatalf("%d answers are held, 10 of which can be used", held)
+			s.put(key, cachedResponse{answer: ports.Answer{Body: []byte("{}")}, at: version{generation: 1},
+				read: moment})
+			if size := len(s.young) + len(s.old); size > 20 {
+				t.Fatalf("%d answers are held, 10 of which can be used", size)
 			}
-			if _, isKnown := s.get(&key, version{generation: 1}, at.Add(cacheFresh-1)); !isKnown {
+			if _, isKnown := s.get(&key, version{generation: 1}, moment.Add(cacheFresh-1)); !isKnown {
 				t.Fatal("an answer is forgotten before its time")
 			}
 		}
@@ -66,13 +67,13 @@ func TestAnAnswerOfAnOlderGenerationDoesNotReplaceALaterOne(t *testing.T) {
 	}
 	store(2, "after the change")
 	store(1, "before the change")
-	known, ok := s.get(&cacheKey{path: "/"}, version{generation: 2}, now)
-	if !ok || string(known.answer.Body) != "after the change" {
-		t.Errorf("%q is cached, %v", known.answer.Body, ok)
+	entry, ok := s.get(&cacheKey{path: "/"}, version{generation: 2}, now)
+	if !ok || string(entry.answer.Body) != "after the change" {
+		t.Errorf("%q is cached, %v", entry.answer.Body, ok)
 	}
 	store(3, "after another one")
-	known, _ = s.get(&cacheKey{path: "/"}, version{generation: 3}, now)
-	if string(known.answer.Body) != "after another one" {
-		t.Errorf("%q is cached", known.answer.Body)
+	entry, _ = s.get(&cacheKey{path: "/"}, version{generation: 3}, now)
+	if string(entry.answer.Body) != "after another one" {
+		t.Errorf("%q is cached", entry.answer.Body)
 	}
 }

@@ -11,7 +11,8 @@ import (
 // customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which
 // sees one state of the three tables. It returns a row for each method, and one without a method if there is none.
 var customerQuery = `SELECT ` + customerColumns + `, ` +
-	db.ColumnsLike(`COALESCE(m.%, '') AS "m.%"`, []string{"id", "type", "brand", "last4", "country", "fingerprint"}) + `, ` +
+	db.ColumnsLike(`COALESCE(m.%, '') AS "m.%"`, []string{"id", "type", "brand", "last4", "country",
+		"fingerprint"}) + `, ` +
 	db.ColumnsLike(`COALESCE(m.%, 0) AS "m.%"`, []string{"exp_month", "exp_year", "created_at"}) + `, ` +
 	db.ColumnsLike(`COALESCE(m.%, FALSE) AS "m.%"`, []string{"leaving"}) + `, ` +
 	db.ColumnsLike(`COALESCE(s.%, '') AS "s.%"`, []string{"id", "plan_id", "status", "call_key", "pending_plan_id",

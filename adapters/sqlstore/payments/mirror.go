@@ -285,7 +285,8 @@ func (store *Store) storedInvoices(ctx context.Context, c *payment.Customer) (ma
 	conditions := db.NewConditions(`workspace_id = ? AND account = ?`, c.Workspace, c.Account)
 	db.OneOf(conditions, "id", ids)
 	var rows []invoiceRow
-	err := store.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+conditions.SQL(), conditions.Args()...)
+	err := store.List(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+conditions.SQL(),
+		conditions.Args()...)
 	for _, r := range rows {
 		invoices[r.ID] = r
 	}

@@ -21,8 +21,9 @@ func (s *Presences) List(
 	conditions.PageBounds(`id`, q.After, "")
 	floor := ""
 	if f.SinceSeq > 0 && f.User == "" {
+		branch := db.Branch{From: `presences`, ID: `id`, Where: conditions}
 		var err error
-		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Presences, db.Branch{From: `presences`, ID: `id`, Where: conditions}); err != nil {
+		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Presences, branch); err != nil {
 			return presence.Page{}, err
 		}
 		conditions.PageBounds(`id`, "", floor)

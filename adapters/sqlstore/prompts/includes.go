@@ -80,7 +80,8 @@ func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id promp
 		condition += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
 		args = append(args, RefArgs(refs)...)
 	}
-	conditions.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i JOIN prompt_templates o ON o.id = i.template_id
+	conditions.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i
+		JOIN prompt_templates o ON o.id = i.template_id
 		WHERE `+condition+` AND (i.version_id = o.active_version_id OR EXISTS (SELECT 1 FROM prompt_labels p
 		WHERE p.version_id = i.version_id)))`, args...)
 	if isSeen {

@@ -99,23 +99,24 @@ var samples = []warehouses.Kind{
 
 func TestRowsReturnEachValueOfEachType(t *testing.T) {
 	b := newServer(t, hosted.Authority)
-	to := target(t, portOf(b.Server), nil)
-	warehouses.EveryKind(t, hosted.Direct(t), to, documented, samples, func(kind warehouses.Kind) connection.TableRef {
-		schema, found := schemas[kind.Type]
-		if !found {
-			schema = `"type": "` + kind.Type + `"`
-		}
-		var rows []string
-		for _, sample := range kind.Samples {
-			v := "null"
-			if sample[0] != nil {
-				v = sample[0].(string)
+	database := target(t, portOf(b.Server), nil)
+	warehouses.EveryKind(t, hosted.Direct(t), database, documented, samples,
+		func(kind warehouses.Kind) connection.TableRef {
+			schema, found := schemas[kind.Type]
+			if !found {
+				schema = `"type": "` + kind.Type + `"`
 			}
-			rows = append(rows, `{"f": [{"v": `+v+`}]}`)
-		}
-		name := fmt.Sprint("t", len(b.Datasets["shop"]))
-		b.Datasets["shop"][name] = fixture.BigQueryTable{Type: "TABLE", Schema: `[{"name": "v", ` + schema + `}]`,
-			Rows: "[" + strings.Join(rows, ", ") + "]"}
-		return ref(name)
-	})
+			var rows []string
+			for _, sample := range kind.Samples {
+				v := "null"
+				if sample[0] != nil {
+					v = sample[0].(string)
+				}
+				rows = append(rows, `{"f": [{"v": `+v+`}]}`)
+			}
+			name := fmt.Sprint("t", len(b.Datasets["shop"]))
+			b.Datasets["shop"][name] = fixture.BigQueryTable{Type: "TABLE", Schema: `[{"name": "v", ` + schema + `}]`,
+				Rows: "[" + strings.Join(rows, ", ") + "]"}
+			return ref(name)
+		})
 }

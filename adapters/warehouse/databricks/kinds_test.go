@@ -85,18 +85,19 @@ var samples = []warehouses.Kind{
 
 func TestRowsReturnEachValueOfEachType(t *testing.T) {
 	s := newServer(t, hosted.Authority)
-	to := target(t, portOf(s.Server), nil)
-	warehouses.EveryKind(t, hosted.Direct(t), to, documented, samples, func(kind warehouses.Kind) connection.TableRef {
-		table := fixture.DatabricksTable{Schema: "public", Name: fmt.Sprint("t", len(s.Catalogs["shop-1"])),
-			Type: "MANAGED", Columns: [][3]string{{"v", kind.Type, "YES"}}}
-		for _, sample := range kind.Samples {
-			var cell *string
-			if sample[0] != nil {
-				cell = text(sample[0].(string))
+	database := target(t, portOf(s.Server), nil)
+	warehouses.EveryKind(t, hosted.Direct(t), database, documented, samples,
+		func(kind warehouses.Kind) connection.TableRef {
+			table := fixture.DatabricksTable{Schema: "public", Name: fmt.Sprint("t", len(s.Catalogs["shop-1"])),
+				Type: "MANAGED", Columns: [][3]string{{"v", kind.Type, "YES"}}}
+			for _, sample := range kind.Samples {
+				var cell *string
+				if sample[0] != nil {
+					cell = text(sample[0].(string))
+				}
+				table.Values = append(table.Values, []*string{cell})
 			}
-			table.Values = append(table.Values, []*string{cell})
-		}
-		s.Catalogs["shop-1"] = append(s.Catalogs["shop-1"], table)
-		return ref(table.Name)
-	})
+			s.Catalogs["shop-1"] = append(s.Catalogs["shop-1"], table)
+			return ref(table.Name)
+		})
 }

@@ -248,8 +248,8 @@ func endingServer(t *testing.T) ports.Target {
 	}
 	target := s.target(t, map[string]any{"tls": "disable"})
 	// It takes note of the signal a moment later.
-	for begun := time.Now(); direct(t).Probe(t.Context(), target).Failure() != connection.ServerStarting; {
-		if time.Since(begun) > proof.Patience {
+	for start := time.Now(); direct(t).Probe(t.Context(), target).Failure() != connection.ServerStarting; {
+		if time.Since(start) > proof.Patience {
 			t.Fatal("the server does not stop")
 		}
 	}

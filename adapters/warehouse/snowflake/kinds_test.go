@@ -82,22 +82,23 @@ var samples = []warehouses.Kind{
 
 func TestRowsReturnEachValueOfEachType(t *testing.T) {
 	s := newServer(t, hosted.Authority)
-	to := target(t, portOf(s.Server), nil)
-	warehouses.EveryKind(t, hosted.Direct(t), to, documented, samples, func(kind warehouses.Kind) connection.TableRef {
-		table := fixture.SnowflakeTable{Schema: "PUBLIC", Name: fmt.Sprint("T", len(s.Databases["SHOP"])),
-			Type: "BASE TABLE", Columns: [][5]string{{"v", kind.Type, "YES"}}}
-		var precision, scale string
-		if n, _ := fmt.Sscanf(kind.Type, "NUMBER(%2s,%2s", &precision, &scale); n == 2 {
-			table.Columns[0] = [5]string{"v", "NUMBER", "YES", precision, scale}
-		}
-		for _, sample := range kind.Samples {
-			var cell *string
-			if sample[0] != nil {
-				cell = text(sample[0].(string))
+	database := target(t, portOf(s.Server), nil)
+	warehouses.EveryKind(t, hosted.Direct(t), database, documented, samples,
+		func(kind warehouses.Kind) connection.TableRef {
+			table := fixture.SnowflakeTable{Schema: "PUBLIC", Name: fmt.Sprint("T", len(s.Databases["SHOP"])),
+				Type: "BASE TABLE", Columns: [][5]string{{"v", kind.Type, "YES"}}}
+			var precision, scale string
+			if n, _ := fmt.Sscanf(kind.Type, "NUMBER(%2s,%2s", &precision, &scale); n == 2 {
+				table.Columns[0] = [5]string{"v", "NUMBER", "YES", precision, scale}
 			}
-			table.Values = append(table.Values, []*string{cell})
-		}
-		s.Databases["SHOP"] = append(s.Databases["SHOP"], table)
-		return ref(table.Name)
-	})
+			for _, sample := range kind.Samples {
+				var cell *string
+				if sample[0] != nil {
+					cell = text(sample[0].(string))
+				}
+				table.Values = append(table.Values, []*string{cell})
+			}
+			s.Databases["SHOP"] = append(s.Databases["SHOP"], table)
+			return ref(table.Name)
+		})
 }

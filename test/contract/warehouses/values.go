@@ -102,7 +102,7 @@ type Sample [2]any
 // EveryKind checks that rows return the samples of each kind, as a multiset, and that each documented type has a kind.
 // table creates a table with the samples of a kind in its only column, v.
 func EveryKind(
-	t *testing.T, w ports.Warehouse, to ports.Target, documented []string, kinds []Kind,
+	t *testing.T, w ports.Warehouse, target ports.Target, documented []string, kinds []Kind,
 	table func(Kind) connection.TableRef,
 ) {
 	t.Helper()
@@ -121,13 +121,13 @@ func EveryKind(
 		t.Errorf("no samples of %q", missing)
 	}
 	for _, kind := range kinds {
-		t.Run(kind.Type+" as "+string(kind.Field), func(t *testing.T) { sampled(t, w, to, kind, table(kind)) })
+		t.Run(kind.Type+" as "+string(kind.Field), func(t *testing.T) { sampled(t, w, target, kind, table(kind)) })
 	}
 }
 
-func sampled(t *testing.T, w ports.Warehouse, to ports.Target, kind Kind, table connection.TableRef) {
+func sampled(t *testing.T, w ports.Warehouse, target ports.Target, kind Kind, table connection.TableRef) {
 	t.Helper()
-	_, rows := collect(t, w, to, connection.RowsQuery{Table: table, Columns: []string{"v"}, Limit: 1000})
+	_, rows := collect(t, w, target, connection.RowsQuery{Table: table, Columns: []string{"v"}, Limit: 1000})
 	field := column.Field{Type: kind.Field}
 	var got, want []string
 	for _, row := range rows {
