@@ -64,6 +64,6 @@ release-snapshot: ## make a release in dist/ without publishing it, and install 
 	@.ci/run release-snapshot
 
 bench: ## measure under load, and what calls to others cost beside their drivers (docs/benchmarks.md)
-	go run ./test/load
-	go run ./test/services/cmd/withservices -- go test -run '^$$' -bench '^Benchmark(Warehouse|PreviewOf50MB|Suggest200By200|Heartbeat|Memory)$$' \
+	go run ./tools/bench
+	go run ./test/support/services/cmd/withservices -- go test -run '^$$' -bench '^Benchmark(Warehouse|PreviewOf50MB|Suggest200By200|Heartbeat|Memory)$$' \
 		./adapters/warehouse/postgres ./adapters/sheet ./domain/column ./application/presences

@@ -1,5 +1,5 @@
 // Package ports holds the interfaces through which the application uses the outside world: one small
-// file per area, shaped by what the use cases need. The suites in test/contract define what an adapter
+// file per area, shaped by what the use cases need. The suites in test/support/contract define what an adapter
 // must do.
 package ports
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestChildrenDieWithTheirParent(t *testing.T) {

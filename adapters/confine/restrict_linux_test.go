@@ -23,7 +23,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // serverMode is the argument that makes this binary a server whose child is hostile; what follows says how.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // quiet takes what net/http says of clients that go away.

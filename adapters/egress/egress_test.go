@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.WithoutLeaks(m.Run())) }

@@ -3,7 +3,7 @@ package oidc_test
 import (
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // BenchmarkVerify compares a token that must be verified with one that just was.

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestDiagnoseSaysWhetherPeopleCanSignInByAClient(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestKeys publishes keys of all sorts beside a good one, which must not suffer from them.

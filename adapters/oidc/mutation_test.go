@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

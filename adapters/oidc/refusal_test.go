@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestReasonSaysWhyATokenIsRefused(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/tokens"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/tokens"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.WithoutLeaks(m.Run())) }

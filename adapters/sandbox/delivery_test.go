@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestACallReturnsAfterTheDeliveryOfItsEvents makes calls in parallel while the webhook is slow. A call that returned

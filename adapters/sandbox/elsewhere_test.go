@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/support/contract"
 )
 
 func TestWhatSomeoneElseChanged(t *testing.T) { contract.GatewayChangedElsewhere(t, open) }

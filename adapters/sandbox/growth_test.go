@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestACallDoesNotBecomeSlowerWithTheNumberOfCallsBefore(t *testing.T) {

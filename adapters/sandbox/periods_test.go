@@ -6,7 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // atMarch returns a sandbox whose clock stands on the first of March until it is advanced, and a customer with a card.

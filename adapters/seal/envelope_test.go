@@ -7,7 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/support/contract"
 )
 
 // shelf is where a key of fingerprints is kept.

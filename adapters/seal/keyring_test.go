@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/support/contract"
 )
 
 func TestContract(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/domain/source"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // full repeats a text up to what is unpacked of a part at most.

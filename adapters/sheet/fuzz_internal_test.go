@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/fixture/xlsx"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture/xlsx"
 )
 
 // FuzzDocuments reads arbitrary bytes. The result must be a sheet that can be shown, or an error that a

@@ -20,10 +20,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/sheets"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/fixture/xlsx"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/contract/sheets"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture/xlsx"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // childMode is the argument that makes this test binary a child process; the folder of the files

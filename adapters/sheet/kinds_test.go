@@ -8,8 +8,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/domain/column"
-	"github.com/atrium-hq/atrium/test/contract/sheets"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/sheets"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // cellKind is a kind of cell of a format, the type of a field, and the cells as the file has them, each with what it is

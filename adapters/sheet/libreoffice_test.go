@@ -7,9 +7,9 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/fixture/xlsx"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture/xlsx"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 func TestWhatLibreOfficeWritesIsRead(t *testing.T) {

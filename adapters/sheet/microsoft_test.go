@@ -23,8 +23,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/sheets"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/sheets"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // anyPort is guard for servers of a test that stand in for ones at port 443.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestTheMigrationTakesTheNamesOfErasedConnections runs the update of the migration 0168 on connections as earlier

@@ -7,8 +7,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestCredentialsHaveConnectionsOfTheirOwn occupies every other connection, as long lists of one caller can.

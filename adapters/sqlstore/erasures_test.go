@@ -16,8 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // keptOfPeople lists the columns that refer to people and that erasures leave as they are: they hold ids only.

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/databases"
+	"github.com/atrium-hq/atrium/test/support/databases"
 )
 
 // signing opens a database whose events are signed, and a direct connection to it for an attacker.

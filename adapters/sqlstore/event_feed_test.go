@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
-	"github.com/atrium-hq/atrium/test/databases"
+	"github.com/atrium-hq/atrium/test/support/databases"
 )
 
 func TestEventFeed(t *testing.T) {

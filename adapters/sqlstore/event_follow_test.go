@@ -3,7 +3,7 @@ package sqlstore_test
 import (
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/databases"
+	"github.com/atrium-hq/atrium/test/support/databases"
 )
 
 func TestEventFollow(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
-	"github.com/atrium-hq/atrium/test/databases"
+	"github.com/atrium-hq/atrium/test/support/databases"
 )
 
 func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {

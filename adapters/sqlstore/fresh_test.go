@@ -16,7 +16,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
-	"github.com/atrium-hq/atrium/test/databases"
+	"github.com/atrium-hq/atrium/test/support/databases"
 )
 
 const schemaFile = "migrations/schema/sqlite.sql"

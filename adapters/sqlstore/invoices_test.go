@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/job"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {

@@ -23,8 +23,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // listing is a list with a filter: one page of it, as the ids of its items.

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/contract"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/contract"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 var plans = payment.Plans{

@@ -18,7 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 var plan = payment.Plan{ID: "team", PriceRef: "price_1", Price: payment.Money{Amount: 2900, Currency: "usd"},

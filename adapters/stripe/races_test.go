@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile has the payer authenticate the payment of an upgrade at the moment at

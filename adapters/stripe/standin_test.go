@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/services"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/services"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // TestTheStandInShowsNothingThatStripeDoesNot holds the objects of the stand-in against those of stripe-mock,

@@ -12,9 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // cloudSQL is a target of Cloud SQL: a PostgreSQL behind a front that accepts the token of a Google, which is written

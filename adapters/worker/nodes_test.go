@@ -17,8 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/migrated"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/migrated"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // soon is how long a busy machine may take for what should take a moment.

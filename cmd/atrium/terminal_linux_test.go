@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestTextsOfOthersDoNotControlATerminal prints what a member of a workspace can write into a prompt, and a server into

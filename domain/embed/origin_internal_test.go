@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestOriginPatternsHaveOneForm(t *testing.T) {

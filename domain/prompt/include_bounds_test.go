@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // soon limits the time of work to many times what a linear algorithm needs, which is about 20 ms.

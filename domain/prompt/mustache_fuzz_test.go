@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/mustache"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // FuzzMustache parses texts and checks that the nodes cover the text without gaps other than comments,

@@ -269,8 +269,8 @@ func TestObjection(t *testing.T) {
 		{"configs", module + "adapters/rest", allowed},
 		{"configs", module + "application/prompts", refused},
 		{"cmd/atrium", module + "configs", allowed},
-		{"cmd/atrium", module + "test/fixture", refused},
-		{"test/contract", module + "ports", allowed},
+		{"cmd/atrium", module + "test/support/fixture", refused},
+		{"test/support/contract", module + "ports", allowed},
 	} {
 		name := tt.from + " may import " + tt.imp
 		if tt.want == refused {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestCrashUnderLoad kills the process repeatedly while eight clients write. Every acknowledged write must exist, and

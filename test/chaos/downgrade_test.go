@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
 )
 
 // TestADowngrade starts each release on data that this tree has migrated. The release either serves it, or refuses it

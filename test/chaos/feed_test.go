@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // feed is what readers and writers of the events of a workspace have in common.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/conformance"
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 type object = map[string]any

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 const patience = program.Patience

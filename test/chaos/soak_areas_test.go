@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
 )
 
 // soaked are the areas of the soak: how many clients use each, and how long one waits after its turn. What is made is

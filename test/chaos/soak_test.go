@@ -17,10 +17,10 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestSoak sends requests of all areas at a steady rate for a long time. Nothing may fail, and neither memory, the

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestARollingUpgrade replaces two nodes of each release on one PostgreSQL, one after the other, while eight

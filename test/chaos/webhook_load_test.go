@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // arrival causes an event, and returns how long after the response the receiver gets it.

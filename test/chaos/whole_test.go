@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
 )
 
 // audited are things whose creation and end are recorded as events.

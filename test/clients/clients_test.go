@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/migrated"
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/migrated"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 var suite = program.Suite{Root: filepath.Join("..", "..")}

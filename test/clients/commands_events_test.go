@@ -15,7 +15,7 @@ import (
 	"time"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestCommandsOfEvents follows, exports and forwards the events of a server.

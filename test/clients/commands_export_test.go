@@ -21,7 +21,7 @@ import (
 	"github.com/rclone/gofakes3/s3mem"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestExportOfEventsToABucket exports to an S3-compatible server that verifies signatures (AWS Signature Version 4) and

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestQuickstarts runs the programs of docs/clients.md from its text.

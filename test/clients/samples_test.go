@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // samplesFile returns the samples of the reference in one language as a function each, by template, which gets the name

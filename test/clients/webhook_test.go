@@ -16,8 +16,8 @@ import (
 	"time"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // eventually waits for something that happens in the background.

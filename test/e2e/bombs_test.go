@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestBombs sends small requests that are expensive to process. Each must get a response within a second (asserted when

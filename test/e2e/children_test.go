@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // silence is a host that accepts connections and sends nothing, and counts the open ones.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/conformance"
+	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
 // people counts the created users, so that each has a unique address.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // shiftClock gives the database a clock that is ahead of this machine's. An unqualified name finds the function of the

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestShellsCompleteCommands lets each shell load the script of atrium completion, and complete a command line as it

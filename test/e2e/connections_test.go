@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 const connections = "/api/connections"

@@ -11,7 +11,7 @@ import (
 	cdpfetch "github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // stripeScript stands in for https://js.stripe.com/v3/: it takes what the page must give it, and refuses anything else,

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestDrain tells a server to stop that may drain for longer than the test.

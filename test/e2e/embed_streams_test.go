@@ -19,7 +19,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // chunks is an endpoint that sends n pieces of an answer, one when each tick passes; go is closed when it may begin.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/conformance"
+	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
 // endpointList is the list of endpoints that Atrium was specified with: method, path, effect. It is

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // seedEvents gives a workspace so many events: half of them by one user, of four types.

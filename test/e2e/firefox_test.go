@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // firefoxTab is a Firefox with a profile of its own, driven by Marionette, the protocol that geckodriver speaks with

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/test/conformance"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // mostHeap is the maximum size of the server's heap during random requests, in bytes. 50,000 requests used 74 MiB. With

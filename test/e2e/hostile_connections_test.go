@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestHostileConnections opens hostile connections: silent ones, slow ones, and ones that do not speak HTTP. Meanwhile

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // attacks are hostile inputs on a connection, with the expected reactions. An error says what was expected.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // crashes is the number of times that the server is killed during a POST, on each engine.

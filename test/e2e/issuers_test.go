@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestTwoIssuers serves an org that accepts the tokens of its own provider and of a partner's, which may vouch for

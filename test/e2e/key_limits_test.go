@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 const leaked = "/api/keys/leaked"

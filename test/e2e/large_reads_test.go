@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // maxChild is the most memory of a child process that reads rows, in bytes.

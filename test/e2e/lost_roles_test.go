@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // leaver is a person who is about to lose a role, in every way there is.

@@ -12,9 +12,9 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/conformance"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // binary is the path of the program under test. With ATRIUM_RACE=all, as in make race, it has the race detector, which

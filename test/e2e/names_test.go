@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestDeceptiveNames gives names and addresses that people take for others: each is refused with the code of its

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // assassin kills a server at one of its next calls to the gateway, before the effect or before the response. It makes

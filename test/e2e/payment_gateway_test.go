@@ -9,7 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 const standInKey = "sk_test_c4n4ry0fthestandin"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // TestAClientThatHangsUpDuringAPayment ends calls while the gateway works on them. Its answers are stored nevertheless:

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestNotices moves the sandbox's clock over the end of a trial and a failed renewal, on two nodes. Each notice is one

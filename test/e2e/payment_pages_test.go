@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 const (

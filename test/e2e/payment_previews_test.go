@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 const previewPath = mine + "/preview"

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/presence"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestNodesAgreeWithWhatWasHeard has users send heartbeats to nodes that share a PostgreSQL, and kills some nodes. It

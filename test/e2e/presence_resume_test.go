@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestWhoIsCutKnowsAllTheSame changes presences while readers are disconnected at any point and resume at any node. At

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // presenceColumns are the columns of a presence without those that differ between copies.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/conformance"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // events is an open stream.

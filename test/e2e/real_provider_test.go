@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestAPersonSignsInAtARealProvider uses a provider that none of us wrote. It has the e-mail address at its UserInfo

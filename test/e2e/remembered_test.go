@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestReadsFollowWritesAtOnce activates versions one after the other, while others read the active one: what a write

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // longStream reads a table of a million rows (fewer in make test): its first page, and all of it as NDJSON. It prints

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/test/conformance"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // prospect is a permitted call of an operation, and the other statuses that the operation declares.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestStopUnderLoad compares three counts: responses that clients received, requests that the server logged, and

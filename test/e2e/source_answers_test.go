@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/source"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestWhatKeepsASourceFromBeingRead checks the responses if a warehouse or a host is unreachable, denies access, or has

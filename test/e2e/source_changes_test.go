@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // compared waits until a source has a number of changes, and returns them.

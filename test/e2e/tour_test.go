@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestTheTour starts the program as docs/tour.md says, and runs the tour's commands in sh, with the address and the key

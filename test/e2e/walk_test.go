@@ -12,7 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // walk is a random walk through all areas, by callers who know every id in any response to any of them. A model

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // withoutOwnSession reports whether a caller has no session, or one that an API key opened.

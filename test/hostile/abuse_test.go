@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
 )
 
 func TestInvitationsAreNoMailCannon(t *testing.T) {

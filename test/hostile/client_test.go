@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
 )
 
 type object = map[string]any

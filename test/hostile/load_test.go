@@ -12,7 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // samples is how many requests of a victim are measured, quiet and under attack each.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/migrated"
-	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/migrated"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 var suite = program.Suite{Root: filepath.Join("..", "..")}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestAPartnersIssuerTakesOverNoAccount(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestNoOnePaysForADeletedWorkspace has a payer pay on a checkout page before and after its workspace is deleted.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // TestARefusalWhileTheFirstCallRunsIsNoOutcome repeats a purchase while the gateway works on it. The gateway refuses

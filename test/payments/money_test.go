@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // shop is a workspace that pays at the fake Stripe. No webhooks arrive.

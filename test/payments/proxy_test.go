@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/stripeapi"
+	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
 // fault is what a proxy does to one call.

@@ -22,8 +22,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
-	"github.com/atrium-hq/atrium/test/conformance"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // oneKey are keys of which every one is that of the same principal.

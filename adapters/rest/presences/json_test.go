@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/presence"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestAPresenceEncodesItselfAsTheContractsTypeDoes(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/test/conformance"
+	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
 func TestRoutesAndContract(t *testing.T) {

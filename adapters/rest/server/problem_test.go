@@ -9,7 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/conformance"
+	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
 // TestOutcome says which failures are kept under an Idempotency-Key: those that repeating the

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/conformance"
+	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
 func TestReadiness(t *testing.T) {

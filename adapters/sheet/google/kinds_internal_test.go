@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
-	"github.com/atrium-hq/atrium/test/contract/sheets"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/sheets"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // TestRowsHaveEachKindOfCellOfAGoogleSheet has cells as ValueRenderOption's FORMATTED_VALUE has them, of the formats of

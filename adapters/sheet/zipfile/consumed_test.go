@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // memory is a document that zeroes what it forgets.

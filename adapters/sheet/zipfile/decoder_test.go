@@ -11,8 +11,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/source"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // endless reads its begin once and then its unit for ever.

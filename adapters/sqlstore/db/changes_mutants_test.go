@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // startsGeneration matches a statement that starts a generation of a workspace, or that clears what is cached of

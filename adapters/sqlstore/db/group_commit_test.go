@@ -16,9 +16,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	core "github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/statements"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
 // TestTransactionsThatWaitAreCommittedTogether holds SQLite's writer until some transactions wait for it.

@@ -13,11 +13,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/test/databases"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/migrated"
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/statements"
+	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/migrated"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
 // processes are two pools on one file of SQLite. Their connections are as foreign to each other as those of two

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 func TestPostgresURL(t *testing.T) {

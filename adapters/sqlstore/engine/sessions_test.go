@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // counting counts the connections that it has opened.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // TestAStatementIsPreparedWhenItIsUsedAgain also compares its results, which have another format then.

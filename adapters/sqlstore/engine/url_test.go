@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 func TestNormalURL(t *testing.T) {

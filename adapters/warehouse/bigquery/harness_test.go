@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // hosted has a server of the test's in Google's place.

@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func guard(target ports.Target, end time.Time) warehouse.Network {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 // keys are columns with values of which each is another one.

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestAnErrorAfterManyRowsIsNotTheirEnd reads a view whose row 400,000 cannot be computed. By then the server has sent

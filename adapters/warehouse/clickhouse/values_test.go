@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {

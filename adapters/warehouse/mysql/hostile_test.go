@@ -17,8 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 // keys are columns with values of which each is another one.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {

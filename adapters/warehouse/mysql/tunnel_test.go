@@ -3,7 +3,7 @@ package mysql_test
 import (
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 func TestWarehouseBehindAnSSHServer(t *testing.T) {

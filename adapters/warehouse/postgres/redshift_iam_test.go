@@ -20,8 +20,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // redshiftWithAPI is a Redshift whose API gives temporary passwords. It returns the port of both. PostgreSQL itself

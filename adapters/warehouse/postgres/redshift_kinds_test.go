@@ -7,7 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 // redshiftTypes are those of https://docs.aws.amazon.com/redshift/latest/dg/c_Supported_data_types.html.

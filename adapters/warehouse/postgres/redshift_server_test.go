@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // No Redshift can be had here. These tests run against a PostgreSQL that imitates the catalogue, the types and the

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 func directRedshift(*testing.T) ports.Warehouse { return postgres.NewRedshift(guard) }

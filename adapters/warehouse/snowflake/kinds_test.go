@@ -6,8 +6,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // documented are the types of https://docs.snowflake.com/en/sql-reference/intro-summary-data-types without synonyms, by

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {

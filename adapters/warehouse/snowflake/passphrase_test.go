@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // Keys are locked as Snowflake's documentation does it ("Key-pair authentication"), and by other algorithms of OpenSSL.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 // keys are columns with values of which each is another one.

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 // affinities are the declared types of https://www.sqlite.org/datatype3.html, section 3.1.1, by their affinity, and ANY

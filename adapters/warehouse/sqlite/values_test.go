@@ -6,7 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/column"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {

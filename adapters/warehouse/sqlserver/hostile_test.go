@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlserver"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 )
 
 func hostile(open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {

@@ -10,9 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestStrictEncryptionComesBeforeTheFirstPacket(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
-	"github.com/atrium-hq/atrium/test/contract/warehouses"
-	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {

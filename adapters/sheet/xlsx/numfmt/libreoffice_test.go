@@ -12,7 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx/numfmt"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // The file holds a code, a value and what LibreOffice shows in each row. -update has LibreOffice write it again.

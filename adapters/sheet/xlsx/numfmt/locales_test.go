@@ -10,7 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx/numfmt"
 	"github.com/atrium-hq/atrium/domain/source"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 // The file holds, in each row, a locale and what LibreOffice shows in it for each of moments in the formats 14 and 22.

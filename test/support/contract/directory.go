@@ -1,0 +1,188 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+)
+
+// directoryOf returns an org with a directory.
+func directoryOf(org identity.OrgID) *identity.Org {
+	return &identity.Org{ID: org, SCIM: &identity.SCIM{}}
+}
+
+// listed adds a person to the directory of the first org.
+func listed(t testing.TB, a Adapter, name, external string) *account.DirectoryUser {
+	t.Helper()
+	by := identity.System(a.Orgs[0], "", "scim", fixture.At)
+	u, err := account.NewDirectoryUser(by, directoryOf(by.Org), account.DirectoryPerson{UserName: name,
+		ExternalID: external, GivenName: "Ann", FamilyName: "Lee", Display: "Ann Lee", Email: name, Active: true})
+	must(t, err)
+	person, err := account.NewUser(by, name, "Ann Lee", false)
+	must(t, err)
+	must(t, a.Users.Add(t.Context(), person))
+	u.ID = person.ID
+	must(t, a.DirectoryUsers.AddUser(t.Context(), by, u))
+	return u
+}
+
+// Directory is the suite for ports.DirectoryUsers and ports.DirectoryGroups.
+func Directory(t *testing.T, open Opener) {
+	a := open(t)
+	org, ctx := a.Orgs[0], t.Context()
+	by := identity.System(org, "", "scim", fixture.At.Add(time.Hour))
+	ann, bob := listed(t, a, "Ann@dir.example", "ext-ann"), listed(t, a, "bob@dir.example", "")
+	t.Run("a user is found by id, by name in any case, by external id and by address", func(t *testing.T) {
+		got, err := a.DirectoryUsers.User(ctx, org, ann.ID)
+		must(t, err)
+		want := *ann
+		want.Email = "ann@dir.example" // as addresses are compared
+		same(t, "user", got, &want)
+		for _, q := range []account.DirectoryQuery{{ID: string(ann.ID)}, {Name: "aNN@dir.EXAMPLE"},
+			{ExternalID: "ext-ann"}, {Email: "ann@DIR.example"}} {
+			q.Limit = 10
+			found, total, err := a.DirectoryUsers.Users(ctx, org, q)
+			must(t, err)
+			if total != 1 || len(found) != 1 || found[0].ID != ann.ID {
+				t.Errorf("%+v: %d, %+v", q, total, found)
+			}
+			if found, total, err := a.DirectoryUsers.Users(ctx, a.Orgs[1], q); err != nil || total+len(found) > 0 {
+				t.Errorf("another org: %+v: %d, %v", q, total, err)
+			}
+		}
+		all, total, err := a.DirectoryUsers.Users(ctx, org, account.DirectoryQuery{Skip: 1, Limit: 1})
+		if err != nil || total != 2 || len(all) != 1 || all[0].ID != max(ann.ID, bob.ID) {
+			t.Errorf("the second page: %d, %+v, %v", total, all, err)
+		}
+		_, err = a.DirectoryUsers.User(ctx, a.Orgs[1], ann.ID)
+		wantErr(t, err, account.ErrDirectoryUserNotFound)
+	})
+	t.Run("names are unique", func(t *testing.T) {
+		twin := *bob
+		twin.UserName = "BOB@dir.example"
+		wantErr(t, a.DirectoryUsers.AddUser(ctx, by, &twin), account.ErrDirectoryUserExists)
+		twin = *ann
+		twin.UserName = "bob@DIR.example"
+		wantErr(t, a.DirectoryUsers.SaveUser(ctx, by, &twin), account.ErrDirectoryUserExists)
+	})
+	group, err := account.NewDirectoryGroup(by, "Engineering", "ext-group", []identity.UserID{ann.ID})
+	must(t, err)
+	must(t, a.DirectoryGroups.AddGroup(ctx, by, group))
+	unsettled := func(rules string) (names string) {
+		t.Helper()
+		found, err := a.DirectoryUsers.Unsettled(ctx, org, rules, 10)
+		must(t, err)
+		for _, u := range found {
+			in := make([]string, len(u.Groups))
+			for i, g := range u.Groups {
+				in[i] = g.Name
+			}
+			names += fmt.Sprintf("%s%v ", strings.ToLower(u.UserName[:3]), in)
+			must(t, a.DirectoryUsers.Settle(ctx, by, &u, rules))
+		}
+		return names
+	}
+	t.Run("a group has people of the directory, and says whose roles have to follow", func(t *testing.T) {
+		got, err := a.DirectoryGroups.Group(ctx, org, group.ID)
+		must(t, err)
+		same(t, "group", got, group)
+		if got := unsettled("r1"); got != "ann[Engineering] bob[] " { // bob by no rules so far
+			t.Errorf("unsettled: %s", got)
+		}
+		update := func(change func(g *account.DirectoryGroup) error) error {
+			_, err := a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, change)
+			return err
+		}
+		for _, step := range []struct {
+			what   string
+			people []identity.UserID
+			name   string
+			want   string
+		}{
+			{"the same", []identity.UserID{ann.ID}, "Engineering", ""},
+			{"bob comes", []identity.UserID{bob.ID, ann.ID}, "Engineering", "bob[Engineering] "},
+			{"ann goes", []identity.UserID{bob.ID}, "Engineering", "ann[] "},
+			{"another name", []identity.UserID{bob.ID}, "Makers", "bob[Makers] "},
+		} {
+			must(t, update(func(g *account.DirectoryGroup) error { return g.Change(by, step.name, "", step.people) }))
+			if got := unsettled("r1"); got != step.want {
+				t.Errorf("%s: unsettled %q, want %q", step.what, got, step.want)
+			}
+		}
+		if got := unsettled("r2"); strings.Count(got, "[") != 2 {
+			t.Errorf("by other rules: unsettled %q", got)
+		}
+		team := fixture.NewTeam(t, a.Stores, org)
+		if got := unsettled("r2"); got != "" {
+			t.Errorf("before a workspace has a group: unsettled %q", got)
+		}
+		for _, external := range []string{"", "Makers"} {
+			must(t, a.Groups.Add(ctx, team.Admin, func(w *account.Workspace, n int) (*account.Group, error) {
+				return w.NewGroup(team.Admin, n, account.GroupDraft{Name: "g" + external, External: external})
+			}))
+			if got := unsettled("r2"); strings.Count(got, "[") != 2*min(1, len(external)) {
+				t.Errorf("with a group of a workspace that follows %q: unsettled %q", external, got)
+			}
+		}
+		wantErr(t, update(func(g *account.DirectoryGroup) error {
+			return g.Change(by, "Makers", "", []identity.UserID{bob.ID, "usr_01jb4rqnx1e5btz2s1v2j9k3mn"})
+		}), account.ErrDirectoryUserNotFound)
+		found, total, err := a.DirectoryGroups.Groups(ctx, org, account.DirectoryQuery{Name: "MAKERS", Limit: 10})
+		if err != nil || total != 1 || len(found) != 1 || found[0].ID != group.ID || len(found[0].People) > 0 {
+			t.Errorf("by name: %d, %+v, %v", total, found, err)
+		}
+		twin := *group
+		twin.ID, twin.Name = "dgr_twin", "makers"
+		wantErr(t, a.DirectoryGroups.AddGroup(ctx, by, &twin), account.ErrDirectoryGroupExists)
+	})
+	t.Run("a change of groups that came after a user was read is still to be settled", func(t *testing.T) {
+		read, err := a.DirectoryUsers.User(ctx, org, bob.ID)
+		must(t, err)
+		_, err = a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
+			return g.Change(by, "Makers", "", nil)
+		})
+		must(t, err)
+		must(t, a.DirectoryUsers.Settle(ctx, by, read, "r2"))
+		if got := unsettled("r2"); got != "bob[] " {
+			t.Errorf("unsettled %q", got)
+		}
+	})
+	t.Run("a removed user is in no list and no group, and found by name only", func(t *testing.T) {
+		_, err := a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
+			return g.Change(by, "Makers", "", []identity.UserID{bob.ID})
+		})
+		must(t, err)
+		gone := *bob
+		gone.Remove(by)
+		must(t, a.DirectoryUsers.SaveUser(ctx, by, &gone))
+		_, err = a.DirectoryUsers.User(ctx, org, bob.ID)
+		wantErr(t, err, account.ErrDirectoryUserNotFound)
+		again, err := a.DirectoryUsers.UserNamed(ctx, org, "BOB@dir.example")
+		if err != nil || again.RemovedAt.IsZero() || again.Active {
+			t.Errorf("%+v, %v", again, err)
+		}
+		g, err := a.DirectoryGroups.Group(ctx, org, group.ID)
+		if err != nil || slices.Contains(g.People, bob.ID) {
+			t.Errorf("%+v, %v", g, err)
+		}
+	})
+	t.Run("a deleted group leaves its people to settle", func(t *testing.T) {
+		_, err := a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
+			return g.Change(by, "Makers", "", []identity.UserID{ann.ID})
+		})
+		must(t, err)
+		wantErr(t, a.DirectoryGroups.DeleteGroup(ctx, a.Orgs[1], group.ID), account.ErrDirectoryGroupNotFound)
+		must(t, a.DirectoryGroups.DeleteGroup(ctx, org, group.ID))
+		if got := unsettled("r2"); got != "ann[] " {
+			t.Errorf("unsettled %q", got)
+		}
+		_, err = a.DirectoryGroups.Group(ctx, org, group.ID)
+		wantErr(t, err, account.ErrDirectoryGroupNotFound)
+	})
+}

@@ -1,0 +1,284 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+)
+
+// published is a template with a value in every field that visitors see.
+func published(t testing.TB, a Adapter, by identity.Actor) *chat.Template {
+	t.Helper()
+	return fixture.Chat(t, a.Stores, by, wholeChat())
+}
+
+func embedVisits(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, wholeEmbed())
+	ways := map[string]func(org identity.OrgID, token *embed.Token) (*embed.Embedding, error){
+		"BySecret": func(org identity.OrgID, token *embed.Token) (*embed.Embedding, error) {
+			return a.Embeds.BySecret(ctx, org, token.Hash)
+		},
+		"ByIDs": func(org identity.OrgID, token *embed.Token) (*embed.Embedding, error) {
+			return byID(ctx, a, org, token.ID)
+		},
+	}
+	gone := func(t *testing.T, token *embed.Token) {
+		t.Helper()
+		for name, find := range ways {
+			if _, err := find(team.Org, token); !errors.Is(err, embed.ErrTokenInvalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for name, find := range ways {
+		t.Run(name+" returns the token and what visitors see, even if it is disabled", func(t *testing.T) {
+			e, err := find(team.Org, token)
+			must(t, err)
+			same(t, "token", &e.Token, token)
+			same(t, "template", e.Template, embed.Template{
+				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
+				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting,
+				Starters: template.Starters, Tools: []string{"search", "tickets"}, Reply: template.Reply,
+				Theme: token.Theme.WithDefaults(template.Theme),
+			})
+		})
+		t.Run(name+" finds nothing in another org", func(t *testing.T) {
+			_, err := find(a.Orgs[1], token)
+			wantErr(t, err, embed.ErrTokenInvalid)
+		})
+	}
+	t.Run("an unknown or empty secret finds no token", func(t *testing.T) {
+		for _, h := range []secret.Hash{{}, secret.NewToken(embed.SecretPrefix).Hash()} {
+			_, err := a.Embeds.BySecret(ctx, team.Org, h)
+			wantErr(t, err, embed.ErrTokenInvalid)
+		}
+	})
+	t.Run("the secret before the last rotation is found, the one before that is not", func(t *testing.T) {
+		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+		hashes := []secret.Hash{rotated.Hash}
+		for range 2 {
+			changeEmbed(t, a.Stores, team.Member, rotated, func(template *chat.Template, found *embed.Token) error {
+				_, err := embed.Rotate(template, team.Member, nil, found, time.Hour)
+				hashes = append(hashes, found.Hash)
+				return err
+			})
+		}
+		latest := hashes[len(hashes)-1]
+		e, err := a.Embeds.BySecret(ctx, team.Org, latest)
+		must(t, err)
+		before, err := a.Embeds.BySecret(ctx, team.Org, e.Token.Previous)
+		must(t, err)
+		same(t, "token", before, e)
+		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
+		wantErr(t, err, embed.ErrTokenInvalid)
+	})
+	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
+		doomed := published(t, a, team.Member)
+		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, embed.Changes{})
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
+			func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+		gone(t, token)
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
+			func(c *chat.Template) error { return c.Restore(team.Member) })
+		_, err := byID(ctx, a, team.Org, token.ID)
+		must(t, err)
+	})
+	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
+		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, embed.Changes{})
+		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
+		must(t, err)
+		gone(t, token)
+		if known, err := a.Embeds.Expected(ctx, team.Org, "https://www.example.com"); err != nil || !known {
+			t.Error("another workspace's token went with it", err)
+		}
+	})
+	t.Run("another process sees a change at once", func(t *testing.T) {
+		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
+		must(t, err)
+		changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
+			return embed.Change(template, team.Member, nil, found, embed.Changes{Enabled: new(false)})
+		})
+		e, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
+		must(t, err)
+		if e.Token.Enabled {
+			t.Error("it is enabled there")
+		}
+	})
+}
+
+func embedExpected(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{
+		Origins:   &[]string{"https://expected.example", "https://*.shop.example", "http://localhost:*"},
+		ExpiresAt: new(fixture.At.Add(time.Hour)),
+	})
+	expected := func() (which []embed.Origin) {
+		t.Helper()
+		for _, origin := range []embed.Origin{"https://expected.example", "https://a.shop.example",
+			"http://localhost:3000", "https://evil.example", "https://a.b.shop.example", "https://shop.example",
+			embed.NoOrigin, embed.OpaqueOrigin, embed.ForeignOrigin} {
+			ok, err := a.Embeds.Expected(ctx, team.Org, origin)
+			must(t, err)
+			if ok {
+				which = append(which, origin)
+			}
+		}
+		return which
+	}
+	is := func(what string, got []embed.Origin, want ...embed.Origin) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	is("at first", expected(), "https://expected.example", "https://a.shop.example",
+		"http://localhost:3000")
+	if ok, err := a.Embeds.Expected(ctx, a.Orgs[0], "https://expected.example"); ok || err != nil {
+		t.Errorf("in another org: %v, %v", ok, err)
+	}
+	change := func(c embed.Changes) {
+		t.Helper()
+		changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
+			return embed.Change(template, team.Member, nil, found, c)
+		})
+	}
+	change(embed.Changes{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
+	is("with other origins", expected(), "https://evil.example", embed.OpaqueOrigin)
+	change(embed.Changes{Enabled: new(false)})
+	is("disabled", expected(), "https://evil.example", embed.OpaqueOrigin)
+	changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
+		return embed.Delete(template, team.Member, nil, found)
+	})
+	is("deleted", expected())
+}
+
+func embedUsed(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, embed.Changes{})
+	used := func(org identity.OrgID, origin embed.Origin, after time.Duration) embed.Token {
+		t.Helper()
+		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
+		e, err := byID(ctx, a, team.Org, token.ID)
+		must(t, err)
+		return e.Token
+	}
+	for _, tt := range []struct {
+		what   string
+		org    identity.OrgID
+		origin embed.Origin
+		after  time.Duration
+		noted  time.Duration
+		from   embed.Origin
+	}{
+		{"the first time", team.Org, "https://a.example", time.Hour, time.Hour, "https://a.example"},
+		{"again within a minute", team.Org, "https://b.example", time.Hour + time.Minute, time.Hour,
+			"https://a.example"},
+		{"by another org", a.Orgs[1], "https://b.example", 2 * time.Hour, time.Hour, "https://a.example"},
+		{"a minute later", team.Org, "https://b.example", time.Hour + time.Minute + time.Microsecond,
+			time.Hour + time.Minute + time.Microsecond, "https://b.example"},
+		{"without an origin", team.Org, embed.NoOrigin, 3 * time.Hour, 3 * time.Hour, embed.NoOrigin},
+	} {
+		if got := used(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) ||
+			got.LastUsedOrigin != tt.from || got.Revision != 1 {
+			t.Errorf("%s: %s from %q, revision %d", tt.what, got.LastUsedAt, got.LastUsedOrigin, got.Revision)
+		}
+	}
+	same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(token.ID))),
+		[]string{"embed_token.created"})
+}
+
+func embedReplies(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+	other := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+	midnight := fixture.At.UTC().Truncate(24 * time.Hour)
+	count := func(id embed.TokenID, origin embed.Origin, moment time.Time) bool {
+		t.Helper()
+		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, embed.DayOf(moment), 1, 2)
+		must(t, err)
+		return counted == 1
+	}
+	for _, tt := range []struct {
+		what   string
+		id     embed.TokenID
+		origin embed.Origin
+		at     time.Time
+		want   bool
+	}{
+		{"the first of a day", token.ID, "https://a.example", midnight, true},
+		{"the last of a day, of another origin", token.ID, embed.NoOrigin, midnight.Add(time.Hour), true},
+		{"one more", token.ID, "https://a.example", midnight.Add(24*time.Hour - time.Microsecond), false},
+		{"another token", other.ID, "https://a.example", midnight, true},
+		{"the next day", token.ID, "https://a.example", midnight.Add(24 * time.Hour), true},
+		{"a token that does not exist", noEmbedToken, "https://a.example", midnight, false},
+	} {
+		if got := count(tt.id, tt.origin, tt.at); got != tt.want {
+			t.Errorf("%s: %v", tt.what, got)
+		}
+	}
+	t.Run("several are counted at once, up to the limit, and can be returned", func(t *testing.T) {
+		day, site := embed.DayOf(midnight)+3, embed.Origin("https://a.example")
+		counts := func(n, want int) {
+			t.Helper()
+			got, err := a.Replies.Count(t.Context(), team.Org, token.ID, site, day, n, 10)
+			if err != nil || got != want {
+				t.Errorf("%d of %d are counted, %v", got, n, err)
+			}
+		}
+		counts(8, 8)
+		counts(8, 2)
+		counts(1, 0)
+		must(t, a.Replies.Return(t.Context(), team.Org, token.ID, site, day, 3))
+		must(t, a.Replies.Return(t.Context(), "another", token.ID, site, day, 3))
+		must(t, a.Replies.Return(t.Context(), team.Org, token.ID, site, day, 11)) // more than there are
+		counts(5, 3)
+	})
+	t.Run("concurrent calls count no more", func(t *testing.T) {
+		var all sync.WaitGroup
+		var counted atomic.Int32
+		for i := range 8 {
+			all.Go(func() {
+				origin := embed.Origin("https://" + string(rune('a'+i)) + ".example")
+				n, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, embed.DayOf(midnight)+2, 1, 3)
+				if err != nil {
+					t.Error(err)
+				}
+				counted.Add(int32(n))
+			})
+		}
+		all.Wait()
+		if counted.Load() != 3 {
+			t.Errorf("%d were counted", counted.Load())
+		}
+	})
+}
+
+// byID returns a token that is read together with another one, which does not exist.
+func byID(ctx context.Context, a Adapter, org identity.OrgID, id embed.TokenID) (*embed.Embedding, error) {
+	found, err := a.Embeds.ByIDs(ctx, org, []embed.TokenID{"etok_other", id})
+	if err == nil && len(found) == 0 {
+		err = embed.ErrTokenInvalid
+	}
+	return found[id], err
+}

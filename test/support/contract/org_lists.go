@@ -1,0 +1,75 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+)
+
+// peopleListed and workspacesListed check the lists of a whole org, which other tests add to.
+func peopleListed(t *testing.T, a Adapter) {
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	fixture.ServiceKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
+	for _, limit := range []int{2, 100} {
+		all := fixture.Pages(t, limit, func(q page.Query) (account.UserPage, error) {
+			return a.People.List(t.Context(), team.Org, q)
+		})
+		var emails []string
+		found := map[identity.UserID]account.User{}
+		for _, u := range all {
+			emails = append(emails, account.EmailKey(u.Email))
+			found[u.ID] = u
+			if u.Service {
+				t.Errorf("the bearer of a service key is listed: %+v", u)
+			}
+		}
+		if !slices.IsSorted(emails) || len(found) != len(all) {
+			t.Errorf("not by e-mail address, or someone twice: %v", emails)
+		}
+		owner, _, err := a.Users.FindByEmail(t.Context(), team.Org, found[team.Owner.User].Email)
+		must(t, err)
+		same(t, "person", found[team.Owner.User], *owner)
+		if _, listed := found[team.Viewer.User]; !listed {
+			t.Error("a viewer is not listed")
+		}
+		if _, listed := found[other.Owner.User]; listed {
+			t.Error("a person of another org is listed")
+		}
+	}
+}
+
+func workspacesListed(t *testing.T, a Adapter) {
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	ended := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := ended.Owner
+	_, err := a.Workspaces.Update(t.Context(), by, ended.Workspace.ID, nil,
+		func(w *account.Workspace) error { return w.Delete(by, nil) })
+	must(t, err)
+	for _, limit := range []int{2, 100} {
+		all := fixture.Pages(t, limit, func(q page.Query) (account.WorkspacePage, error) {
+			return a.Workspaces.List(t.Context(), team.Org, q)
+		})
+		found := map[identity.WorkspaceID]account.Workspace{}
+		for _, w := range all {
+			found[w.ID] = w
+		}
+		bySlug := func(a, b account.Workspace) int { return strings.Compare(a.Slug, b.Slug) }
+		if !slices.IsSortedFunc(all, bySlug) || len(found) != len(all) {
+			t.Errorf("not by slug, or one twice: %+v", all)
+		}
+		if w := found[team.Workspace.ID]; w.Slug != team.Workspace.Slug || !w.DeletedAt.IsZero() {
+			t.Errorf("%+v", w)
+		}
+		if w, listed := found[ended.Workspace.ID]; !listed || w.DeletedAt.IsZero() {
+			t.Errorf("a deleted one: %+v", w)
+		}
+		if _, listed := found[other.Workspace.ID]; listed {
+			t.Error("a workspace of another org is listed")
+		}
+	}
+}

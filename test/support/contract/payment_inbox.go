@@ -1,0 +1,165 @@
+package contract
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+)
+
+// Inbox is the suite for ports.Inbox.
+func Inbox(t *testing.T, open Opener) {
+	a := open(t)
+	ctx := t.Context()
+	org, other := a.Orgs[0], a.Orgs[1]
+	told := func(account, id string, c payment.CustomerID, minute int) *payment.Event {
+		return &payment.Event{
+			Account: account, ID: id, Org: org, Gateway: payment.Stripe, Type: "invoice.paid", Customer: c,
+			Workspace: "wsp_1", State: payment.Received,
+			CreatedAt: fixture.At, ReceivedAt: fixture.At.Add(time.Duration(minute) * time.Minute),
+		}
+	}
+	t.Run("an event is stored once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		fresh := make(chan bool, 100)
+		second := a.Second()
+		for i := range 100 {
+			wg.Go(func() {
+				is, err := []ports.Stores{a.Stores, second}[i%2].Inbox.Put(ctx, org,
+					told("acct_1", "evt_1", "cus_1", i))
+				if err != nil {
+					t.Error(err)
+				}
+				fresh <- is
+			})
+		}
+		wg.Wait()
+		close(fresh)
+		n := 0
+		for is := range fresh {
+			if is {
+				n++
+			}
+		}
+		same(t, "fresh ones", n, 1)
+	})
+	t.Run("events of another account or org are separate", func(t *testing.T) {
+		for _, e := range []struct {
+			org identity.OrgID
+			e   *payment.Event
+		}{{org, told("acct_2", "evt_1", "cus_1", 0)}, {other, told("acct_1", "evt_1", "cus_1", 0)}} {
+			fresh, err := a.Inbox.Put(ctx, e.org, e.e)
+			if must(t, err); !fresh {
+				t.Errorf("%+v is not fresh", e)
+			}
+		}
+	})
+	t.Run("waiting events are returned by customer, in order of arrival", func(t *testing.T) {
+		for i, id := range []string{"evt_c", "evt_b", "evt_a"} {
+			_, err := a.Inbox.Put(ctx, org, told("acct_3", id, "cus_3", i))
+			must(t, err)
+		}
+		waiting, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
+		must(t, err)
+		same(t, "waiting", waiting, []payment.Event{*told("acct_3", "evt_c", "cus_3", 0),
+			*told("acct_3", "evt_b", "cus_3", 1), *told("acct_3", "evt_a", "cus_3", 2)})
+		before, dead, since, err := a.Inbox.Backlog(ctx, org)
+		must(t, err)
+		if before != 5 || dead != 0 || since.IsZero() || since.After(fixture.At.Add(99*time.Minute)) {
+			t.Errorf("Backlog = %d, %d, %s", before, dead, since)
+		}
+		waiting[0].Finish(fixture.At)
+		for range payment.MaxEventAttempts {
+			waiting[1].Fail("gateway_error", fixture.At)
+		}
+		waiting[2].Fail("gateway_error", fixture.At)
+		must(t, a.Inbox.Save(ctx, other, waiting...)) // another org changes nothing
+		must(t, a.Inbox.Save(ctx, org, waiting...))
+		left, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
+		must(t, err)
+		same(t, "left", left, waiting[2:])
+		after, dead, _, err := a.Inbox.Backlog(ctx, org)
+		must(t, err)
+		same(t, "backlog", []int{after, dead}, []int{3, 1})
+		for _, e := range waiting {
+			got, err := a.Inbox.Get(ctx, org, e.Account, e.ID)
+			must(t, err)
+			same(t, e.ID, *got, e)
+		}
+		list := fixture.Pages(t, 1, func(q page.Query) (page.Of[payment.Event],
+			error) {
+			return a.Inbox.List(ctx, org, payment.Dead, q)
+		})
+		same(t, "dead ones", list, waiting[1:2])
+		all := fixture.Pages(t, 2, func(q page.Query) (page.Of[payment.Event],
+			error) {
+			return a.Inbox.List(ctx, org, "", q)
+		})
+		same(t, "all", len(all), 5)
+	})
+	t.Run("an unknown event is not found", func(t *testing.T) {
+		_, err := a.Inbox.Get(ctx, other, "acct_3", "evt_a")
+		wantErr(t, err, payment.ErrEventNotFound)
+	})
+	t.Run("the books are committed with their cause, or not at all", func(t *testing.T) {
+		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			_, err := tx.Inbox.Put(ctx, org, told("acct_4", "evt_1", "cus_1", 0))
+			must(t, err)
+			return errBoom
+		}), errBoom)
+		_, err := a.Inbox.Get(ctx, org, "acct_4", "evt_1")
+		wantErr(t, err, payment.ErrEventNotFound)
+	})
+}
+
+// SandboxAccounts is the suite for ports.SandboxAccounts.
+func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.SandboxAccounts,
+	orgs [2]identity.OrgID)) {
+	books, second, orgs := open(t)
+	ctx := t.Context()
+	write := func(text string) func([]byte) ([]byte, error) {
+		return func([]byte) ([]byte, error) { return []byte(text), nil }
+	}
+	read := func(org identity.OrgID, id string) string {
+		t.Helper()
+		book, err := second.Read(ctx, org, id)
+		must(t, err)
+		return string(book)
+	}
+	must(t, books.Write(ctx, orgs[0], "b", write("one")))
+	must(t, books.Write(ctx, orgs[1], "b", write("foreign")))
+	must(t, books.Write(ctx, orgs[0], "a", write("two")))
+	wantErr(t, books.Write(ctx, orgs[0], "b", func([]byte) ([]byte, error) { return []byte("lost"), errBoom }), errBoom)
+	must(t, books.Write(ctx, orgs[0], "none", func(was []byte) ([]byte, error) {
+		if was != nil {
+			t.Errorf("there was %q", was)
+		}
+		return nil, nil
+	}))
+	same(t, "books", []string{read(orgs[0], "a"), read(orgs[0], "b"), read(orgs[1], "b"), read(orgs[0], "none")},
+		[]string{"two", "one", "foreign", ""})
+	ids, err := books.List(ctx, orgs[0], "", 9)
+	must(t, err)
+	same(t, "list", ids, []string{"a", "b"})
+	ids, err = books.List(ctx, orgs[0], "a", 1)
+	must(t, err)
+	same(t, "the rest", ids, []string{"b"})
+	t.Run("changes of one book are serialised", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for i := range 32 {
+			wg.Go(func() {
+				if err := []ports.SandboxAccounts{books, second}[i%2].Write(ctx, orgs[0], "count",
+					func(was []byte) ([]byte, error) { return append(was, '+'), nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		same(t, "count", len(read(orgs[0], "count")), 32)
+	})
+}

@@ -1,0 +1,38 @@
+package contract
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+)
+
+func invoicesAreFound(t *testing.T, a Adapter) {
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	customerOf(t, a.Stores, team.Owner)
+	want := payment.Invoice{ID: "in_1", Status: payment.Open, Currency: "usd", Total: 900, AmountDue: 900,
+		CreatedAt: fixture.At}
+	changeCustomer(t, a.Stores, team.Owner,
+		func(c *payment.Customer) { seeInvoices(c, team.Owner, []payment.Invoice{want}) })
+	draft := want
+	draft.ID, draft.Status = "in_draft", payment.Draft
+	// of those that a gateway does not list any more, drafts are gone
+	for _, all := range [][]payment.Invoice{{want, draft}, {}} {
+		changeCustomer(t, a.Stores, team.Owner, func(c *payment.Customer) { seeInvoices(c, team.Owner, all) })
+		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_draft")
+		if (err == nil) != (len(all) == 2) {
+			t.Errorf("the draft, with %d invoices at the gateway: %v", len(all), err)
+		}
+	}
+	got, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
+	must(t, err)
+	same(t, "the invoice", *got, want)
+	for _, id := range []payment.InvoiceID{"in_2", "in_1\x00", "in_\xff"} {
+		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, id)
+		wantErr(t, err, payment.ErrInvoiceNotFound)
+	}
+	_, err = a.Payments.Invoice(t.Context(), other.Owner.Workspace, sandboxAccount, "in_1")
+	wantErr(t, err, payment.ErrInvoiceNotFound)
+	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, "another account", "in_1")
+	wantErr(t, err, payment.ErrInvoiceNotFound)
+}

@@ -1,0 +1,208 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/fixture"
+)
+
+// usageOfThings counts what triggers count besides texts.
+func usageOfThings(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws := team.Workspace.ID
+	used := func(t *testing.T, after time.Duration) quota.Amounts {
+		t.Helper()
+		got, err := a.Usage.Amounts(ctx, ws, fixture.At.Add(after))
+		must(t, err)
+		return got
+	}
+	before := used(t, 0)
+	t.Run("people and open invitations count as members, programs do not", func(t *testing.T) {
+		members, err := a.Workspaces.Members(ctx, a.Orgs[0], ws, page.Query{Limit: 100})
+		must(t, err)
+		people := 0
+		for _, m := range members.Items {
+			if !m.Service {
+				people++
+			}
+		}
+		same(t, "members", before.Members, int64(people))
+		i, _ := invite(t, a.Stores, team.Admin, ws, "counted@example.com", identity.Viewer)
+		same(t, "with an invitation", used(t, 0).Members, before.Members+1)
+		same(t, "after it expired", used(t, account.InvitationLasts).Members, before.Members)
+		must(t, withdraw(t, a.Stores, team.Admin, ws, i.ID))
+		same(t, "after its end", used(t, 0).Members, before.Members)
+		must(t, changeWorkspace(t, a.Stores, team.Owner, ws, []identity.UserID{team.Member.User},
+			func(w *account.Workspace) error {
+				return w.Remove(team.Owner, nil, team.Member.User, false)
+			}))
+		same(t, "after a member left", used(t, 0).Members, before.Members-1)
+	})
+	t.Run("live connections count", func(t *testing.T) {
+		c := fixture.Connection(t, a.Stores, team.Admin)
+		same(t, "connections", used(t, 0).Connections, int64(1))
+		_, err := a.Connections.Update(ctx, ws, c.ID,
+			func(c *connection.Connection, _ int) error { return c.Revoke(team.Admin, nil) })
+		must(t, err)
+		same(t, "after revocation", used(t, 0).Connections, int64(0))
+	})
+	t.Run("sources count", func(t *testing.T) {
+		made := fixture.Source(t, a.Stores, team.Admin, fixture.SheetReading())
+		same(t, "sources", used(t, 0).Sources, int64(1))
+		_, err := a.Sources.Update(ctx, ws, made.ID, func(s *source.Source) error { return s.Detach(team.Admin, nil) })
+		must(t, err)
+		same(t, "after detaching", used(t, 0).Sources, int64(0))
+	})
+}
+
+// membersRace has concurrent callers invite people to a workspace that has room for two more.
+func membersRace(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws := team.Workspace.ID
+	used, err := a.Usage.Amounts(ctx, ws, fixture.At)
+	must(t, err)
+	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
+	limits.Members = used.Members + 2
+	people := accounts.NewService(a.Stores, accounts.Deps{
+		Notes: a.Notes(), Mails: &accounts.InvitationMailer{},
+		Quotas: func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
+	})
+	same(t, "invited", got(t, atOnce(16, func(i int) error {
+		_, err := people.Invite(ctx, team.Admin, &identity.Org{ID: a.Orgs[0]}, ws,
+			fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
+		return err
+	}), quota.ErrPlanLimit), 2)
+	used, err = a.Usage.Amounts(ctx, ws, fixture.At)
+	must(t, err)
+	same(t, "members", used.Members, limits.Members)
+}
+
+// Meters is the suite for ports.Meters.
+func Meters(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("usage events wait in an outbox", func(t *testing.T) { usageOutbox(t, a) })
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	period := payment.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}
+	report := func(feature string, quantity int64, key string) payment.UsageReport {
+		return payment.UsageReport{Feature: feature, Quantity: quantity, Key: key, Period: period}
+	}
+	add := func(t *testing.T, by identity.Actor, r payment.UsageReport, sum int64, repeated bool) {
+		t.Helper()
+		got, again, err := a.Meters.Add(ctx, by, r)
+		must(t, err)
+		same(t, "sum", got, sum)
+		same(t, "repeated", again, repeated)
+	}
+	sums := func(t *testing.T, ws identity.WorkspaceID, start time.Time) map[string]int64 {
+		t.Helper()
+		got, err := a.Meters.Sums(ctx, ws, start)
+		must(t, err)
+		return got
+	}
+	t.Run("reports are summed by feature, workspace and period", func(t *testing.T) {
+		add(t, team.Admin, report("messages", 3, ""), 3, false)
+		add(t, team.Admin, report("messages", 4, ""), 7, false)
+		add(t, team.Admin, report("tokens", 5, ""), 5, false)
+		add(t, other.Admin, report("messages", 1, ""), 1, false)
+		next := report("messages", 2, "")
+		next.Period.Start = period.End
+		add(t, team.Admin, next, 2, false)
+		same(t, "sums", sums(t, team.Workspace.ID, period.Start), map[string]int64{"messages": 7, "tokens": 5})
+		same(t, "sums of the next period", sums(t, team.Workspace.ID, period.End), map[string]int64{"messages": 2})
+		same(t, "sums of a period without usage", len(sums(t, team.Workspace.ID, period.End.Add(time.Hour))), 0)
+	})
+	t.Run("a report with a key counts once", func(t *testing.T) {
+		add(t, team.Admin, report("keyed", 3, "one"), 3, false)
+		add(t, fixture.Later(team.Owner, time.Hour), report("keyed", 3, "one"), 3, true)
+		add(t, other.Admin, report("keyed", 3, "one"), 3, false)
+		for _, changed := range []payment.UsageReport{report("keyed", 4, "one"), report("messages", 3, "one")} {
+			_, _, err := a.Meters.Add(ctx, team.Admin, changed)
+			wantErr(t, err, payment.ErrUsageKeyReused)
+		}
+		add(t, fixture.Later(team.Admin, payment.UsageKeyLasts+time.Second), report("keyed", 1, "one"), 4, false)
+	})
+	t.Run("a sum stays at the largest", func(t *testing.T) {
+		for range 3 {
+			_, _, err := a.Meters.Add(ctx, team.Admin, report("huge", payment.MaxUsageSum-1, ""))
+			must(t, err)
+		}
+		add(t, team.Admin, report("huge", payment.MaxUsage, ""), payment.MaxUsageSum, false)
+	})
+	t.Run("concurrent reports all count, and those with one key once", func(t *testing.T) {
+		second := a.Second()
+		for _, err := range atOnce(40, func(i int) error {
+			store := a.Meters
+			if i%2 == 1 {
+				store = second.Meters
+			}
+			key := ""
+			if i >= 20 {
+				key = "raced"
+			}
+			_, _, err := store.Add(ctx, team.Admin, report("raced", 2, key))
+			return err
+		}) {
+			must(t, err)
+		}
+		same(t, "sum", sums(t, team.Workspace.ID, period.Start)["raced"], int64(42))
+	})
+}
+
+// StreamSeats is the suite for ports.StreamSeats.
+func StreamSeats(t *testing.T, open Opener) {
+	a := open(t)
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws, at := team.Workspace.ID, fixture.At
+	until := at.Add(time.Minute)
+	atMost := func(n int64) func(quota.Amounts) error {
+		limits := quota.Limits{Amounts: quota.Amounts{Streams: n}, Limited: map[quota.Kind]bool{quota.Streams: true}}
+		return func(used quota.Amounts) error { return limits.Check(used, quota.Streams) }
+	}
+	open2 := func(at time.Time) int64 {
+		t.Helper()
+		used, err := a.Usage.Amounts(ctx, ws, at)
+		must(t, err)
+		return used.Streams
+	}
+	must(t, a.StreamSeats.Keep(ctx, "one", at, until))
+	must(t, a.StreamSeats.Keep(ctx, "two", at, until))
+	t.Run("concurrent streams on several nodes cannot exceed the limit", func(t *testing.T) {
+		second := a.Second()
+		same(t, "opened", got(t, atOnce(24, func(i int) error {
+			if i%2 == 0 {
+				return a.StreamSeats.Take(ctx, ws, "one", at, atMost(5))
+			}
+			return second.StreamSeats.Take(ctx, ws, "two", at, atMost(5))
+		}), quota.ErrPlanLimit), 5)
+		same(t, "open", open2(at), int64(5))
+	})
+	t.Run("streams of a node that is not alive do not count", func(t *testing.T) {
+		same(t, "open later", open2(until), int64(0))
+		must(t, a.StreamSeats.Keep(ctx, "three", until.Add(time.Second), until.Add(time.Minute)))
+		must(t, a.StreamSeats.Take(ctx, ws, "three", until, atMost(1)))
+	})
+	t.Run("a closed stream does not count, and never counts below zero", func(t *testing.T) {
+		for range 8 {
+			must(t, a.StreamSeats.Free(ctx, ws, "three"))
+		}
+		same(t, "open", open2(until), int64(0))
+	})
+	t.Run("a workspace that does not exist has no streams", func(t *testing.T) {
+		wantErr(t, a.StreamSeats.Take(ctx, "wsp_none", "one", at, atMost(5)), identity.ErrWorkspaceNotFound)
+	})
+}
