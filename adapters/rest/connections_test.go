@@ -48,7 +48,7 @@ func (h *env) expectProbe(r connection.Report) {
 func expectAdd(atomic *mocks.MockAtomic, stores *mocks.MockConnections, jobs *mocks.MockJobs) {
 	atomic.EXPECT().Atomically(gomock.Any(),
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: stores, Jobs: jobs})
+		return fn(ports.Stores{ConnectionStores: ports.ConnectionStores{Connections: stores}, Jobs: jobs})
 	})
 	stores.EXPECT().Add(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor,
 		make func(int) (*connection.Connection, error)) error {
@@ -158,7 +158,11 @@ func TestCreateConnection(t *testing.T) {
 				for range 2 { // as after a conflict
 					expectAdd(atomic, stores, jobs)
 					var err error
-					if a, err = fn(ports.Stores{Atomic: atomic, Connections: stores, Jobs: jobs}); err != nil {
+					if a, err = fn(ports.Stores{
+						Atomic:           atomic,
+						ConnectionStores: ports.ConnectionStores{Connections: stores},
+						Jobs:             jobs,
+					}); err != nil {
 						return ports.Answer{}, false, err
 					}
 				}
@@ -273,7 +277,10 @@ func TestVerifyConnection(t *testing.T) {
 		connection.PortClosed))
 	h.atomic.EXPECT().Atomically(gomock.Any(),
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: h.connections, Jobs: h.jobs})
+		return fn(ports.Stores{
+			ConnectionStores: ports.ConnectionStores{Connections: h.connections},
+			Jobs:             h.jobs,
+		})
 	})
 	h.connections.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id),
 		gomock.Any()).DoAndReturn(
@@ -302,7 +309,11 @@ func TestRevokeConnection(t *testing.T) {
 	h := newEnv(t)
 	h.atomic.EXPECT().Atomically(gomock.Any(),
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: h.connections, Sources: h.sources, Jobs: h.jobs})
+		return fn(ports.Stores{
+			ConnectionStores: ports.ConnectionStores{Connections: h.connections},
+			SourceStores:     ports.SourceStores{Sources: h.sources},
+			Jobs:             h.jobs,
+		})
 	})
 	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
 	h.connections.EXPECT().Update(gomock.Any(), gomock.Any(), connection.ID(id), gomock.Any()).DoAndReturn(

@@ -104,16 +104,14 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 		gomock.Any()).AnyTimes()
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	stores := ports.Stores{
-		Prompts:     h.prompts,
-		PromptLists: h.lists,
-		Keys:        keys,
-		Sessions:    h.sessions,
-		Tickets:     tickets,
-		Webhooks:    h.webhooks,
-		Connections: h.connections,
-		Sources:     h.sources,
-		Atomic:      h.atomic,
-		Jobs:        h.jobs,
+		PromptStores:     ports.PromptStores{Prompts: h.prompts, PromptLists: h.lists},
+		AccountStores:    ports.AccountStores{Keys: keys},
+		SessionStores:    ports.SessionStores{Sessions: h.sessions, Tickets: tickets},
+		Webhooks:         h.webhooks,
+		ConnectionStores: ports.ConnectionStores{Connections: h.connections},
+		SourceStores:     ports.SourceStores{Sources: h.sources},
+		Atomic:           h.atomic,
+		Jobs:             h.jobs,
 	}
 	bind := application.NewBind(stores, application.External{
 		Notes:       notes,

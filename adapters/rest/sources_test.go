@@ -81,7 +81,7 @@ func TestAttachSource(t *testing.T) {
 	store := func(h *env, err error) {
 		h.atomic.EXPECT().Atomically(gomock.Any(),
 			gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-			return fn(ports.Stores{Sources: h.sources, Jobs: h.jobs})
+			return fn(ports.Stores{SourceStores: ports.SourceStores{Sources: h.sources}, Jobs: h.jobs})
 		})
 		h.sources.EXPECT().Add(gomock.Any(), gomock.Any(),
 			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor,
@@ -291,7 +291,7 @@ func TestChangesOfASource(t *testing.T) {
 		h := newEnv(t)
 		h.atomic.EXPECT().Atomically(gomock.Any(),
 			gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-			return fn(ports.Stores{Sources: h.sources, Jobs: h.jobs})
+			return fn(ports.Stores{SourceStores: ports.SourceStores{Sources: h.sources}, Jobs: h.jobs})
 		})
 		h.sources.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID,
 			gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ source.ID,

@@ -13,20 +13,31 @@ import (
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
 	s := ports.Stores{
-		Atomic: store,
-		Chats:  &Chats{store}, ChatLists: &ChatLists{store},
-		ChatVersions: &ChatVersions{store},
-		Embeds:       &Embeds{store}, Replies: &EmbedReplies{store}, EmbedUses: &EmbedUses{store},
-		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store},
-		Workspaces: &Workspaces{store}, Invitations: &Invitations{store},
-		Keys: &Keys{store}, KeyRequests: &KeyRequests{store}, Events: &Events{store}, Webhooks: &Webhooks{store},
-		Connections: &Connections{store}, Sources: &Sources{store},
-		SourceValidations: &SourceValidations{store}, SourceChanges: &SourceChanges{store}, Jobs: &Jobs{store},
-		Tickets: &Tickets{store}, Sessions: &Sessions{store},
-		Passkeys: &Passkeys{store}, DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
-		Groups:           &Groups{store},
-		ProviderSessions: &ProviderSessions{store}, Captures: &Captures{store},
-		ConsentStates: &ConsentStates{store},
+		Atomic: store, Events: &Events{store}, Jobs: &Jobs{store}, Webhooks: &Webhooks{store},
+	}
+	s.AccountStores = ports.AccountStores{
+		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store}, Workspaces: &Workspaces{store},
+		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
+		Keys: &Keys{store}, KeyRequests: &KeyRequests{store},
+	}
+	s.SessionStores = ports.SessionStores{
+		Sessions: &Sessions{store}, ProviderSessions: &ProviderSessions{store}, Passkeys: &Passkeys{store},
+		Tickets: &Tickets{store},
+	}
+	s.DirectoryStores = ports.DirectoryStores{
+		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
+	}
+	s.ChatStores = ports.ChatStores{
+		Chats: &Chats{store}, ChatLists: &ChatLists{store}, ChatVersions: &ChatVersions{store},
+	}
+	s.EmbedStores = ports.EmbedStores{
+		Embeds: &Embeds{store}, EmbedUses: &EmbedUses{store}, Replies: &EmbedReplies{store},
+	}
+	s.ConnectionStores = ports.ConnectionStores{
+		Connections: &Connections{store}, ConsentStates: &ConsentStates{store},
+	}
+	s.SourceStores = ports.SourceStores{
+		Sources: &Sources{store}, SourceValidations: &SourceValidations{store}, SourceChanges: &SourceChanges{store},
 	}
 	prompts.AddStores(&s, prompts.NewStore(store.DB))
 	payments.AddStores(&s, payments.NewStore(store.DB))

@@ -92,8 +92,12 @@ func newEnv(t *testing.T) *env {
 	s.limits = &mails.Limits
 	s.Service = accounts.NewService(
 		ports.Stores{
-			Atomic: s.atomic, Users: s.users, People: s.people, Erasures: s.erasures, Workspaces: s.workspaces,
-			Invitations: s.invitations, Keys: s.keys, Events: s.events,
+			Atomic: s.atomic,
+			AccountStores: ports.AccountStores{
+				Users: s.users, People: s.people, Erasures: s.erasures, Workspaces: s.workspaces,
+				Invitations: s.invitations, Keys: s.keys,
+			},
+			Events: s.events,
 		},
 		accounts.Deps{
 			Notes:          notes,
@@ -129,10 +133,18 @@ func (s *env) expectAtomically(t *testing.T, times int) (tx *env) {
 	s.atomic.EXPECT().Atomically(s.ctx,
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range times {
-			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations,
-				Keys: tx.keys, Chats: tx.chats, Connections: tx.connections, Payments: tx.payments,
-				Usage: tx.usage, Jobs: tx.jobs, Erasures: tx.erasures, Presences: tx.presences,
-				Captures: tx.captures, ProviderSessions: tx.provided}); err != nil {
+			if err = fn(ports.Stores{
+				AccountStores: ports.AccountStores{
+					Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys,
+					Erasures: tx.erasures, Captures: tx.captures,
+				},
+				ChatStores:       ports.ChatStores{Chats: tx.chats},
+				ConnectionStores: ports.ConnectionStores{Connections: tx.connections},
+				PaymentStores:    ports.PaymentStores{Payments: tx.payments, Usage: tx.usage},
+				Jobs:             tx.jobs,
+				Presences:        tx.presences,
+				SessionStores:    ports.SessionStores{ProviderSessions: tx.provided},
+			}); err != nil {
 				return err
 			}
 		}

@@ -74,10 +74,16 @@ func newDirecting(t *testing.T) *directing {
 		})
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, fn func(ports.Stores) error) error {
-			return fn(ports.Stores{DirectoryUsers: s.store, Users: users, People: people})
+			return fn(ports.Stores{
+				DirectoryStores: ports.DirectoryStores{DirectoryUsers: s.store},
+				AccountStores:   ports.AccountStores{Users: users, People: people},
+			})
 		})
 	s.Directory = accounts.NewDirectory(ports.Stores{
-		Atomic: atomic, DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
+		Atomic: atomic,
+		DirectoryStores: ports.DirectoryStores{
+			DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
+		},
 	})
 	return s
 }

@@ -60,7 +60,7 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 	atomic := mocks.NewMockAtomic(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, fn func(ports.Stores) error) error {
-			return fn(ports.Stores{Sessions: s.sessions, Passkeys: s.store})
+			return fn(ports.Stores{SessionStores: ports.SessionStores{Sessions: s.sessions, Passkeys: s.store}})
 		}).AnyTimes()
 	s.store.EXPECT().Update(gomock.Any(), gomock.Any(), identity.UserID("ann"), gomock.Any()).DoAndReturn(
 		func(
@@ -83,7 +83,10 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 			return account.PasskeyPage{Items: []account.Passkey{*s.passkey, {ID: "psk_2", Host: "other.example.com"}}},
 				nil
 		}).AnyTimes()
-	s.Passkeys = accounts.NewPasskeys(ports.Stores{Atomic: atomic, Passkeys: s.store}, sealer, s.auth, s.mailer)
+	s.Passkeys = accounts.NewPasskeys(ports.Stores{
+		Atomic:        atomic,
+		SessionStores: ports.SessionStores{Passkeys: s.store},
+	}, sealer, s.auth, s.mailer)
 	return s
 }
 

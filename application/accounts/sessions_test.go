@@ -39,10 +39,16 @@ func newSigningIn(t *testing.T) *signingIn {
 	atomic := mocks.NewMockAtomic(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, fn func(ports.Stores) error) error {
-			return fn(ports.Stores{Sessions: s.sessions, ProviderSessions: s.provided})
+			return fn(ports.Stores{
+				SessionStores: ports.SessionStores{Sessions: s.sessions, ProviderSessions: s.provided},
+			})
 		}).AnyTimes()
 	s.Sessions = accounts.NewSessions(
-		ports.Stores{Atomic: atomic, Sessions: s.sessions, Keys: s.keys, Users: s.users},
+		ports.Stores{
+			Atomic:        atomic,
+			SessionStores: ports.SessionStores{Sessions: s.sessions},
+			AccountStores: ports.AccountStores{Keys: s.keys, Users: s.users},
+		},
 		s.mailer,
 	)
 	return s

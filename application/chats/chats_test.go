@@ -286,7 +286,11 @@ func TestImport(t *testing.T) {
 		usage.EXPECT().Amounts(s.ctx, anything, anything).AnyTimes()
 		s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(
 			func(_ context.Context, fn func(ports.Stores) error) error {
-				return fn(ports.Stores{Atomic: s.atomic, Chats: s.chats, Usage: usage})
+				return fn(ports.Stores{
+					Atomic:        s.atomic,
+					ChatStores:    ports.ChatStores{Chats: s.chats},
+					PaymentStores: ports.PaymentStores{Usage: usage},
+				})
 			}).MinTimes(1)
 		var added *chat.Template
 		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, t *chat.Template) error {

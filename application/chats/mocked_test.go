@@ -91,8 +91,10 @@ func newMocked(t *testing.T) *mockedService {
 	}
 	s.Service = chats.NewService(
 		ports.Stores{
-			Atomic: s.atomic, Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions, Users: s.users,
-			Prompts: s.prompts,
+			Atomic:        s.atomic,
+			ChatStores:    ports.ChatStores{Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions},
+			AccountStores: ports.AccountStores{Users: s.users},
+			PromptStores:  ports.PromptStores{Prompts: s.prompts},
 		},
 		chats.Deps{
 			Registries:     registry,
@@ -126,8 +128,15 @@ func (s *mockedService) expectAtomically(t *testing.T) (tx *mockedService) {
 	s.atomic.EXPECT().Atomically(s.ctx,
 		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
-			stores := ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts,
-				Workspaces: tx.workspaces, Invitations: tx.invitations, Connections: tx.connections, Usage: usage}
+			stores := ports.Stores{
+				ChatStores: ports.ChatStores{Chats: tx.chats, ChatLists: tx.lists},
+				AccountStores: ports.AccountStores{
+					Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations,
+				},
+				PromptStores:     ports.PromptStores{Prompts: tx.prompts},
+				ConnectionStores: ports.ConnectionStores{Connections: tx.connections},
+				PaymentStores:    ports.PaymentStores{Usage: usage},
+			}
 			if err = fn(stores); err != nil {
 				return err
 			}
@@ -145,7 +154,10 @@ func (s *mockedService) expectTransaction(t *testing.T) {
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx,
 		anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Chats: s.chats, Usage: usage})
+		return fn(ports.Stores{
+			ChatStores:    ports.ChatStores{Chats: s.chats},
+			PaymentStores: ports.PaymentStores{Usage: usage},
+		})
 	})
 }
 

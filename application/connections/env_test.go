@@ -90,7 +90,10 @@ func newEnv(t *testing.T) *env {
 		return quota.Limits{Amounts: quota.Amounts{Connections: 1}}, nil
 	}
 	s.Service = connections.NewService(
-		ports.Stores{Atomic: s.atomic, Connections: s.connections, ConsentStates: s.states},
+		ports.Stores{
+			Atomic:           s.atomic,
+			ConnectionStores: ports.ConnectionStores{Connections: s.connections, ConsentStates: s.states},
+		},
 		connections.Deps{
 			Sealer:      s.sealer,
 			Warehouses:  s.warehouses,
@@ -135,7 +138,12 @@ func stored(t *testing.T) *connection.Connection {
 func (s *env) expectAtomic() {
 	s.atomic.EXPECT().Atomically(s.ctx,
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: s.connections, Sources: s.sources, Jobs: s.jobs, Usage: s.usage})
+		return fn(ports.Stores{
+			ConnectionStores: ports.ConnectionStores{Connections: s.connections},
+			SourceStores:     ports.SourceStores{Sources: s.sources},
+			Jobs:             s.jobs,
+			PaymentStores:    ports.PaymentStores{Usage: s.usage},
+		})
 	})
 }
 

@@ -52,7 +52,10 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 	) (chat.Effective, error) {
 		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace)}, s.failure
 	}
-	s.Replies = embeds.NewReplies(ports.Stores{Replies: s.counts, Chats: s.chats},
+	s.Replies = embeds.NewReplies(ports.Stores{
+		EmbedStores: ports.EmbedStores{Replies: s.counts},
+		ChatStores:  ports.ChatStores{Chats: s.chats},
+	},
 		s.Service, effective, use, embeds.Repliers{connection.OpenAICompatible: s.replier})
 	return s
 }

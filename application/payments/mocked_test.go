@@ -93,8 +93,13 @@ func newMocked(t *testing.T) *mockedService {
 	atomic := mocks.NewMockAtomic(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces,
-			Trials: s.trials, Meters: s.meters})
+		return fn(ports.Stores{
+			PaymentStores: ports.PaymentStores{
+				Payments: s.payments, Inbox: s.inbox, Trials: s.trials, Meters: s.meters,
+			},
+			Jobs:          s.jobs,
+			AccountStores: ports.AccountStores{Workspaces: s.workspaces},
+		})
 	})
 	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (*payment.Customer, error) {
@@ -124,8 +129,12 @@ func newMocked(t *testing.T) *mockedService {
 	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, p payment.Plans) (payment.Plans, error) { return p, s.priced })
 	s.Service = payments.NewService(ports.Stores{
-		Atomic: atomic, Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs, Workspaces: s.workspaces,
-		Usage: s.usage, Meters: s.meters, Trials: s.trials,
+		Atomic: atomic,
+		PaymentStores: ports.PaymentStores{
+			Payments: s.payments, Inbox: s.inbox, Usage: s.usage, Meters: s.meters, Trials: s.trials,
+		},
+		Jobs:          s.jobs,
+		AccountStores: ports.AccountStores{Workspaces: s.workspaces},
 	}, payments.Deps{
 		Mailer:   s.mailer,
 		Digester: fixture.Digester{},

@@ -61,8 +61,13 @@ func newMocked(t *testing.T) *mockedService {
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders,
-			ChatLists: s.chats, Usage: usage, Users: s.users, Keys: s.keys, Jobs: s.jobs})
+		return fn(ports.Stores{
+			PromptStores:  ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders},
+			ChatStores:    ports.ChatStores{ChatLists: s.chats},
+			PaymentStores: ports.PaymentStores{Usage: usage},
+			AccountStores: ports.AccountStores{Users: s.users, Keys: s.keys},
+			Jobs:          s.jobs,
+		})
 	})
 	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
 	usage.EXPECT().Amounts(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
@@ -70,7 +75,9 @@ func newMocked(t *testing.T) *mockedService {
 	s.lists.EXPECT().Includers(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes()
 	stores := ports.Stores{
-		Atomic: atomic, Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders, Users: s.users,
+		Atomic:        atomic,
+		PromptStores:  ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders},
+		AccountStores: ports.AccountStores{Users: s.users},
 	}
 	s.Service = prompts.NewService(stores, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 		if by.Workspace != "acme" && by.Workspace != s.elsewhere {

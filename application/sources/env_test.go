@@ -134,8 +134,13 @@ func newEnv(t *testing.T) *env {
 	}
 	s.Service = sources.NewService(
 		ports.Stores{
-			Atomic: s.atomic, Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
-			Connections: s.connections, Workspaces: s.workspaces, Jobs: s.jobs,
+			Atomic: s.atomic,
+			SourceStores: ports.SourceStores{
+				Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
+			},
+			ConnectionStores: ports.ConnectionStores{Connections: s.connections},
+			AccountStores:    ports.AccountStores{Workspaces: s.workspaces},
+			Jobs:             s.jobs,
 		},
 		sources.Deps{
 			Sheets:         s.sheets,
@@ -159,8 +164,14 @@ func newEnv(t *testing.T) *env {
 func (s *env) expectAtomic() {
 	s.atomic.EXPECT().Atomically(gomock.Any(),
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
-			Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
+		return fn(ports.Stores{
+			SourceStores: ports.SourceStores{
+				Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
+			},
+			ConnectionStores: ports.ConnectionStores{Connections: s.connections},
+			Jobs:             s.jobs,
+			PaymentStores:    ports.PaymentStores{Usage: s.usage},
+		})
 	})
 }
 

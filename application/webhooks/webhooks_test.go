@@ -55,7 +55,11 @@ func newMocked(t *testing.T) *mockedService {
 	keys := webhooks.NewKeys(s.sealer)
 	egress := func(identity.OrgID) identity.Egress { return identity.Egress{} }
 	s.service = webhooks.NewService(
-		ports.Stores{Webhooks: s.store, Events: s.events, Workspaces: s.people},
+		ports.Stores{
+			Webhooks:      s.store,
+			Events:        s.events,
+			AccountStores: ports.AccountStores{Workspaces: s.people},
+		},
 		webhooks.Deps{Keys: keys, Sender: s.sender, Egress: egress, Mailer: s.mailer},
 	)
 	s.deliver = webhooks.NewDeliverer(s.queue, s.events, keys, s.sender, egress)

@@ -37,8 +37,11 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 				return event.Feed{First: 1, Last: q.After + part, More: q.After+part < trail}, nil
 			})
-		stores := ports.Stores{Events: events, Keys: mocks.NewMockKeys(mock),
-			Sessions: mocks.NewMockSessions(mock)}
+		stores := ports.Stores{
+			Events:        events,
+			AccountStores: ports.AccountStores{Keys: mocks.NewMockKeys(mock)},
+			SessionStores: ports.SessionStores{Sessions: mocks.NewMockSessions(mock)},
+		}
 		services := application.NewBind(stores, application.External{
 			Clock: server.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },

@@ -59,8 +59,11 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 			tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
 		notes := mocks.NewMockNotes(mock)
 		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
-		stores := ports.Stores{Keys: h.keys(mock), Sessions: mocks.NewMockSessions(mock), Tickets: h.proofs(mock),
-			Presences: calls{h.presences(mock), h}}
+		stores := ports.Stores{
+			AccountStores: ports.AccountStores{Keys: h.keys(mock)},
+			SessionStores: ports.SessionStores{Sessions: mocks.NewMockSessions(mock), Tickets: h.proofs(mock)},
+			Presences:     calls{h.presences(mock), h},
+		}
 		bind := application.NewBind(stores, application.External{
 			Notes: notes, Clock: server.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },

@@ -52,8 +52,11 @@ func TestAHeartbeatThatChangesNothingMakesFewAllocations(t *testing.T) {
 	mock := gomock.NewController(t)
 	h := &streamEnv{principals: map[account.Hash]*account.Principal{}, records: map[identity.UserID]*presence.Record{}}
 	_, token := h.caller(1)
-	stores := ports.Stores{Keys: oneKey{bearer: h.principals[token.Hash()]}, Sessions: mocks.NewMockSessions(mock),
-		Presences: h.presences(mock)}
+	stores := ports.Stores{
+		AccountStores: ports.AccountStores{Keys: oneKey{bearer: h.principals[token.Hash()]}},
+		SessionStores: ports.SessionStores{Sessions: mocks.NewMockSessions(mock)},
+		Presences:     h.presences(mock),
+	}
 	bind := application.NewBind(stores, application.External{
 		Clock: time.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 		Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
