@@ -190,7 +190,7 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID
 			return nil
 		}
 		if token.Deleted || token.Hash != before.Hash {
-			if err := tx.eraseAnswers(ctx, token.Org, string(token.ID)); err != nil {
+			if err := tx.EraseAnswers(ctx, token.Org, string(token.ID)); err != nil {
 				return err
 			}
 		}

@@ -110,7 +110,7 @@ func checks(array string) ([]connection.Check, error) {
 		list = append(list, c)
 	}
 	if len(list) == 0 || !s.HasEnded() {
-		return decoded(array, func(r checkRow) connection.Check {
+		return db.DecodeList(array, func(r checkRow) connection.Check {
 			return connection.Check{Step: r.Step, Result: r.Result, Took: time.Duration(r.Took) * time.Microsecond,
 				Code: r.Code, Answered: r.Answered}
 		})
@@ -120,7 +120,7 @@ func checks(array string) ([]connection.Check, error) {
 
 // storedChecks is the inverse of checks.
 func storedChecks(all []connection.Check) (string, error) {
-	return jsonOf(all, func(c connection.Check) checkRow {
+	return db.EncodeList(all, func(c connection.Check) checkRow {
 		return checkRow{Step: c.Step, Result: c.Result, Took: c.Took.Microseconds(), Code: c.Code, Answered: c.Answered}
 	})
 }

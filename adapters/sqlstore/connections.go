@@ -166,7 +166,7 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 			return err
 		}
 		if c.Status == connection.Revoked || c.Sealed != nil {
-			if err := tx.eraseRequests(ctx, c.Org, string(c.ID)); err != nil {
+			if err := tx.EraseRequests(ctx, c.Org, string(c.ID)); err != nil {
 				return err
 			}
 		}

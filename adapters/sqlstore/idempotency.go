@@ -11,7 +11,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/id"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -336,19 +335,4 @@ func (s *Idempotency) replay(a *attempt, stored *answerRow, err error) (answer p
 		}
 	}
 	return answer, true, nil
-}
-
-// eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The records
-// themselves stay.
-func (store *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
-	_, err := store.Exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ?
-		AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
-	return err
-}
-
-// eraseRequests removes the digests of the requests that contained a secret of an object.
-func (store *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
-	_, err := store.Exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`,
-		[]byte{}, org, brought)
-	return err
 }

@@ -149,7 +149,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 // endLinks keeps the link of an invitation that is about to get another one, or invalidates it with all earlier ones.
 func (store *DB) endLinks(ctx context.Context, i *account.Invitation) error {
 	if !i.KeepLinks {
-		if err := store.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
+		if err := store.EraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
 		}
 		_, err := store.Exec(ctx, `DELETE FROM invitation_links WHERE invitation_id = ?`, i.ID)
@@ -276,7 +276,7 @@ func (store *DB) saveInvitation(ctx context.Context, i *account.Invitation) erro
 	if i == nil || len(i.Recorded()) == 0 {
 		return nil
 	}
-	if err := store.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil {
+	if err := store.EraseAnswers(ctx, i.Org, string(i.ID)); err != nil {
 		return err
 	}
 	if _, err := store.Exec(ctx, `UPDATE invitations SET open = ?, revision = ?, updated_at = ? WHERE id = ?

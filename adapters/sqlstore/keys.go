@@ -244,7 +244,7 @@ func (store *DB) saveKey(ctx context.Context, k *account.Key) error {
 		k.ID, k.Workspace); err != nil {
 		return err
 	}
-	if err := store.eraseAnswers(ctx, k.Org, string(k.ID)); err != nil {
+	if err := store.EraseAnswers(ctx, k.Org, string(k.ID)); err != nil {
 		return err
 	}
 	store.Forget()

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -129,7 +128,7 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 	if err = addTransforms(s.Mapping, r.Transforms); err != nil {
 		return err
 	}
-	s.Drift.Columns, err = decoded(r.DriftColumns,
+	s.Drift.Columns, err = db.DecodeList(r.DriftColumns,
 		func(c driftedRow) source.DriftedColumn { return source.DriftedColumn(c) })
 	return err
 }
@@ -151,7 +150,7 @@ func headers(array string) ([]column.Header, error) {
 		list = append(list, h)
 	}
 	if len(list) == 0 || !s.HasEnded() {
-		return decoded(array, func(h headerRow) column.Header { return column.Header(h) })
+		return db.DecodeList(array, func(h headerRow) column.Header { return column.Header(h) })
 	}
 	return list, nil
 }
@@ -168,18 +167,18 @@ func pairs(array string) ([]source.Pair, error) {
 		list = append(list, p)
 	}
 	if len(list) == 0 || !s.HasEnded() {
-		return decoded(array, func(p pairRow) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
+		return db.DecodeList(array, func(p pairRow) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
 	}
 	return list, nil
 }
 
 // sourceValues are the values of sourceChanging.
 func sourceValues(s *source.Source) ([]any, error) {
-	columns, err := jsonOf(s.Columns, func(h column.Header) headerRow { return headerRow(h) })
+	columns, err := db.EncodeList(s.Columns, func(h column.Header) headerRow { return headerRow(h) })
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := jsonOf(s.Mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} })
+	mapping, err := db.EncodeList(s.Mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} })
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +186,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	drifted, err := jsonOf(s.Drift.Columns, func(c source.DriftedColumn) driftedRow { return driftedRow(c) })
+	drifted, err := db.EncodeList(s.Drift.Columns, func(c source.DriftedColumn) driftedRow { return driftedRow(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -203,30 +202,4 @@ func sourceValues(s *source.Source) ([]any, error) {
 		s.Paused, f.Code, db.Micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
 		s.RowEstimate, db.Micros(s.LastRefreshedAt), db.Micros(s.NextRefreshAt), s.Revision, db.Micros(s.UpdatedAt),
 	}, nil
-}
-
-// jsonOf writes a list, each item as it is stored.
-func jsonOf[T, Row any](items []T, row func(T) Row) (string, error) {
-	rows := make([]Row, len(items))
-	for i, item := range items {
-		rows[i] = row(item)
-	}
-	text, err := json.Marshal(rows)
-	return string(text), err
-}
-
-// decoded is the inverse of jsonOf; nil for an empty list.
-func decoded[Row, T any](text string, item func(Row) T) ([]T, error) {
-	if text == "[]" {
-		return nil, nil
-	}
-	var rows []Row
-	if err := json.Unmarshal([]byte(text), &rows); err != nil {
-		return nil, err
-	}
-	var items []T
-	for _, r := range rows {
-		items = append(items, item(r))
-	}
-	return items, nil
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -29,7 +30,7 @@ func transformsOf(pairs []source.Pair) (string, error) {
 			with = append(with, p)
 		}
 	}
-	return jsonOf(with, func(p source.Pair) transformRow {
+	return db.EncodeList(with, func(p source.Pair) transformRow {
 		t := p.Transform
 		row := transformRow{Field: p.Field, Column: p.Column, Trim: t.Trim, Values: t.Values, Case: t.Case,
 			Dates: t.Dates, Decimal: t.Decimal}
@@ -45,7 +46,7 @@ func transformsOf(pairs []source.Pair) (string, error) {
 
 // addTransforms adds the transformations that transformsOf wrote to the pairs that they are of.
 func addTransforms(pairs []source.Pair, text string) error {
-	rows, err := decoded(text, func(r transformRow) transformRow { return r })
+	rows, err := db.DecodeList(text, func(r transformRow) transformRow { return r })
 	for _, r := range rows {
 		for i, p := range pairs {
 			if p.Field == r.Field && p.Column == r.Column {

@@ -70,7 +70,7 @@ func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.Wo
 		if err := change(v); err != nil {
 			return err
 		}
-		fields, err := jsonOf(v.Fields, func(f source.FieldReport) fieldReportRow {
+		fields, err := db.EncodeList(v.Fields, func(f source.FieldReport) fieldReportRow {
 			row := fieldReportRow{Field: f.Field, Empty: f.Empty, Counts: f.Counts, Skipped: f.Skipped}
 			for _, failed := range f.First {
 				row.First = append(row.First, failedRow(failed))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -15,7 +16,7 @@ func TestColumnsAndMappingsAreReadAsByEncodingJSON(t *testing.T) {
 		columns := []column.Header{{Name: text, Column: "A", Type: column.Email}, {Name: "b", Type: column.String},
 			{Name: text + "c", Column: text, Type: column.Integer, Empty: true},
 			{Name: "d", Type: column.JSON, Unordered: true}, {Name: "e", Empty: true, Unordered: true}}
-		array, err := jsonOf(columns, func(h column.Header) headerRow { return headerRow(h) })
+		array, err := db.EncodeList(columns, func(h column.Header) headerRow { return headerRow(h) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +24,7 @@ func TestColumnsAndMappingsAreReadAsByEncodingJSON(t *testing.T) {
 			t.Errorf("%s: %+v, %v", array, got, err)
 		}
 		mapping := []source.Pair{{Field: "email", Column: text}, {Field: text, Column: "b"}}
-		if array, err = jsonOf(mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} }); err != nil {
+		if array, err = db.EncodeList(mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} }); err != nil {
 			t.Fatal(err)
 		}
 		got, err := pairs(array)

@@ -32,3 +32,29 @@ func JSONText(v any, empty bool) (string, error) {
 	b, err := json.Marshal(v)
 	return string(b), err
 }
+
+// EncodeList encodes items as a JSON array, each as its stored row.
+func EncodeList[T, Row any](items []T, row func(T) Row) (string, error) {
+	rows := make([]Row, len(items))
+	for i, item := range items {
+		rows[i] = row(item)
+	}
+	text, err := json.Marshal(rows)
+	return string(text), err
+}
+
+// DecodeList decodes what EncodeList encoded; nil if the list is empty.
+func DecodeList[Row, T any](text string, item func(Row) T) ([]T, error) {
+	if text == "[]" {
+		return nil, nil
+	}
+	var rows []Row
+	if err := json.Unmarshal([]byte(text), &rows); err != nil {
+		return nil, err
+	}
+	var items []T
+	for _, r := range rows {
+		items = append(items, item(r))
+	}
+	return items, nil
+}
