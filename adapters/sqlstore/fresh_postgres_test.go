@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -99,7 +98,7 @@ func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.
 // migrateStepwise applies the migrations one by one, as releases before ADR 129 did to every database.
 func migrateStepwise(t *testing.T, db *sql.DB) {
 	t.Helper()
-	files, err := fs.Sub(migrations.Files, "postgres")
+	files, err := migrations.Files("postgres")
 	if err != nil {
 		t.Fatal(err)
 	}

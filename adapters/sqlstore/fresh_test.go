@@ -24,10 +24,14 @@ const schemaFile = "migrations/schema/sqlite.sql"
 // TestTheSchemaOfAFreshDatabaseHasEveryMigration finds a migration that was added without it. A first start would then
 // need another connection, its lock and a transaction for each of them: a fifth of its time.
 func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
-	for folder, schema := range map[string]string{
+	for engine, schema := range map[string]string{
 		"sqlite": migrations.SQLiteSchema, "postgres": migrations.PostgresSchema,
 	} {
-		files, err := fs.ReadDir(migrations.Files, folder)
+		steps, err := migrations.Files(engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := fs.ReadDir(steps, ".")
 		if err != nil || len(files) == 0 {
 			t.Fatal(err)
 		}
@@ -39,8 +43,8 @@ func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
 			}
 			row := regexp.MustCompile(fmt.Sprintf(`\(%d, (1|true)\)`, version))
 			if !row.MatchString(schema) {
-				t.Errorf("schema/%[1]s.sql lacks %[1]s/%[2]s: run ATRIUM_SCHEMA=1 go test -run TestTheSchemaOfAFresh "+
-					"./adapters/sqlstore", folder, file.Name())
+				t.Errorf("schema/%s.sql lacks %s: run ATRIUM_SCHEMA=1 go test -run TestTheSchemaOfAFresh "+
+					"./adapters/sqlstore", engine, file.Name())
 			}
 		}
 	}
@@ -50,7 +54,7 @@ func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
 // migration.
 func TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations(t *testing.T) {
 	migrated, fresh := "sqlite:"+filepath.Join(t.TempDir(), "migrated"), "sqlite:"+filepath.Join(t.TempDir(), "fresh")
-	files, err := fs.Sub(migrations.Files, "sqlite")
+	files, err := migrations.Files("sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,14 @@ package sqlstore_test
 import (
 	"database/sql"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -55,7 +55,11 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 func undoLater(t testing.TB, url string) (statements []string) {
 	t.Helper()
 	engine, _, _ := strings.Cut(url, ":")
-	files, err := filepath.Glob("migrations/" + engine + "/*.sql")
+	folder, err := migrations.Files(engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fs.Glob(folder, "*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d migrations: %v", len(files), err)
 	}
@@ -64,10 +68,10 @@ func undoLater(t testing.TB, url string) (statements []string) {
 	view := regexp.MustCompile(`(?m)^CREATE VIEW (\w+)`)
 	column := regexp.MustCompile(`(?m)^ALTER TABLE (\w+) ADD COLUMN (?:IF NOT EXISTS )?(\w+)`)
 	for _, file := range files {
-		if filepath.Base(file) < "0031" {
+		if file < "0031" {
 			continue
 		}
-		text, err := os.ReadFile(file)
+		text, err := fs.ReadFile(folder, file)
 		if err != nil {
 			t.Fatal(err)
 		}

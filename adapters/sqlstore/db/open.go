@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"runtime"
 	"strings"
@@ -210,7 +209,7 @@ func (db *DB) apply(ctx context.Context, c Config, open OpenPool) error {
 }
 
 func (db *DB) migrator(conn *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations.Files, db.Dialect.Name)
+	files, err := migrations.Files(db.Dialect.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -72,13 +72,20 @@ func migrate(url string) error {
 // templateName depends on the migrations: a server that tests share may have templates of other trees.
 var templateName = sync.OnceValues(func() (string, error) {
 	sum := sha256.New()
-	err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	folder, err := migrations.Files("postgres")
+	if err != nil {
+		return "", err
+	}
+	names, err := fs.Glob(folder, "*.sql")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		content, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return "", err
 		}
-		content, err := fs.ReadFile(migrations.Files, path)
 		_, _ = sum.Write(content)
-		return err
-	})
-	return "template_" + hex.EncodeToString(sum.Sum(nil)[:8]), err
+	}
+	return "template_" + hex.EncodeToString(sum.Sum(nil)[:8]), nil
 })
