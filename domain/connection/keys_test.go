@@ -105,7 +105,7 @@ func TestPrivateKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = connection.ParseCredential(connection.BigQuery, credential)
+			_, err = connection.ParseCredential("bigquery", credential)
 			wrong, ok := errors.AsType[*fault.Error](err)
 			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Code != "invalid_format" ||
 				wrong.Fields[0].Pointer != "/credential/service_account_key" ||

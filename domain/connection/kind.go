@@ -19,17 +19,14 @@ import (
 // Kind is a kind of warehouse, or of an endpoint that answers chats. The descriptors under kinds/ define the kinds.
 type Kind string
 
-// The kinds that code refers to.
+// The kinds that rules treat differently. The others are known only to their adapters.
 const (
-	BigQuery     Kind = "bigquery"
 	ClickHouse   Kind = "clickhouse"
-	Databricks   Kind = "databricks"
 	GoogleSheets Kind = "google_sheets"
 	Microsoft365 Kind = "microsoft_365" // workbooks on SharePoint and OneDrive
 	MySQL        Kind = "mysql"         // and MariaDB
 	Postgres     Kind = "postgres"
 	Redshift     Kind = "redshift"
-	Snowflake    Kind = "snowflake"
 	SQLite       Kind = "sqlite"
 	SQLServer    Kind = "sqlserver" // and Azure SQL
 

@@ -25,7 +25,10 @@ type address struct {
 // google are its own.
 var google = servers{api: address{"bigquery.googleapis.com", 443}, token: address{"oauth2.googleapis.com", 443}}
 
-// New returns ports.Warehouse for connection.BigQuery, which reaches Google through guard.
+// Kind is the kind of BigQuery.
+const Kind connection.Kind = "bigquery"
+
+// New returns ports.Warehouse of this kind, which reaches Google through guard.
 func New(guard warehouse.Guard) *warehouse.Sessions {
 	return newAt(guard, func(connection.Credential) servers { return google })
 }

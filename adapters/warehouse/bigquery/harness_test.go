@@ -24,7 +24,7 @@ import (
 )
 
 // hosted has a server of the test's in Google's place.
-var hosted = warehouses.Hosted{Kind: connection.BigQuery,
+var hosted = warehouses.Hosted{Kind: bigquery.Kind,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return bigquery.NewAt(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
@@ -59,7 +59,7 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	fields := map[string]any{"project": fmt.Sprintf("port-%d-x", port), "dataset": "shop",
 		"service_account_key": keyFile(t, reader)}
-	return warehouses.HostTarget(t, connection.BigQuery, fields, changes)
+	return warehouses.HostTarget(t, bigquery.Kind, fields, changes)
 }
 
 func text(s string) *string { return &s }
@@ -156,7 +156,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
 	return warehouses.Harness{
-		Kind: connection.BigQuery, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
+		Kind: bigquery.Kind, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable), table(strange, connection.View),
 			table("afar", connection.ExternalTable), table("empty", connection.BaseTable),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // place has the address of a workspace.
@@ -19,7 +20,10 @@ type address struct {
 	port uint16
 }
 
-// New returns ports.Warehouse for connection.Databricks, which reaches workspaces through guard.
+// Kind is the kind of Databricks.
+const Kind connection.Kind = "databricks"
+
+// New returns ports.Warehouse of this kind, which reaches workspaces through guard.
 func New(guard warehouse.Guard) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{server: serverOf}.open)
 }

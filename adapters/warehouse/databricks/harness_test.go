@@ -27,7 +27,7 @@ import (
 )
 
 // hosted has a server of the test's in place of a workspace.
-var hosted = warehouses.Hosted{Kind: connection.Databricks,
+var hosted = warehouses.Hosted{Kind: databricks.Kind,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return databricks.NewAt(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
@@ -44,7 +44,7 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	fields := map[string]any{"host": fmt.Sprintf("port-%d-x", port), "catalog": "shop-1",
 		"http_path": "/sql/1.0/warehouses/a1b2c3d4e5f60718", "access_token": tokenOf("reader")}
-	return warehouses.HostTarget(t, connection.Databricks, fields, changes)
+	return warehouses.HostTarget(t, databricks.Kind, fields, changes)
 }
 
 func tokenOf(user string) string { return warehouses.Canary + "-" + user }
@@ -198,7 +198,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
 	return warehouses.Harness{
-		Kind: connection.Databricks, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
+		Kind: databricks.Kind, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "other", Name: "kinds"}, Kind: connection.View, RowEstimate: -1},
 			table(strange, connection.BaseTable), table("afar", connection.ExternalTable),
@@ -382,7 +382,7 @@ func TestACredentialNamesAWorkspaceAndOneWayToSignIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := connection.ParseCredential(connection.Databricks, body)
+		c, err := connection.ParseCredential(databricks.Kind, body)
 		var at []string
 		if wrong, ok := errors.AsType[*fault.Error](err); ok {
 			for _, f := range wrong.Fields {

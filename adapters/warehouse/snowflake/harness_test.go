@@ -26,7 +26,7 @@ import (
 )
 
 // hosted has a server of the test's in Snowflake's place.
-var hosted = warehouses.Hosted{Kind: connection.Snowflake,
+var hosted = warehouses.Hosted{Kind: snowflake.Kind,
 	NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return snowflake.NewAt(func(target ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
@@ -45,7 +45,7 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+warehouses.Canary+"\n\n", 1)
 	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL",
 		"username": "reader", "private_key": pem}
-	return warehouses.HostTarget(t, connection.Snowflake, fields, changes)
+	return warehouses.HostTarget(t, snowflake.Kind, fields, changes)
 }
 
 func text(s string) *string { return &s }
@@ -168,7 +168,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
 	return warehouses.Harness{
-		Kind: connection.Snowflake, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
+		Kind: snowflake.Kind, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "OTHER", Name: "KINDS"}, Kind: connection.View, RowEstimate: -1},
 			table("AFAR", connection.ExternalTable, -1), table("CLOSED", connection.View, -1),
@@ -324,7 +324,7 @@ func TestAccountsAreAtSnowflakesHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := connection.ParseCredential(connection.Snowflake, text); err == nil {
+		if _, err := connection.ParseCredential(snowflake.Kind, text); err == nil {
 			t.Errorf("account %q is taken", account)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // place has Snowflake's address.
@@ -19,7 +20,10 @@ type address struct {
 	port uint16
 }
 
-// New returns ports.Warehouse for connection.Snowflake, which reaches Snowflake through guard.
+// Kind is the kind of Snowflake.
+const Kind connection.Kind = "snowflake"
+
+// New returns ports.Warehouse of this kind, which reaches Snowflake through guard.
 func New(guard warehouse.Guard) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{server: serverOf}.open)
 }

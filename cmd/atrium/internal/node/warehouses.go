@@ -23,13 +23,13 @@ import (
 // Warehouses returns every kind of warehouse, as it runs in a child.
 func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
-		connection.BigQuery:   bigquery.New(guard),
+		bigquery.Kind:         bigquery.New(guard),
 		connection.ClickHouse: clickhouse.New(guard),
-		connection.Databricks: databricks.New(guard),
+		databricks.Kind:       databricks.New(guard),
 		connection.MySQL:      mysql.New(guard),
 		connection.Postgres:   postgres.New(guard),
 		connection.Redshift:   postgres.NewRedshift(guard),
-		connection.Snowflake:  snowflake.New(guard),
+		snowflake.Kind:        snowflake.New(guard),
 		connection.SQLite:     sqlite.New(folder),
 		connection.SQLServer:  sqlserver.New(guard),
 	}
