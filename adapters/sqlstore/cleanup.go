@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -37,7 +38,7 @@ func (store *DB) Sweep(ctx context.Context, now time.Time, retention time.Durati
 		before     time.Time
 	}{
 		{"idempotency_keys", "scope", nil, "expires_at < ?", now},
-		{"jobs", "id", nil, "ended_at > 0 AND ended_at < ?", now.Add(-jobsKept)},
+		{"jobs", "id", nil, "ended_at > 0 AND ended_at < ?", now.Add(-jobs.Kept)},
 		{"payment_events", "org_id, account, id", nil, "ended_at > 0 AND ended_at < ?",
 			now.Add(-paymentEventsKept)},
 		{"probe_attempts", "scope", nil, "last_at < ?", now.Add(-time.Hour)},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
@@ -21,7 +21,7 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		by, queue := fixture.NewTeam(t, db.Stores(), ids["one"]).Member, sqlstore.NewJobQueue(db)
+		by, queue := fixture.NewTeam(t, db.Stores(), ids["one"]).Member, jobs.NewQueue(db.DB)
 		enqueue := func(subject string) {
 			t.Helper()
 			if err := db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.sweep", subject, fixture.At)); err != nil {
@@ -64,9 +64,9 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		a, queue := adapter(t, url), sqlstore.NewJobQueue(open(t, url, databases.Keyring(t)))
+		a, queue := adapter(t, url), jobs.NewQueue(open(t, url, databases.Keyring(t)).DB)
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		look := func(after time.Duration) sqlstore.Backlog {
+		look := func(after time.Duration) jobs.Backlog {
 			t.Helper()
 			b, err := queue.Backlog(ctx, fixture.At.Add(after))
 			if err != nil {
@@ -74,7 +74,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 			}
 			return b
 		}
-		if b := look(0); b != (sqlstore.Backlog{}) {
+		if b := look(0); b != (jobs.Backlog{}) {
 			t.Fatalf("an empty queue: %+v", b)
 		}
 		var last, running job.Job
@@ -107,7 +107,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 				last.Due, last.Failures = time.Time{}, 1
 			}
 		}
-		want := sqlstore.Backlog{Queued: 2, Running: 1, Failed: 2, LastFailed: last, LastFailure: "fails last",
+		want := jobs.Backlog{Queued: 2, Running: 1, Failed: 2, LastFailed: last, LastFailure: "fails last",
 			LastFailedAt: fixture.At.Add(2 * time.Minute)}
 		if got := look(4*time.Second - time.Microsecond); got != want {
 			t.Errorf("before anything is due (-want +got):\n%s", cmp.Diff(want, got))

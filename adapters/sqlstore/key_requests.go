@@ -93,7 +93,7 @@ func (s *KeyRequests) Requests(
 	}
 	err := s.db.List(ctx, &rows, `SELECT r.key_id, r.day, r.requests FROM api_keys k
 		JOIN key_requests r ON r.key_id = k.id WHERE k.workspace_id = ? AND r.day > ? AND r.day <= ?
-		AND k.id IN (`+placeholders(len(ids))+`)`, args...)
+		AND k.id IN (`+db.Placeholders(len(ids))+`)`, args...)
 	found := make(account.KeyRequests, len(rows))
 	for _, r := range rows {
 		found[account.KeyDay{Key: r.Key, Day: r.Day}] = r.Requests

@@ -30,7 +30,7 @@ func (store *DB) saveWords(ctx context.Context, u *account.User) error {
 		stay, rows = append(stay, word), append(rows, u.Org, word, u.ID)
 	}
 	if _, err := store.Exec(ctx, `DELETE FROM people_words WHERE user_id = ? AND word NOT IN (`+
-		placeholders(len(words))+`)`, stay...); err != nil {
+		db.Placeholders(len(words))+`)`, stay...); err != nil {
 		return err
 	}
 	_, err := store.Exec(ctx, `INSERT INTO people_words (org_id, word, user_id) VALUES (?, ?, ?)`+

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
@@ -13,7 +14,7 @@ import (
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
 	s := ports.Stores{
-		Atomic: store, Events: &Events{store}, Jobs: &Jobs{store}, Webhooks: &Webhooks{store},
+		Atomic: store, Events: &Events{store}, Webhooks: &Webhooks{store},
 	}
 	s.AccountStores = ports.AccountStores{
 		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store}, Workspaces: &Workspaces{store},
@@ -39,6 +40,7 @@ func (store *DB) Stores() ports.Stores {
 	s.SourceStores = ports.SourceStores{
 		Sources: &Sources{store}, SourceValidations: &SourceValidations{store}, SourceChanges: &SourceChanges{store},
 	}
+	jobs.AddStores(&s, jobs.NewStore(store.DB))
 	prompts.AddStores(&s, prompts.NewStore(store.DB))
 	payments.AddStores(&s, payments.NewStore(store.DB))
 	presences.AddStores(&s, presences.NewStore(store.DB))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -191,7 +192,7 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhoo
 			}
 		}
 		for _, j := range change(e) {
-			if err := (&Jobs{tx}).Enqueue(ctx, j); err != nil {
+			if err := jobs.Enqueue(ctx, tx.DB, j); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/worker"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -69,7 +70,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		}
 		p := job.Policy{Limit: soon, Attempts: 1}
 		table := worker.Table{refresh: {Policy: p, Do: work}, events: {Policy: p, Do: work}}
-		stop := run(t, sqlstore.NewJobQueue(db), table)
+		stop := run(t, jobs.NewQueue(db.DB), table)
 		await(t, "as many hang as may", func() {
 			for most.Load() < job.PerWorkspace {
 				time.Sleep(time.Millisecond)

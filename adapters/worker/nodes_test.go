@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/worker"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -76,9 +77,9 @@ func work(t *testing.T, queue ports.JobQueue, p job.Policy,
 }
 
 func TestTwoNodesRunEachJobOnce(t *testing.T) {
-	const jobs = 200
+	const count = 200
 	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
-		subjects := make([]string, jobs)
+		subjects := make([]string, count)
 		for i := range subjects {
 			subjects[i] = fmt.Sprint("subject ", i)
 		}
@@ -86,10 +87,10 @@ func TestTwoNodesRunEachJobOnce(t *testing.T) {
 		enqueue(t, one, subjects...)
 		var runs sync.Map
 		var left sync.WaitGroup
-		left.Add(jobs)
+		left.Add(count)
 		var share [2]atomic.Int64
 		for i, db := range []*sqlstore.DB{one, two} {
-			work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1},
+			work(t, jobs.NewQueue(db.DB), job.Policy{Limit: soon, Attempts: 1},
 				func(_ context.Context, _ identity.Actor, subject string) error {
 					if _, twice := runs.LoadOrStore(subject, i); twice {
 						t.Errorf("%s is run twice", subject)
@@ -130,7 +131,7 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
 		db := node()
 		enqueue(t, db, "a")
-		dies := &fallen{JobQueue: sqlstore.NewJobQueue(db)}
+		dies := &fallen{JobQueue: jobs.NewQueue(db.DB)}
 		taken := make(chan struct{})
 		stop := work(t, dies, p, func(ctx context.Context, _ identity.Actor, _ string) error {
 			dies.dead.Store(true)
@@ -141,7 +142,7 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 		await(t, "the job is taken", func() { <-taken })
 		stop()
 		begun, again := time.Now(), make(chan string, 2)
-		work(t, sqlstore.NewJobQueue(node()), p, func(_ context.Context, by identity.Actor, subject string) error {
+		work(t, jobs.NewQueue(node().DB), p, func(_ context.Context, by identity.Actor, subject string) error {
 			again <- subject
 			return nil
 		})
@@ -158,10 +159,10 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 }
 
 func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
-	const jobs, writes = 100, 100
+	const count, writes = 100, 100
 	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
 		db := node()
-		subjects := make([]string, jobs)
+		subjects := make([]string, count)
 		for i := range subjects {
 			subjects[i] = fmt.Sprint("subject ", i)
 		}
@@ -170,8 +171,8 @@ func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
 			return db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.later", subject, by.At.Add(time.Hour)))
 		}
 		var left sync.WaitGroup
-		left.Add(jobs)
-		work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1},
+		left.Add(count)
+		work(t, jobs.NewQueue(db.DB), job.Policy{Limit: soon, Attempts: 1},
 			func(ctx context.Context, _ identity.Actor, subject string) error {
 				defer left.Done()
 				return write(ctx, subject)

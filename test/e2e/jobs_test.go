@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/worker"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -162,7 +163,7 @@ func workAsNode() int {
 	}
 	table := worker.Table{killed: {Policy: job.Policy{Limit: nodeLimit, Attempts: 3}, Do: do}}
 	w := worker.New(worker.Config{Slots: 2, Poll: 50 * time.Millisecond, Grace: nodeLimit / 2},
-		sqlstore.NewJobQueue(db), table, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+		jobs.NewQueue(db.DB), table, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	fmt.Println("ready")
 	w.Run(ctx, 0)
 	return 0

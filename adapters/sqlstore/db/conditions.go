@@ -39,10 +39,21 @@ func OneOf[T any](c *Conditions, column string, ids []T) {
 		return
 	}
 	n := 1 << bits.Len(uint(len(ids)-1))
-	c.texts = append(c.texts, column+" IN (?"+strings.Repeat(", ?", n-1)+")")
+	c.texts = append(c.texts, column+" IN ("+Placeholders(n)+")")
 	for i := range n {
 		c.Values = append(c.Values, ids[min(i, len(ids)-1)])
 	}
+}
+
+// Placeholders returns n placeholders of a list; n is at least 1.
+func Placeholders(n int) string { return "?" + strings.Repeat(", ?", n-1) }
+
+// AppendAll appends values to the arguments of a statement.
+func AppendAll[T any](args []any, values []T) []any {
+	for _, v := range values {
+		args = append(args, v)
+	}
+	return args
 }
 
 // SQL returns the text of a WHERE clause, without the keyword.

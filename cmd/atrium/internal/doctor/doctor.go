@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -152,7 +153,7 @@ func checkPeople(ctx context.Context, db *sqlstore.DB, createPerson string) Find
 // check.
 func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
 	now := time.Now()
-	b, err := sqlstore.NewJobQueue(db).Backlog(ctx, now)
+	b, err := jobs.NewQueue(db.DB).Backlog(ctx, now)
 	if err != nil {
 		return Failed("jobs", err)
 	}

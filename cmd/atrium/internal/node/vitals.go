@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
@@ -50,7 +50,7 @@ func (v *vitals) Collect(all chan<- prometheus.Metric) {
 		gauge(v.size, float64(size))
 	}
 	now := time.Now()
-	if b, err := sqlstore.NewJobQueue(v.app.DB).Backlog(ctx, now); err == nil {
+	if b, err := jobs.NewQueue(v.app.DB.DB).Backlog(ctx, now); err == nil {
 		age := 0.0
 		if !b.Due.IsZero() {
 			age = max(0, now.Sub(b.Due).Seconds())

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/worker"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -116,7 +116,7 @@ func (n *Node) Jobs(ctx context.Context) {
 	defer delivering.Wait()
 	delivering.Go(func() { inTurn(ctx, 3, n.deliverWebhooks) })
 	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
-	worker.New(config, sqlstore.NewJobQueue(n.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
+	worker.New(config, jobs.NewQueue(n.DB.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
 		n.Config.Server.ShutdownTimeout)
 }
 

@@ -1,10 +1,9 @@
-package sqlstore
+package jobs
 
 import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -29,7 +28,7 @@ type demand struct {
 
 // Take implements ports.JobQueue. It first finds the next tenants with a read, since usually there is nothing to do.
 // On SQLite a read neither waits for a writer nor blocks one.
-func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration,
+func (q *Queue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration,
 	n int) ([]job.Job, error) {
 	d := demand{now: now, leases: leases, kinds: slices.Sorted(maps.Keys(leases)), n: n}
 	if len(d.kinds) == 0 {
@@ -41,7 +40,7 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 		return nil, err
 	}
 	var taken []job.Job
-	err = q.db.inTx(ctx, func(tx *DB) (err error) {
+	err = q.db.inTx(ctx, func(tx *Store) (err error) {
 		taken, err = tx.takeJobs(ctx, d, turns)
 		return err
 	})
@@ -50,19 +49,19 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 
 // nextTenants lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have
 // not started one for the longest time. Some may have no job that can be taken, so it returns more than requested.
-func (store *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err error) {
+func (store *Store) nextTenants(ctx context.Context, d demand) (turns []turn, err error) {
 	// Without || '' SQLite would use an index by tenant and scan all jobs instead of the few that are due.
 	urgent := `0`
 	args := []any{}
 	if len(d.urgent) > 0 {
-		urgent = `MAX(CASE WHEN kind IN (` + placeholders(len(d.urgent)) + `) THEN 1 ELSE 0 END)`
-		args = appendAll(args, d.urgent)
+		urgent = `MAX(CASE WHEN kind IN (` + db.Placeholders(len(d.urgent)) + `) THEN 1 ELSE 0 END)`
+		args = db.AppendAll(args, d.urgent)
 	}
-	args = appendAll(append(args, db.Micros(d.now)), d.kinds)
+	args = db.AppendAll(append(args, db.Micros(d.now)), d.kinds)
 	err = store.List(ctx, &turns, `
 		WITH due AS (
 			SELECT tenant || '' AS tenant, MIN(due_at) AS first, `+urgent+` AS urgent FROM jobs
-			WHERE ended_at = 0 AND due_at <= ? AND kind IN (`+placeholders(len(d.kinds))+`) GROUP BY tenant || ''),
+			WHERE ended_at = 0 AND due_at <= ? AND kind IN (`+db.Placeholders(len(d.kinds))+`) GROUP BY tenant || ''),
 		waiting AS (
 			SELECT d.tenant, d.first, d.urgent,
 				(SELECT COUNT(*) FROM jobs r WHERE r.tenant = d.tenant AND r.ended_at = 0 AND r.state = 'running'
@@ -80,7 +79,7 @@ func (store *DB) nextTenants(ctx context.Context, d demand) (turns []turn, err e
 
 // takeJobs takes jobs of tenants in turn: the first one of each, in the order of turns, then the second ones. Only
 // one transaction at a time takes jobs of a tenant, and it counts those that run after it has locked the tenant.
-func (store *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, error) {
+func (store *Store) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, error) {
 	turns, err := store.lockTenants(ctx, turns)
 	if err != nil || len(turns) == 0 {
 		return nil, err
@@ -117,7 +116,7 @@ func (store *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Jo
 
 // claimable lists at most n jobs of a tenant that may be taken, urgent ones first: queued ones, unless one of the
 // same kind and subject is running, and running ones whose lease has passed.
-func (store *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows []jobRow, err error) {
+func (store *Store) claimable(ctx context.Context, d demand, t turn, n int) (rows []jobRow, err error) {
 	if t.Urgent {
 		if rows, err = store.claimableOf(ctx, d, t, d.urgent, n); err != nil {
 			return nil, err
@@ -135,13 +134,13 @@ func (store *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows [
 	return rows, err
 }
 
-func (store *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kind, n int) (rows []jobRow,
+func (store *Store) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kind, n int) (rows []jobRow,
 	err error) {
-	args := appendAll([]any{t.Tenant, db.Micros(d.now)}, kinds)
+	args := db.AppendAll([]any{t.Tenant, db.Micros(d.now)}, kinds)
 	err = store.List(ctx, &rows, `
 		SELECT t.id, t.kind, t.org_id, t.workspace_id, t.subject, t.state, t.due_at, t.attempt, t.failures, t.failure,
 		t.created_at
-		FROM jobs t WHERE t.tenant = ? AND t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (`+placeholders(len(kinds))+`)
+		FROM jobs t WHERE t.tenant = ? AND t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (`+db.Placeholders(len(kinds))+`)
 			AND (t.state = 'running' OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id
 			AND r.subject = t.subject
 				AND r.kind = t.kind AND r.state = 'running' AND r.org_id = t.org_id AND r.ended_at = 0))
@@ -150,7 +149,7 @@ func (store *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.
 }
 
 // takeJob begins an attempt at the job in r, which is locked.
-func (store *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) {
+func (store *Store) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) {
 	if r.State == job.Running {
 		r.Failures, r.Failure = r.Failures+1, job.Lost
 	}
@@ -166,7 +165,7 @@ func (store *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, erro
 
 // lockTenants locks the tenants of turns against other takers until the transaction ends, and returns those that it
 // could lock. It does not wait: the jobs of the others are being taken already.
-func (store *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
+func (store *Store) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
 	if store.Dialect.TryLock == "" { // there is only one writer
 		return turns, nil
 	}
@@ -183,7 +182,7 @@ func (store *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, 
 }
 
 // runningJobs counts the running jobs of tenants whose leases have not passed, at most job.PerWorkspace.
-func (store *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[string]int, error) {
+func (store *Store) runningJobs(ctx context.Context, d demand, turns []turn) (map[string]int, error) {
 	args := []any{db.Micros(d.now)}
 	for _, t := range turns {
 		args = append(args, t.Tenant)
@@ -194,20 +193,10 @@ func (store *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[s
 	}
 	err := store.List(ctx, &rows, `SELECT tenant, COUNT(*) AS jobs FROM jobs WHERE ended_at = 0 AND state = 'running'
 		AND due_at > ?
-		AND tenant IN (`+placeholders(len(turns))+`) GROUP BY tenant`, args...)
+		AND tenant IN (`+db.Placeholders(len(turns))+`) GROUP BY tenant`, args...)
 	running := map[string]int{}
 	for _, r := range rows {
 		running[r.Tenant] = min(r.Jobs, job.PerWorkspace)
 	}
 	return running, err
-}
-
-// placeholders returns n placeholders of a list; n is at least 1.
-func placeholders(n int) string { return "?" + strings.Repeat(", ?", n-1) }
-
-func appendAll[T any](args []any, all []T) []any {
-	for _, v := range all {
-		args = append(args, v)
-	}
-	return args
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package jobs
 
 import (
 	"context"
@@ -11,13 +11,16 @@ import (
 )
 
 // Jobs queues jobs, and cancels them.
-type Jobs struct{ db *DB }
+type Jobs struct{ db *Store }
 
 var _ ports.Jobs = (*Jobs)(nil)
 
 // Enqueue implements ports.Jobs.
-func (s *Jobs) Enqueue(ctx context.Context, j job.Job) error {
-	_, err := s.db.Exec(ctx, `
+func (s *Jobs) Enqueue(ctx context.Context, j job.Job) error { return Enqueue(ctx, s.db.DB, j) }
+
+// Enqueue is ports.Jobs.Enqueue in a database or transaction, for the stores of other areas.
+func Enqueue(ctx context.Context, d *db.DB, j job.Job) error {
+	_, err := d.Exec(ctx, `
 		INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt, failures, failure,
 		created_at, started_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, 0, 0)
@@ -61,3 +64,6 @@ func (s *Jobs) History(
 	}
 	return page.Cut(entries, q.Limit, func(e job.Entry) string { return string(e.ID) }), nil
 }
+
+// AddStores adds the stores of jobs.
+func AddStores(s *ports.Stores, store *Store) { s.Jobs = &Jobs{store} }

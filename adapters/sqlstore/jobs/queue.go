@@ -1,4 +1,4 @@
-package sqlstore
+package jobs
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// JobQueue hands queued jobs to workers.
-type JobQueue struct{ db *DB }
+// Queue hands queued jobs to workers.
+type Queue struct{ db *Store }
 
-var _ ports.JobQueue = (*JobQueue)(nil)
+var _ ports.JobQueue = (*Queue)(nil)
 
-// NewJobQueue returns the queue in db.
-func NewJobQueue(store *DB) *JobQueue { return &JobQueue{store} }
+// NewQueue returns the queue in a database.
+func NewQueue(d *db.DB) *Queue { return &Queue{NewStore(d)} }
 
-// jobsKept is how long a job is kept after it has ended.
-const jobsKept = 7 * 24 * time.Hour
+// Kept is how long a job is kept after it has ended.
+const Kept = 7 * 24 * time.Hour
 
-// jobsIndex allows one queued and one running job of each kind and subject.
-const jobsIndex = "jobs_live"
+// liveIndex allows one queued and one running job of each kind and subject.
+const liveIndex = "jobs_live"
 
 type jobRow struct {
 	ID        job.ID               `db:"id"`
@@ -46,7 +46,7 @@ func (r *jobRow) job() job.Job {
 }
 
 // Renew implements ports.JobQueue.
-func (q *JobQueue) Renew(ctx context.Context, j job.Job, until time.Time) error {
+func (q *Queue) Renew(ctx context.Context, j job.Job, until time.Time) error {
 	n, err := q.db.Exec(ctx, `UPDATE jobs SET due_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
 		db.Micros(until), j.ID, job.Running, j.Attempt)
 	if err == nil && n == 0 {
@@ -56,8 +56,8 @@ func (q *JobQueue) Renew(ctx context.Context, j job.Job, until time.Time) error 
 }
 
 // Settle implements ports.JobQueue.
-func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
-	return q.db.inTx(ctx, func(tx *DB) error {
+func (q *Queue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
+	return q.db.inTx(ctx, func(tx *Store) error {
 		state, endedAt := o.State, o.At
 		if o.State == job.Queued {
 			merged, err := tx.mergeQueued(ctx, j, o)
@@ -81,7 +81,7 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 
 // mergeQueued uses the queued job of j's kind and subject, if there is one, as j's next attempt. That job keeps its
 // own count of attempts.
-func (store *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
+func (store *Store) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
 	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{db.Micros(o.Due), db.Micros(o.Due)}
 	if o.Failure == job.Busy { // its workspace has had its turn
 		set = `due_at = ?, failure = ?, started_at = (SELECT r.started_at FROM jobs r WHERE r.id = ?)`
@@ -94,9 +94,9 @@ func (store *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (mer
 }
 
 // settled returns the error of a statement that settles a job: ports.ErrJobLost if it changed no row.
-func (store *DB) settled(n int64, err error) error {
+func (store *Store) settled(n int64, err error) error {
 	switch {
-	case store.Dialect.Duplicate(err, jobsIndex):
+	case store.Dialect.Duplicate(err, liveIndex):
 		return db.ErrRaced // the same job was just enqueued: run again to merge them
 	case err != nil:
 		return err
@@ -117,7 +117,7 @@ type Backlog struct {
 }
 
 // Backlog returns the state of the queue for the jobs of all orgs.
-func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) {
+func (q *Queue) Backlog(ctx context.Context, now time.Time) (Backlog, error) {
 	var b Backlog
 	var states []struct {
 		State job.State `db:"state"`
