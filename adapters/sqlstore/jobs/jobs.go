@@ -33,17 +33,17 @@ func Enqueue(ctx context.Context, d *db.DB, j job.Job) error {
 
 // Cancel implements ports.Jobs.
 func (s *Jobs) Cancel(ctx context.Context, ws identity.WorkspaceID, subject string) (int, error) {
-	cancelled, err := s.db.Exec(ctx, `DELETE FROM jobs WHERE workspace_id = ? AND subject = ? AND state = ?
+	count, err := s.db.Exec(ctx, `DELETE FROM jobs WHERE workspace_id = ? AND subject = ? AND state = ?
 		AND ended_at = 0`, ws, subject, job.Queued)
-	return int(cancelled), err
+	return int(count), err
 }
 
 // History implements ports.Jobs.
 func (s *Jobs) History(
 	ctx context.Context, ws identity.WorkspaceID, subject string, q page.Query,
 ) (page.Of[job.Entry], error) {
-	where := db.NewConditions(`workspace_id = ? AND subject = ?`, ws, subject)
-	where.When(q.After != "", `id < ?`, q.After)
+	conditions := db.NewConditions(`workspace_id = ? AND subject = ?`, ws, subject)
+	conditions.When(q.After != "", `id < ?`, q.After)
 	var rows []struct {
 		jobRow
 		StartedAt int64 `db:"started_at"`
@@ -52,7 +52,7 @@ func (s *Jobs) History(
 	err := s.db.List(ctx, &rows, `
 		SELECT id, kind, org_id, workspace_id, subject, state, due_at, attempt, failures, failure, created_at,
 		started_at, ended_at
-		FROM jobs WHERE `+where.SQL()+` ORDER BY id DESC LIMIT ?`, where.Args(q.Limit+1)...)
+		FROM jobs WHERE `+conditions.SQL()+` ORDER BY id DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return page.Of[job.Entry]{}, err
 	}

@@ -46,9 +46,9 @@ func (r *jobRow) job() job.Job {
 }
 
 // Renew implements ports.JobQueue.
-func (q *Queue) Renew(ctx context.Context, j job.Job, until time.Time) error {
+func (q *Queue) Renew(ctx context.Context, j job.Job, expiry time.Time) error {
 	n, err := q.db.Exec(ctx, `UPDATE jobs SET due_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
-		db.Micros(until), j.ID, job.Running, j.Attempt)
+		db.Micros(expiry), j.ID, job.Running, j.Attempt)
 	if err == nil && n == 0 {
 		return ports.ErrJobLost
 	}
@@ -60,11 +60,11 @@ func (q *Queue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	return q.db.inTx(ctx, func(tx *Store) error {
 		state, endedAt := o.State, o.At
 		if o.State == job.Queued {
-			merged, err := tx.mergeQueued(ctx, j, o)
+			isMerged, err := tx.mergeQueued(ctx, j, o)
 			switch {
 			case err != nil:
 				return err
-			case !merged:
+			case !isMerged:
 				endedAt = time.Time{}
 			case o.Failure == job.Busy: // nothing was done, so the history does not change
 				return tx.settled(tx.Exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID,
@@ -81,7 +81,7 @@ func (q *Queue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 
 // mergeQueued uses the queued job of j's kind and subject, if there is one, as j's next attempt. That job keeps its
 // own count of attempts.
-func (store *Store) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
+func (store *Store) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (isMerged bool, err error) {
 	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{db.Micros(o.Due), db.Micros(o.Due)}
 	if o.Failure == job.Busy { // its workspace has had its turn
 		set = `due_at = ?, failure = ?, started_at = (SELECT r.started_at FROM jobs r WHERE r.id = ?)`

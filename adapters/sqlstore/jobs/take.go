@@ -39,12 +39,12 @@ func (q *Queue) Take(ctx context.Context, now time.Time, leases map[job.Kind]tim
 	if err != nil || len(turns) == 0 {
 		return nil, err
 	}
-	var taken []job.Job
+	var batch []job.Job
 	err = q.db.inTx(ctx, func(tx *Store) (err error) {
-		taken, err = tx.takeJobs(ctx, d, turns)
+		batch, err = tx.takeJobs(ctx, d, turns)
 		return err
 	})
-	return taken, err
+	return batch, err
 }
 
 // nextTenants lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have
@@ -103,15 +103,15 @@ func (store *Store) takeJobs(ctx context.Context, d demand, turns []turn) ([]job
 		}
 	}
 	rows := slices.Concat(byTurn[:]...)
-	taken := make([]job.Job, 0, d.n)
+	batch := make([]job.Job, 0, d.n)
 	for _, r := range rows[:min(d.n, len(rows))] {
 		j, err := store.takeJob(ctx, d, r)
 		if err != nil {
 			return nil, err
 		}
-		taken = append(taken, j)
+		batch = append(batch, j)
 	}
-	return taken, nil
+	return batch, nil
 }
 
 // claimable lists at most n jobs of a tenant that may be taken, urgent ones first: queued ones, unless one of the
@@ -165,7 +165,7 @@ func (store *Store) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, e
 
 // lockTenants locks the tenants of turns against other takers until the transaction ends, and returns those that it
 // could lock. It does not wait: the jobs of the others are being taken already.
-func (store *Store) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
+func (store *Store) lockTenants(ctx context.Context, turns []turn) (free []turn, err error) {
 	if store.Dialect.TryLock == "" { // there is only one writer
 		return turns, nil
 	}
@@ -175,10 +175,10 @@ func (store *Store) lockTenants(ctx context.Context, turns []turn) (locked []tur
 			return nil, err
 		}
 		if ok {
-			locked = append(locked, t)
+			free = append(free, t)
 		}
 	}
-	return locked, nil
+	return free, nil
 }
 
 // runningJobs counts the running jobs of tenants whose leases have not passed, at most job.PerWorkspace.
