@@ -95,7 +95,7 @@ func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.
 	}
 }
 
-// migrateStepwise applies the migrations one by one, as releases before ADR 129 did to every database.
+// migrateStepwise applies the migrations one by one, as releases before ADR 114 did to every database.
 func migrateStepwise(t *testing.T, db *sql.DB) {
 	t.Helper()
 	files, err := migrations.Files("postgres")
@@ -199,7 +199,7 @@ CREATE EVENT TRIGGER crashes ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') E
 }
 
 // TestAStartBesideANodeOfAnEarlierRelease has another node create the table of Goose without the lock, as releases
-// before ADR 129 do, while the schema is created.
+// before ADR 114 do, while the schema is created.
 func TestAStartBesideANodeOfAnEarlierRelease(t *testing.T) {
 	url, ctx := services.Postgres(t), t.Context()
 	db := databases.Raw(t, url)

@@ -21,7 +21,7 @@ import (
 // TestWarmReadsCostTheDatabaseNothing counts the transactions at PostgreSQL without requests, and while 64 connections
 // read one prompt as often as they may. The node looks for changes of other nodes twice a second in both cases (ADR
 // 127). With requests, it also stores when the key was last used, once a minute, and every ten seconds how often the
-// version was read and how many requests were made with the key (ADR 122).
+// version was read and how many requests were made with the key (ADR 89).
 func TestWarmReadsCostTheDatabaseNothing(t *testing.T) {
 	besideOthers(t)
 	s, db := warmNode(t)

@@ -147,7 +147,7 @@ func fields(path, separator string) map[string]string {
 	return found
 }
 
-// check compares a child with what docs/adr/0011-confined-children.md says.
+// check compares a child with what docs/adr/0011-parse-tenants-data-in-confined-children.md says.
 func (c child) check(t *testing.T) {
 	t.Helper()
 	if c.status["NoNewPrivs"] != "1" {

@@ -5,7 +5,7 @@
 //
 //	go run ./tools/openapi spec openapi.yaml openapi.gen.json checks.gen.json
 //
-// docs/adr/0025-contract-by-area.md describes the short forms that the parts use.
+// docs/adr/0003-write-the-contract-by-hand.md describes the short forms that the parts use.
 package main
 
 import (

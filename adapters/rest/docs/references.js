@@ -1,6 +1,6 @@
 // Resolves the references of the contract. Swagger UI would parse the whole document into another model for each part
 // that it shows, which takes seconds of CPU at the start and for each operation. The contract refers only to its own
-// components. docs/adr/0155-the-reference-stays-on-swagger-ui.md has the measurements.
+// components. docs/adr/0155-keep-swagger-ui.md has the measurements.
 
 const referencesPlugin = () => ({
   fn: {

@@ -10,7 +10,7 @@ import (
 )
 
 // csvRows writes a header and a record for each row (RFC 4180). Values are as the source has them, also those that a
-// spreadsheet program would run as a formula (ADR 172).
+// spreadsheet program would run as a formula (ADR 57).
 type csvRows struct {
 	to     *bytes.Buffer
 	fields []column.Field

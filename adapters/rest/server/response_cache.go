@@ -17,7 +17,7 @@ import (
 // the request, its caller and the workspace.
 //
 // A response whose query sets TrackedOnly is cached for up to maxCacheAge, while this process learns of all changes
-// that are more than a second old and finds none (ADR 127).
+// that are more than a second old and finds none (ADR 49).
 type CachedQuery func(*Call) (Reply, error)
 
 func (q CachedQuery) handler(a *API, op *openapi.Operation) http.Handler {

@@ -27,12 +27,12 @@ func (db *DB) createSQLiteSchema(ctx context.Context) error {
 	})
 }
 
-// createPostgresSchema does the same on PostgreSQL, and reports whether it has created the schema. ADRs 129, 148 and
-// 156 have the times.
+// createPostgresSchema does the same on PostgreSQL, and reports whether it has created the schema. ADR 114 has
+// the times.
 //
 // It needs no lock. A second node that starts at the same time waits, at its first table, for the end of the
 // transaction of the first node. Then all statements of the second fail together. They also fail if a node of a release
-// before ADR 129, which applies each migration by itself, has created the table of Goose.
+// before ADR 114, which applies each migration by itself, has created the table of Goose.
 //
 // It uses the first connection of the pool, because what a start does next is several times faster on a backend that
 // already knows the tables. Its statements may take as long as migrations.

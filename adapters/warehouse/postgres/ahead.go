@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// The columns and the sample of a preview take one round trip (ADR 131). The server composes the statement for the
+// The columns and the sample of a preview take one round trip (ADR 13). The server composes the statement for the
 // sample from its catalogue, keeps it in a setting of the transaction, and runs it. It also returns the statement.
 // Atrium uses the rows only if it would have sent the same statement. Otherwise, or if the server cannot do this, it
 // sends the statement in a second round trip.

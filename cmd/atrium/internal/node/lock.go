@@ -14,7 +14,7 @@ import (
 )
 
 // lockSuffix is added to the path of a SQLite database to name its lock file. The file holds the process ID of the
-// server and, on a second line, the address of the API (ADR 162).
+// server and, on a second line, the address of the API (ADR 161).
 const lockSuffix = ".lock"
 
 // lockDatabase reserves a SQLite database for one server, until unlock is called or the process ends: presences would
