@@ -23,6 +23,7 @@ const module = "github.com/atrium-hq/atrium/"
 type source struct {
 	path  string
 	file  *ast.File
+	set   *token.FileSet
 	lines int
 }
 
@@ -30,7 +31,8 @@ func (s source) dir() string { return path.Dir(s.path) }
 func (s source) test() bool {
 	return strings.HasSuffix(s.path, "_test.go") || strings.HasPrefix(s.path, "test/")
 }
-func (s source) generated() bool { return ast.IsGenerated(s.file) }
+func (s source) line(p token.Pos) int { return s.set.Position(p).Line }
+func (s source) generated() bool      { return ast.IsGenerated(s.file) }
 
 // sources reads every Go file of the module. The test reads them itself, so that the cache of test results notices a
 // change.
@@ -81,8 +83,9 @@ var allSources = sync.OnceValues(func() ([]source, error) {
 })
 
 func read(name string, text []byte) (source, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
-	return source{path: name, file: f, lines: bytes.Count(text, []byte("\n"))}, err
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, name, text, parser.ParseComments)
+	return source{path: name, file: f, set: set, lines: bytes.Count(text, []byte("\n"))}, err
 }
 
 func parse(t *testing.T, name string, text []byte) source {
