@@ -11,11 +11,11 @@ import (
 
 var (
 	packedConnections = db.NewPackedList[connectionRow]()
-	packedSummaries   = db.NewPackedList[sourceSummaryRow]()
 
 	listConnections = `SELECT (` + packedConnections.Statement(`id DESC`,
 		`SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?`) +
-		`) AS connections, (` + packedSummaries.Statement(`connection_id DESC, id DESC`, readThrough) + `) AS sources`
+		`) AS connections, (` + db.PackedSourceSummaries.Statement(`connection_id DESC, id DESC`,
+		db.SourcesOnConnections) + `) AS sources`
 )
 
 // List implements ports.Connections.
@@ -39,6 +39,6 @@ func (s *Connections) List(
 			return nil, nil, err
 		}
 	}
-	through, err := packedSummaries.Unpack(texts.Sources)
-	return all, summaries(through), err
+	through, err := db.PackedSourceSummaries.Unpack(texts.Sources)
+	return all, db.SourceSummaries(through), err
 }

@@ -127,6 +127,15 @@ func sourcesOf(rows []sourceRow) ([]source.Source, error) {
 	return found, nil
 }
 
+// ListThrough implements ports.Sources.
+func (s *Sources) ListThrough(
+	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+) ([]source.Summary, error) {
+	rows, err := db.PackedSourceSummaries.List(ctx, s.db.DB, `id DESC`,
+		db.SourcesOnConnections+` AND t.connection_id = ?`, ws, through)
+	return db.SourceSummaries(rows), err
+}
+
 // Lock implements ports.Sources.
 func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
 	return s.db.source(ctx, ws, id, s.db.Dialect.Lock)

@@ -1,19 +1,22 @@
-package sqlstore
+package db
 
 import (
-	"context"
-
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// readThrough selects the sources of a workspace that read through any connection.
-const readThrough = `SELECT t.id, t.workspace_id, t.owner_id, t.name, t.connection_id, t.paused, t.failed,
+// SourcesOnConnections selects the rows of the sources of a workspace that read through a connection. Lists of
+// connections have them, too.
+const SourcesOnConnections = `SELECT t.id, t.workspace_id, t.owner_id, t.name, t.connection_id, t.paused, t.failed,
 	t.failure_transient, t.failures, t.mapping <> '[]' AS is_mapped, t.drift_level
 	FROM sources t WHERE t.workspace_id = ? AND t.connection_id <> ''`
 
-type sourceSummaryRow struct {
+// PackedSourceSummaries packs the rows of SourcesOnConnections.
+var PackedSourceSummaries = NewPackedList[SourceSummaryRow]()
+
+// SourceSummaryRow is a row of SourcesOnConnections.
+type SourceSummaryRow struct {
 	ID               source.ID            `db:"id"`
 	Workspace        identity.WorkspaceID `db:"workspace_id"`
 	Owner            identity.UserID      `db:"owner_id"`
@@ -28,7 +31,7 @@ type sourceSummaryRow struct {
 }
 
 // summary returns the summary of a source that has of its details only what its status depends on.
-func (r *sourceSummaryRow) summary() source.Summary {
+func (r *SourceSummaryRow) summary() source.Summary {
 	s := source.Source{
 		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, Name: r.Name,
 		Location: source.Location{Connection: r.Connection},
@@ -43,18 +46,11 @@ func (r *sourceSummaryRow) summary() source.Summary {
 	return s.Summary()
 }
 
-func summaries(rows []sourceSummaryRow) []source.Summary {
+// SourceSummaries returns the summaries that rows are of.
+func SourceSummaries(rows []SourceSummaryRow) []source.Summary {
 	all := make([]source.Summary, len(rows))
 	for i := range rows {
 		all[i] = rows[i].summary()
 	}
 	return all
-}
-
-// ListThrough implements ports.Sources.
-func (s *Sources) ListThrough(
-	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
-) ([]source.Summary, error) {
-	rows, err := packedSummaries.List(ctx, s.db.DB, `id DESC`, readThrough+` AND t.connection_id = ?`, ws, through)
-	return summaries(rows), err
 }
