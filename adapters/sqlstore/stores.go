@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/sources"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -37,12 +38,10 @@ func (store *DB) Stores() ports.Stores {
 	s.ConnectionStores = ports.ConnectionStores{
 		Connections: &Connections{store}, ConsentStates: &ConsentStates{store},
 	}
-	s.SourceStores = ports.SourceStores{
-		Sources: &Sources{store}, SourceValidations: &SourceValidations{store}, SourceChanges: &SourceChanges{store},
-	}
 	jobs.AddStores(&s, jobs.NewStore(store.DB))
 	prompts.AddStores(&s, prompts.NewStore(store.DB))
 	payments.AddStores(&s, payments.NewStore(store.DB))
+	sources.AddStores(&s, sources.NewStore(store.DB))
 	presences.AddStores(&s, presences.NewStore(store.DB))
 	return s
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package sources
 
 import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"

@@ -1,4 +1,4 @@
-package sqlstore
+package sources
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // Sources stores data sources.
-type Sources struct{ db *DB }
+type Sources struct{ db *Store }
 
 var _ ports.Sources = (*Sources)(nil)
 
@@ -27,7 +27,7 @@ const maxMemory = 2000
 
 // Add implements ports.Sources.
 func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others int) (*source.Source, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 }
 
 // keepLearnt adds the names that s has learnt to the memory of its workspace, and stores its events.
-func (store *DB) keepLearnt(ctx context.Context, s *source.Source) error {
+func (store *Store) keepLearnt(ctx context.Context, s *source.Source) error {
 	// In the same order everywhere, to prevent deadlocks.
 	for _, name := range slices.Sorted(maps.Keys(s.Learnt)) {
 		if _, err := store.Exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at)
@@ -76,7 +76,7 @@ func (s *Sources) Get(ctx context.Context, ws identity.WorkspaceID, id source.ID
 	return s.db.source(ctx, ws, id, "")
 }
 
-func (store *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source,
+func (store *Store) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source,
 	error) {
 	var row sourceRow
 	found, err := store.Get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+
@@ -109,7 +109,7 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 var packedSources = db.NewPackedList[sourceRow]()
 
 // sources lists the sources that meet a condition.
-func (store *DB) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
+func (store *Store) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
 	var rows []sourceRow
 	if err := store.List(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.I
 func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Source) error) (*source.Source, error) {
 	var changed *source.Source
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		if changed, err = tx.source(ctx, ws, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source
 // UpdateThrough implements ports.Sources.
 func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID,
 	change func(*source.Source) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ?
 			ORDER BY t.id`+tx.Dialect.Lock, ws, through)
 		if err != nil {
@@ -177,7 +177,7 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 }
 
 // changeSource changes a source that is locked, and saves what changed.
-func (store *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
+func (store *Store) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
 	store.DeclareChange(s.Workspace) // a refresh without a difference records no event
 	before, err := sourceValues(s)
 	if err != nil {

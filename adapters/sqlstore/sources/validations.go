@@ -1,4 +1,4 @@
-package sqlstore
+package sources
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// SourceValidations keeps the last validation of each data source.
-type SourceValidations struct{ db *DB }
+// Validations keeps the last validation of each data source.
+type Validations struct{ db *Store }
 
-var _ ports.SourceValidations = (*SourceValidations)(nil)
+var _ ports.SourceValidations = (*Validations)(nil)
 
 type validationRow struct {
 	State       source.ValidationState `db:"state"`
@@ -47,7 +47,7 @@ type (
 )
 
 // Validation implements ports.SourceValidations.
-func (s *SourceValidations) Validation(
+func (s *Validations) Validation(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID,
 ) (*source.Validation, error) {
 	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
@@ -57,9 +57,9 @@ func (s *SourceValidations) Validation(
 }
 
 // UpdateValidation implements ports.SourceValidations. It locks the source, so that changes wait for each other.
-func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
+func (s *Validations) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Validation) error) (v *source.Validation, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		src, err := tx.source(ctx, ws, id, tx.Dialect.Lock)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (s *SourceValidations) UpdateValidation(ctx context.Context, ws identity.Wo
 }
 
 // validation returns the last validation of a source; a zero one if there is none.
-func (store *DB) validation(ctx context.Context, id source.ID) (*source.Validation, error) {
+func (store *Store) validation(ctx context.Context, id source.ID) (*source.Validation, error) {
 	var r validationRow
 	found, err := store.Get(ctx, &r, `SELECT state, of_revision, requested_at, updated_at, started_at, ended_at, rows_read,
 		rows_failing, complete, failure, fields FROM source_validations WHERE source_id = ?`, id)

@@ -1,4 +1,4 @@
-package sqlstore
+package sources
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// SourceChanges keeps hashes of rows, and what comparisons found.
-type SourceChanges struct{ db *DB }
+// Changes keeps hashes of rows, and what comparisons found.
+type Changes struct{ db *Store }
 
-var _ ports.SourceChanges = (*SourceChanges)(nil)
+var _ ports.SourceChanges = (*Changes)(nil)
 
 const (
 	keptChanges = 100 // of a source
@@ -33,7 +33,7 @@ const (
 )
 
 // Tracked implements ports.SourceChanges.
-func (s *SourceChanges) Tracked(
+func (s *Changes) Tracked(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID,
 ) (*source.Tracked, error) {
 	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
@@ -42,7 +42,7 @@ func (s *SourceChanges) Tracked(
 	return s.db.tracked(ctx, id)
 }
 
-func (store *DB) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
+func (store *Store) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
 	var r struct {
 		Mapped  string `db:"mapped"`
 		Number  uint32 `db:"number"`
@@ -104,9 +104,9 @@ func decodeRemoved(t *source.Tracked, kept []byte) {
 func compareKeys(a, b source.KeyHash) int { return bytes.Compare(a[:], b[:]) }
 
 // SaveChanges implements ports.SourceChanges.
-func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
+func (s *Changes) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Source, *source.Tracked) (*source.Changes, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		src, err := tx.source(ctx, ws, id, tx.Dialect.Lock)
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *SourceChanges) SaveChanges(ctx context.Context, ws identity.WorkspaceID
 }
 
 // Changes implements ports.SourceChanges.
-func (s *SourceChanges) Changes(
+func (s *Changes) Changes(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID, q page.Query,
 ) (page.Of[source.Changes], error) {
 	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
