@@ -62,10 +62,10 @@ func (store *Store) tracked(ctx context.Context, id source.ID) (*source.Tracked,
 		Rows: make(map[source.KeyHash]source.TrackedRow, len(r.Hashes)/trackedBytes)}
 	for row := range slices.Chunk(r.Hashes, trackedBytes) {
 		var key source.KeyHash
-		var kept source.TrackedRow
+		var tracking source.TrackedRow
 		rest := row[copy(key[:], row):]
-		kept.Changed = binary.BigEndian.Uint32(rest[copy(kept.Hash[:], rest):])
-		t.Rows[key] = kept
+		tracking.Changed = binary.BigEndian.Uint32(rest[copy(tracking.Hash[:], rest):])
+		t.Rows[key] = tracking
 	}
 	decodeRemoved(t, r.Removed)
 	return t, nil
@@ -85,15 +85,15 @@ func encodeRemoved(t *source.Tracked) []byte {
 
 // decodeRemoved is the inverse of encodeRemoved. If another comparison was the last one, a version of Atrium that knows
 // no removed rows made it: then they are known only from now on.
-func decodeRemoved(t *source.Tracked, kept []byte) {
-	if len(kept) < removedHead || binary.BigEndian.Uint32(kept[4:]) != t.Number {
+func decodeRemoved(t *source.Tracked, encoded []byte) {
+	if len(encoded) < removedHead || binary.BigEndian.Uint32(encoded[4:]) != t.Number {
 		t.RemovedAfter = t.Number
 		return
 	}
-	t.RemovedAfter = binary.BigEndian.Uint32(kept)
-	for row := range slices.Chunk(kept[removedHead:], removedBytes) {
+	t.RemovedAfter = binary.BigEndian.Uint32(encoded)
+	for row := range slices.Chunk(encoded[removedHead:], removedBytes) {
 		if t.Removed == nil {
-			t.Removed = make(map[source.KeyHash]uint32, len(kept)/removedBytes)
+			t.Removed = make(map[source.KeyHash]uint32, len(encoded)/removedBytes)
 		}
 		var key source.KeyHash
 		number := row[copy(key[:], row):]
@@ -152,13 +152,13 @@ func (s *Changes) Changes(
 	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
 		return page.Of[source.Changes]{}, err
 	}
-	where := db.NewConditions(`source_id = ?`, id)
+	conditions := db.NewConditions(`source_id = ?`, id)
 	if q.After != "" {
-		before, err := strconv.ParseInt(q.After, 10, 64)
+		limit, err := strconv.ParseInt(q.After, 10, 64)
 		if err != nil {
 			return page.Of[source.Changes]{}, err
 		}
-		where.When(true, `number < ?`, before)
+		conditions.When(true, `number < ?`, limit)
 	}
 	var rows []struct {
 		Number  uint32 `db:"number"`
@@ -170,7 +170,7 @@ func (s *Changes) Changes(
 		Removed int    `db:"removed"`
 	}
 	if err := s.db.List(ctx, &rows, `SELECT number, at, first, row_count, added, changed, removed FROM source_changes
-		WHERE `+where.SQL()+` ORDER BY number DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+		WHERE `+conditions.SQL()+` ORDER BY number DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return page.Of[source.Changes]{}, err
 	}
 	found := make([]source.Changes, len(rows))

@@ -186,7 +186,7 @@ func sourceValues(s *source.Source) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	drifted, err := db.EncodeList(s.Drift.Columns, func(c source.DriftedColumn) driftedRow { return driftedRow(c) })
+	drift, err := db.EncodeList(s.Drift.Columns, func(c source.DriftedColumn) driftedRow { return driftedRow(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -194,12 +194,12 @@ func sourceValues(s *source.Source) ([]any, error) {
 	if s.Failure != nil {
 		f = *s.Failure
 	}
-	at := s.Location
+	l := s.Location
 	return []any{
-		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Sheet.Charset, at.Sheet.Delimiter,
-		at.Sheet.Locale, at.Connection, at.Table.Schema, at.Table.Name, at.Key(),
+		s.Name, l.Sheet.URL, l.Sheet.Tab, l.Sheet.HeaderRow, l.Sheet.Charset, l.Sheet.Delimiter,
+		l.Sheet.Locale, l.Connection, l.Table.Schema, l.Table.Name, l.Key(),
 		columns, s.Total, mapping, transforms, s.ChangeKey,
-		s.Paused, f.Code, db.Micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
+		s.Paused, f.Code, db.Micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drift, s.Drift.Seen,
 		s.RowEstimate, db.Micros(s.LastRefreshedAt), db.Micros(s.NextRefreshAt), s.Revision, db.Micros(s.UpdatedAt),
 	}, nil
 }

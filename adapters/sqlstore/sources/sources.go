@@ -36,23 +36,23 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 			by.Workspace); err != nil {
 			return err
 		}
-		made, err := make(others)
+		src, err := make(others)
 		if err != nil {
 			return err
 		}
-		v, err := sourceValues(made)
+		v, err := sourceValues(src)
 		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, insertSource,
-			append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, db.Micros(made.CreatedAt)}, v...)...)
+			append([]any{src.ID, src.Org, src.Workspace, src.Type, src.Owner, db.Micros(src.CreatedAt)}, v...)...)
 		if tx.Dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached
 		}
 		if err != nil {
 			return err
 		}
-		return tx.keepLearnt(ctx, made)
+		return tx.keepLearnt(ctx, src)
 	})
 }
 
@@ -92,10 +92,10 @@ func (store *Store) source(ctx context.Context, ws identity.WorkspaceID, id sour
 
 // List implements ports.Sources.
 func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error) {
-	where := db.NewConditions(`t.workspace_id = ?`, ws)
-	where.When(q.After != "", `t.id < ?`, q.After)
-	rows, err := packedSources.List(ctx, s.db.DB, `id DESC`, `SELECT `+sourceColumns+` FROM sources t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...)
+	conditions := db.NewConditions(`t.workspace_id = ?`, ws)
+	conditions.When(q.After != "", `t.id < ?`, q.After)
+	rows, err := packedSources.List(ctx, s.db.DB, `id DESC`, `SELECT `+sourceColumns+` FROM sources t WHERE `+
+		conditions.SQL()+` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return page.Of[source.Source]{}, err
 	}
@@ -109,9 +109,9 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 var packedSources = db.NewPackedList[sourceRow]()
 
 // sources lists the sources that meet a condition.
-func (store *Store) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
+func (store *Store) sources(ctx context.Context, condition string, args ...any) ([]source.Source, error) {
 	var rows []sourceRow
-	if err := store.List(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
+	if err := store.List(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+condition, args...); err != nil {
 		return nil, err
 	}
 	return sourcesOf(rows)
@@ -129,10 +129,10 @@ func sourcesOf(rows []sourceRow) ([]source.Source, error) {
 
 // ListThrough implements ports.Sources.
 func (s *Sources) ListThrough(
-	ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+	ctx context.Context, ws identity.WorkspaceID, conn connection.ID,
 ) ([]source.Summary, error) {
 	rows, err := db.PackedSourceSummaries.List(ctx, s.db.DB, `id DESC`,
-		db.SourcesOnConnections+` AND t.connection_id = ?`, ws, through)
+		db.SourcesOnConnections+` AND t.connection_id = ?`, ws, conn)
 	return db.SourceSummaries(rows), err
 }
 
@@ -144,26 +144,26 @@ func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.I
 // Update implements ports.Sources.
 func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Source) error) (*source.Source, error) {
-	var changed *source.Source
+	var src *source.Source
 	err := s.db.inTx(ctx, func(tx *Store) (err error) {
-		if changed, err = tx.source(ctx, ws, id, tx.Dialect.Lock); err != nil {
+		if src, err = tx.source(ctx, ws, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
-		return tx.changeSource(ctx, changed, change)
+		return tx.changeSource(ctx, src, change)
 	})
 	if err != nil {
 		return nil, err
 	}
-	changed.Learnt = nil
-	return changed, nil
+	src.Learnt = nil
+	return src, nil
 }
 
 // UpdateThrough implements ports.Sources.
-func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID,
+func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, conn connection.ID,
 	change func(*source.Source) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ?
-			ORDER BY t.id`+tx.Dialect.Lock, ws, through)
+			ORDER BY t.id`+tx.Dialect.Lock, ws, conn)
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 // changeSource changes a source that is locked, and saves what changed.
 func (store *Store) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
 	store.DeclareChange(s.Workspace) // a refresh without a difference records no event
-	before, err := sourceValues(s)
+	previous, err := sourceValues(s)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (store *Store) changeSource(ctx context.Context, s *source.Source, change f
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(v, before) {
+	if !slices.Equal(v, previous) {
 		_, err = store.Exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
 		if store.Dialect.Duplicate(err, sourcesPlace) {
 			return source.ErrAlreadyAttached

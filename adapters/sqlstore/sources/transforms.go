@@ -24,13 +24,13 @@ type transformRow struct {
 
 // transformsOf writes the transformations of a mapping.
 func transformsOf(pairs []source.Pair) (string, error) {
-	var with []source.Pair
+	var transformed []source.Pair
 	for _, p := range pairs {
 		if !p.Transform.IsZero() {
-			with = append(with, p)
+			transformed = append(transformed, p)
 		}
 	}
-	return db.EncodeList(with, func(p source.Pair) transformRow {
+	return db.EncodeList(transformed, func(p source.Pair) transformRow {
 		t := p.Transform
 		row := transformRow{Field: p.Field, Column: p.Column, Trim: t.Trim, Values: t.Values, Case: t.Case,
 			Dates: t.Dates, Decimal: t.Decimal}

@@ -72,8 +72,8 @@ func (s *Validations) UpdateValidation(ctx context.Context, ws identity.Workspac
 		}
 		fields, err := db.EncodeList(v.Fields, func(f source.FieldReport) fieldReportRow {
 			row := fieldReportRow{Field: f.Field, Empty: f.Empty, Counts: f.Counts, Skipped: f.Skipped}
-			for _, failed := range f.First {
-				row.First = append(row.First, failedRow(failed))
+			for _, value := range f.First {
+				row.First = append(row.First, failedRow(value))
 			}
 			return row
 		})
@@ -118,8 +118,8 @@ func (store *Store) validation(ctx context.Context, id source.ID) (*source.Valid
 	err = json.Unmarshal(r.Fields, &rows)
 	for _, row := range rows {
 		f := source.FieldReport{Field: row.Field, Empty: row.Empty, Counts: row.Counts, Skipped: row.Skipped}
-		for _, failed := range row.First {
-			f.First = append(f.First, source.FailedValue(failed))
+		for _, value := range row.First {
+			f.First = append(f.First, source.FailedValue(value))
 		}
 		v.Fields = append(v.Fields, f)
 	}
