@@ -7,11 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
+	"github.com/atrium-hq/atrium/adapters/rest/rows/arrow"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 )
@@ -24,14 +20,15 @@ const (
 	arrowBytes = 1 << 20
 )
 
+const secondsOfDay = 24 * 60 * 60
+
 // arrowRowsFormat writes the stream format of Arrow: a schema, record batches, and an end. Integers are int64, numbers
 // float64, booleans bool, dates date32; all other values are texts, as are all with raw=true. A time stays a text since
 // it may have no offset. A text has the field's type as the metadata atrium:type.
 type arrowRowsFormat struct {
 	fields []column.Field
 	report bool
-	to     *ipc.Writer
-	next   *array.RecordBuilder
+	to     *arrow.Writer
 	rows   int
 	bytes  int
 }
@@ -39,30 +36,28 @@ type arrowRowsFormat struct {
 func newArrowRows(buffer *bytes.Buffer, fields []column.Field, o rowOptions) rowFormat {
 	columns := make([]arrow.Field, 0, len(fields)+1)
 	for _, f := range fields {
-		columns = append(columns, arrow.Field{Name: f.Key, Type: arrowType(f.Type, o.raw), Nullable: true,
-			Metadata: arrow.NewMetadata([]string{"atrium:type"}, []string{string(f.Type)})})
+		columns = append(columns, arrow.Field{Name: f.Key, Type: arrowType(f.Type, o.raw),
+			Metadata: [][2]string{{"atrium:type", string(f.Type)}}})
 	}
 	if o.report {
-		columns = append(columns, arrow.Field{Name: invalidMember, Type: arrow.BinaryTypes.String, Nullable: true})
+		columns = append(columns, arrow.Field{Name: invalidMember, Type: arrow.Text})
 	}
-	schema := arrow.NewSchema(columns, nil)
-	return &arrowRowsFormat{fields: fields, report: o.report, to: ipc.NewWriter(buffer, ipc.WithSchema(schema)),
-		next: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
+	return &arrowRowsFormat{fields: fields, report: o.report, to: arrow.NewWriter(buffer, columns)}
 }
 
-func arrowType(t column.Type, raw bool) arrow.DataType {
+func arrowType(t column.Type, raw bool) arrow.Type {
 	switch {
 	case raw:
 	case t == column.Integer:
-		return arrow.PrimitiveTypes.Int64
+		return arrow.Integer
 	case t == column.Number:
-		return arrow.PrimitiveTypes.Float64
+		return arrow.Number
 	case t == column.Boolean:
-		return arrow.FixedWidthTypes.Boolean
+		return arrow.Boolean
 	case t == column.Date:
-		return arrow.FixedWidthTypes.Date32
+		return arrow.Date
 	}
-	return arrow.BinaryTypes.String
+	return arrow.Text
 }
 
 func (*arrowRowsFormat) begin() error { return nil } // the schema is written with the first batch
@@ -73,20 +68,20 @@ func (f *arrowRowsFormat) row(row sources.Row) error {
 		codes[v.Field] = string(v.Code)
 	}
 	for i, v := range row.Values {
-		if !f.put(f.next.Field(i), v) {
+		if !f.put(&f.to.Columns[i], v) {
 			codes[f.fields[i].Key] = string(column.WrongType)
 		}
 	}
 	if f.report {
-		last := f.next.Field(len(f.fields)).(*array.StringBuilder) //nolint:errcheck,forcetypeassert // by newArrowRows
+		last := &f.to.Columns[len(f.fields)]
 		if len(codes) == 0 {
-			last.AppendNull()
+			last.Null()
 		} else {
 			text, err := json.Marshal(codes)
 			if err != nil {
 				return err
 			}
-			last.Append(string(text))
+			last.Text(string(text))
 		}
 	}
 	if f.rows++; f.rows < arrowRows && f.bytes < arrowBytes {
@@ -96,47 +91,45 @@ func (f *arrowRowsFormat) row(row sources.Row) error {
 }
 
 // put appends a value, or null if the column's type cannot hold it: an integer beyond 64 bits, a date before year 0.
-func (f *arrowRowsFormat) put(builder array.Builder, v column.Value) (fits bool) {
+func (f *arrowRowsFormat) put(to *arrow.Column, v column.Value) (fits bool) {
 	if v.IsNull() {
-		builder.AppendNull()
+		to.Null()
 		return true
 	}
 	fits = true
-	switch b := builder.(type) {
-	case *array.Int64Builder:
+	switch to.Type {
+	case arrow.Integer:
 		n, err := strconv.ParseInt(v.Text, 10, 64)
 		if fits = err == nil; fits {
-			b.Append(n)
+			to.Integer(n)
 		}
-	case *array.Float64Builder:
+	case arrow.Number:
 		n, err := strconv.ParseFloat(v.Text, 64)
 		if fits = err == nil; fits {
-			b.Append(n)
+			to.Number(n)
 		}
-	case *array.BooleanBuilder:
+	case arrow.Boolean:
 		if fits = v.Kind == column.Truth; fits {
-			b.Append(v.Text == "true")
+			to.Boolean(v.Text == "true")
 		}
-	case *array.Date32Builder:
+	case arrow.Date:
 		day, err := time.Parse(time.DateOnly, v.Text)
 		if fits = err == nil; fits {
-			b.Append(arrow.Date32FromTime(day))
+			to.Date(int32(day.Unix() / secondsOfDay)) // exact, as it is midnight; years have four digits
 		}
-	case *array.StringBuilder:
+	case arrow.Text:
 		f.bytes += len(v.Text)
-		b.Append(strings.ToValidUTF8(v.Text, "\uFFFD"))
+		to.Text(strings.ToValidUTF8(v.Text, "\uFFFD"))
 	}
 	if !fits {
-		builder.AppendNull()
+		to.Null()
 	}
 	return fits
 }
 
 func (f *arrowRowsFormat) flush() error {
-	batch := f.next.NewRecordBatch()
-	defer batch.Release()
 	f.rows, f.bytes = 0, 0
-	return f.to.Write(batch)
+	return f.to.Flush()
 }
 
 func (f *arrowRowsFormat) end() error {
@@ -145,6 +138,5 @@ func (f *arrowRowsFormat) end() error {
 			return err
 		}
 	}
-	f.next.Release()
 	return f.to.Close() // writes the schema, too, if there were no rows
 }
