@@ -28,7 +28,7 @@ const secondsOfDay = 24 * 60 * 60
 type arrowRowsFormat struct {
 	fields []column.Field
 	report bool
-	to     *arrow.Writer
+	out    *arrow.Writer
 	rows   int
 	bytes  int
 }
@@ -42,7 +42,7 @@ func newArrowRows(buffer *bytes.Buffer, fields []column.Field, o rowOptions) row
 	if o.report {
 		columns = append(columns, arrow.Field{Name: invalidMember, Type: arrow.Text})
 	}
-	return &arrowRowsFormat{fields: fields, report: o.report, to: arrow.NewWriter(buffer, columns)}
+	return &arrowRowsFormat{fields: fields, report: o.report, out: arrow.NewWriter(buffer, columns)}
 }
 
 func arrowType(t column.Type, raw bool) arrow.Type {
@@ -68,12 +68,12 @@ func (f *arrowRowsFormat) row(row sources.Row) error {
 		codes[v.Field] = string(v.Code)
 	}
 	for i, v := range row.Values {
-		if !f.put(&f.to.Columns[i], v) {
+		if !f.put(&f.out.Columns[i], v) {
 			codes[f.fields[i].Key] = string(column.WrongType)
 		}
 	}
 	if f.report {
-		last := &f.to.Columns[len(f.fields)]
+		last := &f.out.Columns[len(f.fields)]
 		if len(codes) == 0 {
 			last.Null()
 		} else {
@@ -91,45 +91,45 @@ func (f *arrowRowsFormat) row(row sources.Row) error {
 }
 
 // put appends a value, or null if the column's type cannot hold it: an integer beyond 64 bits, a date before year 0.
-func (f *arrowRowsFormat) put(to *arrow.Column, v column.Value) (fits bool) {
+func (f *arrowRowsFormat) put(target *arrow.Column, v column.Value) (fits bool) {
 	if v.IsNull() {
-		to.Null()
+		target.Null()
 		return true
 	}
 	fits = true
-	switch to.Type {
+	switch target.Type {
 	case arrow.Integer:
 		n, err := strconv.ParseInt(v.Text, 10, 64)
 		if fits = err == nil; fits {
-			to.Integer(n)
+			target.Integer(n)
 		}
 	case arrow.Number:
 		n, err := strconv.ParseFloat(v.Text, 64)
 		if fits = err == nil; fits {
-			to.Number(n)
+			target.Number(n)
 		}
 	case arrow.Boolean:
 		if fits = v.Kind == column.Truth; fits {
-			to.Boolean(v.Text == "true")
+			target.Boolean(v.Text == "true")
 		}
 	case arrow.Date:
 		day, err := time.Parse(time.DateOnly, v.Text)
 		if fits = err == nil; fits {
-			to.Date(int32(day.Unix() / secondsOfDay)) // exact, as it is midnight; years have four digits
+			target.Date(int32(day.Unix() / secondsOfDay)) // exact, as it is midnight; years have four digits
 		}
 	case arrow.Text:
 		f.bytes += len(v.Text)
-		to.Text(strings.ToValidUTF8(v.Text, "\uFFFD"))
+		target.Text(strings.ToValidUTF8(v.Text, "\uFFFD"))
 	}
 	if !fits {
-		to.Null()
+		target.Null()
 	}
 	return fits
 }
 
 func (f *arrowRowsFormat) flush() error {
 	f.rows, f.bytes = 0, 0
-	return f.to.Flush()
+	return f.out.Flush()
 }
 
 func (f *arrowRowsFormat) end() error {
@@ -138,5 +138,5 @@ func (f *arrowRowsFormat) end() error {
 			return err
 		}
 	}
-	return f.to.Close() // writes the schema, too, if there were no rows
+	return f.out.Close() // writes the schema, too, if there were no rows
 }

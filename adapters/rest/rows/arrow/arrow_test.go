@@ -64,32 +64,32 @@ func valueAt(c apache.Array, row int) any {
 }
 
 // add appends a drawn value, and returns it as valueAt does.
-func add(t *rapid.T, to *arrow.Column) any {
+func add(t *rapid.T, target *arrow.Column) any {
 	if rapid.IntRange(0, 3).Draw(t, "null") == 0 {
-		to.Null()
+		target.Null()
 		return nil
 	}
-	switch to.Type {
+	switch target.Type {
 	case arrow.Integer:
 		v := rapid.Int64().Draw(t, "integer")
-		to.Integer(v)
+		target.Integer(v)
 		return v
 	case arrow.Number:
 		v := rapid.Float64().Draw(t, "number")
-		to.Number(v)
+		target.Number(v)
 		return math.Float64bits(v)
 	case arrow.Boolean:
 		v := rapid.Bool().Draw(t, "boolean")
-		to.Boolean(v)
+		target.Boolean(v)
 		return v
 	case arrow.Date:
 		v := rapid.Int32().Draw(t, "date")
-		to.Date(v)
+		target.Date(v)
 		return v
 	case arrow.Text:
 	}
 	v := rapid.String().Draw(t, "text")
-	to.Text(v)
+	target.Text(v)
 	return v
 }
 
