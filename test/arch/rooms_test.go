@@ -16,6 +16,7 @@ var (
 	drawnFolder = regexp.MustCompile(`adapters/([a-z]+(?:, [a-z]+)*)`)
 	topRow      = regexp.MustCompile("(?m)^\\| `([a-z]+)/[a-z/]*` \\|")
 	topFolder   = regexp.MustCompile("`([a-z]+)/[a-z/]*`")
+	adapterRow  = regexp.MustCompile("(?m)^\\| `([a-z]+)[`/]")
 	testFolder  = regexp.MustCompile("`test/([a-z0-9]+)`")
 )
 
@@ -35,6 +36,9 @@ func TestTheDrawingOfTheArchitectureNamesEachRoom(t *testing.T) {
 	sameRooms(t, "the drawing of docs/architecture.md", "domain/ and application/", areas,
 		slices.Concat(foldersIn(t, "domain"), foldersIn(t, "application")))
 	sameRooms(t, "the drawing of docs/architecture.md", "adapters/", adapters, foldersIn(t, "adapters"))
+	page := readDocument(t, "docs/adapters.md")
+	sameRooms(t, "docs/adapters.md", "adapters/", append(named(adapterRow, page), "egress", "confine"),
+		foldersIn(t, "adapters"))
 }
 
 // TestDocumentsNameEachTopFolder compares what the table of docs/architecture.md and the layout in CONTRIBUTING.md name
