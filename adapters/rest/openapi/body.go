@@ -34,14 +34,9 @@ const (
 //
 // Operations without a body ignore any that is sent.
 func (o *Operation) CheckBody(body []byte) error {
-	if !o.HasBody || o.plain().accepts(body) {
+	if !o.HasBody {
 		return nil
 	}
-	return o.checkWhole(body)
-}
-
-// checkWhole is CheckBody for any body.
-func (o *Operation) checkWhole(body []byte) error {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		if o.BodyRequired {
 			return o.bodyMissing()

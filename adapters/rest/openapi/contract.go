@@ -75,7 +75,6 @@ type Operation struct {
 	Stream bool
 
 	body    check
-	plain   func() *plainObject // accepts most bodies without body
 	query   map[string]parameter
 	headers []parameter
 }

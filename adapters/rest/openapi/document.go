@@ -116,7 +116,7 @@ func (d *document) compile(method, path string, item pathItem, op *operation) (*
 		}
 		// all media types of a body share one schema: a test checks that
 		pointer := place + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
-		o.body, o.plain = d.schemas.check(pointer), d.schemas.plain(pointer)
+		o.body = d.schemas.check(pointer)
 	}
 	return o, nil
 }

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -19,7 +18,6 @@ type schemas struct {
 	text []byte
 
 	mu       sync.Mutex
-	resource any // the document
 	compiler *jsonschema.Compiler
 }
 
@@ -39,7 +37,7 @@ func (s *schemas) compile(pointer string) (*jsonschema.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.compiler == nil {
-		resource, err := s.document()
+		resource, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.text))
 		if err != nil {
 			return nil, err
 		}
@@ -55,38 +53,3 @@ func (s *schemas) compile(pointer string) (*jsonschema.Schema, error) {
 	}
 	return s.compiler.Compile(location + "#" + pointer)
 }
-
-// document requires s.mu. No caller changes what it returns.
-func (s *schemas) document() (resource any, err error) {
-	if s.resource == nil {
-		s.resource, err = jsonschema.UnmarshalJSON(bytes.NewReader(s.text))
-	}
-	return s.resource, err
-}
-
-// plain returns the quick check of the schema that a JSON pointer leads to, and nil if there is none.
-func (s *schemas) plain(pointer string) func() *plainObject {
-	return sync.OnceValue(func() *plainObject {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		document, err := s.document()
-		if err != nil {
-			return nil // the whole check returns the error
-		}
-		lookUp := func(ref string) map[string]any {
-			node, _ := document.(map[string]any)
-			for token := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-				node, _ = node[untoken.Replace(token)].(map[string]any)
-			}
-			return node
-		}
-		object := lookUp("#" + pointer)
-		if ref, ok := object["$ref"].(string); ok && len(object) == 1 {
-			object = lookUp(ref)
-		}
-		return newPlainObject(object, lookUp)
-	})
-}
-
-// untoken decodes a token of a JSON pointer (RFC 6901, section 4).
-var untoken = strings.NewReplacer("~1", "/", "~0", "~")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,37 +25,15 @@ var errTime = errors.New("not a time of RFC 3339")
 func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 
 // MarshalJSON truncates to milliseconds.
-func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+func (t Time) MarshalJSON() ([]byte, error) { return t.appendTo(nil), nil }
 
 // MarshalJSONTo is MarshalJSON for version 2 of encoding/json, without allocations.
 func (t Time) MarshalJSONTo(encoder *jsontext.Encoder) error {
-	return encoder.WriteValue(t.AppendJSON(encoder.AvailableBuffer()))
+	return encoder.WriteValue(t.appendTo(encoder.AvailableBuffer()))
 }
 
-// AppendJSON appends what MarshalJSON returns. It does not use the layout, which takes twice as long.
-func (t Time) AppendJSON(b []byte) []byte {
-	now := time.Time(t).UTC()
-	year, month, day := now.Date()
-	b = append(slices.Grow(b, len(timeLayout)+2), '"')
-	if year < 0 || year > 9999 {
-		return append(now.AppendFormat(b, timeLayout), '"')
-	}
-	hour, minute, second := now.Clock()
-	b = append(appendDigits(b, year, 1000), '-')
-	b = append(appendDigits(b, int(month), 10), '-')
-	b = append(appendDigits(b, day, 10), 'T')
-	b = append(appendDigits(b, hour, 10), ':')
-	b = append(appendDigits(b, minute, 10), ':')
-	b = append(appendDigits(b, second, 10), '.')
-	return append(appendDigits(b, now.Nanosecond()/int(time.Millisecond), 100), 'Z', '"')
-}
-
-// appendDigits appends n, with leading zeros up to the digit of a unit.
-func appendDigits(b []byte, n, unit int) []byte {
-	for ; unit > 0; unit /= 10 {
-		b = append(b, '0'+byte(n/unit%10)) //nolint:gosec // one digit
-	}
-	return b
+func (t Time) appendTo(b []byte) []byte {
+	return append(time.Time(t).UTC().AppendFormat(append(b, '"'), timeLayout), '"')
 }
 
 // UnmarshalJSON accepts any offset and any precision. Its error does not quote the input.

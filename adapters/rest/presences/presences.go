@@ -36,7 +36,8 @@ func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	body := &presenceBody{v, int64(h.Every() / time.Second)}
+	body := toPresence(&v)
+	body.HeartbeatAfterSeconds = int(h.Every() / time.Second)
 	if hasBegun {
 		return server.Created("/api/presence/"+string(v.ID), body), nil
 	}
@@ -74,7 +75,7 @@ func getPresence(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(&presenceBody{View: v}), nil
+	return server.OK(toPresence(&v)), nil
 }
 
 func deletePresence(r *server.Call) (server.Reply, error) {

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strings"
 	"sync"
-	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
 // Encode adds the JSON of v and a line break. Version 2 of encoding/json allocates no memory for most values; version 1
@@ -75,24 +71,4 @@ func canHoldNumbers(t reflect.Type, visited map[reflect.Type]bool) bool {
 		}
 	}
 	return false
-}
-
-// AppendTime appends a member that is null for the zero time.
-func AppendTime(b []byte, name string, t time.Time) []byte {
-	if b = append(b, name...); t.IsZero() {
-		return append(b, "null"...)
-	}
-	return openapi.Time(t).AppendJSON(b)
-}
-
-// AppendText appends a member, with the same escapes as encode. A text that is not UTF-8, which no text of Atrium is,
-// gets replacement characters.
-func AppendText(b []byte, name, s string) []byte {
-	b = append(b, name...)
-	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") { // version 1 escapes them
-		text, _ := jsonv2.Marshal(s, asVersion1)
-		return append(b, text...)
-	}
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
 }

@@ -28,14 +28,6 @@ type Reply struct {
 // JSON is a body that is already JSON.
 type JSON []byte
 
-// appender is a body that encodes itself, without reflection.
-type appender interface {
-	AppendJSON([]byte) []byte
-}
-
-// appendedBytes is the initial capacity for a body that encodes itself; most are shorter.
-const appendedBytes = 768
-
 // Deferred is a body with values that are only known after the commit, such as whether a mail was sent. The record of
 // an Idempotency-Key is written in the transaction, so it has the body as it was before the commit.
 type Deferred func() any
@@ -84,8 +76,6 @@ func (r Reply) encode() (ports.Answer, error) {
 	switch body := body.(type) {
 	case JSON:
 		a.Body = body
-	case appender:
-		a.Body = append(body.AppendJSON(make([]byte, 0, appendedBytes)), '\n')
 	default:
 		var buf bytes.Buffer
 		if err := Encode(&buf, body); err != nil {
