@@ -34,7 +34,7 @@ func (s *httpServer) serveUntil(ctx context.Context) error {
 		result <- s.stop(context.WithoutCancel(ctx))
 	}()
 	s.log.Info("serving", "addr", s.listener.Addr().String(), "version", version)
-	if err := s.Serve(server.Listener(s.listener)); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	if err := <-result; err != nil {
