@@ -52,8 +52,9 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 		by := identity.Actor{Org: "org_1", User: "usr_1", Workspace: "wsp_1", Role: identity.Member}
 		for range streams {
 			go func() {
+				hr := httptest.NewRequest(http.MethodGet, StreamPath, nil)
 				r := &server.Call{
-					Request: httptest.NewRequest(http.MethodGet, StreamPath, nil), API: a, Services: services, By: by,
+					Request: server.WithObservation(hr, &server.Observation{}), API: a, Services: services, By: by,
 				}
 				w := httptest.NewRecorder()
 				s := &followedEvents{query: event.FeedQuery{Limit: part}, Stream: server.NewStream(r, w, nil)}

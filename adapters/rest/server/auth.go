@@ -94,9 +94,7 @@ func (a *API) authenticate(
 	}
 	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
 	if by.Workspace != "" {
-		x := exchangeOf(r)
-		x.fields[1] = string(by.Workspace)
-		w.Header()["Workspace-Id"] = x.fields[1:2:2]
+		w.Header().Set("Workspace-Id", string(by.Workspace))
 		obs.Workspace = by.Workspace
 	}
 	return by, proof, nil

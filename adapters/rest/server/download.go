@@ -33,7 +33,7 @@ func Downloading(
 
 // Open implements StreamBody.
 func (s *download) Open() (err error) {
-	s.ReplyHeader["Cache-Control"] = privateNoCache
+	s.ReplyHeader.Set("Cache-Control", "private, no-cache")
 	s.write, err = s.prepare(s.Stream)
 	return err
 }

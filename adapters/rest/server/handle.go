@@ -99,16 +99,11 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 
 func (a *API) handleAs(op *openapi.Operation, h handling) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		x, callCtx := exchangeOf(hr), hr.Context()
-		if h.relays { // the deadline of the exchange would end the response, too
-			ctx, cancel := context.WithTimeout(callCtx, a.Config.RequestTimeout)
-			defer cancel()
-			hr = hr.WithContext(ctx)
-		} else {
-			x.limit(a.Config.RequestTimeout)
-			defer x.end()
-		}
-		x.observed.Route = op.Path
+		callCtx := hr.Context()
+		ctx, cancel := context.WithTimeout(callCtx, a.Config.RequestTimeout)
+		defer cancel()
+		hr = hr.WithContext(ctx)
+		Observed(hr).Route = op.Path
 
 		r := a.newCall(w, hr, op, h.produces)
 		r.unpack = h.unpack

@@ -108,8 +108,7 @@ func (r *Call) readAgain(stored ports.Answer) (ports.Answer, error) {
 		return ports.Answer{}, errNoLongerReadable
 	}
 	repeat := *r
-	inner := &exchange{parent: r.Context(), observed: *Observed(r.Request)}
-	repeat.Request, repeat.Operation = mux.SetURLVars(hr.WithContext(inner), match.Vars), get.op
+	repeat.Request, repeat.Operation = mux.SetURLVars(WithObservation(hr, new(*Observed(r.Request))), match.Vars), get.op
 	repeat.Payload, repeat.Query, repeat.Match = nil, nil, nil
 	current, _, err := get.read(&repeat)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 		for i := range n {
 			errs.Add(fmt.Sprintf("/variables/%d", i), "invalid_format", "Must begin with a letter.")
 		}
-		answer, kept := a.outcome(httptest.NewRequest(http.MethodPost, "/api/prompt-templates", nil),
+		answer, kept := a.outcome(observed(httptest.NewRequest(http.MethodPost, "/api/prompt-templates", nil)),
 			fault.ErrInvalid.WithFields(errs...))
 		if kept != want {
 			t.Errorf("kept = %v for %d fields in %d bytes", kept, n, len(answer.Body))
@@ -39,7 +39,7 @@ func TestAResponseThatAsksToWaitIsNotStoredUnderItsIdempotencyKey(t *testing.T) 
 	for _, kind := range []fault.Kind{fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired} {
 		for wait, want := range map[time.Duration]bool{0: true, time.Second: false} {
 			refusal := &fault.Error{Kind: kind, Code: "payment_pending", Detail: "Wait.", RetryAfter: wait}
-			_, kept := a.outcome(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil), refusal)
+			_, kept := a.outcome(observed(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil)), refusal)
 			if kept != want {
 				t.Errorf("kept = %v for a refusal of kind %d that asks to wait for %s", kept, kind, wait)
 			}

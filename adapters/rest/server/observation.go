@@ -1,8 +1,12 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -16,6 +20,7 @@ type Observation struct {
 	User    identity.UserID // empty until the credential is verified, as Key
 	Key     identity.KeyID
 	session identity.SessionID
+	begun   time.Time
 	status  int
 	bytes   int
 
@@ -25,6 +30,29 @@ type Observation struct {
 	trace     string // the id of the client's trace, or of the server's own; empty for none
 	streaming bool   // a stream, whose duration says nothing about the server
 	tracked   bool   // a Stream, which ends with the access of its reader
+}
+
+type observationKey struct{}
+
+// WithObservation returns the request with what is known of it.
+func WithObservation(r *http.Request, o *Observation) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), observationKey{}, o))
+}
+
+// Observed returns what is known of a request, which has to come through ServeHTTP of an API.
+func Observed(r *http.Request) *Observation {
+	return r.Context().Value(observationKey{}).(*Observation) //nolint:errcheck,forcetypeassert // see above
+}
+
+// PathVar returns the part of the path that a variable of the route stands for.
+func PathVar(r *http.Request, name string) string { return mux.Vars(r)[name] }
+
+// WithRoute sets the route for the log and the metrics.
+func WithRoute(route string, h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		Observed(r).Route = route
+		h(w, r)
+	})
 }
 
 // recorder records the response.

@@ -18,18 +18,14 @@ import (
 // observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
 // logs and measures every response.
 func (a *API) observe(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
-	x := &exchange{parent: r.Context(), begun: start}
-	o := &x.observed
-	*o = Observation{
-		ID: requestID(r.Header.Get("Request-Id")), Address: a.address(r), Route: "unmatched", trace: traceID(r),
+	o := &Observation{
+		ID: requestID(r.Header.Get("Request-Id")), Address: a.address(r), Route: "unmatched", begun: time.Now(),
+		trace: traceID(r),
 	}
-	x.recorder = recorder{ResponseWriter: w, obs: o}
-	rec := &x.recorder
-	r = r.WithContext(x)
-	x.fields[0] = o.ID
-	w.Header()["Request-Id"] = x.fields[:1:1]
-	w.Header()["X-Content-Type-Options"] = noSniff
+	rec := &recorder{ResponseWriter: w, obs: o}
+	r = WithObservation(r, o)
+	w.Header().Set("Request-Id", o.ID)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if a.draining.Load() { // a proxy must not reuse a connection that the server is about to close
 		w.Header().Set("Connection", "close")
 	}
@@ -44,7 +40,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 				a.Problem(rec, r, errInternal)
 			}
 		}
-		a.logRequest(r, x)
+		a.logRequest(r, o)
 		if isAborted {
 			panic(p)
 		}
@@ -94,11 +90,10 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	a.router.ServeHTTP(w, r)
 }
 
-func (a *API) logRequest(r *http.Request, x *exchange) {
-	o := &x.observed
-	took := time.Since(x.begun)
+func (a *API) logRequest(r *http.Request, o *Observation) {
+	took := time.Since(o.begun)
 	if !o.streaming {
-		durations := a.Measures.requests.WithLabelValues(methodLabel(r.Method), o.Route, statusLabel(o.status))
+		durations := a.Measures.requests.WithLabelValues(methodLabel(r.Method), o.Route, strconv.Itoa(o.status))
 		durations.Observe(took.Seconds())
 	}
 	if o.Code != "" {
@@ -107,10 +102,7 @@ func (a *API) logRequest(r *http.Request, x *exchange) {
 	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
 		span.SetName(r.Method + " " + o.Route)
 	}
-	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
-		return
-	}
-	attrs := append(x.line[:0],
+	attrs := []slog.Attr{
 		slog.String("request_id", o.ID),
 		slog.String("method", r.Method),
 		slog.String("route", o.Route),
@@ -118,7 +110,7 @@ func (a *API) logRequest(r *http.Request, x *exchange) {
 		slog.Int("bytes", o.bytes),
 		slog.Float64("ms", float64(took.Microseconds())/1000),
 		slog.String("address", o.Address),
-	)
+	}
 	if o.Org != nil {
 		attrs = append(attrs, slog.String("org", o.Org.Slug))
 	}
@@ -137,11 +129,7 @@ func (a *API) logRequest(r *http.Request, x *exchange) {
 	if o.trace != "" {
 		attrs = append(attrs, slog.String("trace_id", o.trace))
 	}
-	// Not by LogAttrs, which would also find out from which line of the code it is called.
-	line := slog.NewRecord(x.begun.Add(took), slog.LevelInfo, "request", 0)
-	// A group without a key is printed as its members are. A record needs an allocation for more than five of them.
-	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
-	_ = a.Log.Handler().Handle(r.Context(), line) // a log that cannot be written cannot say so either
+	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
 // traceID returns the id of the trace that a request belongs to: of the server's span, or, if the server sends no
@@ -155,14 +143,6 @@ func traceID(r *http.Request) string {
 		return span.TraceID().String()
 	}
 	return ""
-}
-
-// statusLabel is a status as a label. That of most responses is a constant, which costs no allocation.
-func statusLabel(status int) string {
-	if status == http.StatusOK {
-		return "200"
-	}
-	return strconv.Itoa(status)
 }
 
 // methodLabel limits the values that clients can give to a label.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -16,7 +16,7 @@ import (
 // request does not change.
 func TestOutcome(t *testing.T) {
 	h := &API{Contract: conformance.Contract(t)}
-	r, _ := http.NewRequest("POST", "/api/prompt-templates", nil)
+	r := observed(httptest.NewRequest("POST", "/api/prompt-templates", nil))
 	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
 		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid ||
 			kind == fault.PaymentRequired

@@ -95,7 +95,7 @@ func TestReadiness(t *testing.T) {
 		a.readiness = readiness{check: func(context.Context) error { return down }, log: a.Log}
 		for range 5 {
 			w := httptest.NewRecorder()
-			a.ready(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil))
+			a.ready(w, observed(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil)))
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
 				!strings.Contains(w.Body.String(), `"unavailable"`) {
 				t.Errorf("answered %d %s", w.Code, w.Body)

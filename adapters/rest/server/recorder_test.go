@@ -19,3 +19,6 @@ func TestOnlyTrackedStreamsCanBeSentInParts(t *testing.T) {
 		t.Errorf("a stream is not flushed: %v", err)
 	}
 }
+
+// observed returns a request of which nothing is known.
+func observed(r *http.Request) *http.Request { return WithObservation(r, &Observation{}) }

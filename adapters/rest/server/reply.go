@@ -89,12 +89,8 @@ func (r Reply) encode() (ports.Answer, error) {
 	return a, nil
 }
 
-// header returns the header fields that do not depend on the encoded body. The caller adds one only if the resource has
-// a revision.
+// header returns the header fields that do not depend on the encoded body.
 func (r *Reply) header() map[string]string {
-	if r.Body != nil && r.revision == 0 && r.Location == "" && r.Vary == "" && r.Reveals == "" {
-		return jsonOnly
-	}
 	h := map[string]string{}
 	if r.Body != nil {
 		h["Content-Type"] = JSONType
@@ -117,28 +113,12 @@ func ETag(revision int64, body []byte) string {
 	return `"` + strconv.FormatInt(revision, 10) + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
 }
 
-// Values of header fields that most responses have. They are shared, so nothing may change them.
-var (
-	privateNoCache = []string{"private, no-cache"}
-	noSniff        = []string{"nosniff"}
-	jsonTypes      = []string{JSONType}
-	jsonOnly       = map[string]string{"Content-Type": JSONType}
-)
-
-// maxCounted is the size in bytes up to which net/http sets the Content-Length of a body itself. We leave it to
-// net/http, because its way adds no entry to the header map: up to eight entries a map needs much less memory.
-const maxCounted = 2048
-
 // Write sends an answer, or 304 if the client has it already.
 func Write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 	h := w.Header()
-	h["Cache-Control"] = privateNoCache
+	h.Set("Cache-Control", "private, no-cache")
 	for name, value := range a.Header {
-		if value == JSONType && name == "Content-Type" {
-			h[name] = jsonTypes
-		} else {
-			h.Set(name, value)
-		}
+		h.Set(name, value)
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if tag := a.Header["Etag"]; tag != "" && reads && NoneMatch(r.Header.Values("If-None-Match"), tag) {
@@ -146,7 +126,7 @@ func Write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if a.Body != nil && (len(a.Body) > maxCounted || r.Method == http.MethodHead) {
+	if a.Body != nil {
 		h.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
 	w.WriteHeader(a.Status)

@@ -87,7 +87,7 @@ func (q CachedQuery) performFor(
 	if err == nil && !r.Uncacheable && (!r.MustRead() || r.API.cache.has(key)) {
 		// A share that ended between the time of the request and its read counts as a change for a few seconds only.
 		trackedOnly := r.TrackedOnly && now.Sub(r.By.At).Abs() < cacheFresh
-		start := exchangeOf(r.Request).begun // the version may have been read together with the caller
+		start := Observed(r.Request).begun // the version may have been read together with the caller
 		r.API.cache.putFor(reader, key, cachedResponse{answer, r.Delivered, r.Variant, version, trackedOnly, start})
 	}
 	return answer, false, err
