@@ -33,43 +33,43 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			contract := conformance.Contract(t)
-			r := newRoutes(contract)
-			areas := r.areas()
-			i := slices.IndexFunc(areas, func(a server.Area) bool { return a.Name == name })
-			if i < 0 {
-				t.Fatal("there is no such area")
-			}
-			left := areas[i]
-			if err := r.api.Register(slices.Delete(areas, i, i+1)...); err != nil {
-				t.Fatal(err)
-			}
-			if err := r.api.CheckComplete(); (err == nil) != (tt.operations == 0) {
-				t.Errorf("the contract misses nothing: %v", err)
-			}
-			if err := r.api.CheckComplete(left); err != nil {
-				t.Errorf("without the operations of the area: %v", err)
-			}
 			directory := identity.NewDirectory(
 				[]identity.Org{{ID: "org_1", Slug: "default", SCIM: &identity.SCIM{}}}, "",
 			)
-			handler := New(server.Config{RequestTimeout: time.Minute}, Deps{Deps: server.Deps{
+			d := Deps{Deps: server.Deps{
 				Orgs:     func() *identity.Directory { return directory },
 				Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
-			}}, r)
+			}}
+			api := server.New(contract, server.Config{RequestTimeout: time.Minute}, d.Deps)
+			composed := areas(api, d)
+			i := slices.IndexFunc(composed, func(a server.Area) bool { return a.Name == name })
+			if i < 0 {
+				t.Fatal("there is no such area")
+			}
+			excluded := composed[i]
+			if err := api.Register(slices.Delete(composed, i, i+1)...); err != nil {
+				t.Fatal(err)
+			}
+			if err := api.CheckComplete(); (err == nil) != (tt.operations == 0) {
+				t.Errorf("the contract misses nothing: %v", err)
+			}
+			if err := api.CheckComplete(excluded); err != nil {
+				t.Errorf("without the operations of the area: %v", err)
+			}
 			refused := func(method, path string) {
 				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+				api.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
 				if w.Code != http.StatusNotFound {
 					t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 				}
 			}
 			operations := 0
 			for _, declared := range contract.Operations() {
-				if r.api.Serves(declared.Method, declared.Path) {
+				if api.Serves(declared.Method, declared.Path) {
 					continue
 				}
 				operations++
-				if !servesAnyMethod(r.api, contract, declared.Path) {
+				if !servesAnyMethod(api, contract, declared.Path) {
 					refused(declared.Method, variable.ReplaceAllString(declared.Path, "x"))
 				}
 			}

@@ -35,53 +35,30 @@ type Deps struct {
 	SCIM    scim.ServeDirectory
 }
 
-// Routes are the routes of one API. They need none of its dependencies, and take most of the time that it takes to
-// build an API: so a server builds them while its database is opened.
-type Routes struct {
-	api      *server.API
-	accounts *accounts.Handlers
-	console  *console.Handlers
-	scim     *scim.Handlers
-}
-
-// NewRoutes returns the routes of an API. It fails if they and openapi.yaml differ.
-func NewRoutes(contract *openapi.Contract) (*Routes, error) {
-	r := newRoutes(contract)
-	return r, cmp.Or(r.api.Register(r.areas()...), r.api.CheckComplete())
-}
-
-func newRoutes(contract *openapi.Contract) *Routes {
-	api := server.New(contract)
-	return &Routes{api: api, accounts: accounts.New(api), console: console.New(api), scim: scim.New(api)}
+// New returns the API that serves a contract. It fails if its routes and openapi.yaml differ.
+func New(contract *openapi.Contract, c server.Config, d Deps) (*server.API, error) {
+	api := server.New(contract, c, d.Deps)
+	return api, cmp.Or(api.Register(areas(api, d)...), api.CheckComplete())
 }
 
 // areas are all areas. The router tries them in this order, so the most frequent requests come first.
-func (r *Routes) areas() []server.Area {
+func areas(api *server.API, d Deps) []server.Area {
 	return []server.Area{
 		prompts.Area(),
 		chats.Area(),
 		connections.Area(),
 		sources.Area(),
 		rows.Area(),
-		payments.Area(r.api),
+		payments.Area(api),
 		presences.Area(),
-		r.accounts.Area(),
+		accounts.Area(api, d.OpenID, d.SignIns),
 		events.Area(),
 		webhooks.Area(),
-		embeds.Area(r.api),
-		r.scim.Area(),
-		r.console.Area(),
-		docs.Area(r.api),
+		embeds.Area(api),
+		scim.Area(api, d.SCIM),
+		console.Area(api, d.Console),
+		docs.Area(api),
 	}
-}
-
-// New returns the API of routes as a handler. Routes are for one API: their handlers use it.
-func New(c server.Config, d Deps, r *Routes) *server.API {
-	r.api.Start(c, d.Deps)
-	r.accounts.Configure(d.OpenID, d.SignIns, c.RateLimit.SignInsPerMinute)
-	r.scim.Serve = d.SCIM
-	r.console.Application = d.Console
-	return r.api
 }
 
 // Traceable reports whether a request may be traced. Spans contain the path, and the path of a page for frames contains

@@ -142,11 +142,11 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 
 // newAPI returns an API with every route.
 func newAPI(t testing.TB, c server.Config, d server.Deps) *server.API {
-	routes, err := NewRoutes(conformance.Contract(t))
+	api, err := New(conformance.Contract(t), c, Deps{Deps: d})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(c, Deps{Deps: d}, routes)
+	return api
 }
 
 // call answers one request of the caller's, and holds the answer to openapi.yaml.

@@ -57,23 +57,17 @@ func (s *serveCommand) Run(p *process) error {
 		}
 		return c, err
 	}
-	routes := sync.OnceValues(func() (*rest.Routes, error) {
-		contract, err := openapi.Load()
-		if err != nil {
-			return nil, err
-		}
-		return rest.NewRoutes(contract)
-	})
-	go func() { _, _ = routes() }() // while the database is opened
+	contract := sync.OnceValues(openapi.Load)
+	go func() { _, _ = contract() }() // while the database is opened
 	return p.runNode(load, true, func(ctx context.Context, n *node.Node) error {
 		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })
 		var api *server.API
 		var apiErr error
 		var building sync.WaitGroup
 		building.Go(func() {
-			var built *rest.Routes
-			if built, apiErr = routes(); apiErr == nil {
-				api, apiErr = buildAPI(n.Core, built, n.Registry, n.Log)
+			var loaded *openapi.Contract
+			if loaded, apiErr = contract(); apiErr == nil {
+				api, apiErr = buildAPI(n.Core, loaded, n.Registry, n.Log)
 			}
 		})
 		owner, err := p.firstRun(ctx, n.Core, s.Demo) // it waits for the database

@@ -9,7 +9,7 @@ import (
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
@@ -22,7 +22,7 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 
 // buildAPI puts the HTTP API on a core.
 func buildAPI(
-	c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger,
+	c *node.Core, contract *openapi.Contract, metrics prometheus.Registerer, log *slog.Logger,
 ) (*server.API, error) {
 	panic(wire.Build(serving))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
@@ -81,7 +82,7 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, log *slog.Logger) (*server.API, error) {
+func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Registerer, log *slog.Logger) (*server.API, error) {
 	config := c.Config
 	config2 := serverConfig(config)
 	db := c.DB
@@ -97,6 +98,9 @@ func buildAPI(c *node.Core, routes *rest.Routes, metrics prometheus.Registerer, 
 		return nil, err
 	}
 	deps := newDeps(c, idempotency, verifier, client, handler, scimHandler, metrics, log)
-	api := rest.New(config2, deps, routes)
+	api, err := rest.New(contract, config2, deps)
+	if err != nil {
+		return nil, err
+	}
 	return api, nil
 }

@@ -121,11 +121,7 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		SourceOffers: func(identity.OrgID) sources.Offer { return sources.Offer{Types: types} },
 	})
 	directory := identity.NewDirectory([]identity.Org{{ID: orgs["default"], Slug: "default"}}, "")
-	routes, err := rest.NewRoutes(conformance.Contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler := rest.New(server.Config{
+	handler, err := rest.New(conformance.Contract(t), server.Config{
 		RequestTimeout: proof.Patience,
 		RateLimit:      server.RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 		Concurrency:    server.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
@@ -134,7 +130,10 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		Services: bind(stores), Bind: bind, Changes: db, Sealer: ring.Sealer(seal.Cursors),
 		Digester: fixture.Digester{},
 		Metrics:  prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
-	}}, routes)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return api{handler, stores, fixture.NewTeam(t, stores, orgs["default"])}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-func (a *Handlers) accountOperations() []server.Operation {
+func (a *handlers) accountOperations() []server.Operation {
 	return []server.Operation{
 		server.Get("/api/me", server.CachedQuery(a.getMe)),
 		server.Patch("/api/me", server.Command(a.updateMe)),
@@ -25,14 +25,14 @@ func (a *Handlers) accountOperations() []server.Operation {
 }
 
 // getMe returns the caller that the credential has just proved.
-func (a *Handlers) getMe(r *server.Call) (server.Reply, error) {
+func (a *handlers) getMe(r *server.Call) (server.Reply, error) {
 	r.Uncacheable = !r.HasOneWorkspace() // others can change too
 	r.TrackedOnly = true
 	p := r.Person()
 	return a.profileReply(r, &p.User, p.Memberships)
 }
 
-func (a *Handlers) updateMe(r *server.Call) (server.Reply, error) {
+func (a *handlers) updateMe(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.MePatch](r)
 	if err != nil {
 		return server.Reply{}, err
@@ -49,7 +49,7 @@ func (a *Handlers) updateMe(r *server.Call) (server.Reply, error) {
 }
 
 // profileReply responds with the caller, and with how many webhooks fail if the caller manages them.
-func (a *Handlers) profileReply(
+func (a *handlers) profileReply(
 	r *server.Call, u *account.User, memberships []account.Membership,
 ) (server.Reply, error) {
 	me := toMe(r, u, memberships)

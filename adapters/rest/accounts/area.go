@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// Area returns the area of accounts.
-func (a *Handlers) Area() server.Area {
+// Area returns the area of accounts. flows seals sign-ins at providers, in cookies.
+func Area(api *server.API, openID ports.OpenIDClient, flows ports.Sealer) server.Area {
+	a := newHandlers(api, openID, flows)
 	return server.Area{
 		Name: "accounts",
 		Operations: slices.Concat(

@@ -8,7 +8,7 @@ import (
 
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
 // the number at once, and those of endpoints within a second.
-func (a *Handlers) failingWebhooks(r *server.Call) (int, error) {
+func (a *handlers) failingWebhooks(r *server.Call) (int, error) {
 	generation, isSettled := r.API.Changes.Generation(r.By.Workspace)
 	read := time.Now()
 	if n, isKnown := a.failing.get(r.By.Workspace, generation, read); isKnown && isSettled && !r.MustRead() {

@@ -7,7 +7,7 @@ import (
 )
 
 // previewInvitation shows an invitation to the bearer of its token.
-func (a *Handlers) previewInvitation(r *server.Call) (server.Reply, error) {
+func (a *handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 	if err := a.limitSignIn(r, r.API.Now()); err != nil {
 		return server.Reply{}, err
 	}
@@ -31,7 +31,7 @@ func (a *Handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 }
 
 // joinByInvitation creates the account of an invited person, and opens a session.
-func (a *Handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
+func (a *handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 	now, org := r.API.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return server.Reply{}, err

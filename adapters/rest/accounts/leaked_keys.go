@@ -43,7 +43,7 @@ func verifyReport(l server.LeakedKeys, h http.Header, body []byte) error {
 }
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
-func (a *Handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
+func (a *handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
 	now := server.Now()
 	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, now) {
 		return server.Reply{}, r.API.Refuse("sign_in_rate", server.ErrRateLimited)

@@ -23,7 +23,7 @@ const (
 // RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
 func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
-func (a *Handlers) providerOperations() []server.Operation {
+func (a *handlers) providerOperations() []server.Operation {
 	return []server.Operation{
 		server.Get(callbackPath, server.Redirecting{Run: a.finishSignIn, Refused: showRefusal}),
 		server.Get(providerPath+"{provider}", server.Redirecting{Run: a.beginSignIn, Refused: showRefusal}),
@@ -37,7 +37,7 @@ func showRefusal(r *server.Call, code string) string {
 }
 
 // beginSignIn sends a browser to a provider.
-func (a *Handlers) beginSignIn(r *server.Call) (string, error) {
+func (a *handlers) beginSignIn(r *server.Call) (string, error) {
 	now, org := server.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
@@ -57,13 +57,13 @@ func (a *Handlers) beginSignIn(r *server.Call) (string, error) {
 }
 
 // atProvider returns the use cases of signing in at a provider, for a request.
-func (a *Handlers) atProvider(r *server.Call) accounts.AtProvider {
+func (a *handlers) atProvider(r *server.Call) accounts.AtProvider {
 	return accounts.AtProvider{Client: a.openID, Sessions: r.Sessions, SignIn: r.API.SignIn}
 }
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
 // Providers may send additional parameters.
-func (a *Handlers) finishSignIn(r *server.Call) (string, error) {
+func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 	now, org := server.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, er
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f accounts.ProviderFlow, lasts time.Duration) error {
+func (a *handlers) setFlow(r *server.Call, org *identity.Org, f accounts.ProviderFlow, lasts time.Duration) error {
 	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f accounts.Provide
 		if err != nil {
 			return err
 		}
-		ciphertext, err := a.sealer.Seal(plain, []byte(org.ID))
+		ciphertext, err := a.flows.Seal(plain, []byte(org.ID))
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (a *Handlers) setFlow(r *server.Call, org *identity.Org, f accounts.Provide
 }
 
 // flowOf returns the sign-in in the browser; zero if there is none that has not ended.
-func (a *Handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f accounts.ProviderFlow) {
+func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f accounts.ProviderFlow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
 		return accounts.ProviderFlow{}
@@ -150,7 +150,7 @@ func (a *Handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f a
 	if err != nil {
 		return accounts.ProviderFlow{}
 	}
-	plain, err := a.sealer.Open(ciphertext, []byte(org.ID))
+	plain, err := a.flows.Open(ciphertext, []byte(org.ID))
 	if err != nil || json.Unmarshal(plain, &f) != nil || !now.Before(f.Until) {
 		return accounts.ProviderFlow{}
 	}
@@ -158,7 +158,7 @@ func (a *Handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f a
 }
 
 // openByCode exchanges the code of a sign-in at a provider for a session.
-func (a *Handlers) openByCode(r *server.Call, org *identity.Org, code string, now time.Time) (server.Reply, error) {
+func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, now time.Time) (server.Reply, error) {
 	f, by := a.flowOf(r, org, now), signingIn(r, now)
 	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *Handlers) openByCode(r *server.Call, org *identity.Org, code string, no
 
 // receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
 // caller's address: a provider may sign out many people.
-func (a *Handlers) receiveLogout(r *server.Call) (server.Reply, error) {
+func (a *handlers) receiveLogout(r *server.Call) (server.Reply, error) {
 	now, obs := server.Now(), server.Observed(r.Request)
 	if r.API.Unauthenticated.Exhausted(r.ReplyHeader, obs.Address, now) {
 		return server.Reply{}, r.API.Refuse("address_rate", server.ErrRateLimited)

@@ -17,7 +17,7 @@ const (
 	passkeySignIn = "/api/auth/passkeys" //nolint:gosec // a path, no password
 )
 
-func (a *Handlers) passkeyOperations() []server.Operation {
+func (a *handlers) passkeyOperations() []server.Operation {
 	const confirm, mine = "/api/auth/step-up", "/api/me/passkeys"
 	return []server.Operation{
 		server.Post(confirm+"/challenge", server.Query(a.optionsToStepUp)),
@@ -33,7 +33,7 @@ func (a *Handlers) passkeyOperations() []server.Operation {
 
 // relyingParty returns what passkeys are bound to in a request: the host that the browser reached.
 // account.ErrPasskeysUnavailable for an IP address, which browsers refuse. errHTTPSRequired as for cookies.
-func (a *Handlers) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
+func (a *handlers) relyingParty(r *http.Request, org *identity.Org) (account.RelyingParty, error) {
 	_, secure, err := a.SessionCookie(r, org)
 	if err != nil {
 		return account.RelyingParty{}, err
@@ -59,14 +59,14 @@ func (a *Handlers) relyingParty(r *http.Request, org *identity.Org) (account.Rel
 }
 
 // ownRelyingParty returns the relying party for a caller who may use passkeys.
-func (a *Handlers) ownRelyingParty(r *server.Call) (account.RelyingParty, error) {
+func (a *handlers) ownRelyingParty(r *server.Call) (account.RelyingParty, error) {
 	if err := account.MayUsePasskeys(r.By); err != nil {
 		return account.RelyingParty{}, err
 	}
 	return a.relyingParty(r.Request, server.Observed(r.Request).Org)
 }
 
-func (a *Handlers) optionsToSignIn(r *server.Call) (server.Reply, error) {
+func (a *handlers) optionsToSignIn(r *server.Call) (server.Reply, error) {
 	org := server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *Handlers) optionsToSignIn(r *server.Call) (server.Reply, error) {
 }
 
 // signInWithPasskey opens a session. Refusals that apply to every response come first, so that no challenge is used up.
-func (a *Handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
+func (a *handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
 	now, org := server.Now(), server.Observed(r.Request).Org
 	rp, err := a.relyingParty(r.Request, org)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *Handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
 	return sessionReply(r, session, by, "")
 }
 
-func (a *Handlers) optionsToStepUp(r *server.Call) (server.Reply, error) {
+func (a *handlers) optionsToStepUp(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err
@@ -113,7 +113,7 @@ func (a *Handlers) optionsToStepUp(r *server.Call) (server.Reply, error) {
 	return server.OK(toRequestOptions(rp, options)), nil
 }
 
-func (a *Handlers) stepUp(r *server.Call) (server.Reply, error) {
+func (a *handlers) stepUp(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err
@@ -129,7 +129,7 @@ func (a *Handlers) stepUp(r *server.Call) (server.Reply, error) {
 	return server.OK(openapi.SteppedUp{ValidUntil: openapi.Time(s.ConfirmedAt.Add(identity.StepUpWithin))}), nil
 }
 
-func (a *Handlers) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
+func (a *handlers) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err
@@ -141,7 +141,7 @@ func (a *Handlers) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
 	return server.OK(toCreationOptions(rp, &r.Person().User, options)), nil
 }
 
-func (a *Handlers) addPasskey(r *server.Call) (server.Reply, error) {
+func (a *handlers) addPasskey(r *server.Call) (server.Reply, error) {
 	rp, err := a.ownRelyingParty(r)
 	if err != nil {
 		return server.Reply{}, err

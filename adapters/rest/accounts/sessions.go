@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-func (a *Handlers) sessionOperations() []server.Operation {
+func (a *handlers) sessionOperations() []server.Operation {
 	return []server.Operation{
 		server.Delete("/api/auth/session", server.Command(a.endOwnSession)),
 		server.Get("/api/me/sessions", server.Query(listSessions)),
@@ -24,7 +24,7 @@ func (a *Handlers) sessionOperations() []server.Operation {
 	}
 }
 
-func (a *Handlers) signInOperations() []server.Operation {
+func (a *handlers) signInOperations() []server.Operation {
 	return []server.Operation{
 		server.Post("/api/auth/sessions", server.Anonymous{Run: a.openSession}),
 		server.Post("/api/invitations/preview", server.Anonymous{Run: a.previewInvitation}),
@@ -36,12 +36,12 @@ func (a *Handlers) signInOperations() []server.Operation {
 	}
 }
 
-func (a *Handlers) methodsRoute() server.Route {
+func (a *handlers) methodsRoute() server.Route {
 	const path = "/api/auth/methods"
 	return server.NewRoute(http.MethodGet, path, server.WithRoute(path, a.getSignInMethods))
 }
 
-func (a *Handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 	org := server.Observed(r).Org
 	_, err := a.relyingParty(r, org)
 	a.Send(w, r, server.OK(openapi.SignInMethods{
@@ -55,7 +55,7 @@ func (a *Handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
 
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not
 // used up.
-func (a *Handlers) openSession(r *server.Call) (server.Reply, error) {
+func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 	obs, now := server.Observed(r.Request), r.API.Now()
 	if _, _, err := r.API.SessionCookie(r.Request, obs.Org); err != nil {
 		return server.Reply{}, err
@@ -86,7 +86,7 @@ var errMailing = server.ErrRateLimited.Because("Too many links are being mailed.
 
 // mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
 // address.
-func (a *Handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
+func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	now, org := r.API.Now(), server.Observed(r.Request).Org
 	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
@@ -117,7 +117,7 @@ func (a *Handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	return server.Reply{Status: http.StatusAccepted, Body: openapi.SignInLinkRequested{Requested: true}}, nil
 }
 
-func (a *Handlers) endOwnSession(r *server.Call) (server.Reply, error) {
+func (a *handlers) endOwnSession(r *server.Call) (server.Reply, error) {
 	if err := r.Sessions.EndOwn(r.Context(), r.By); err != nil {
 		return server.Reply{}, err
 	}

@@ -31,7 +31,7 @@ func sessionReply(
 }
 
 // limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
-func (a *Handlers) limitSignIn(r *server.Call, now time.Time) error {
+func (a *handlers) limitSignIn(r *server.Call, now time.Time) error {
 	if !r.API.SameOrigin(r.Request) {
 		return server.ErrCrossOrigin
 	}
@@ -51,7 +51,7 @@ const (
 )
 
 // countSignIn counts an attempt against the caller's address.
-func (a *Handlers) countSignIn(r *server.Call, now time.Time) error {
+func (a *handlers) countSignIn(r *server.Call, now time.Time) error {
 	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, now) {
 		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
@@ -59,6 +59,6 @@ func (a *Handlers) countSignIn(r *server.Call, now time.Time) error {
 }
 
 // uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (a *Handlers) uncountSignIn(r *server.Call, now time.Time) {
+func (a *handlers) uncountSignIn(r *server.Call, now time.Time) {
 	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, now)
 }

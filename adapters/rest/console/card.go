@@ -17,7 +17,7 @@ const cardPolicy = "default-src 'none'; script-src 'self' https://js.stripe.com 
 
 // cardPage serves the document in which payers type a card into Stripe's own form, so that the card reaches
 // Stripe only. It exists only where the org's gateway is Stripe.
-func (a *Handlers) cardPage() server.Route {
+func (a *handlers) cardPage() server.Route {
 	page := a.AssetHandler("/console/card", func() (*server.Asset, error) {
 		return server.OpenAsset(consoleFiles, "card.html", "no-store")
 	})

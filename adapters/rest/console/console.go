@@ -23,8 +23,9 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// Area returns the area of the console.
-func (a *Handlers) Area() server.Area {
+// Area returns the area of the console. application serves everything below /console/ that is not a page to sign in.
+func Area(api *server.API, application http.Handler) server.Area {
+	a := &handlers{api, application}
 	const to = "./console/" // a proxy may add a path before
 	redirect := func(path string) server.Route {
 		send := func(w http.ResponseWriter, _ *http.Request) {
@@ -33,9 +34,9 @@ func (a *Handlers) Area() server.Area {
 		}
 		return server.NewRoute(http.MethodGet, path, server.WithRoute(path, send))
 	}
-	application := server.WithRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
+	rest := server.WithRoute("/console/", func(w http.ResponseWriter, r *http.Request) {
 		if a.MayDownload(w, r, 0) {
-			a.Application.ServeHTTP(w, r)
+			a.application.ServeHTTP(w, r)
 		}
 	})
 	routes := []server.Route{redirect("/"), redirect("/console"), a.cardPage()}
@@ -55,12 +56,12 @@ func (a *Handlers) Area() server.Area {
 	}
 	return server.Area{
 		Name: "console", Public: routes, Below: []server.Route{
-			server.NewRoute(http.MethodGet, "/console/", application),
+			server.NewRoute(http.MethodGet, "/console/", rest),
 		},
 	}
 }
 
-func (a *Handlers) file(path string, load func() (*server.Asset, error)) server.Route {
+func (a *handlers) file(path string, load func() (*server.Asset, error)) server.Route {
 	serve := a.AssetHandler(path, load)
 	return server.NewRoute(http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server.SetConsoleHeaders(w.Header(), consolePolicy)

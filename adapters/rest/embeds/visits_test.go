@@ -26,14 +26,14 @@ type visits struct {
 func newVisits(t *testing.T, base string) visits {
 	t.Helper()
 	var reached *http.Request
-	api := server.New(new(openapi.Contract))
+	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default", BaseURL: base}}, "")
+	api := server.New(new(openapi.Contract), server.Config{}, server.Deps{
+		Orgs:    func() *identity.Directory { return directory },
+		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	page := server.NewRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = r }))
 	if err := api.Register(server.Area{Below: []server.Route{page}}); err != nil {
 		t.Fatal(err)
 	}
-	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default", BaseURL: base}}, "")
-	api.Start(server.Config{}, server.Deps{Orgs: func() *identity.Directory { return directory },
-		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	return visits{newHandlers(api), func(r *http.Request, address string) *http.Request {
 		r.RemoteAddr = net.JoinHostPort(address, "1024")
 		api.ServeHTTP(httptest.NewRecorder(), r)

@@ -46,8 +46,7 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 			Clock: server.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		})(stores)
-		a := server.New(nil)
-		a.Start(server.Config{Concurrency: server.Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}},
+		a := server.New(nil, server.Config{Concurrency: server.Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}},
 			server.Deps{Metrics: prometheus.NewRegistry()})
 		by := identity.Actor{Org: "org_1", User: "usr_1", Workspace: "wsp_1", Role: identity.Member}
 		for range streams {

@@ -70,11 +70,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		})
 		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-		api := server.New(conformance.Contract(t))
-		if err := api.Register(Area()); err != nil {
-			t.Fatal(err)
-		}
-		api.Start(server.Config{
+		api := server.New(conformance.Contract(t), server.Config{
 			RequestTimeout: time.Minute, RateLimit: server.RateLimit{PerMinute: 1e6, Burst: 1e6,
 				UnauthenticatedPerMinute: 1e6},
 			Concurrency: server.Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second},
@@ -86,6 +82,9 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 			Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 			Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})
+		if err := api.Register(Area()); err != nil {
+			t.Fatal(err)
+		}
 		h.API = api
 		ctx, end := context.WithCancel(t.Context())
 		var kept sync.WaitGroup

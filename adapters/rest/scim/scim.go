@@ -20,17 +20,15 @@ const scimPath = "/scim/v2/"
 // maxSCIMBody is the largest body, in bytes: a group with the most people it can have.
 const maxSCIMBody = 2 << 20
 
-// Handlers are those of SCIM, where an org has configured tokens of its directory.
-type Handlers struct {
+// handlers are those of SCIM, where an org has configured tokens of its directory.
+type handlers struct {
 	*server.API
-	Serve ServeDirectory
+	serve ServeDirectory
 }
 
-// New returns the handlers of SCIM.
-func New(api *server.API) *Handlers { return &Handlers{API: api} }
-
 // Area returns the area of SCIM.
-func (a *Handlers) Area() server.Area {
+func Area(api *server.API, serve ServeDirectory) server.Area {
+	a := &handlers{api, serve}
 	return server.Area{
 		Name: "scim", Below: []server.Route{
 			server.NewRoute("", scimPath, server.WithRoute(scimPath, a.handleDirectory)),
@@ -38,7 +36,7 @@ func (a *Handlers) Area() server.Area {
 	}
 }
 
-func (a *Handlers) handleDirectory(w http.ResponseWriter, r *http.Request) {
+func (a *handlers) handleDirectory(w http.ResponseWriter, r *http.Request) {
 	obs := server.Observed(r)
 	if obs.Org.SCIM == nil {
 		a.Problem(w, r, server.ErrNoSuchPath)
@@ -58,14 +56,14 @@ func (a *Handlers) handleDirectory(w http.ResponseWriter, r *http.Request) {
 	}
 	defer leave()
 	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
-	a.Serve(w, r, identity.System(obs.Org.ID, "", obs.ID, a.Now()), obs.Org)
+	a.serve(w, r, identity.System(obs.Org.ID, "", obs.ID, a.Now()), obs.Org)
 }
 
 // directoryOf names the directory of an org among the callers.
 func directoryOf(org *identity.Org) string { return "scim " + string(org.ID) }
 
 // admitDirectory checks the token of a directory, and counts its request.
-func (a *Handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
+func (a *handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
 	now, token := a.Now(), server.Bearer(r.Header.Get("Authorization"))
 	if err := a.LimitFailedAuth(h, obs, token, now); err != nil {
 		return err
@@ -80,7 +78,7 @@ func (a *Handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Ob
 }
 
 // refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).
-func (a *Handlers) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
+func (a *handlers) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
 	f := server.PublicError(err)
 	status := server.Statuses[f.Kind]
 	a.SetProblemHeaders(w.Header(), r, f, err)

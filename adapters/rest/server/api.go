@@ -45,7 +45,7 @@ type Deps struct {
 type API struct {
 	Deps
 	Contract        *openapi.Contract
-	Config          Config           // zero until Start
+	Config          Config
 	Now             func() time.Time // by the clock of this machine, and its corrections
 	router          *mux.Router
 	served          map[endpoint]bool
@@ -75,11 +75,8 @@ type API struct {
 }
 
 // New returns an API without routes.
-func New(contract *openapi.Contract) *API { return &API{Contract: contract, Now: Now} }
-
-// Start gives the API what it needs to serve requests.
-func (a *API) Start(c Config, d Deps) {
-	a.Deps, a.Config = d, c
+func New(contract *openapi.Contract, c Config, d Deps) *API {
+	a := &API{Contract: contract, Config: c, Deps: d, Now: Now}
 	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
 	a.Unauthenticated = NewLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute)
 	a.downloads = NewLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute)
@@ -92,6 +89,7 @@ func (a *API) Start(c Config, d Deps) {
 	a.readiness.check, a.readiness.log = d.Ready, d.Log
 	a.Measures = newMeasures(d.Metrics, a.openStreams.count)
 	a.streams, a.endStreams = context.WithCancel(context.Background())
+	return a
 }
 
 // Call is one call of an operation by an authenticated caller.

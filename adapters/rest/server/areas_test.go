@@ -5,16 +5,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 )
+
+// newAPI returns the API of a contract.
+func newAPI(contract *openapi.Contract) *API {
+	return New(contract, Config{}, Deps{Metrics: prometheus.NewRegistry()})
+}
 
 func TestRoutesAndContract(t *testing.T) {
 	list := func(*Call) (Reply, error) { return NoContent, nil }
 	create := func(*Call) (Command, error) { return Respond(NoContent), nil }
 	webhooks := Area{Operations: []Operation{Get("/api/webhooks", Query(list)), Post("/api/webhooks", Command(list))}}
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
-		err := New(conformance.Contract(t)).Register(webhooks,
+		err := newAPI(conformance.Contract(t)).Register(webhooks,
 			Area{Operations: []Operation{Get("/api/secret", Query(list))}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
@@ -31,7 +38,7 @@ func TestRoutesAndContract(t *testing.T) {
 			"openSession needs no credential":     Post("/api/auth/sessions", Command(list)),
 			"copyChatTemplate is outbound in":     Post("/api/chat-templates/{template_id}/copy", Outbound(create)),
 		} {
-			err := New(conformance.Contract(t)).Register(Area{Operations: []Operation{op}})
+			err := newAPI(conformance.Contract(t)).Register(Area{Operations: []Operation{op}})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error = %v, want %q", err, want)
 			}
@@ -42,14 +49,14 @@ func TestRoutesAndContract(t *testing.T) {
 			NewRoute(http.MethodPost, "/api/embed/messages", http.NotFoundHandler()),
 			NewRoute(http.MethodGet, "/api/me", http.NotFoundHandler()),
 		} {
-			err := New(conformance.Contract(t)).Register(Area{Public: []Route{page}})
+			err := newAPI(conformance.Contract(t)).Register(Area{Public: []Route{page}})
 			if err == nil || !strings.Contains(err.Error(), "so it has to be an Operation") {
 				t.Errorf("error = %v", err)
 			}
 		}
 	})
 	t.Run("an operation that has no route is an error, unless its area is left out", func(t *testing.T) {
-		api := New(conformance.Contract(t))
+		api := newAPI(conformance.Contract(t))
 		if err := api.Register(webhooks); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +72,7 @@ func TestRoutesAndContract(t *testing.T) {
 		}
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
-		if err := New(new(openapi.Contract)).Register(webhooks); err == nil {
+		if err := newAPI(new(openapi.Contract)).Register(webhooks); err == nil {
 			t.Error("no error")
 		}
 	})
