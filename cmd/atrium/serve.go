@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/demo"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/otlp"
 	"github.com/atrium-hq/atrium/configs"
 )
 
@@ -99,7 +100,7 @@ func (s *serveCommand) Run(p *process) error {
 			}
 		}
 		var handler http.Handler = api
-		if node.Tracing() {
+		if otlp.Configured() {
 			handler = otelhttp.NewHandler(handler, "http", otelhttp.WithFilter(rest.Traceable))
 		}
 		// Loops that requests depend on run until the last request. Jobs end at once: other nodes take them.

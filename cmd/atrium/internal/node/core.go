@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/otlp"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -128,7 +129,7 @@ func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring Op
 // OpenPool opens a pool. If tracing is on, it traces the statements of requests and jobs, but not the queries that a
 // node makes by itself each second.
 func OpenPool(c driver.Connector) *sql.DB {
-	if !Tracing() {
+	if !otlp.Configured() {
 		return sql.OpenDB(c)
 	}
 	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{
