@@ -26,7 +26,7 @@ type Users interface {
 	FindByEmail(ctx context.Context, org identity.OrgID, email string) (*account.User, []account.Membership, error)
 
 	// Member returns the id of the member of ws that has the given id, or else the given e-mail
-	// address. The id is empty if there is none.
+	// address. The id is empty if no account has it.
 	Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error)
 
 	// SignedIn returns the person that an issuer's subject is linked to, or account.ErrUserNotFound.
@@ -169,12 +169,12 @@ type Invitations interface {
 
 	// Invite stores the invitation that change returns for an address. The workspace is loaded with the
 	// mails that it has sent, as of by's time. member is the member with that address, empty if there
-	// is none. pending is the open invitation to that address, nil if there is none.
+	// is none. pending is the open invitation to that address, or nil.
 	Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
 			error)) error
 
-	// Update changes an invitation of a workspace. change gets nil if there is none with that id.
+	// Update changes an invitation of a workspace. change gets nil if no invitation has that id.
 	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
 		change func(*account.Workspace, *account.Invitation) error) error
 
@@ -212,14 +212,14 @@ type Keys interface {
 	Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 		change func(*account.Workspace, *account.Key) (*account.Key, error)) error
 
-	// Principal returns the user that a token of org authenticates, also if the key is revoked or
+	// Principal returns the user that a token of org authenticates, even if the key is revoked or
 	// expired: the caller must check account.Key.Live. identity.ErrUnauthenticated if there is no such
 	// key. The result may be up to one second old, but never older than a change made through this
 	// adapter.
 	Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error)
 
 	// Holder returns the org, the workspace and the id of the key with a token, live or revoked, in any org.
-	// account.ErrKeyNotFound if there is none.
+	// Returns account.ErrKeyNotFound if not found.
 	Holder(ctx context.Context, h account.Hash) (identity.OrgID, identity.WorkspaceID, identity.KeyID, error)
 
 	// Used records when keys of org were last used, and by which address, at most once a minute per key. It

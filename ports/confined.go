@@ -49,7 +49,7 @@ func WithoutWaiting(ctx context.Context) context.Context {
 func MayWait(ctx context.Context) bool { return ctx.Value(withoutWaiting{}) == nil }
 
 // ConfinedStream is Confined for a job whose answer has many parts. It calls yield with one part after another, as
-// JSON; the child process waits meanwhile. If yield returns an error, the job ends with it.
+// JSON; the child process waits in the meantime. If yield returns an error, the job ends with it.
 type ConfinedStream func(
 	ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in any,
 	yield func(part json.RawMessage) error,

@@ -52,10 +52,10 @@ type DirectoryGroups interface {
 	Groups(ctx context.Context, org identity.OrgID, q account.DirectoryQuery) ([]account.DirectoryGroup, int, error)
 
 	// UpdateGroup loads a group with its people, calls change and saves the group, in one transaction. Those who come,
-	// go, or are in a group that gets another name are unsettled. Errors are those of AddGroup and Group.
+	// go, or are in a group that gets another name are unsettled. Returns the errors of AddGroup and Group.
 	UpdateGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
 		change func(*account.DirectoryGroup) error) (*account.DirectoryGroup, error)
 
-	// DeleteGroup deletes a group; its people are unsettled. account.ErrDirectoryGroupNotFound if there is none.
+	// DeleteGroup deletes a group; its people are unsettled. Returns account.ErrDirectoryGroupNotFound if not found.
 	DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error
 }

@@ -142,7 +142,7 @@ type SandboxPayer interface {
 	Authenticate(ctx context.Context, c payment.CustomerID, i payment.IntentID, clientSecret secret.String,
 		success bool) (payment.SetupIntent, error)
 
-	// Page returns a page of the sandbox. payment.ErrPageNotFound if there is none, or it has ended.
+	// Page returns a page of the sandbox. Returns payment.ErrPageNotFound if the page does not exist or has expired.
 	Page(ctx context.Context, l payment.SandboxLink) (*payment.SandboxPage, error)
 
 	// Complete starts the subscription of a checkout page with a card, and returns the page. It returns no error if

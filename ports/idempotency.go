@@ -59,7 +59,7 @@ type Answer struct {
 	// request is erased when the object is revoked or its secret is replaced.
 	Brought string
 
-	// Shows is the path whose GET returns the body to the same caller; empty if there is none. Body is
+	// Shows is the path whose GET returns the body to the same caller; empty if no GET does. Body is
 	// not stored then: a replayed response has none, and the caller of Once reads it again.
 	Shows string
 }
@@ -76,7 +76,7 @@ type Idempotency interface {
 	// before, unless nil, runs once after the key is reserved and before fn, outside any transaction.
 	// It is for calls to other systems. Its error ends the request as an error of fn does. Its effects
 	// are not undone, so it must only do what can happen twice, or what the other system deduplicates
-	// by key. The response after it is recorded even if ctx is cancelled meanwhile.
+	// by key. The response after it is recorded even if ctx is cancelled in the meantime.
 	//
 	// ErrKeyReused if key was used with a different request. ErrAnswerErased if the stored response
 	// showed a secret and has expired, or if what was stored of the request is erased. ErrKeyInFlight

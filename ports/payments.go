@@ -22,12 +22,12 @@ type Payments interface {
 	Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error)
 
 	// Update changes a customer under its lock, and stores it with its Invoices, the subscription in
-	// Ended, and what it recorded. payment.ErrNoCustomer if there is none,
+	// Ended, and what it recorded. payment.ErrNoCustomer if not found,
 	// identity.ErrWorkspaceNotFound if the workspace is deleted. change may run again after a conflict.
 	Update(ctx context.Context, by identity.Actor, account string,
 		change func(*payment.Customer) error) (*payment.Customer, error)
 
-	// Invoices lists the invoices of a workspace at an account, newest first, those of one status if
+	// Invoices lists the invoices of a workspace at an account, newest first, only invoices with one status if
 	// status is not empty.
 	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
 		q page.Query) (payment.InvoicePage, error)
@@ -95,7 +95,7 @@ type Inbox interface {
 
 // SandboxAccounts stores the state of the sandbox gateway: one opaque document per customer, the account.
 type SandboxAccounts interface {
-	// Read returns an account, or nil if there is none.
+	// Read returns an account, or nil if not found.
 	Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error)
 
 	// Write replaces an account with the result of change, under its lock; change gets nil if there is no

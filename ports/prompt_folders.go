@@ -15,7 +15,7 @@ type PromptFolders interface {
 	// Folder returns a folder with what by was granted on it and on the folders above it.
 	Folder(ctx context.Context, by identity.Actor, path string) (*prompt.SharedFolder, error)
 
-	// Update calls change with a folder, a user, and the user's share of that folder, nil if there is none. It saves
+	// Update calls change with a folder, a user, and the user's share of that folder, or nil. It saves
 	// what change recorded, in one transaction. Until the transaction ends, neither shares of folders nor memberships
 	// of the workspace change. change may run again after a conflict.
 	Update(ctx context.Context, by identity.Actor, path string, user identity.UserID,

@@ -130,7 +130,7 @@ type PromptOutlines interface {
 	Outline(ctx context.Context, by identity.Actor, folder string, limit int) ([]prompt.Entry, error)
 
 	// Includers returns the first limit live templates, by id, with an active or labelled version that includes a
-	// template by one of refs (at most 14), or in any way if there are none. If seen is set, only those for which
+	// template by one of refs (at most 14), or in any way if refs is empty. If seen is set, only those for which
 	// Template.Access(by) is at least View.
 	Includers(
 		ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool, limit int,

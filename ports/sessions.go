@@ -24,7 +24,7 @@ type Sessions interface {
 	List(ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time,
 		q page.Query) (account.SessionPage, error)
 
-	// Person returns the person that a cookie of org authenticates, also if the session has ended: the caller must
+	// Person returns the person that a cookie of org authenticates, even if the session has expired: the caller must
 	// check account.Principal.LiveSession and the proof. identity.ErrUnauthenticated if there is no such session. The
 	// result may be up to one second old, but never older than a change made through this adapter. It is shared and
 	// must not be changed.

@@ -15,8 +15,8 @@ import (
 // Usage counts what workspaces have stored.
 type Usage interface {
 	// Amounts returns what a workspace uses. Invitations that have expired at the time at do not count, nor do the
-	// streams of nodes that are not alive. Within a transaction, its own additions count, and those of transactions
-	// that have ended.
+	// streams of nodes that are not alive. Within a transaction, its own additions count, and the additions of
+	// transactions that have ended.
 	Amounts(ctx context.Context, ws identity.WorkspaceID, now time.Time) (quota.Amounts, error)
 
 	// Lock makes every other transaction that calls Lock for the workspace wait until this one ends. Without a

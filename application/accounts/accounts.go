@@ -34,7 +34,7 @@ type Deps struct {
 	Quotas         ports.Quotas
 
 	// EndCheckouts ends the pages of the gateway on which a payer could subscribe for the workspace of by, the system.
-	// It returns false if there are none, or if a payer has subscribed.
+	// It returns false if no page is open, or if a payer has subscribed.
 	EndCheckouts func(ctx context.Context, by identity.Actor) (hasEnded bool, err error)
 }
 
@@ -68,8 +68,8 @@ func (s *Service) Authenticate(
 	return p, nil
 }
 
-// Memberships lists the caller's memberships, newest workspaces first; with an API key, only that of the key's
-// workspace.
+// Memberships lists the caller's memberships, newest workspaces first; with an API key, only the membership of the
+// key's workspace.
 func (s *Service) Memberships(ctx context.Context, by identity.Actor, q page.Query) (account.MembershipPage, error) {
 	return s.people.Memberships(ctx, by, q)
 }
@@ -81,8 +81,8 @@ func (s *Service) Find(
 	return s.users.FindByEmail(ctx, by.Org, email)
 }
 
-// ChangeMe changes the caller's own profile. It also returns the memberships; with an API key, only that of the key's
-// workspace.
+// ChangeMe changes the caller's own profile. It also returns the memberships; with an API key, only the membership of
+// the key's workspace.
 func (s *Service) ChangeMe(
 	ctx context.Context, by identity.Actor, match revision.Match, c account.UserChanges,
 ) (u *account.User, visible []account.Membership, err error) {
@@ -93,7 +93,7 @@ func (s *Service) ChangeMe(
 	return u, visible, err
 }
 
-// Keys lists the live API keys: an admin sees those of the whole workspace, other callers their own.
+// Keys lists the live API keys: an admin sees the keys of the whole workspace, other callers their own keys.
 func (s *Service) Keys(ctx context.Context, by identity.Actor, q page.Query) (account.KeyPage, error) {
 	user := by.User
 	if by.Role >= identity.Admin {

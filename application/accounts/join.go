@@ -24,7 +24,7 @@ func (s *Service) PreviewInvitation(
 // Join accepts an invitation for a person without an account, in an org without issuers: it creates the account and
 // opens a session, or does nothing. by is the system, in the request of the browser. account.ErrSignInRequired if the
 // org has issuers or the address has an account: the inviter has the token too, and must not become that person.
-// Other errors are those of AcceptInvitation.
+// Otherwise it returns the errors of AcceptInvitation.
 func (s *Service) Join(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, name, agent string,
 ) (out OpenedSession, err error) {

@@ -16,7 +16,7 @@ import (
 const maxKeyDays = 100_000
 
 // requestsFlushed is how long only this node knows a request. Its count is lost if the node is killed in this time. A
-// shorter time would cost the database a transaction each time, also when all requests are answered from memory.
+// shorter time would cost the database a transaction each time, even when all responses come from memory.
 const requestsFlushed = 10 * time.Second
 
 // requestCounter counts requests with keys by day, in memory until they are flushed.

@@ -29,7 +29,7 @@ func (s *Service) EndLeaked(ctx context.Context, by identity.Actor, leaks []acco
 	return mails, nil
 }
 
-// endLeaked ends the key with a token, and returns the mail to its person; without an address if there is none.
+// endLeaked ends the key with a token, and returns the mail to its user, without an address if the user has none.
 func (s *Service) endLeaked(
 	ctx context.Context, by identity.Actor, l account.Leak, h account.Hash,
 ) (ports.Mail, error) {

@@ -18,7 +18,7 @@ type Provision struct {
 	Name      string // of a new person
 	Role      identity.Role
 	Operator  bool
-	Workspace string // slug, or id of an existing one; created if there is none
+	Workspace string // slug, or id of an existing workspace; created if not found
 	KeyName   string
 	KeyEndsAt time.Time // of the API key; zero: never
 }
@@ -99,7 +99,7 @@ func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *acco
 	return u.ID, err
 }
 
-// personFor returns the person with the address of p, who is created if there is none.
+// personFor returns the person with the address of p, and creates the person if not found.
 func personFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Provision) (*account.User, error) {
 	u, _, err := tx.Users.FindByEmail(ctx, by.Org, p.Email)
 	switch {

@@ -9,7 +9,7 @@ import (
 )
 
 // LinkFor creates a sign-in link for the person of org with an e-mail address, for the command line. by is the
-// system. account.ErrUserNotFound if there is none, or if the account is disabled.
+// system. Returns account.ErrUserNotFound if the person does not exist or is disabled.
 func (s *Sessions) LinkFor(
 	ctx context.Context, by identity.Actor, email string,
 ) (account.Token, *account.SignInLink, error) {

@@ -11,7 +11,7 @@ import (
 
 // SignIn returns the person that verified claims belong to, after creating the account or updating it
 // from the claims if necessary. If it creates an account although another one has the claims' address
-// and cannot be joined, apart is that other account. by is the system. Errors are those of
+// and cannot be joined, apart is that other account. by is the system. Returns the errors of
 // account.SignIn.Settle.
 // The audit trail notes the sign-in.
 func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org,
@@ -86,7 +86,7 @@ func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identi
 }
 
 // UserByEmail returns the person with an e-mail address, for the command line. by is the system.
-// Returns account.ErrUserNotFound if there is none.
+// Returns account.ErrUserNotFound if not found.
 func (s *Service) UserByEmail(
 	ctx context.Context, by identity.Actor, email string,
 ) (*account.User, []account.Membership, error) {

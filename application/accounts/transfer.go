@@ -10,7 +10,7 @@ import (
 )
 
 // TransferWorkspace makes another member the owner of a workspace, and the caller an admin, in one transaction. It
-// returns the new owner, and what the caller lost. account.ErrTransferRefused also if the account of the member is
+// returns the new owner, and what the caller lost. Returns account.ErrTransferRefused even if the member's account is
 // disabled.
 func (s *Service) TransferWorkspace(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, match revision.Match, user identity.UserID,

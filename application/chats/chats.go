@@ -98,7 +98,7 @@ func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (t
 	return t, err
 }
 
-// Copy creates a draft like that of a template, in the same workspace. by owns it.
+// Copy creates a copy of a template's draft in the same workspace. by owns it.
 func (s *Service) Copy(
 	ctx context.Context, by identity.Actor, id chat.ID, c chat.Copying,
 ) (duplicate *chat.Template, err error) {
@@ -198,7 +198,7 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 // Delete hides a template; Restore restores it. Members who have not accepted are removed permanently, and their
 // invitations to the workspace end unless they have another purpose.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, match revision.Match) error {
-	// The workspace is locked before the template, as in invite: no one is invited meanwhile.
+	// The workspace is locked before the template, as in invite: no one is invited in the meantime.
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Workspaces.Lock(ctx, by.Org, by.Workspace); err != nil {
 			return err

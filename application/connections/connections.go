@@ -26,7 +26,7 @@ type Offer struct {
 	Kinds  []connection.Kind
 	Egress identity.Egress
 	Google connection.OAuthClient // for people's consent; zero: none
-	// Timeouts of the org; a zero one is that of ports.DefaultLimits.
+	// The org's timeouts; a zero timeout means ports.DefaultLimits.
 	Timeouts connection.Timeouts
 }
 
@@ -176,7 +176,7 @@ func (s *Service) attempt(
 	return s.connections.Attempt(ctx, by, effort, target, change)
 }
 
-// refused counts a new credential that its target refused, also if the caller no longer waits: what the probe found
+// refused counts a new credential that its target refused, even if the caller no longer waits: what the probe found
 // may have been sent already.
 func (s *Service) refused(ctx context.Context, by identity.Actor, target connection.Target, r connection.Report) error {
 	if !r.RefusesCredential() {

@@ -51,7 +51,7 @@ func (s *Service) AsksConsent(org identity.OrgID, kind connection.Kind) bool {
 	return service != nil
 }
 
-// consentService returns the service at which people of an org give consent; nil if there is none.
+// consentService returns the service at which people of an org give consent; nil if the org has none.
 func (s *Service) consentService(org identity.OrgID, kind connection.Kind) (ports.Consents, connection.OAuthClient) {
 	d, ok := connection.Describe(kind)
 	client := s.deps.Offers(org).Google
@@ -147,8 +147,8 @@ type consent struct {
 	credential connection.Credential // zero if it cannot be opened
 }
 
-// consent returns that of a connection before it is revoked. A credential that cannot be opened does not keep the
-// connection alive.
+// consent returns the consent of a connection that is about to be revoked. A credential that cannot be opened does not
+// keep the connection alive.
 func (s *Service) consent(
 	ctx context.Context, store ports.Connections, by identity.Actor, c *connection.Connection,
 ) consent {
@@ -163,7 +163,7 @@ func (s *Service) consent(
 	return consent{true, service, credential}
 }
 
-// withdraw ends a consent at its service, and returns whether that worked; nil if there is none.
+// withdraw ends a consent at its service, and returns whether that worked; nil without a consent.
 func (s *Service) withdraw(ctx context.Context, grant consent) *bool {
 	if !grant.isConsent {
 		return nil
@@ -171,7 +171,7 @@ func (s *Service) withdraw(ctx context.Context, grant consent) *bool {
 	if grant.service == nil || grant.credential.Kind() == "" {
 		return new(false)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin) // also if the caller has left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawWithin) // even if the caller has left
 	defer cancel()
 	return new(grant.service.Withdraw(ctx, grant.credential) == nil)
 }

@@ -25,7 +25,7 @@ const (
 type Visit struct {
 	Org    identity.OrgID
 	Origin embed.Origin
-	Ours   bool // Origin is that of Atrium's own pages
+	Ours   bool // Origin is the origin of Atrium's own pages
 	At     time.Time
 
 	Address string // the group of addresses that the call is from (identity.AddressGroup)
@@ -175,7 +175,7 @@ func (s *Service) RenewSession(ctx context.Context, v Visit, session string, lim
 }
 
 // Verify returns the session that a visitor's page gave to a backend, which has an API key of the workspace. Its origin
-// is that of the site, also for a page in a frame. Returns embed.ErrSessionNotFound if the session is not valid, has
+// is the site's, even for a page in a frame. Returns embed.ErrSessionNotFound if the session is not valid, has
 // ended, or belongs to another workspace.
 func (s *Service) Verify(ctx context.Context, by identity.Actor, session string) (*Session, error) {
 	pass, ok, err := s.open(Visit{Org: by.Org, At: by.At}, sessionPrefix, session)
@@ -234,7 +234,7 @@ func (s *Service) session(p embed.Pass, e *embed.Embedding, text secret.String) 
 	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(e.Template.Tools), Text: text}
 }
 
-// byID returns a token of org, and what it shows. Returns embed.ErrTokenInvalid if there is none.
+// byID returns a token of org, and what it shows. Returns embed.ErrTokenInvalid if not found.
 func (s *Service) byID(ctx context.Context, org identity.OrgID, id embed.TokenID) (*embed.Embedding, error) {
 	found, err := s.embeds.ByIDs(ctx, org, []embed.TokenID{id})
 	if err == nil && found[id] == nil {

@@ -16,7 +16,7 @@ type Intent struct {
 	payment.SetupIntent
 	Gateway        payment.GatewayKind
 	PublishableKey string
-	Account        string // the connected account, for Stripe Connect; "" if there is none
+	Account        string // the connected account, for Stripe Connect; "" without one
 }
 
 // SetupIntent lets the payer add a payment method. key identifies the call: the same key returns the
@@ -78,7 +78,7 @@ func (s *Service) beginIntent(ctx, callCtx context.Context, by identity.Actor, k
 	return begin()
 }
 
-// customer returns by's customer, and creates it if there is none. The reservation is stored first, and
+// customer returns by's customer, and creates it if not found. The reservation is stored first, and
 // concurrent calls use its key: so there is one customer at the gateway, whatever the number of calls
 // and their outcomes.
 func (s *Service) customer(ctx, callCtx context.Context, by identity.Actor, t Terms) (*payment.Customer, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// mirrored returns the customer of by's workspace as it is stored, nil if there is none, and the time at the gateway.
+// mirrored returns the customer of by's workspace as it is stored, nil if not found, and the time at the gateway.
 // It calls no gateway.
 func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*payment.Customer, time.Time, error) {
 	if t.Gateway == nil {

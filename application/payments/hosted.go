@@ -14,7 +14,7 @@ import (
 
 // HostedPage is a page of the gateway for the payer's browser.
 type HostedPage struct {
-	URL     string // those of the sandbox begin with a slash: they are on this server
+	URL     string // the sandbox's URLs begin with a slash: they are on this server
 	Gateway payment.GatewayKind
 }
 
@@ -186,7 +186,7 @@ func (s *Service) endCheckouts(
 }
 
 // EndCheckouts ends the pages on which a payer could subscribe, so that the workspace can be deleted. It returns false
-// if there are none, or if a subscription is live. by is the system.
+// if no page is open, or if a subscription is live. by is the system.
 func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (hasEnded bool, err error) {
 	t, err := s.terms(by)
 	if err != nil {

@@ -75,8 +75,8 @@ type reading struct {
 	seen     payment.Seen
 }
 
-// refresh reads a part from the gateway and stores it. If the customer changes meanwhile, so that it is not stored, it
-// returns what was read, and errMoved: nothing that is bought or granted may be decided without it.
+// refresh reads a part from the gateway and stores it. If the customer changes in the meantime, so that it is not
+// stored, it returns what was read, and errMoved: nothing that is bought or granted may be decided without it.
 func (s *Service) refresh(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, p mirrorPart,
 ) (reading, error) {
@@ -199,7 +199,7 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 // Wallet holds a workspace's payment methods.
 type Wallet struct {
 	Methods []payment.Method // newest first
-	Default payment.MethodID // "" if there is none
+	Default payment.MethodID // "" without one
 	Stale   bool             // the gateway could not be reached
 	Now     time.Time        // at the gateway
 	Gateway payment.GatewayKind

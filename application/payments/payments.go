@@ -112,7 +112,7 @@ const (
 	budget    = 8 * time.Second // for all calls of a use case together
 	tryFor    = 5 * time.Second // for one call
 	storeFor  = 4 * time.Second // for storing an outcome whose caller has gone away
-	rereadFor = 2 * time.Second // of it, for reading what has changed meanwhile
+	rereadFor = 2 * time.Second // of it, for reading what has changed in the meantime
 	maxTries  = 3
 	firstWait = 250 * time.Millisecond
 )
@@ -123,7 +123,7 @@ func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // outlast returns contexts to call the gateway and to store the outcome that do not end when the caller goes away: what
-// has begun is not left open because no one waits for it. callCtx is that of outbound.
+// has begun is not left open because no one waits for it. callCtx is the context of outbound.
 func outlast(ctx, callCtx context.Context) (storing, calling context.Context, cancel context.CancelFunc) {
 	budget := timeLeft(callCtx)
 	calling, end := context.WithTimeout(context.WithoutCancel(callCtx), budget)
@@ -140,7 +140,7 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 	var out T
 	var err error
 	open := false                                        // whether an earlier try may have taken effect
-	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the gateway when ctx ends
+	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides the gateway's error when ctx ends
 		out, err = callOnce(ctx, f)
 		if rejection, isRejection := errors.AsType[*payment.Rejection](err); isRejection && open {
 			err = &payment.UnsettledError{Refusal: rejection.Reason}
@@ -223,7 +223,7 @@ func (s *Service) update(ctx context.Context, by identity.Actor, t Terms,
 	return c, nil
 }
 
-// watch queues the job that resolves unknown outcomes of c, or cancels it if there are none.
+// watch queues the job that resolves unknown outcomes of c, or cancels it if every outcome is known.
 func watch(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *payment.Customer) error {
 	if c.Settled() {
 		_, err := jobs.Cancel(ctx, c.Workspace, string(c.Workspace))

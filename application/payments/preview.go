@@ -25,7 +25,7 @@ type ChangePreview struct {
 // previewDigest is the purpose of the key that signs previews.
 const previewDigest = "payment preview"
 
-// PreviewChange returns what ChangeSubscription would cost now, and changes nothing. Its errors are those of
+// PreviewChange returns what ChangeSubscription would cost now, and changes nothing. It returns the errors of
 // ChangeSubscription. An invalid promotion code counts like one of a change.
 func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payment.Changes) (*ChangePreview, error) {
 	t, err := s.termsForManager(by)

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// Quotas returns the limits of by's workspace: those of its org, replaced by those of its plan while it
+// Quotas returns the limits of by's workspace: its org's limits, replaced by its plan's limits while it
 // is entitled to the plan. It calls no gateway, and reads nothing if no plan of the org has a limit.
 func (s *Service) Quotas(ctx context.Context, by identity.Actor) (quota.Limits, error) {
 	amounts := s.deps.Quotas(by.Org)

@@ -15,11 +15,11 @@ type View struct {
 	payment.Subscription
 	Sold     *payment.Plan // with the price that is paid; nil if it is not among the org's plans
 	Entitled bool
-	Default  payment.MethodID // the method that is charged; "" if there is none
+	Default  payment.MethodID // the method that is charged; "" without one
 	Action   *payment.Action  // what the payer must do; only for users who manage payments
 	Stale    bool             // the gateway could not be reached
 	Made     bool             // created by this call
-	Credit   payment.Money    // deducted from the next invoices; the zero Money if there is none
+	Credit   payment.Money    // deducted from the next invoices; the zero Money without a credit
 
 	Gateway   payment.GatewayKind
 	Revision  int64 // of the customer, which includes all of this

@@ -124,7 +124,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	return r.View(access, s.now()), nil
 }
 
-// colleagues returns those of users who share a workspace with by.
+// colleagues returns the users among users who share a workspace with by.
 func (s *Service) colleagues(
 	ctx context.Context, by identity.Actor, users []identity.UserID,
 ) ([]identity.UserID, error) {

@@ -64,7 +64,7 @@ func (g *registry) shardOf(k key) *shard {
 	return &g.shards[maphash.String(g.seed, string(k.user))%shards]
 }
 
-// withEntry calls f with a user's entry, nil if there is none, while it holds the shard's lock.
+// withEntry calls f with a user's entry, nil if not found, while it holds the shard's lock.
 func (g *registry) withEntry(k key, f func(*shard, *entry)) {
 	s := g.shardOf(k)
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (g *registry) put(current *presence.Record, clock func() time.Time) {
 	})
 }
 
-// adopt replaces e, nil if there is none, by a stored record. It keeps heartbeats that arrived in the meantime, and a
+// adopt replaces e, which may be nil, by a stored record. It keeps heartbeats that arrived in the meantime, and a
 // later change whose notice arrived first.
 func (s *shard) adopt(g *registry, k key, e *entry, current *presence.Record, now time.Time) {
 	if e == nil {

@@ -23,7 +23,7 @@ var (
 	ErrTooSlow = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "The reader is too far behind."}
 )
 
-// Watch follows the presences that one caller sees: their own and those of some users who share a
+// Watch follows the presences that one caller sees: their own and the presences of some users who share a
 // workspace with them, or all of the org for an operator. It must be used by one goroutine.
 type Watch struct {
 	service   *Service

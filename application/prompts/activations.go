@@ -94,8 +94,9 @@ func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *p
 }
 
 // activated checks what follows from the activation that t, just saved, has recorded. It returns
-// prompt.ErrContractBreak if the version breaks the contract of the one before; the transaction must be rolled back
-// then. It reads the contents after the activation, so that an activation of a template that is not checked reads none.
+// prompt.ErrContractBreak if the version breaks the contract of the previous version; the transaction must be rolled
+// back then. It reads the contents after the activation, so that an activation of a template that is not checked reads
+// none.
 func activated(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, isAcknowledged bool) error {
 	for _, a := range t.Activated {
 		if a.Label != "" {

@@ -112,7 +112,7 @@ func (s *Service) copied(ctx context.Context, by identity.Actor, t *prompt.Templ
 	for _, ref := range refs {
 		_, v, err := s.Version(ctx, by, t.ID, ref)
 		if errors.Is(err, prompt.ErrVersionNotFound) {
-			continue // deleted meanwhile, or there is none
+			continue // deleted in the meantime, or not found
 		}
 		if err != nil {
 			return nil, err

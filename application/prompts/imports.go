@@ -27,7 +27,7 @@ func (s *Service) Export(ctx context.Context, by identity.Actor, folder string, 
 			t := &found.Items[i]
 			reading, v, err := s.Version(ctx, by, t.ID, ref)
 			if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.NotFound {
-				continue // deleted meanwhile, or it has no such version
+				continue // deleted in the meantime, or it has no such version
 			}
 			if err != nil {
 				return err

@@ -55,7 +55,7 @@ func (s *Service) RollOut(
 	return rollout, err
 }
 
-// firstOf returns the version that gets the label of a rollout; the zero Ref if there is none.
+// firstOf returns the version that gets the label of a rollout; the zero Ref without a rollout.
 func firstOf(d prompt.RolloutDraft) prompt.Ref {
 	if len(d.Versions) == 0 {
 		return prompt.Ref{}
@@ -99,7 +99,7 @@ func (s *Service) chosen(ctx context.Context, by identity.Actor, reading *prompt
 	return &out, nil
 }
 
-// rolloutOf returns the rollout of a label; nil if there is none.
+// rolloutOf returns a label's rollout, or nil.
 func rolloutOf(rollouts []prompt.Rollout, label string) *prompt.Rollout {
 	i := slices.IndexFunc(rollouts, func(r prompt.Rollout) bool { return r.Label == label })
 	if i < 0 {

@@ -52,7 +52,7 @@ func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash 
 	return key, hash, true
 }
 
-// keyHash returns the hash of a key; ok is false if there is none.
+// keyHash returns the hash of a key; ok is false without a key.
 func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, ok bool) {
 	text, err := json.Marshal(key)
 	if err != nil || key.IsNull() {
@@ -66,7 +66,7 @@ func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, 
 // trackedOf returns a text that changes when rows can no longer be compared.
 func (s *Service) trackedOf(src *source.Source) string { return s.shapeOf(src) + " " + src.ChangeKey }
 
-// Compare reads all rows of a source, compares their hashes with those of the comparison before, and records how many
+// Compare reads all rows of a source, compares their hashes with the previous comparison's, and records how many
 // were added, changed and removed. by is the system. It does nothing for a source that is gone, paused or not compared.
 func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) error {
 	src, err := s.get(ctx, by, id, source.Use)
@@ -196,7 +196,7 @@ func (s *sinceFilter) removed() ([]string, error) {
 	return ids, nil
 }
 
-// leavesOut reports whether a row is as it was. places are those of the fields in the row's values.
+// leavesOut reports whether a row is as it was. places are the fields' places in the row's values.
 func (s *sinceFilter) leavesOut(fields []column.Field, places []int, r Row) bool {
 	sortedRow := Row{Values: make([]column.Value, len(fields)), Invalid: r.Invalid}
 	for i, place := range places {

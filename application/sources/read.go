@@ -172,7 +172,7 @@ func (s *Service) withAccount(
 }
 
 // account returns the connection that reads a sheet: the one that read it last, else the workspace's newest one for
-// the sheet's host; "" if there is none, and for sheets that need none.
+// the sheet's host; "" if not found, and for sheets that need no account.
 func (s *Service) account(ctx context.Context, by identity.Actor, location source.Location) (connection.ID, error) {
 	kind := location.Sheet.AccountKind()
 	if location.Connection != "" || kind == "" {

@@ -26,7 +26,7 @@ type position struct {
 type rowReader struct {
 	ctx       context.Context //nolint:containedctx // of the read, which it lasts as long as
 	query     RowsQuery
-	fields    []source.MappedField // those of the query first, then those that only filters and the order need
+	fields    []source.MappedField // the query's fields first, then the fields that only filters and the order need
 	names     []string             // the columns that are read
 	columnsOf [][]int              // of each field, its Columns in names
 	shown     int                  // of the query

@@ -65,7 +65,7 @@ type InvalidValue struct {
 
 // RowsEnd describes how a read ended.
 type RowsEnd struct {
-	Next    string         // where the next part begins; empty if there is none, or if rows have no order to go on by
+	Next    string         // where the next part begins; empty at the end, or if rows have no order to continue by
 	More    bool           // whether there are more rows
 	Cut     bool           // whether a limit of the org ended the read, and not RowsQuery.Limit; then More is set, too
 	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
@@ -75,7 +75,7 @@ type RowsEnd struct {
 var errEnough = errors.New("enough rows")
 
 // ReadRows reads the mapped rows of a source now, and stores none of them. It calls begin once, before the first row
-// and only if the source can be read, then each for each row. The context of begin ends with the read, also when its
+// and only if the source can be read, then each for each row. The context of begin ends with the read, even when its
 // connection is revoked. An error of each ends the read. Requires the member role. Rows come from one snapshot, within
 // the limits of the org.
 func (s *Service) ReadRows(

@@ -280,7 +280,7 @@ func (s *Service) Map(
 type Patch struct {
 	Name      *string
 	ChangeKey *string // the field by which its rows are recognised in comparisons; empty: they are not compared
-	Locale    *string // of the dates of a workbook; empty: that of the org
+	Locale    *string // of a workbook's dates; empty: the org's locale
 }
 
 // Change changes a source. With another locale, it also queues a refresh. Requires the admin role, unless by owns it.

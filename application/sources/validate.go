@@ -47,7 +47,7 @@ func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID)
 	return out, nil
 }
 
-// Validation returns the last validation of a source, zero if there is none, and the source's revision. It holds no
+// Validation returns the last validation of a source, zero if not found, and the source's revision. It holds no
 // values, so that viewers may read it.
 func (s *Service) Validation(
 	ctx context.Context, by identity.Actor, id source.ID,
@@ -109,8 +109,8 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	return err
 }
 
-// failureCode returns the code of an error of reading rows, empty if there is none. ok is false if it says nothing
-// about the source.
+// failureCode returns the code of an error that reading rows returned, empty without a code. ok is false if it says
+// nothing about the source.
 func failureCode(err error) (code string, ok bool) {
 	if err == nil {
 		return "", true

@@ -124,7 +124,7 @@ func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) 
 	var next time.Time
 	defer func() {
 		if errors.Is(err, webhook.ErrNotFound) || errors.Is(err, webhook.ErrLeaseLost) {
-			err = nil // it was deleted meanwhile, or another node has it
+			err = nil // it was deleted in the meantime, or another node has it
 		}
 		err = errors.Join(err, d.queue.Release(ctx, e, next))
 	}()
